@@ -30,6 +30,7 @@ HEAVY = {
     "pyarrow",
     "pydantic",
     "rich",
+    "tflite",
     "yaml",
 }
 """Packages that take long to import: what needs them may be imported where it is used."""

@@ -16,8 +16,9 @@ from workloads.zoo import build, networks, parse_zoo_url
 
 YAML_SUFFIXES = (".yaml", ".yml")
 ONNX_SUFFIX = ".onnx"
+TFLITE_SUFFIX = ".tflite"
 ACCEPTED = (
-    "FILE.yaml (or .yml), FILE.onnx, zoo:NAME (such as zoo:resnet18, zoo:resnet18?input=448) "
+    "FILE.yaml (or .yml), FILE.onnx, FILE.tflite, zoo:NAME (such as zoo:resnet18, zoo:resnet18?input=448) "
     "or onnx:NAME (such as onnx:light_squeezenet)"
 )
 
@@ -34,7 +35,8 @@ def load(
 ) -> Program:
     """The program that ``source`` names.
 
-    That is a YAML or ONNX file, ``zoo:NAME?key=value&...``, or ``onnx:NAME``, a model in the onnx package.
+    That is a YAML, ONNX or TensorFlow Lite file, ``zoo:NAME?key=value&...``, or ``onnx:NAME``, a model in the
+    onnx package.
     ``dtype`` replaces the element type of tensors and weights, ``shapes`` the shapes of a file's inputs,
     ``iterations`` how often loops of an ONNX file run. ``strict`` refuses what the ONNX importer would
     approximate. Raises ``BadInput`` for any mistake.
@@ -52,9 +54,9 @@ def _load(
     strict: bool,
     iterations: Mapping[str, int],
 ) -> Program:
-    if iterations and Path(source).suffix.lower() != ONNX_SUFFIX:
+    if iterations and Path(source).suffix.lower() not in (ONNX_SUFFIX, TFLITE_SUFFIX):
         name = next(iter(iterations))
-        what = f"--iterations {name}=...: only ONNX files have loops whose iterations are open"
+        what = f"--iterations {name}=...: only ONNX and TFLite files have loops whose iterations are open"
         raise BadInput(what, hint=f"choose the iterations of one run: --path {name}=3")
     if source.startswith(ZOO_SCHEME):
         return _from_zoo(source, dtype, shapes)
@@ -69,6 +71,10 @@ def _load(
         return load_onnx(
             Path(source), dtype=dtype or "int8", shapes=shapes, strict=strict, iterations=iterations
         )
+    if suffix == TFLITE_SUFFIX:
+        from workloads.from_tflite.program import load_tflite  # imports the schema's readers
+
+        return load_tflite(Path(source), dtype=dtype, shapes=shapes, strict=strict, iterations=iterations)
     raise _not_accepted(source)
 
 

@@ -173,7 +173,9 @@ class _RecurrentRun:
             new = self._step(x[step - rows.start], h, c, own.taps, own.offsets, units)
             kept.hidden[step, :, units.start : units.stop] = new[0]
             kept.cell[step, :, units.start : units.stop] = new[1]
-        results = (kept.hidden, kept.cell)[: len(part.outputs)]
+        states = (kept.hidden, kept.cell)
+        # Three outputs are the sequence and both states after it.
+        results = (kept.hidden, *states) if len(part.outputs) == 3 else states[: len(part.outputs)]
         return tuple(
             placed(
                 out,

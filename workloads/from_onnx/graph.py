@@ -50,11 +50,13 @@ class OnnxNode:
     captured: tuple[str, ...] = ()
     control: ControlFlow | None = None
     """The sub-graphs of an If, Loop or Scan, once they have been resolved."""
+    written: str = ""
+    """The operator as the file calls it, where the file is not ONNX."""
 
     @property
     def label(self) -> str:
         domain = f"{self.domain}." if self.domain else ""
-        return f"node {self.name!r} ({domain}{self.op})"
+        return f"node {self.name!r} ({self.written or f'{domain}{self.op}'})"
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -176,6 +178,8 @@ class Fact:
     array: NDArray[Any] | None = field(default=None, compare=False)
     origin: str = ""
     stored: int = 0
+    scale_bytes: int = 0
+    """Bytes of the scales that a quantised weight has for its channels, stored with it."""
 
     @property
     def elements(self) -> int:

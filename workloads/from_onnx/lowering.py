@@ -15,7 +15,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.attributes import AlongAxis, Attributes, OverAxes
 from chipmodel.model.work import Vector, Work
 from workloads.build.builder import ProgramBuilder
-from workloads.build.shapes import Value, bias_dtype
+from workloads.build.shapes import Value, bias_dtype, tensor_bytes
 from workloads.from_onnx.graph import ELEMENT_NAMES, FLOATS, Fact, OnnxNode, fault
 from workloads.from_onnx.onnx_package import module
 
@@ -192,7 +192,8 @@ class OnnxLowering:
         if key not in self.declared:
             real = bias_dtype(self.builder.dtype) if bias else self.builder.dtype
             dtype = self._deployed(fact.stored or fact.element, name, real)
-            self.declared[key] = self.builder.weight(key, fact.elements, dtype)
+            size = tensor_bytes((fact.elements,), dtype) + fact.scale_bytes
+            self.declared[key] = self.builder.raw_weight(key, size, fact.elements)
         return self.declared[key]
 
     def weights(self, names: Sequence[str], *, bias: bool = False) -> list[str]:

@@ -14,6 +14,7 @@ import yaml
 from tests.fuzz.hostile.examples import MEMORIES, NETWORKS, PROFILE, TABLES, Home, cores, home, quick
 from tests.fuzz.hostile.onnx_models import models, mutated_model
 from tests.fuzz.hostile.stores import change_store
+from tests.fuzz.hostile.tflite_models import mutated_words, tflite_models
 from tests.fuzz.hostile.values import mutated_bytes, mutated_text, mutated_tree
 
 
@@ -140,6 +141,17 @@ def _onnx(shop: Workshop) -> Hostile:
     return Hostile(file, _reading(shop, str(file), "onnx"))
 
 
+def _tflite(shop: Workshop) -> Hostile:
+    raw = shop.random.choice(tflite_models())
+    for _ in range(shop.random.choice([1, 1, 2, 5])):
+        raw = (
+            mutated_bytes(raw, shop.random) if shop.random.random() < 0.3 else mutated_words(raw, shop.random)
+        )
+    file = shop.folder / "hostile.tflite"
+    file.write_bytes(raw)
+    return Hostile(file, _reading(shop, str(file), "onnx"))
+
+
 def _packing(shop: Workshop) -> Hostile:
     file = shop.write("hostile.csv", mutated_text(shop.home.text("problem.csv"), shop.random))
     packer = shop.random.choice(["large-first", "naive", "greedy-best-fit", "pool"])
@@ -218,6 +230,7 @@ KINDS: Mapping[str, Callable[[Workshop], Hostile]] = {
     "workload": _workload,
     "chip": _chip,
     "onnx": _onnx,
+    "tflite": _tflite,
     "packing": _packing,
     "plan": _plan,
     "answer": _answer,

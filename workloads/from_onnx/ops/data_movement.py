@@ -78,7 +78,7 @@ def _ranges(low: OnnxLowering, node: OnnxNode) -> SliceRanges | None:
     if given is None:
         return None
     axes = node.integers("axes") or (low.integers(node.input(3)) if node.input(3) else None)
-    every = low.integers(node.input(4)) if node.input(4) else None
+    every = node.integers("steps") or (low.integers(node.input(4)) if node.input(4) else None)
     starts, steps = [0] * len(x), [1] * len(x)
     for place, start in enumerate(given):
         axis = (axes[place] if axes else place) % len(x)

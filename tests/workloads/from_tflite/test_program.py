@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import BadInput
+from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.model.program import If, Loop, Program
+from chipmodel.model.schedule import steps
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from tests.support.tflite_models import MODELS, LayerWriter, lstm, plain, repeated, separable
+from tests.support.tflite_writer import ModelWriter
+from tests.workloads.from_onnx.support_models import model, node, onnx
+from workloads.load import load
+
+
+def loaded(model: ModelWriter, folder: Path, **options: object) -> Program:
+    return load(str(model.write(folder / "net.tflite")), **options)  # type: ignore[arg-type]
+
+
+def kinds(program: Program) -> list[str]:
+    return [op.kind for op in program.ops()]
+
+
+def test_a_convolutional_network(tmp_path: Path) -> None:
+    program = loaded(plain(), tmp_path)
+    assert program.name == "net"
+    assert kinds(program) == ["conv", "max_pool", "conv", "average_pool", "dense", "softmax"]
+    # 16 x 16 x 8 outputs of 3 x 3 x 3, 4 x 4 x 16 of 3 x 3 x 8, 64 x 10.
+    assert program.macs == 16 * 16 * 8 * 27 + 4 * 4 * 16 * 72 + 64 * 10
+    # Weights of a byte, biases of 4 bytes, and a scale of 4 bytes for each channel of a convolution.
+    assert program.weight_bytes == 8 * 27 + 16 * 72 + 640 + 4 * (8 + 16 + 10) + 4 * (8 + 16)
+    assert program.parameters == 8 * 27 + 16 * 72 + 640 + (8 + 16 + 10)
+    assert program.tensors["t0"].shape == (1, 3, 16, 16)
+
+
+def test_scales_of_biases_are_no_scales_of_their_own(tmp_path: Path) -> None:
+    """A bias has the scales of its weights times that of the input, and is stored without them."""
+    program = loaded(plain(), tmp_path)
+    biases = [weight for weight in program.weights.values() if weight.bytes >= 4 * weight.elements]
+    assert all(weight.bytes == 4 * weight.elements for weight in biases)
+
+
+def test_a_separable_network_costs_what_the_same_onnx_model_costs(tmp_path: Path) -> None:
+    onnx_file = separable_onnx(tmp_path)
+    ours, other = loaded(separable(), tmp_path), load(str(onnx_file))
+    assert kinds(ours) == kinds(other)
+    assert [op.work for op in ours.ops()] == [op.work for op in other.ops()]
+    chip = load_chip("luna-arcs")
+    made, made_other = (plan(PlanRequest(each, chip)) for each in (ours, other))
+    assert [step.cycles for step in steps(made.schedule.body)] == [
+        step.cycles for step in steps(made_other.schedule.body)
+    ]
+    assert made.solved.peak - made_other.solved.peak <= 2 * 4 * 24  # the scales of the largest layer
+
+
+def separable_onnx(folder: Path) -> Path:
+    pads: dict[str, Any] = {"kernel_shape": [3, 3], "auto_pad": "SAME_UPPER"}
+    nodes = [
+        node("Conv", "x w0 b0", "c0", strides=[2, 2], **pads),
+        node("Conv", "c0 w1 b1", "d1", group=8, **pads),
+        node("Conv", "d1 w2 b2", "c2"),
+        node("Conv", "c2 w3 b3", "d3", group=16, **pads),
+        node("Conv", "d3 w4 b4", "c4"),
+        node("GlobalAveragePool", "c4", "p"),
+        node("Flatten", "p", "f"),
+        node("Gemm", "f w5 b5", "y", transB=1),
+    ]
+    kernels = [(8, 4, 3, 3), (8, 1, 3, 3), (16, 8, 1, 1), (16, 1, 3, 3), (24, 16, 1, 1), (4, 24)]
+    weights = {f"w{number}": shape for number, shape in enumerate(kernels)}
+    weights |= {f"b{number}": shape[:1] for number, shape in enumerate(kernels)}
+    path = folder / "net.onnx"
+    onnx.save(model(nodes, {"x": (1, 4, 20, 20)}, "y", weights), path)
+    return path
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_runs_as_it_computes(name: str, tmp_path: Path) -> None:
+    program = loaded(MODELS[name](), tmp_path)
+    chip = load_chip("luna-arcs")
+    planned = plan(PlanRequest(program, chip))
+    assert planned.fit(program, chip).fits
+    run = PlanRun(program, (planned.commands,), chip.shared_memory.bytes)
+    verdicts = list(check_paths(run, {}))
+    assert verdicts
+    assert [verdict.faults for verdict in verdicts] == [()] * len(verdicts)
+
+
+def test_states_of_an_lstm_are_inputs_and_outputs(tmp_path: Path) -> None:
+    program = loaded(lstm(), tmp_path)
+    assert program.inputs == ("t0", "state", "cell")
+    assert program.outputs[1:] == ("state.next", "cell.next")
+    (op, _) = program.ops()
+    assert op.kind == "lstm"
+    assert op.work.macs == 6 * 4 * 12 * (8 + 12)
+    assert program.tensors["cell"].bytes == 24
+
+
+def test_a_branch_has_an_arm_for_each_subgraph(tmp_path: Path) -> None:
+    program = loaded(MODELS["conditional"](), tmp_path)
+    (branch,) = (node for node in program.nodes() if isinstance(node, If))
+    assert [(arm.name, len(arm.body)) for arm in branch.arms] == [("then", 2), ("else", 1)]
+    assert branch.condition == "t0"
+
+
+def test_a_counted_loop_makes_as_many_iterations_as_it_counts(tmp_path: Path) -> None:
+    program = loaded(repeated(5), tmp_path)
+    (loop,) = (node for node in program.nodes() if isinstance(node, Loop))
+    assert loop.iterations == 5
+    assert program.notes == ()
+
+
+def test_a_loop_that_is_not_counted_takes_the_users_number_or_an_assumption(tmp_path: Path) -> None:
+    model = repeated()
+    condition = model.graphs[1]
+    condition.operators[0]["name"] = "NOT_EQUAL"
+    condition.operators[0].update(table="", options={})
+    assumed = loaded(model, tmp_path)
+    assert "iterations it makes" in assumed.notes[0]
+    (name,) = (node.name for node in assumed.nodes() if isinstance(node, Loop))
+    given = loaded(model, tmp_path, iterations={name: 4})
+    assert [node.iterations for node in given.nodes() if isinstance(node, Loop)] == [4]
+    with pytest.raises(BadInput, match="which is no loop of the model"):
+        loaded(model, tmp_path, iterations={"none": 4})
+
+
+def test_a_counter_between_iterations_is_carried(tmp_path: Path) -> None:
+    program = loaded(repeated(), tmp_path)
+    (loop,) = (node for node in program.nodes() if isinstance(node, Loop))
+    assert len(loop.carried) == 2
+
+
+def test_floats_stay_floats_unless_the_user_says_otherwise(tmp_path: Path) -> None:
+    model = ModelWriter()
+    graph = model.graph()
+    x, y = graph.tensor((1, 8), "FLOAT32", "x"), graph.tensor((1, 4), "FLOAT32", "y")
+    weights = graph.constant([[0.5] * 8] * 4, "FLOAT32")
+    graph.inputs, graph.outputs = [x], [y]
+    graph.op("FULLY_CONNECTED", [x, weights, -1], [y], "FullyConnectedOptions")
+    assert loaded(model, tmp_path).weight_bytes == 128
+    assert loaded(model, tmp_path, dtype="int8").weight_bytes == 32
+
+
+def test_an_unknown_operator_is_costed_by_its_bytes_or_refused(tmp_path: Path) -> None:
+    model = ModelWriter()
+    net = LayerWriter(model.graph())
+    x = net.input(1, 40)
+    out = net.activation((1, 20))
+    net.graph.op("MyOperator", [x], [out])
+    net.output(out)
+    program = loaded(model, tmp_path)
+    assert kinds(program) == ["myoperator"]
+    assert "does not know this operator" in program.notes[0]
+    with pytest.raises(BadInput, match="MyOperator"):
+        loaded(model, tmp_path, strict=True)
+
+
+def test_memory_that_an_operator_works_in_is_reserved_for_it(tmp_path: Path) -> None:
+    model = ModelWriter()
+    net = LayerWriter(model.graph())
+    x, work = net.input(1, 40), net.activation((1, 1000))
+    out = net.activation((1, 20))
+    net.graph.op("ethos-u", [x, work], [out])
+    net.output(out)
+    program = loaded(model, tmp_path)
+    assert kinds(program) == ["allocate", "ethos-u"]
+    assert program.tensors["t1"].bytes == 1000
+
+
+def test_an_open_number_of_images_multiplies_what_depends_on_it(tmp_path: Path) -> None:
+    model = plain()
+    for tensor in model.graphs[0].tensors:
+        if not tensor["buffer"]:
+            tensor["signature"] = (-1, *tensor["shape"][1:])
+    one, four = loaded(model, tmp_path), loaded(model, tmp_path, shapes={"t0": (4, 16, 16, 3)})
+    assert four.macs == 4 * one.macs
+    assert four.tensors["t0"].shape == (4, 3, 16, 16)
+    assert four.weight_bytes == one.weight_bytes
+
+
+@pytest.mark.parametrize(
+    ("shapes", "what"),
+    [
+        ({"x": (1, 16, 16, 3)}, "which is no input"),
+        ({"t0": (4, 16, 16, 3)}, "does not fit"),
+        ({"t0": (1, 16)}, "does not fit"),
+    ],
+)
+def test_shapes_that_the_file_fixes_are_refused(
+    shapes: dict[str, tuple[int, ...]], what: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=what):
+        loaded(plain(), tmp_path, shapes=shapes)
+
+
+def test_variables_keep_their_value_in_psram(tmp_path: Path) -> None:
+    model = ModelWriter()
+    net = LayerWriter(model.graph())
+    graph = net.graph
+    x = net.input(1, 16)
+    handle = graph.tensor((1,), "RESOURCE")
+    old, new = net.activation((1, 16)), net.activation((1, 16))
+    graph.op("VAR_HANDLE", [], [handle], "VarHandleOptions", SharedName="sum")
+    graph.op("READ_VARIABLE", [handle], [old])
+    graph.op("ADD", [x, old], [new], "AddOptions")
+    graph.op("ASSIGN_VARIABLE", [handle, new], [])
+    net.output(net.dense(new, 4))
+    program = loaded(model, tmp_path)
+    assert program.inputs == ("t0", "variable sum")
+    assert len(program.outputs) == 2
+    assert prod(program.tensors["variable sum"].shape) == 16

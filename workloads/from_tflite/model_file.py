@@ -1,0 +1,287 @@
+"""A TensorFlow Lite file as frozen values, read with care: flatbuffers are read without being verified.
+
+Every list is at most as long as the file has bytes for it, every index is checked, and whatever else the
+generated readers stumble over is reported as a damaged file.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chipmodel.errors import BadInput, Place
+from workloads.from_tflite.schema import CUSTOM, NUMPY_OF_TYPE, TYPE_BITS, names_of, package
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+IDENTIFIER = b"TFL3"
+"""At byte 4 of every TensorFlow Lite file (schema.fbs, file_identifier)."""
+VALUE_LIMIT = 1 << 16
+"""Most elements of a constant whose value is kept (assumed): shapes, indices and scales, but no weights."""
+MOST_BYTES = (1 << 31) - 1
+"""Largest file: offsets of flatbuffers have 32 bits, signed where they lead backwards."""
+EXPORT_AGAIN = "convert or copy the file again"
+
+_DAMAGE = (
+    struct.error,
+    IndexError,
+    KeyError,
+    ValueError,
+    TypeError,
+    OverflowError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+)
+"""What generated readers raise for offsets that lead nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class TfliteTensor:
+    """A tensor of a subgraph; ``signature`` has -1 for sizes that the file leaves open, and is empty where it
+    leaves none."""
+
+    name: str
+    shape: tuple[int, ...]
+    type: str
+    buffer: int
+    constant: bool = False
+    signature: tuple[int, ...] = ()
+    scales: int = 0
+    """Scales of its quantisation: one, or one for each channel."""
+    variable: bool = False
+    """Whether it keeps its value from run to run."""
+    value: NDArray[Any] | None = field(default=None, compare=False)
+    """Of a small constant."""
+
+    @property
+    def elements(self) -> int:
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class TfliteOperator:
+    """An operator: its name in the schema, or that of a custom one, operands by their number (-1: left out),
+    and the fields of its options."""
+
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    custom: bool = False
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """A number, truth value or enumeration among the options."""
+        value = self.options.get(name, default)
+        return int(value) if isinstance(value, int | float) else default
+
+    def input(self, index: int) -> int:
+        """The number of an input's tensor, -1 where it is left out."""
+        return self.inputs[index] if index < len(self.inputs) else -1
+
+
+@dataclass(frozen=True, slots=True)
+class TfliteSubgraph:
+    """Operators in the order in which they run."""
+
+    name: str
+    tensors: tuple[TfliteTensor, ...]
+    operators: tuple[TfliteOperator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TfliteModel:
+    """The subgraphs of a file; the first one is what runs."""
+
+    subgraphs: tuple[TfliteSubgraph, ...]
+    data: bytes = field(repr=False, compare=False, default=b"")
+
+
+def read_model(path: Path, where: Place) -> TfliteModel:
+    """The model in ``path``. Raises BadInput where there is no such file, or it is damaged."""
+    return parse_model(_read_bytes(path, where), where)
+
+
+def parse_model(data: bytes, where: Place) -> TfliteModel:
+    """The model in ``data``. Raises BadInput where it is none, or damaged."""
+    if data[4:8] != IDENTIFIER:
+        raise BadInput("this is not a TensorFlow Lite model", where=where, hint="give a .tflite file")
+    reader = _Reader(data, where)
+    try:
+        return reader.model()
+    except BadInput:
+        raise
+    except _DAMAGE as error:
+        raise reader.damaged(f"it cannot be read ({type(error).__name__})") from None
+
+
+def _read_bytes(path: Path, where: Place) -> bytes:
+    hint = "give the path of a .tflite file"
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            what = f"the file has {size} bytes, a flatbuffer at most {MOST_BYTES}"
+            raise BadInput(what, where=where, hint=hint)
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadInput(f"cannot read the model: {reason}", where=where, hint=hint) from None
+    if not data:
+        raise BadInput("the file is empty", where=where, hint=EXPORT_AGAIN)
+    return data
+
+
+class _Reader:
+    """Reads one file."""
+
+    def __init__(self, data: bytes, where: Place) -> None:
+        self.data, self.where = data, where
+        self.codes: list[tuple[str, bool]] = []
+        self.buffers: list[NDArray[Any] | None] = []
+        self.entries = 0
+
+    def damaged(self, what: str) -> BadInput:
+        """The error for a file that says ``what``."""
+        return BadInput(f"the file is damaged: {what}", where=self.where, hint=EXPORT_AGAIN)
+
+    def model(self) -> TfliteModel:
+        model = package().Model.GetRootAs(self.data, 0)
+        self.codes = self._items(model.OperatorCodesLength(), model.OperatorCodes, self._code)
+        self.buffers = self._items(model.BuffersLength(), model.Buffers, self._buffer)
+        graphs = self._items(model.SubgraphsLength(), model.Subgraphs, self._subgraph)
+        if not graphs:
+            raise self.damaged("it has no subgraph")
+        return TfliteModel(tuple(graphs), self.data)
+
+    def _items(self, length: int, at: Callable[[int], Any], read: Callable[[Any], Any]) -> list[Any]:
+        """The elements of a vector of tables, each of which takes at least 4 bytes of the file. Vectors may
+        share their bytes, so all together have as many entries as the file has bytes."""
+        self.entries += length
+        if length > len(self.data) // 4 or self.entries > len(self.data):
+            raise self.damaged(f"a list has {length} elements, the file {len(self.data)} bytes")
+        return [read(at(index)) for index in range(length)]
+
+    def _code(self, code: Any) -> tuple[str, bool]:
+        # Codes below 127 are in the older field, the newer one is then 0 or the same (schema.fbs).
+        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        name = names_of("BuiltinOperator").get(number, f"BUILTIN_{number}")
+        if name != CUSTOM:
+            return name, False
+        return (code.CustomCode() or b"custom").decode("utf-8", "replace"), True
+
+    def _buffer(self, buffer: Any) -> NDArray[Any] | None:
+        import numpy as np
+
+        offset, size = buffer.Offset(), buffer.Size()
+        if offset > 1 and size:
+            if offset + size > len(self.data):
+                raise self.damaged(f"a buffer ends at byte {offset + size} of {len(self.data)}")
+            return np.frombuffer(self.data, np.uint8, size, offset)
+        if not buffer.DataLength():
+            return None
+        if buffer.DataLength() > len(self.data):
+            raise self.damaged(f"a buffer has {buffer.DataLength()} bytes, the file {len(self.data)}")
+        data: NDArray[Any] = buffer.DataAsNumpy()
+        return data
+
+    def _numbers(self, length: int, at: Callable[[int], Any]) -> tuple[int, ...]:
+        return tuple(self._items(length, at, int))
+
+    def _subgraph(self, graph: Any) -> TfliteSubgraph:
+        tensors = self._items(graph.TensorsLength(), graph.Tensors, self._tensor)
+        operators = self._items(graph.OperatorsLength(), graph.Operators, self._operator)
+        inputs = self._numbers(graph.InputsLength(), graph.Inputs)
+        outputs = self._numbers(graph.OutputsLength(), graph.Outputs)
+        for numbers in (inputs, outputs, *(each for op in operators for each in (op.inputs, op.outputs))):
+            for number in numbers:
+                if not -1 <= number < len(tensors):
+                    raise self.damaged(f"there is no tensor {number}, only {len(tensors)}")
+        if -1 in (*inputs, *outputs, *(number for op in operators for number in op.outputs)):
+            raise self.damaged("an output, or an input of a subgraph, is no tensor")
+        name = (graph.Name() or b"").decode("utf-8", "replace")
+        return TfliteSubgraph(name, tuple(tensors), tuple(operators), inputs, outputs)
+
+    def _tensor(self, tensor: Any) -> TfliteTensor:
+        name = (tensor.Name() or b"").decode("utf-8", "replace")
+        shape = self._numbers(tensor.ShapeLength(), tensor.Shape)
+        kind = names_of("TensorType").get(tensor.Type(), "")
+        number = tensor.Buffer()
+        if not kind:
+            raise self.damaged(f"tensor {name!r} has the unknown type {tensor.Type()}")
+        if any(size < 0 for size in shape) or number >= len(self.buffers):
+            raise self.damaged(f"tensor {name!r} has the shape {list(shape)} and the buffer {number}")
+        stored = self.buffers[number] if number else None
+        signature = self._numbers(tensor.ShapeSignatureLength(), tensor.ShapeSignature)
+        quantisation = tensor.Quantization()
+        sparse = tensor.Sparsity() is not None
+        return TfliteTensor(
+            name,
+            shape,
+            kind,
+            number,
+            stored is not None,
+            signature if -1 in signature and len(signature) == len(shape) else (),
+            quantisation.ScaleLength() if quantisation else 0,
+            bool(tensor.IsVariable()) and stored is None,
+            None if stored is None else self._value(name, shape, kind, stored, sparse),
+        )
+
+    def _value(
+        self, name: str, shape: tuple[int, ...], kind: str, stored: NDArray[Any], sparse: bool
+    ) -> NDArray[Any] | None:
+        if kind not in TYPE_BITS:
+            return None
+        size = -(-prod(shape) * TYPE_BITS[kind] // 8)
+        if len(stored) < size and not sparse:
+            raise self.damaged(f"constant {name!r} of shape {list(shape)} has {len(stored)} of {size} bytes")
+        if kind not in NUMPY_OF_TYPE or prod(shape) > VALUE_LIMIT or sparse:
+            return None
+        return stored[:size].view(NUMPY_OF_TYPE[kind]).reshape(shape)
+
+    def _operator(self, operator: Any) -> TfliteOperator:
+        index = operator.OpcodeIndex()
+        if index >= len(self.codes):
+            raise self.damaged(f"there is no operator code {index}, only {len(self.codes)}")
+        name, custom = self.codes[index]
+        options: dict[str, Any] = {}
+        for kinds, number, table in (
+            ("BuiltinOptions", operator.BuiltinOptionsType(), operator.BuiltinOptions()),
+            ("BuiltinOptions2", operator.BuiltinOptions2Type(), operator.BuiltinOptions2()),
+        ):
+            kind = names_of(kinds).get(number, "NONE")
+            if table is not None and kind != "NONE":
+                options |= self._options(kind, table)
+        return TfliteOperator(
+            name,
+            self._numbers(operator.InputsLength(), operator.Inputs),
+            self._numbers(operator.OutputsLength(), operator.Outputs),
+            options,
+            custom,
+        )
+
+    def _options(self, kind: str, table: Any) -> dict[str, Any]:
+        """The numbers, texts and lists of numbers of a table of options, by the names of their readers."""
+        holder = getattr(package(), kind)()
+        holder.Init(table.Bytes, table.Pos)
+        found: dict[str, Any] = {}
+        for name in _fields(type(holder)):
+            if hasattr(holder, f"{name}Length"):
+                found[name] = self._numbers(getattr(holder, f"{name}Length")(), getattr(holder, name))
+            else:
+                value = getattr(holder, name)()
+                found[name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        return found
+
+
+def _fields(kind: type[Any]) -> Sequence[str]:
+    """The readers of a generated class."""
+    endings = ("AsNumpy", "Length", "IsNone", "HasIdentifier")
+    names = (name for name in vars(kind) if not name.startswith(("_", "GetRootAs")) and name != "Init")
+    return [name for name in names if not name.endswith(endings)]

@@ -1,0 +1,404 @@
+"""TensorFlow Lite's operators as nodes of the importer's graph, one function for each kind.
+
+An operator becomes the ONNX operators of the same meaning, so that both importers share everything after it,
+and the same network has the same plan. Source of operands and options: schema.fbs and the kernels of
+TensorFlow Lite Micro.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+from chipmodel.errors import BadInput
+from workloads.from_onnx.lowering import MICROSOFT
+from workloads.from_tflite.context import TFLITE, SubgraphContext, axis_of, channels_first
+from workloads.from_tflite.model_file import TfliteOperator
+from workloads.from_tflite.schema import names_of
+
+Translation = Callable[[SubgraphContext, TfliteOperator], None]
+
+TRANSLATIONS: dict[str, Translation] = {}
+"""By the operator's name in the schema."""
+
+ELEMENTWISE: Mapping[str, str] = {
+    "ABS": "Abs",
+    "ADD": "Add",
+    "ADD_N": "Sum",
+    "CAST": "Cast",
+    "CEIL": "Ceil",
+    "COS": "Cos",
+    "DEQUANTIZE": "DequantizeLinear",
+    "DIV": "Div",
+    "ELU": "Elu",
+    "EQUAL": "Equal",
+    "EXP": "Exp",
+    "FLOOR": "Floor",
+    "GELU": "Gelu",
+    "GREATER": "Greater",
+    "GREATER_EQUAL": "GreaterOrEqual",
+    "HARD_SWISH": "HardSwish",
+    "LEAKY_RELU": "LeakyRelu",
+    "LESS": "Less",
+    "LESS_EQUAL": "LessOrEqual",
+    "LOG": "Log",
+    "LOGICAL_AND": "And",
+    "LOGICAL_NOT": "Not",
+    "LOGICAL_OR": "Or",
+    "LOGISTIC": "Sigmoid",
+    "MAXIMUM": "Max",
+    "MINIMUM": "Min",
+    "MUL": "Mul",
+    "NEG": "Neg",
+    "POW": "Pow",
+    "PRELU": "PRelu",
+    "RELU": "Relu",
+    "RELU6": "Clip",
+    "RELU_0_TO_1": "Clip",
+    "RELU_N1_TO_1": "Clip",
+    "ROUND": "Round",
+    "SELECT": "Where",
+    "SELECT_V2": "Where",
+    "SIGN": "Sign",
+    "SIN": "Sin",
+    "SQRT": "Sqrt",
+    "SUB": "Sub",
+    "TANH": "Tanh",
+}
+"""Element-wise operators that ONNX has as well."""
+
+OTHER_ELEMENTWISE = (
+    "ATAN2 BITWISE_XOR FLOOR_DIV FLOOR_MOD NOT_EQUAL QUANTIZE RIGHT_SHIFT RSQRT SQUARE SQUARED_DIFFERENCE "
+    "ZEROS_LIKE"
+)
+"""Those that it does not have, or not with this meaning: QUANTIZE also changes the scale."""
+
+REDUCTIONS: Mapping[str, str] = {
+    "MEAN": "ReduceMean",
+    "REDUCE_ALL": "ReduceMin",
+    "REDUCE_ANY": "ReduceMax",
+    "REDUCE_MAX": "ReduceMax",
+    "REDUCE_MIN": "ReduceMin",
+    "REDUCE_PROD": "ReduceProd",
+    "SUM": "ReduceSum",
+}
+VIEWS = ("BITCAST", "EXPAND_DIMS", "RESHAPE", "SQUEEZE")
+POOLS: Mapping[str, str] = {
+    "AVERAGE_POOL_2D": "AveragePool",
+    "L2_POOL_2D": "LpPool",
+    "MAX_POOL_2D": "MaxPool",
+}
+BY_BYTES = (
+    "BATCH_TO_SPACE_ND BROADCAST_ARGS BUCKETIZE DILATE DYNAMIC_UPDATE_SLICE FILL MATRIX_DIAG MATRIX_SET_DIAG "
+    "RANGE REVERSE_V2 RFFT2D SEGMENT_SUM SPACE_TO_BATCH_ND SPARSE_TO_DENSE UNIQUE WHERE ONE_HOT SCATTER_ND "
+    "REVERSE_SEQUENCE CUMSUM"
+)
+"""Operators whose outputs may depend on all of their inputs: work by bytes, in one piece."""
+
+
+def operator(*names: str) -> Callable[[Translation], Translation]:
+    """Register the decorated function as the translation of these operators."""
+
+    def register(function: Translation) -> Translation:
+        TRANSLATIONS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+@operator(*ELEMENTWISE, *OTHER_ELEMENTWISE.split())
+def elementwise(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands are broadcast; a fused activation costs nothing."""
+    rank = max((len(at.shape(number)) for number in op.inputs if number >= 0), default=0)
+    inputs = [at.aligned(number, rank) for number in op.inputs if number >= 0]
+    name = ELEMENTWISE.get(op.name)
+    at.node(name or op.name, inputs, at.outputs(op), None, "" if name else TFLITE)
+
+
+@operator(*VIEWS)
+def view(at: SubgraphContext, op: TfliteOperator) -> None:
+    """The same bytes in another shape."""
+    at.node("Reshape", [at.name(op.input(0))], at.outputs(op))
+
+
+@operator("CONV_2D", "DEPTHWISE_CONV_2D", "CONV_3D")
+def convolution(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands x, filter (out, *kernel, in; depthwise: 1, *kernel, out; 3-D: *kernel, in, out), bias."""
+    x, filters = op.input(0), op.input(1)
+    shape = at.shape(filters)
+    need(op, len(at.shape(x)) == len(shape) and len(shape) in (4, 5), "its operands have other ranks")
+    channels = at.shape(x)[-1]
+    if op.name == "DEPTHWISE_CONV_2D":
+        weight, groups = (shape[3], 1, *shape[1:3]), channels
+    elif op.name == "CONV_3D":
+        weight, groups = (shape[4], shape[3], *shape[:3]), 1
+    else:
+        need(op, bool(shape[3]) and channels % shape[3] == 0, "its filter does not fit its channels")
+        weight, groups = (shape[0], shape[3], *shape[1:3]), channels // shape[3]
+    attributes = {"group": groups, **_window(op, len(shape) - 2, weight[2:])}
+    inputs = [at.name(x), at.view(at.name(filters), weight), *_bias(at, op, 2)]
+    at.node("Conv", inputs, at.outputs(op), attributes)
+
+
+@operator("TRANSPOSE_CONV")
+def transposed_convolution(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands: the output's shape, filter (out, *kernel, in), x, bias."""
+    shape = at.shape(op.input(1))
+    need(op, len(shape) == 4 == len(at.shape(op.input(2))), "its operands have other ranks")
+    weight = (shape[3], shape[0], *shape[1:3])
+    inputs = [at.name(op.input(2)), at.view(at.name(op.input(1)), weight), *_bias(at, op, 3)]
+    at.node("ConvTranspose", inputs, at.outputs(op), {"group": 1, **_window(op, 2, weight[2:])})
+
+
+@operator(*POOLS)
+def pool(at: SubgraphContext, op: TfliteOperator) -> None:
+    """A window over each channel."""
+    kernel = (op.integer("FilterHeight", 1), op.integer("FilterWidth", 1))
+    at.node(POOLS[op.name], [at.name(op.input(0))], at.outputs(op), _window(op, 2, kernel))
+
+
+def _window(op: TfliteOperator, axes: int, kernel: tuple[int, ...]) -> dict[str, Any]:
+    letters = "DHW"[-axes:]
+    padding = names_of("Padding").get(op.integer("Padding"), "VALID")
+    return {
+        "kernel_shape": kernel,
+        "strides": tuple(max(1, op.integer(f"Stride{letter}", 1)) for letter in letters),
+        "dilations": tuple(max(1, op.integer(f"Dilation{letter}Factor", 1)) for letter in letters),
+        "auto_pad": "SAME_UPPER" if padding == "SAME" else "VALID",
+    }
+
+
+def _bias(at: SubgraphContext, op: TfliteOperator, index: int) -> list[str]:
+    name = at.name(op.input(index))
+    return [name] if name else []
+
+
+@operator("FULLY_CONNECTED")
+def fully_connected(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands x, weights (out, in), bias; x is seen as rows of in elements."""
+    x, weights = op.input(0), at.shape(op.input(1))
+    need(op, len(weights) == 2 and bool(weights[1]), "its weights are no matrix")
+    rows, left = divmod(prod(at.shape(x)), weights[1])
+    need(op, not left, f"its input {list(at.shape(x))} is no rows of {weights[1]} elements")
+    matrix = at.view(at.name(x), (rows, weights[1]))
+    at.node("Gemm", [matrix, at.name(op.input(1)), *_bias(at, op, 2)], at.outputs(op)[:1], {"transB": 1})
+
+
+@operator("BATCH_MATMUL")
+def batch_matmul(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Two operands, either with its last axes swapped, in the file's order of axes."""
+    swaps = {"transA": op.integer("AdjX"), "transB": op.integer("AdjY")}
+    inputs = [at.as_filed(op.input(0)), at.as_filed(op.input(1))]
+    _filed_output(at, op, "FusedMatMul", inputs, swaps, MICROSOFT)
+
+
+def _filed_output(
+    at: SubgraphContext,
+    op: TfliteOperator,
+    kind: str,
+    inputs: list[str],
+    attributes: dict[str, Any],
+    domain: str,
+) -> None:
+    """Append a node whose output has its axes in the file's order, and a view in ours."""
+    (number,) = op.outputs[:1]
+    name = at.name(number)
+    if at.shape(number) == at.state.facts[name].shape:
+        at.node(kind, inputs, [name], attributes, domain)
+        return
+    filed = at.fresh(f"{name}:filed", at.shape(number), number)
+    at.node(kind, inputs, [filed], attributes, domain)
+    at.node("Reshape", [filed], [name])
+
+
+@operator("SOFTMAX", "LOG_SOFTMAX", "L2_NORMALIZATION")
+def along_channels(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Work along the last axis."""
+    kinds = {"SOFTMAX": "Softmax", "LOG_SOFTMAX": "LogSoftmax", "L2_NORMALIZATION": "LpNormalization"}
+    axis = axis_of(len(at.shape(op.input(0))), -1)
+    at.node(kinds[op.name], [at.name(op.input(0))], at.outputs(op), {"axis": axis})
+
+
+@operator("LOCAL_RESPONSE_NORMALIZATION")
+def local_response(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Normalise across neighbouring channels."""
+    at.node("LRN", [at.name(op.input(0))], at.outputs(op), {"size": 2 * op.integer("Radius") + 1})
+
+
+@operator(*REDUCTIONS)
+def reduction(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands x and the axes; a mean over height and width is a global average pooling."""
+    x, rank = at.name(op.input(0)), len(at.shape(op.input(0)))
+    given = at.integers(op.input(1))
+    if given is None:
+        at.node("ReduceSum", [x], at.outputs(op))
+        return
+    axes = tuple(sorted({axis_of(rank, axis) for axis in given}))
+    if op.name == "MEAN" and rank == 4 and axes == (2, 3):
+        pooled = at.fresh(f"{at.outputs(op)[0]}:pooled", (*at.state.facts[x].shape[:2], 1, 1), op.input(0))
+        at.node("GlobalAveragePool", [x], [pooled])
+        at.node("Reshape", [pooled], at.outputs(op))
+        return
+    at.node(REDUCTIONS[op.name], [x], at.outputs(op), {"axes": axes})
+
+
+@operator("ARG_MAX", "ARG_MIN")
+def arg_reduction(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands x and the axis."""
+    axis = (at.integers(op.input(1)) or (-1,))[0]
+    found = {"axis": axis_of(len(at.shape(op.input(0))), axis)}
+    at.node("ArgMax" if op.name == "ARG_MAX" else "ArgMin", [at.name(op.input(0))], at.outputs(op), found)
+
+
+@operator("TOPK_V2")
+def top_k(at: SubgraphContext, op: TfliteOperator) -> None:
+    """The largest elements along the last axis."""
+    axis = axis_of(len(at.shape(op.input(0))), -1)
+    at.node("TopK", [at.name(op.input(0))], at.outputs(op), {"axis": axis})
+
+
+@operator("CONCATENATION")
+def concat(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Parts along one axis."""
+    axis = axis_of(len(at.shape(op.outputs[0])), op.integer("Axis"))
+    at.node("Concat", [at.name(number) for number in op.inputs], at.outputs(op), {"axis": axis})
+
+
+@operator("PACK")
+def pack(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Parts along a new axis: a concat of views that have it."""
+    shape = at.shape(op.outputs[0])
+    axis = op.integer("Axis") % max(1, len(shape))
+    piece = channels_first((*shape[:axis], 1, *shape[axis + 1 :]))
+    parts = [at.view(at.name(number), piece) for number in op.inputs]
+    at.node("Concat", parts, at.outputs(op), {"axis": axis_of(len(shape), axis)})
+
+
+@operator("SPLIT", "SPLIT_V")
+def split(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands axis and x; SPLIT_V has x, sizes and axis."""
+    x, at_axis = (op.input(1), op.input(0)) if op.name == "SPLIT" else (op.input(0), op.input(2))
+    axis = axis_of(len(at.shape(x)), (at.integers(at_axis) or (0,))[0])
+    at.node("Split", [at.name(x)], at.outputs(op), {"axis": axis})
+
+
+@operator("UNPACK")
+def unpack(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Pieces along one axis, without it."""
+    x = op.input(0)
+    shape = at.shape(x)
+    axis = op.integer("Axis") % max(1, len(shape))
+    piece = channels_first((*shape[:axis], 1, *shape[axis + 1 :]))
+    names = at.outputs(op)
+    pieces = [at.fresh(f"{name}:piece", piece, x) for name in names]
+    at.node("Split", [at.name(x)], pieces, {"axis": axis_of(len(shape), axis)})
+    for made, name in zip(pieces, names, strict=True):
+        at.node("Reshape", [made], [name])
+
+
+@operator("SLICE")
+def slice_(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands x, first indices, sizes."""
+    begin = at.integers(op.input(1))
+    rank = len(at.shape(op.input(0)))
+    attributes = {} if begin is None or len(begin) != rank else _ranges(begin, (1,) * rank)
+    at.node("Slice", [at.name(op.input(0))], at.outputs(op), attributes)
+
+
+@operator("STRIDED_SLICE")
+def strided_slice(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands x, first indices, ends, steps; masks say which bounds are left out and which axes go."""
+    x = op.input(0)
+    shape, out = at.shape(x), at.shape(op.outputs[0])
+    begin, steps = at.integers(op.input(1)), at.integers(op.input(3))
+    shrink = op.integer("ShrinkAxisMask")
+    plain = begin is not None and steps is not None and len(begin) == len(shape)
+    if not plain or op.integer("EllipsisMask") or op.integer("NewAxisMask") or begin is None or steps is None:
+        at.node("Slice", [at.name(x)], at.outputs(op))
+        return
+    mask = op.integer("BeginMask")
+    last = [size - 1 if step < 0 else 0 for size, step in zip(shape, steps, strict=True)]
+    starts = [last[i] if mask >> i & 1 else first for i, first in enumerate(begin)]
+    sizes = iter(out)
+    kept = tuple(1 if shrink >> i & 1 else next(sizes, 1) for i in range(len(shape)))
+    name = at.outputs(op)[0]
+    attributes = _ranges(starts, steps)
+    if kept == out:
+        at.node("Slice", [at.name(x)], [name], attributes)
+        return
+    piece = at.fresh(f"{name}:piece", channels_first(kept), x)
+    at.node("Slice", [at.name(x)], [piece], attributes)
+    at.node("Reshape", [piece], [name])
+
+
+def _ranges(starts: tuple[int, ...] | list[int], steps: tuple[int, ...]) -> dict[str, Any]:
+    """First indices and steps of the axes as they are here."""
+    return {"starts": channels_first(starts), "steps": channels_first(steps)}
+
+
+@operator("PAD", "PADV2", "MIRROR_PAD")
+def pad(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands x and, for each axis, the elements before and after it."""
+    sizes = at.integers(op.input(1))
+    rank = len(at.shape(op.input(0)))
+    attributes: dict[str, Any] = {"mode": "reflect" if op.name == "MIRROR_PAD" else "constant"}
+    if sizes is not None and len(sizes) == 2 * rank:
+        attributes["pads"] = (*channels_first(sizes[::2]), *channels_first(sizes[1::2]))
+    at.node("Pad", [at.name(op.input(0))], at.outputs(op), attributes)
+
+
+@operator("TRANSPOSE")
+def transpose(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands x and, for each axis of the result, the axis of x."""
+    order = at.integers(op.input(1))
+    x = op.input(0)
+    rank = len(at.shape(x))
+    need(op, order is not None and sorted(order) == list(range(rank)), "its order of axes is not known")
+    assert order is not None
+    moved = channels_first(order)  # the file's axes of x, in our order of the result's axes
+    perm = tuple(axis_of(rank, axis) for axis in moved)
+    at.node("Transpose", [at.name(x)], at.outputs(op), {"perm": perm})
+
+
+@operator("TILE", "BROADCAST_TO")
+def repeat(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Copies along some axes."""
+    at.node("Tile" if op.name == "TILE" else "Expand", [at.name(op.input(0))], at.outputs(op))
+
+
+@operator("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
+def resize(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands x and the new height and width."""
+    mode = "linear" if op.name == "RESIZE_BILINEAR" else "nearest"
+    at.node("Resize", [at.name(op.input(0))], at.outputs(op), {"mode": mode})
+
+
+@operator("DEPTH_TO_SPACE", "SPACE_TO_DEPTH")
+def pixel_blocks(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Blocks of pixels moved to channels, or back."""
+    need(op, len(at.shape(op.input(0))) == 4, "its input is no image")
+    name = "DepthToSpace" if op.name == "DEPTH_TO_SPACE" else "SpaceToDepth"
+    attributes = {"blocksize": op.integer("BlockSize", 1)}
+    at.node(name, [at.name(op.input(0))], at.outputs(op), attributes)
+
+
+@operator("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")
+def gather(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Operands a table and indices; EMBEDDING_LOOKUP has them the other way round."""
+    table, indices = op.inputs[:2] if op.name != "EMBEDDING_LOOKUP" else (op.input(1), op.input(0))
+    axis = axis_of(len(at.shape(table)), op.integer("Axis"))
+    kind = "GatherND" if op.name == "GATHER_ND" else "Gather"
+    at.node(kind, [at.name(table), at.name(indices)], at.outputs(op), {"axis": axis})
+
+
+@operator(*BY_BYTES.split())
+def by_bytes(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Vector work on all operands."""
+    at.node(op.name, [at.name(number) for number in op.inputs if number >= 0], at.outputs(op), None, TFLITE)
+
+
+def need(op: TfliteOperator, holds: bool, what: str) -> None:
+    """Refuse an operator for which something does not hold."""
+    if not holds:
+        raise BadInput(f"operator {op.name}: {what}", hint="convert the model again")

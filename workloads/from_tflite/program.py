@@ -1,0 +1,98 @@
+"""Read a TensorFlow Lite model as a Program.
+
+``model_file`` reads the file; ``translation`` turns its operators, by the functions in ``operators``,
+``states`` and ``control``, into the nodes that an ONNX model would have; ``workloads.from_onnx.lowering``
+turns those into ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import suggest
+from chipmodel.model.program import Program
+from workloads.build.builder import ProgramBuilder
+from workloads.from_onnx import control_lowering
+from workloads.from_onnx.graph import OnnxNode, live_nodes, placed
+from workloads.from_onnx.lowering import OnnxLowering, lowering
+from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm
+from workloads.from_tflite import control, handlers, states
+from workloads.from_tflite.context import ImportState, SubgraphContext
+from workloads.from_tflite.model_file import read_model
+from workloads.from_tflite.shapes import bound_shapes
+from workloads.from_tflite.translation import translate
+
+HANDLER_MODULES = (
+    *(control_lowering, attention, conv, data_movement, elementwise, matrix, norm),
+    *(control, handlers, states),
+)
+"""Imported for the handlers that they register."""
+REAL = "float32"
+"""What floats are deployed as unless ``dtype`` says otherwise: what TensorFlow Lite computes with."""
+OPSET = 17
+"""The ONNX operator set whose meaning the nodes have."""
+
+
+def load_tflite(
+    path: Path,
+    *,
+    dtype: str | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    strict: bool = False,
+    iterations: Mapping[str, int] | None = None,
+) -> Program:
+    """The model in ``path``. Integers keep their types; floats are deployed as ``dtype``, by default float32.
+
+    ``shapes`` fixes the shapes of inputs that the file leaves open, ``iterations`` how often loops run, by
+    the names of their outputs. The program's notes list what was assumed. Raises BadInput, with file, node
+    and hint, for a broken file and a shape that is not fixed; with ``strict``, also for any approximation.
+    """
+    where = Place(str(path))
+    try:
+        model = bound_shapes(read_model(path, where), shapes or {})
+        state = ImportState(model, [], iterations or {}, strict)
+        return _program(state, path, dtype or REAL)
+    except BadInput as error:
+        raise placed(error, where) from None
+
+
+def _program(state: ImportState, path: Path, dtype: str) -> Program:
+    builder = ProgramBuilder(path.stem, dtype, source=str(path))
+    builder.place, builder.notes = Place(str(path)), state.notes
+    graph = state.model.subgraphs[0]
+    at = SubgraphContext(state, graph)
+    inputs = [at.name(number) for number in graph.inputs]
+    translate(at)
+    _check_iterations(state, at.nodes)
+    outputs = [at.name(number) for number in graph.outputs]
+    after = [last for first, last in state.states.values() if last != first]
+    kept = [name for name in dict.fromkeys((*outputs, *after)) if not state.facts[name].constant]
+    nodes = live_nodes(at.nodes, kept)
+    if not nodes:
+        raise BadInput("no output depends on an input", hint="check the subgraph's outputs")
+    low = lowering(builder, nodes, state.facts, kept, state.strict, OPSET)
+    _declare(low, [*inputs, *(first for first, _ in state.states.values() if first)])
+    low.run(nodes)
+    for name in kept:
+        if name in low.values:
+            builder.output(low.values[name])
+    return builder.build()
+
+
+def _check_iterations(state: ImportState, nodes: Sequence[OnnxNode]) -> None:
+    for name in state.iterations:
+        if name not in state.iterations_used:
+            loops = [node.name for node in nodes if node.op == "Loop"]
+            what = f"--iterations names {name!r}, which is no loop of the model"
+            raise BadInput(what, hint=suggest(name, loops, "there are:") if loops else "there are: none")
+
+
+def _declare(low: OnnxLowering, names: Sequence[str]) -> None:
+    """Declare the inputs that some op reads, and note the others."""
+    for name in dict.fromkeys(names):
+        if low.is_used(name):
+            low.values[name] = low.builder.input(name, low.shape(name), low.dtype(name))
+        else:
+            low.builder.notes.append(f"input {name!r} is read by no op and left out")

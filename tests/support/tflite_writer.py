@@ -173,9 +173,7 @@ def _operator(out: Any, given: Mapping[str, Any], names: Sequence[str]) -> Any:
     if given["table"]:
         options: dict[str, Any] = {}
         for key, value in given["options"].items():
-            listed = isinstance(value, list | tuple)
-            text = out.CreateString(value) if isinstance(value, str) else value
-            options[key] = _numbers(out, value) if listed else text
+            options[key] = out.CreateString(value) if isinstance(value, str) else value
         fields["BuiltinOptionsType"] = getattr(tflite.BuiltinOptions, given["table"])
         fields["BuiltinOptions"] = _table(out, given["table"], options)
     return _table(out, "Operator", fields)

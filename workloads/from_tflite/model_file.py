@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chipmodel.errors import BadInput, Place
 from workloads.from_tflite.schema import CUSTOM, NUMPY_OF_TYPE, TYPE_BITS, names_of, package
@@ -26,6 +26,8 @@ VALUE_LIMIT = 1 << 16
 MOST_BYTES = (1 << 31) - 1
 """Largest file: offsets of flatbuffers have 32 bits, signed where they lead backwards."""
 EXPORT_AGAIN = "convert or copy the file again"
+
+Item = TypeVar("Item")
 
 _DAMAGE = (
     struct.error,
@@ -160,7 +162,7 @@ class _Reader:
             raise self.damaged("it has no subgraph")
         return TfliteModel(tuple(graphs), self.data)
 
-    def _items(self, length: int, at: Callable[[int], Any], read: Callable[[Any], Any]) -> list[Any]:
+    def _items(self, length: int, at: Callable[[int], Any], read: Callable[[Any], Item]) -> list[Item]:
         """The elements of a vector of tables, each of which takes at least 4 bytes of the file. Vectors may
         share their bytes, so all together have as many entries as the file has bytes."""
         self.entries += length
@@ -271,7 +273,7 @@ class _Reader:
         holder = getattr(package(), kind)()
         holder.Init(table.Bytes, table.Pos)
         found: dict[str, Any] = {}
-        for name in _fields(type(holder)):
+        for name in _fields(dir(holder)):
             if hasattr(holder, f"{name}Length"):
                 found[name] = self._numbers(getattr(holder, f"{name}Length")(), getattr(holder, name))
             else:
@@ -280,8 +282,11 @@ class _Reader:
         return found
 
 
-def _fields(kind: type[Any]) -> Sequence[str]:
-    """The readers of a generated class."""
+def _fields(names: Sequence[str]) -> Sequence[str]:
+    """The readers of fields among the names that a generated class has."""
     endings = ("AsNumpy", "Length", "IsNone", "HasIdentifier")
-    names = (name for name in vars(kind) if not name.startswith(("_", "GetRootAs")) and name != "Init")
-    return [name for name in names if not name.endswith(endings)]
+    return [
+        name
+        for name in names
+        if not name.startswith(("_", "GetRootAs")) and name != "Init" and not name.endswith(endings)
+    ]

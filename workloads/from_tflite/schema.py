@@ -71,5 +71,6 @@ def package() -> Any:
 @cache
 def names_of(enumeration: str) -> Mapping[int, str]:
     """The names of an enumeration of the schema, such as ``BuiltinOperator``, by number."""
-    values: dict[str, Any] = vars(getattr(package(), enumeration))
-    return {value: name for name, value in values.items() if isinstance(value, int)}
+    kind: Any = getattr(package(), enumeration)
+    names: list[str] = [name for name in dir(kind) if not name.startswith("_")]
+    return {int(getattr(kind, name)): name for name in names}

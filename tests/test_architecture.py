@@ -34,8 +34,11 @@ HEAVY = {
     "yaml",
 }
 """Packages that take long to import: what needs them may be imported where it is used."""
-SLOW = {("workloads.load", "workloads.from_onnx.program")}
-"""Imported where it is used, though it imports nothing heavy: an eighth of a second that only ONNX files
+SLOW = {
+    ("workloads.load", "workloads.from_onnx.program"),
+    ("workloads.load", "workloads.from_tflite.program"),
+}
+"""Imported where it is used, though it imports nothing heavy: an eighth of a second that only these files
 need."""
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

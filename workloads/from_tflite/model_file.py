@@ -140,14 +140,17 @@ def _read_bytes(path: Path, where: Place) -> bytes:
     return data
 
 
+@dataclass(slots=True)
 class _Reader:
     """Reads one file."""
 
-    def __init__(self, data: bytes, where: Place) -> None:
-        self.data, self.where = data, where
-        self.codes: list[tuple[str, bool]] = []
-        self.buffers: list[NDArray[Any] | None] = []
-        self.entries = 0
+    data: bytes
+    where: Place
+    codes: list[tuple[str, bool]] = field(default_factory=list["tuple[str, bool]"])
+    """Operators that the file has, and whether they are custom."""
+    buffers: list[NDArray[Any] | None] = field(default_factory=list["NDArray[Any] | None"])
+    entries: int = 0
+    """Elements of lists so far."""
 
     def damaged(self, what: str) -> BadInput:
         """The error for a file that says ``what``."""

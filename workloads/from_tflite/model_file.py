@@ -115,7 +115,7 @@ def parse_model(data: bytes, where: Place) -> TfliteModel:
     """The model in ``data``. Raises BadInput where it is none, or damaged."""
     if data[4:8] != IDENTIFIER:
         raise BadInput("this is not a TensorFlow Lite model", where=where, hint="give a .tflite file")
-    reader = _Reader(data, where)
+    reader = _FlatbufferReader(data, where)
     try:
         return reader.model()
     except BadInput:
@@ -141,7 +141,7 @@ def _read_bytes(path: Path, where: Place) -> bytes:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _FlatbufferReader:
     """Reads one file."""
 
     data: bytes
@@ -217,7 +217,7 @@ class _Reader:
         name = (tensor.Name() or b"").decode("utf-8", "replace")
         shape = self._numbers(tensor.ShapeLength(), tensor.Shape)
         kind = names_of("TensorType").get(tensor.Type(), "")
-        number = tensor.Buffer()
+        number = int(tensor.Buffer())
         if not kind:
             raise self.damaged(f"tensor {name!r} has the unknown type {tensor.Type()}")
         if any(size < 0 for size in shape) or number >= len(self.buffers):
@@ -251,7 +251,7 @@ class _Reader:
         return stored[:size].view(NUMPY_OF_TYPE[kind]).reshape(shape)
 
     def _operator(self, operator: Any) -> TfliteOperator:
-        index = operator.OpcodeIndex()
+        index = int(operator.OpcodeIndex())
         if index >= len(self.codes):
             raise self.damaged(f"there is no operator code {index}, only {len(self.codes)}")
         name, custom = self.codes[index]

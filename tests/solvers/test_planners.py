@@ -21,7 +21,7 @@ HEURISTICS = [*(name for name in packers() if name not in EXACT), "pool:0"]
 
 @pytest.mark.parametrize("packer", HEURISTICS)
 def test_random_problems(packer: str) -> None:
-    for seed in range(300):
+    for seed in range(150):
         problem = any_problem(seed)
         solved = solve(problem, packer, Limits(nodes=20))
         assert check(problem, solved.plan) == (), seed
@@ -31,7 +31,7 @@ def test_random_problems(packer: str) -> None:
 @pytest.mark.parametrize("packer", [*HEURISTICS, "exact"])
 def test_every_network_of_the_zoo(packer: str) -> None:
     for name, problem in zoo_problems().items():
-        solved = solve(problem, packer, Limits(nodes=1000))
+        solved = solve(problem, packer, Limits(nodes=100))
         assert check(problem, solved.plan) == (), name
         assert solved.peak >= solved.lower_bound >= contention(problem), name
 

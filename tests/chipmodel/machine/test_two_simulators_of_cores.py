@@ -20,7 +20,7 @@ from tests.support.chips import tiny_chip
 from tests.support.random_commands import random_path
 from tests.support.random_streams import random_streams
 
-BATCHES = 2
+BATCHES = 1
 BATCH = 60
 Machine = Callable[[tuple[tuple[Command, ...], ...], Chip], Trace]
 both = pytest.mark.parametrize("machine", [simulate_cores, step_through_cores])

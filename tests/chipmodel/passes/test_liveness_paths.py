@@ -163,7 +163,7 @@ def kept_on(path: Path, touches: list[Touch]) -> set[int]:
     return kept
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.integers(0, 1 << 40))
 def test_lifetimes_and_conflicts_are_those_of_all_paths(seed: int) -> None:
     """Against a walk of every path: a position is in a lifetime exactly if the value is kept there on some

@@ -13,7 +13,7 @@ import pytest
 
 from tests.fuzz.random_programs import SMALL, check
 
-BATCHES = 10
+BATCHES = 6
 BATCH = 20
 
 

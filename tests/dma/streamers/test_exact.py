@@ -42,9 +42,9 @@ def simulated(program: Program, chip: Chip, streamer: str) -> int:
 @pytest.mark.parametrize(("name", "part"), [("stm32n6", 128), ("gap9", 48)])
 def test_predicted_cycles_are_simulated_and_fewer_than_those_of_the_others(name: str, part: int) -> None:
     program, chip = build("mobilenetv1_025"), quiet(name, part)
-    planned = plan(PlanRequest(program, chip, "large-first", "exact:20"))
+    planned = plan(PlanRequest(program, chip, "large-first", "exact:5"))
     assert planned.solved.peak <= chip.shared_memory.bytes
-    assert planned.schedule.streamer == "exact:20"
+    assert planned.schedule.streamer == "exact:5"
     assert verify(program, planned.commands, chip) == ()
     cycles = simulate(planned.commands, chip).cycles
     assert cycles == ScheduleForecast(program, chip).cycles(planned.schedule)

@@ -79,6 +79,9 @@ def chain(seed: int) -> tuple[Program, Chip]:
     return steady(builder.build(), 6), with_memory(LUNA_LIKE, 4_500 + 600 * seed)
 
 
+STREAMER = "exact:100"
+
+
 @pytest.mark.parametrize("seed", [2])
 def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every set of ops is made to keep its weights, as far as there is room, in every way that ``exact``
@@ -91,7 +94,7 @@ def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest
     monkeypatch.setattr(prefetch_race, "refined", as_they_are)
     program, chip = chain(seed)
     layers = [op.name for op in ops(program.body) if op.weights]
-    planned = plan(PlanRequest(program, chip, "large-first", "exact"))
+    planned = plan(PlanRequest(program, chip, "large-first", STREAMER))
     found = simulate(planned.commands, chip)
     assert verify(program, planned.commands, chip) == ()
     assert found == step_through(planned.commands, chip)
@@ -109,7 +112,7 @@ def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest
         with monkeypatch.context() as patched:
             patched.setattr(staying, "_as_asked", asked)
             patched.setattr(staying, "best_slice_sets", first_offered)
-            commands = plan(PlanRequest(program, chip, "large-first", "exact")).commands
+            commands = plan(PlanRequest(program, chip, "large-first", STREAMER)).commands
         forced.append(simulate(commands, chip).cycles)
     staying.decide_once.cache_clear()
     assert found.cycles <= min(forced) < max(forced)

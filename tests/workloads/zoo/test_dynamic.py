@@ -48,6 +48,15 @@ def program(url: str) -> Program:
     return zoo.build(*zoo.parse_zoo_url(f"zoo:{url}"))
 
 
+ON_LUNA = {"gru_decoder": "gru_decoder?units=64", "lstm_decoder": "lstm_decoder?units=64"}
+"""Smaller variants for LUNA, whose simulation is long where every load has bank conflicts."""
+
+
+def on_chip(name: str, chip: str) -> str:
+    """The network that is planned for ``chip``."""
+    return ON_LUNA.get(name, name) if chip.startswith("luna") else name
+
+
 @cache
 def planned(name: str, chip: str) -> Planned:
     return plan(PlanRequest(program(name), with_psram(load_chip(chip), LARGE_PSRAM)))
@@ -72,7 +81,7 @@ def loops(name: str) -> dict[str, Loop]:
 
 
 def ways(name: str) -> list[dict[str, str]]:
-    given = CONTROL[name]
+    given = CONTROL[name.partition("?")[0]]
     return [dict(zip(given, choice, strict=True)) for choice in product(*given.values())]
 
 
@@ -98,6 +107,7 @@ def test_titles_name_the_ifs_loops_and_arms(name: str) -> None:
 @pytest.mark.parametrize("chip_name", CHIPS)
 @pytest.mark.parametrize("name", CONTROL)
 def test_every_path_is_planned_checked_and_simulated(name: str, chip_name: str) -> None:
+    name = on_chip(name, chip_name)
     network, done = program(name), planned(name, chip_name)
     chip = with_psram(load_chip(chip_name), LARGE_PSRAM)
     assert done.solved.peak <= chip.shared_memory.bytes

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import fmean
 
 import chipmodel.boards
-from chipmodel.boards.fit import FREE_NUMBERS, fit
+from chipmodel.boards.fit import fit, free_numbers
 from chipmodel.boards.prediction import NETWORKS
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import ChipmodelError
@@ -41,7 +41,7 @@ def lines(board: str, fitted: bool) -> Iterator[str]:
     """The table of one board, the chip of that name."""
     table, chip = read(MEASURED / f"{board}.csv"), load_chip(board)
     rows = compare(table, chip).rows
-    found = fit(table, chip, FREE_NUMBERS) if fitted else None
+    found = fit(table, chip, free_numbers(chip)) if fitted else None
     held = found.held_out.rows if found else ()
     yield f"## {board}\n\n| network | measured ms | predicted ms | ratio | held out |"
     yield "| --- | ---: | ---: | ---: | ---: |"
@@ -53,7 +53,8 @@ def lines(board: str, fitted: bool) -> Iterator[str]:
         yield f"Fitted to all rows: {errors(found.after.rows)}."
         yield f"Families held out: {errors(held)}."
         moved = ", ".join(f"{c.path} {float(c.before):g} -> {float(c.after):g}" for c in found.changes)
-        yield f"{len(FREE_NUMBERS)} free numbers for {len(rows)} rows: {moved}."
+        count = len(free_numbers(chip))
+        yield f"{count} free number{'s' if count > 1 else ''} for {len(rows)} rows: {moved}."
     yield from open_lines(board)
 
 

@@ -19,6 +19,7 @@ from chipmodel.boards.prediction import (
     families,
     milliseconds,
     planned_network,
+    settings_of,
 )
 from chipmodel.chip.chip import Chip, Npu
 from chipmodel.chip.chip_file import with_overrides
@@ -36,6 +37,8 @@ FREE_NUMBERS = (
     "cpu.cycles_per_element.broadcast",
 )
 """Fields that are fitted unless others are named; those that are joined by ``+`` have one value."""
+OF_A_CPU = ("npu.write_bytes_per_cycle",)
+"""The same on a chip with ``npu.model: vector-cpu``: its kernels are counted, and reading is measured."""
 ROWS_PER_NUMBER = 5
 """Rows that each free number needs at least."""
 FACTORS = (1.5, 1.2, 1.08, 1.03, 1.01)
@@ -55,7 +58,12 @@ class NetworkFit:
     held_out: TableComparison
 
 
-def fit(table: MeasuredTable, chip: Chip, free: Sequence[str] = FREE_NUMBERS) -> NetworkFit:
+def free_numbers(chip: Chip) -> tuple[str, ...]:
+    """The fields that are fitted unless others are named."""
+    return OF_A_CPU if chip.npu.vector else FREE_NUMBERS
+
+
+def fit(table: MeasuredTable, chip: Chip, free: Sequence[str]) -> NetworkFit:
     """Fit the fields ``free`` of ``chip`` to the networks in ``table``. Raises BadInput for fields that the
     chip does not have or that are 0, and for more of them than the rows carry."""
     start = {text: _value(chip, text) for text in free}
@@ -93,10 +101,11 @@ def _held_out(
 
 
 class _FittedRow:
-    """A measured network with its plan on the chip as it was."""
+    """A measured network with its plan on the chip as it was. A number that the row itself gives stays."""
 
     def __init__(self, row: MeasuredRow, chip: Chip) -> None:
         self.chip, self.measured = chip, row.number(MILLISECONDS)
+        self.given = frozenset(setting.partition("=")[0] for setting in settings_of(row))
         try:
             self.network: PlannedNetwork = planned_network(row.text("workload"), chip)
         except BadInput as error:
@@ -110,7 +119,8 @@ class _FittedRow:
         with them, where it is known. Fits without one family or another try many values alike."""
         key = tuple(values.values())
         if key not in self._known:
-            changed = npu or (with_overrides(self.chip, _settings(values)).npu if values else self.chip.npu)
+            free = [setting for setting in _settings(values) if setting.partition("=")[0] not in self.given]
+            changed = npu or (with_overrides(self.chip, free).npu if free else self.chip.npu)
             self._known[key] = milliseconds(self.chip, self.network.retimed(changed))
         return self._known[key]
 

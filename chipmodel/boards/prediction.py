@@ -63,8 +63,13 @@ def milliseconds(chip: Chip, cycles: int) -> Fraction:
 
 def chip_of(chip: Chip, row: MeasuredRow) -> Chip:
     """``chip`` with the settings of a row."""
-    settings = row.text("set").split() if "set" in row.cells else []
+    settings = settings_of(row)
     return with_overrides(chip, settings) if settings else chip
+
+
+def settings_of(row: MeasuredRow) -> list[str]:
+    """The settings of a row, each as ``FIELD=VALUE``."""
+    return row.text("set").split() if "set" in row.cells else []
 
 
 def _predict(chip: Chip, row: MeasuredRow) -> Mapping[str, Fraction]:

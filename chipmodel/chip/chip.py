@@ -15,6 +15,7 @@ from typing import Literal
 
 from chipmodel.chip.luna_npu import LunaNpu
 from chipmodel.chip.psram_device import WIRES, Device, Protocol
+from chipmodel.chip.vector_cpu import VectorCpu
 
 Mark = Literal["published", "derived", "assumed", "given"]
 
@@ -294,6 +295,8 @@ class Npu:
     """Whether the NPU reads and writes rows modulo the size of a buffer; if not, the rows of a cascade that
     two stripes need are computed twice."""
     costs: ArrayCosts = ArrayCosts()
+    vector: VectorCpu | None = None
+    """The CPU that does the NPU's work where ``npu.model`` is ``vector-cpu``."""
 
 
 VendorStreamer = Literal["sync", "ping-pong", "ping-pong-across", "prefetch-greedy"]

@@ -33,6 +33,7 @@ from chipmodel.chip.chip import (
 from chipmodel.chip.dma_fields import check_controller, dma_of, psram_of, weights_of
 from chipmodel.chip.fields import FIELDS, children, read_choice, read_number
 from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu
+from chipmodel.chip.vector_cpu import vector_cpu_of
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import read_text
@@ -357,9 +358,11 @@ def _npu(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Npu:
     in_lanes, out_lanes, columns = (int(numbers[f"npu.array.{axis}"]) for axis in axes)
     array = (in_lanes, out_lanes, columns)
     read, write = numbers["npu.read_bytes_per_cycle"], numbers["npu.write_bytes_per_cycle"]
-    luna = _luna(numbers, array, macs, read, write) if choices["npu.model"] == "luna" else None
-    costs = ArrayCosts() if luna else _array_costs(numbers, choices)
-    return Npu(macs, array, read, write, luna, choices["npu.rolling_buffers"] == "true", costs)
+    model, rolling = choices["npu.model"], choices["npu.rolling_buffers"] == "true"
+    luna = _luna(numbers, array, macs, read, write) if model == "luna" else None
+    costs = _array_costs(numbers, choices) if model == "array" else ArrayCosts()
+    vector = vector_cpu_of(numbers, choices) if model == "vector-cpu" else None
+    return Npu(macs, array, read, write, luna, rolling, costs, vector=vector)
 
 
 def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> ArrayCosts:

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from chipmodel.chip.chip import CPU_KINDS, OperandTime, VendorStreamer
 from chipmodel.chip.psram_parts import DEVICES
+from chipmodel.chip.vector_cpu import KERNELS
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.sizes import format_bytes, parse_bytes
 from chipmodel.files.suggestions import shown
@@ -71,6 +72,14 @@ def _luna(field: Field) -> Field:
 
 def _array(field: Field) -> Field:
     return replace(field, only=("npu.model", ("array",)))
+
+
+def _launched(field: Field) -> Field:
+    return replace(field, only=("npu.model", ("array", "vector-cpu")))
+
+
+def _vector(field: Field) -> Field:
+    return replace(field, only=("npu.model", ("vector-cpu",)))
 
 
 def _own_memory(field: Field) -> Field:
@@ -188,7 +197,7 @@ FIELDS: Mapping[str, Field] = {
     "dma.ef_psram.clocks_per_sck": _ef(_wholes(1, 1024, "core cycles")),
     "dma.ef_psram.frame_cycles": _ef(_wholes(1, 10**6, "core cycles")),
     "dma.ef_psram.gap_cycles": _ef(_SETUP),
-    "npu.model": _choice("array", "luna"),
+    "npu.model": _choice("array", "luna", "vector-cpu"),
     "npu.macs_per_cycle.int8": _MACS,
     "npu.macs_per_cycle.int16": _MACS,
     "npu.macs_per_cycle.int32": _MACS,
@@ -197,7 +206,7 @@ FIELDS: Mapping[str, Field] = {
     "npu.array.columns": _LANES,
     "npu.read_bytes_per_cycle": _PORT,
     "npu.write_bytes_per_cycle": _PORT,
-    "npu.launch_cycles": _default("0", _array(_SETUP)),
+    "npu.launch_cycles": _default("0", _launched(_SETUP)),
     "npu.operands": _default("free", _array(_choice(*get_args(OperandTime)))),
     "npu.depthwise_macs_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
     "npu.window_elements_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
@@ -211,6 +220,11 @@ FIELDS: Mapping[str, Field] = {
     "npu.luna.later_pass_saving_cycles": _luna(_SETUP),
     "npu.luna.piece_configuration_cycles": _luna(_SETUP),
     "npu.luna.piece_channel_cycles": _luna(_SETUP),
+    "npu.vector.kernels": _vector(_choice(*KERNELS)),
+    "npu.vector.cache.bytes": _vector(_sizes(256, 1 << 30)),
+    "npu.vector.cache.ways": _vector(_wholes(1, 1024, "ways")),
+    "npu.vector.cache.line_bytes": _vector(replace(_wholes(4, 4096, "bytes"), power_of_two=True)),
+    "npu.vector.weight_line_cycles": _vector(_rationals("0", 10**6, "core cycles")),
     "vendor.streamer": _default("ping-pong", _choice(*get_args(VendorStreamer))),
     "vendor.cascades": _default("no", _choice("no", "yes")),
     **{

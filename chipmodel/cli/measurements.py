@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from chipmodel.boards.fit import FREE_NUMBERS
 from chipmodel.boards.fit import fit as fit_networks
+from chipmodel.boards.fit import free_numbers
 from chipmodel.boards.prediction import NETWORKS
 from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.option_groups import all_of, group
@@ -188,7 +188,7 @@ def _page(calibration: Calibration) -> str:
 
 def _fit_networks(table: MeasuredTable, target: ChipOptions, free: tuple[str, ...]) -> Calibration:
     chip = chip_for(table, target.chip_name, target.overrides)
-    found = fit_networks(table, chip, free or FREE_NUMBERS)
+    found = fit_networks(table, chip, free or free_numbers(chip))
     given = {path: figure.value for path, figure in chip.figures.items() if figure.source == "--set"}
     return Calibration(found.chip, given, found.changes, found.before, found.after, found.held_out)
 

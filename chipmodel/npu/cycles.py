@@ -1,7 +1,8 @@
 """NPU cycles of an op or a part of one, by the chip's NPU model.
 
 ``luna`` follows the vendor's profiler (``chipmodel.npu.luna``); ``array`` is padded MACs, operands through
-the ports and a launch (``chipmodel.npu.array``).
+the ports and a launch (``chipmodel.npu.array``); ``vector-cpu`` is a CPU's kernels behind a data cache
+(``chipmodel.npu.vector_cpu``).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from chipmodel.model.work import Conv, Matmul, Pool, SingleWork, Vector
 from chipmodel.npu.array import Division, kind_of_op, least_array_cycles, work_cycles
 from chipmodel.npu.luna import least_matmul, op_cost
 from chipmodel.npu.luna_convolution import PartCounts, least_part_cost
+from chipmodel.npu.vector_cpu import least_vector_cpu_cycles, vector_cpu_cycles
 
 
 def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = None) -> int:
@@ -33,6 +35,8 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
     work = _part(op.work, rows, channels, band)
     if npu.luna:
         return max(1, ceil(op_cost(npu.luna, op.kind, work, DTYPE_BITS[op.dtype]).cycles))
+    if npu.vector:
+        return vector_cpu_cycles(npu, npu.vector, op, work)
     return work_cycles(npu, work, op.dtype, kind_of_op(npu, op))
 
 
@@ -102,6 +106,8 @@ def busy_cycles(
     """A lower bound on the cycles of ``work`` in at least ``stripes`` of rows by ``slices`` of channels,
     however it is cut. Parts may cost less than the whole op, because LUNA charges for each piece of an input
     that exceeds its buffer."""
+    if npu.vector:
+        return least_vector_cpu_cycles(npu, npu.vector, op, work, Division(stripes, slices))
     if not npu.luna:
         return least_array_cycles(npu, work, op.dtype, Division(stripes, slices), kind_of_op(npu, op))
     unlimited = replace(npu.luna, input_buffer=1 << 60)

@@ -13,9 +13,10 @@ from fractions import Fraction
 from chipmodel.chip.chip import CdmaDma, Chip, EfPsramDma, HyperBusDma
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
+from chipmodel.model.program import Op
 from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, SingleWork, Vector
-from chipmodel.npu.array import work_cycles
+from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.luna import ADD_KINDS, RELU_KINDS, SIGMOID_KINDS, op_cost
 from dma.timing import controlled
 from dma.timing.controllers import HyperBus, HyperBusRead, ef_protocol
@@ -36,7 +37,8 @@ EF_CONTROLLER = "EF_PSRAM_CTRL"
 def _npu_cycles(chip: Chip, kind: str, work: SingleWork, bits: int = 8) -> Prediction:
     if chip.npu.luna:
         return {"cycles": op_cost(chip.npu.luna, kind, work, bits).cycles}
-    return {"cycles": Fraction(work_cycles(chip.npu, work, f"int{bits}"))}
+    op = Op("row", kind, work, ("x",), ("y",), () if isinstance(work, Vector) else ("w",), f"int{bits}")
+    return {"cycles": Fraction(op_cycles(chip.npu, op, work.rows, work.channels))}
 
 
 def conv2d(chip: Chip, row: MeasuredRow) -> Prediction:

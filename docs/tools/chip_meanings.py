@@ -75,7 +75,8 @@ MEANING: Mapping[str, str] = {
     "dma.ef_psram.clocks_per_sck": "Core cycles of a clock of the part.",
     "dma.ef_psram.frame_cycles": "What an access costs besides its clocks.",
     "dma.ef_psram.gap_cycles": "From the end of an access to the start of the next.",
-    "npu.model": "`array`: MACs over MACs a cycle. `luna`: LUNA's own mechanism.",
+    "npu.model": "`array`: MACs over MACs a cycle. `luna`: LUNA's own mechanism. "
+    "`vector-cpu`: a CPU's kernels, instruction by instruction, and its data cache.",
     "npu.macs_per_cycle.int8": "Multiply-accumulates a cycle on 8-bit operands.",
     "npu.macs_per_cycle.int16": "The same on 16-bit operands, float16 included.",
     "npu.macs_per_cycle.int32": "The same on 32-bit operands, float32 included.",
@@ -91,6 +92,13 @@ MEANING: Mapping[str, str] = {
     "npu.depthwise_kernel": "The largest depthwise kernel that one pass over the operands serves; 0: any.",
     "npu.depthwise_macs_per_cycle": "MACs a cycle of int8 depthwise convolutions; 0: through the array.",
     "npu.window_elements_per_cycle": "Elements of pooling windows a cycle; 0: through the array.",
+    "npu.vector.kernels": "The library whose kernels run: ESP-DL's, or ESP-NN's as TensorFlow Lite Micro "
+    "calls them.",
+    "npu.vector.cache.bytes": "The data cache, through which weights and tensors are read.",
+    "npu.vector.cache.ways": "Lines of a set of it; the least recently used one is dropped.",
+    "npu.vector.cache.line_bytes": "Bytes of a line of it.",
+    "npu.vector.weight_line_cycles": "What reading a line of weights again costs, because the cache has "
+    "dropped it before the kernel came to it again; 0 for weights in memory without a cache.",
     "npu.rolling_buffers": "Whether the NPU addresses rows modulo a buffer's size. If not, the rows that "
     "two stripes of a cascade need are computed twice.",
     "npu.luna.input_buffer_bytes": "A larger input is computed in pieces of rows.",

@@ -96,6 +96,9 @@ class VectorOptions(ElementwiseOptions, total=False):
 class ProgramBuilder(TreeBuilder):
     """The layers of a network, each appended to the innermost open block."""
 
+    whole_swish: bool = False
+    """Whether a swish is one op, a table of its own, and not a sigmoid and a multiplication."""
+
     def conv(self, name: str, x: Value, out_c: int, kernel: Pair, **options: Unpack[ConvOptions]) -> Value:
         """1-D or 2-D convolution. Raises BadInput where groups or window do not fit the input."""
         image = as_image(x, self.place)

@@ -45,7 +45,9 @@ def depthwise(
 
 
 def swish(net: ProgramBuilder, name: str, x: Value) -> Value:
-    """``x`` times its sigmoid: two ops in int8 graphs, where the sigmoid is a table of its own scale."""
+    """``x`` times its sigmoid: two ops in most int8 graphs, where the sigmoid is a table of its own scale."""
+    if net.whole_swish:
+        return net.elementwise("silu", f"{name}.swish", [x])
     return net.elementwise("mul", f"{name}.swish", [x, net.elementwise("sigmoid", f"{name}.sigmoid", [x])])
 
 

@@ -1,9 +1,10 @@
 """YOLOv8, YOLO11 and YOLO26 (github.com/ultralytics/ultralytics, cfg/models), sizes n and s.
 
 ``outputs=raw`` ends in one tensor of boxes and one of classes for each stride, before the sigmoid, as ESP-DL
-exports them; ``decoded`` joins and decodes them as the exporter of Ultralytics does: (1, 4 + classes,
-anchors). YOLO26 has its one-to-one head only, no distribution of distances, and leaves out the choice of the
-best anchors at its end. Convolutions end in a swish, a sigmoid and a multiplication.
+exports them, which also makes one op of each swish; ``decoded`` joins and decodes them as the exporter of
+Ultralytics does: (1, 4 + classes, anchors). YOLO26 has its one-to-one head only, no distribution of
+distances, and leaves out the choice of the best anchors at its end. Convolutions end in a swish: a sigmoid
+and a multiplication.
 """
 
 from __future__ import annotations
@@ -120,6 +121,7 @@ def _yolo(
     net: ProgramBuilder, version: YoloVersion, sizes: tuple[int, int], scale: str, outputs: str
 ) -> None:
     """``sizes`` are those of image and classes."""
+    net.whole_swish = outputs == "raw"
     yolo = YoloBuilder(net, version, WIDTHS[scale])
     features = _neck(yolo, _backbone(yolo, image(net, sizes[0])))
     heads = [_head(yolo, f"head{i}", x, features[0].shape[1], sizes[1]) for i, x in enumerate(features)]

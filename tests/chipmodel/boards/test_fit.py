@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from chipmodel.boards.fit import fit, rounded
+from chipmodel.boards.fit import fit, free_numbers, rounded
 from chipmodel.boards.prediction import NETWORKS, planned_network
 from chipmodel.chip.chip_file import load_chip, with_overrides
 from chipmodel.errors import BadInput
@@ -43,6 +43,21 @@ def test_it_finds_the_numbers_of_the_board() -> None:
     assert max(abs(row.relative) for row in found.held_out.rows) < 0.1
     assert max(abs(row.relative) for row in found.before.rows) > 0.2
     assert found.chip.npu.costs.launch_cycles == int(values["npu.launch_cycles"])
+
+
+def test_what_a_row_gives_is_not_fitted() -> None:
+    """Four networks that writing dominates, and one that sets what writing takes."""
+    board = load_chip("esp32s3", ["npu.launch_cycles=0"])
+    slow = with_overrides(board, ["npu.write_bytes_per_cycle=0.1"])
+    own = "npu.write_bytes_per_cycle=8"
+    lines = [f"{net},{slow.milliseconds(planned_network(net, slow).cycles)!r}," for net in NETS[:5]]
+    given = planned_network(NETS[5], with_overrides(board, [own])).cycles
+    lines.append(f"{NETS[5]},{board.milliseconds(given)!r},{own}")
+    text = "\n".join(["workload,milliseconds,set", *lines])
+    found = fit(read_table(text, "boards.csv", None, {NETWORKS.name: NETWORKS}), board, free_numbers(board))
+    assert [change.path for change in found.changes] == ["npu.write_bytes_per_cycle"]
+    assert float(found.changes[0].after) == pytest.approx(0.1, rel=0.03)
+    assert abs(found.after.rows[5].relative) < 1e-9
 
 
 @pytest.mark.parametrize(

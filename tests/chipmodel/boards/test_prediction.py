@@ -74,6 +74,19 @@ def test_the_preset_says_how_far_off_it_is() -> None:
     assert max(errors) < 0.182
 
 
+def test_networks_on_boards_with_esp32s3() -> None:
+    """All that are quick to plan: ESP-DL and ESP-NN, weights in Psram and in flash, two caches."""
+    read = table((MEASURED / "esp32s3.csv").read_text(encoding="utf-8"))
+    board = load_chip("esp32s3")
+    assert f"{len(read.rows)} networks" in board.held_against
+    quick = [row for row in read.rows if row.number("milliseconds") < 2000]
+    found = compare(MeasuredTable(read.file, read.kinds, tuple(quick)), board).rows
+    errors = [abs(float(row.relative)) for row in found]
+    assert len(errors) == 20
+    assert sum(errors) / len(errors) < 0.1
+    assert max(errors) < 0.26
+
+
 def test_a_changed_chip_says_so() -> None:
     changed = load_chip("stm32n6", ["core_mhz=800"])
     assert changed.accuracy == f"before --set core_mhz: {BOARD.held_against}"

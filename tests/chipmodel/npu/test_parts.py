@@ -57,12 +57,15 @@ def works(draw: st.DrawFn) -> tuple[str, Work]:
 
 
 OPERANDS = ("npu.launch_cycles=7", "npu.depthwise_macs_per_cycle=9", "npu.window_elements_per_cycle=5.5")
+SMALL_CACHE = ("npu.vector.cache.bytes=2KiB", "npu.vector.cache.line_bytes=32")
 CHIPS = {
     "luna-arcs": load_chip("luna-arcs"),
     "luna-csk6": load_chip("luna-csk6"),
     "alif-e7": load_chip("alif-e7"),
     "overlap": load_chip("alif-e7", (*OPERANDS, "npu.operands=overlap")),
     "serial": load_chip("stm32n6", (*OPERANDS, "npu.operands=serial")),
+    "esp-dl": load_chip("esp32s3"),
+    "esp-nn": load_chip("esp32s3", (*SMALL_CACHE, "npu.vector.kernels=esp-nn")),
 }
 
 

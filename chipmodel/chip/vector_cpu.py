@@ -1,0 +1,48 @@
+"""A CPU with vector instructions that does the NPU's work and reads its memory through a data cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, cast, get_args
+
+Kernels = Literal["esp-dl", "esp-nn"]
+KERNELS: tuple[str, ...] = get_args(Kernels)
+
+
+@dataclass(frozen=True, slots=True)
+class DataCache:
+    """A cache whose sets drop the line that was used least recently."""
+
+    bytes: int
+    ways: int
+    line_bytes: int
+
+    @property
+    def sets(self) -> int:
+        return max(1, self.bytes // (self.ways * self.line_bytes))
+
+
+@dataclass(frozen=True, slots=True)
+class VectorCpu:
+    """``npu.model: vector-cpu``."""
+
+    kernels: Kernels
+    """The library whose kernels run: ``esp-dl``, or ``esp-nn`` as TensorFlow Lite Micro calls it."""
+    launch_cycles: int
+    """Core cycles of calling the kernel of each part of an op."""
+    cache: DataCache
+    weight_line_cycles: Fraction
+    """Core cycles in which the cache reads a line of weights again; 0 for weights that need no cache."""
+
+
+def vector_cpu_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> VectorCpu:
+    """The fields ``npu.vector`` of a chip file."""
+    size, ways, line = (int(numbers[f"npu.vector.cache.{name}"]) for name in ("bytes", "ways", "line_bytes"))
+    return VectorCpu(
+        cast(Kernels, choices["npu.vector.kernels"]),
+        int(numbers["npu.launch_cycles"]),
+        DataCache(size, ways, line),
+        numbers["npu.vector.weight_line_cycles"],
+    )

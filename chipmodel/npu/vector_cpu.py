@@ -1,0 +1,83 @@
+"""NPU cycles in the ``vector-cpu`` model: a CPU's kernels, and what its data cache reads and writes.
+
+The CPU waits for its cache, so all adds up: calling the kernel, its instructions, operands through the cache
+(``npu.read_bytes_per_cycle``, ``npu.write_bytes_per_cycle``), and lines of weights that the cache has dropped
+when the kernel comes to them again. Reading the weights for the first time is a load of the schedule.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+from chipmodel.chip.chip import Npu
+from chipmodel.chip.vector_cpu import DataCache, VectorCpu
+from chipmodel.model.program import DTYPE_BITS, Op
+from chipmodel.model.work import SingleWork, Vector
+from chipmodel.npu import esp_dl, esp_nn
+from chipmodel.npu.array import Division, elements_read, elements_written, kind_of_op
+from chipmodel.npu.kernel_run import KernelRun
+
+SCALAR_MAC = 5
+"""Core cycles of a multiply-accumulate on operands of 32 bits, which the vector unit does not multiply: two
+loads, the product, the pointers."""
+
+
+def vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork) -> int:
+    """Core cycles of ``work`` as one part of ``op``; at least 1."""
+    run = _run(npu, cpu, op, work)
+    read, written = _operand_bytes(op, work)
+    if run.copies_input:
+        read, written = 2 * read, written + read
+    lines = refilled_lines(cpu.cache, run, read + written, weighted=bool(op.weights))
+    moved = read / npu.read_bytes_per_cycle + written / npu.write_bytes_per_cycle
+    return max(1, cpu.launch_cycles + ceil(run.cycles + moved + lines * cpu.weight_line_cycles))
+
+
+def least_vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork, division: Division) -> int:
+    """The least core cycles of ``work`` in that division or a finer one: parts may have filters that stay in
+    the cache."""
+    run = _run(npu, cpu, op, work)
+    read, written = _operand_bytes(op, work)
+    moved = read / npu.read_bytes_per_cycle + written / npu.write_bytes_per_cycle
+    launches = cpu.launch_cycles * division.stripes * division.slices
+    return max(1, launches + ceil(run.least + run.least_of_slice * division.slices + moved))
+
+
+def _run(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork) -> KernelRun:
+    bits = DTYPE_BITS[op.dtype]
+    if bits > 16 and not isinstance(work, Vector):
+        macs = Fraction(SCALAR_MAC * max(work.macs, elements_written(work)))
+        return KernelRun(macs, macs)
+    size = 1 if bits <= 8 else 2
+    kernel_run = esp_dl.kernel_run if cpu.kernels == "esp-dl" else esp_nn.kernel_run
+    return kernel_run(op.kind, work, bool(kind_of_op(npu, op).depthwise), size)
+
+
+def _operand_bytes(op: Op, work: SingleWork) -> tuple[Fraction, Fraction]:
+    """Bytes read and written through the cache. Element-wise work on a tensor in place finds its lines there
+    when it writes."""
+    if isinstance(work, Vector):
+        return Fraction(work.in_bytes), Fraction(0 if op.overwrites else work.out_bytes)
+    element = Fraction(DTYPE_BITS[op.dtype], 8)
+    return elements_read(work) * element, elements_written(work) * element
+
+
+def refilled_lines(cache: DataCache, run: KernelRun, operand_bytes: Fraction, *, weighted: bool) -> Fraction:
+    """Lines of the filter that the cache reads while the kernel runs; the first pass is no part of it where
+    the filter consists of weights.
+
+    The lines of a filter lie evenly in the sets of the cache, and are read in the same order in each pass.
+    A set that has more of them than ways has none of them when it is asked. One that is exactly full loses
+    all of them, one after another, whenever a line of an operand comes in between.
+    """
+    lines = -(-run.filter_bytes // cache.line_bytes)
+    each, more = divmod(lines, cache.sets)
+    visitors = operand_bytes / cache.line_bytes / (run.passes * run.filters)
+    again = Fraction(0)
+    for of_set, sets in ((each + 1, more), (each, cache.sets - more)):
+        if of_set > cache.ways:
+            again += of_set * sets
+        elif of_set == cache.ways:
+            again += min(Fraction(of_set * sets), visitors * sets / cache.sets * cache.ways)
+    return run.filters * ((run.passes - 1) * again + (0 if weighted else lines))

@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal
 
+from chipmodel.chip.ethos_npu import EthosNpu
 from chipmodel.chip.luna_npu import LunaNpu
 from chipmodel.chip.psram_device import WIRES, Device, Protocol
 from chipmodel.chip.vector_cpu import VectorCpu
@@ -297,6 +298,8 @@ class Npu:
     costs: ArrayCosts = ArrayCosts()
     vector: VectorCpu | None = None
     """The CPU that does the NPU's work where ``npu.model`` is ``vector-cpu``."""
+    ethos: EthosNpu | None = None
+    """Parameters of Ethos-U55 where ``npu.model`` is ``ethos-u55``."""
 
 
 VendorStreamer = Literal["sync", "ping-pong", "ping-pong-across", "prefetch-greedy"]

@@ -31,6 +31,7 @@ from chipmodel.chip.chip import (
     VendorStreamer,
 )
 from chipmodel.chip.dma_fields import check_controller, dma_of, psram_of, weights_of
+from chipmodel.chip.ethos_npu import ethos_of
 from chipmodel.chip.fields import FIELDS, children, read_choice, read_number
 from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu
 from chipmodel.chip.vector_cpu import vector_cpu_of
@@ -362,7 +363,8 @@ def _npu(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Npu:
     luna = _luna(numbers, array, macs, read, write) if model == "luna" else None
     costs = _array_costs(numbers, choices) if model == "array" else ArrayCosts()
     vector = vector_cpu_of(numbers, choices) if model == "vector-cpu" else None
-    return Npu(macs, array, read, write, luna, rolling, costs, vector=vector)
+    ethos = ethos_of(numbers, choices) if model == "ethos-u55" else None
+    return Npu(macs, array, read, write, luna, rolling, costs, vector=vector, ethos=ethos)
 
 
 def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> ArrayCosts:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from chipmodel.chip.chip import CPU_KINDS, OperandTime, VendorStreamer
+from chipmodel.chip.ethos_npu import OUTPUT_RATES
 from chipmodel.chip.psram_parts import DEVICES
 from chipmodel.chip.vector_cpu import KERNELS
 from chipmodel.errors import BadInput, Place
@@ -82,6 +83,10 @@ def _vector(field: Field) -> Field:
     return replace(field, only=("npu.model", ("vector-cpu",)))
 
 
+def _ethos(field: Field) -> Field:
+    return replace(field, only=("npu.model", ("ethos-u55",)))
+
+
 def _own_memory(field: Field) -> Field:
     return replace(field, only=("weights.memory", ("flash", "mram", "sram")))
 
@@ -125,6 +130,8 @@ _OPTIONAL_MACS = _rationals("0", 10**9, "a cycle")
 _PORT = _rationals("0.001", 10**6, "bytes a cycle")
 _SETUP = _wholes(0, 10**9, "core cycles")
 _BURST = _wholes(1, 1 << 30, "bytes")
+_BANKS = _wholes(1, 64, "banks")
+_OUTPUT = _rationals("0.001", 1000, "cycles an element")
 _OVERHEAD = _rationals("0", 10**6, "Psram clocks")
 
 # The limits are wide: they catch typing errors and absurdly long numbers, not unusual chips.
@@ -197,7 +204,7 @@ FIELDS: Mapping[str, Field] = {
     "dma.ef_psram.clocks_per_sck": _ef(_wholes(1, 1024, "core cycles")),
     "dma.ef_psram.frame_cycles": _ef(_wholes(1, 10**6, "core cycles")),
     "dma.ef_psram.gap_cycles": _ef(_SETUP),
-    "npu.model": _choice("array", "luna", "vector-cpu"),
+    "npu.model": _choice("array", "luna", "vector-cpu", "ethos-u55"),
     "npu.macs_per_cycle.int8": _MACS,
     "npu.macs_per_cycle.int16": _MACS,
     "npu.macs_per_cycle.int32": _MACS,
@@ -225,6 +232,18 @@ FIELDS: Mapping[str, Field] = {
     "npu.vector.cache.ways": _vector(_wholes(1, 1024, "ways")),
     "npu.vector.cache.line_bytes": _vector(replace(_wholes(4, 4096, "bytes"), power_of_two=True)),
     "npu.vector.weight_line_cycles": _vector(_rationals("0", 10**6, "core cycles")),
+    **{f"npu.ethos.micro_block.{side}": _ethos(_LANES) for side in ("height", "width", "depth")},
+    "npu.ethos.shram.banks": _ethos(_wholes(4, 4096, "banks of 1 KiB")),
+    "npu.ethos.shram.input_granule_banks": _ethos(_BANKS),
+    "npu.ethos.shram.accumulator_granule_banks": _ethos(_BANKS),
+    "npu.ethos.shram.wide_accumulator_granule_banks": _ethos(_BANKS),
+    "npu.ethos.delay_cycles": _ethos(_SETUP),
+    "npu.ethos.wide_delay_cycles": _ethos(_SETUP),
+    **{f"npu.ethos.output_cycles.{kind}": _ethos(_OUTPUT) for kind in OUTPUT_RATES},
+    "npu.ethos.border_blocks": _default("inside", _ethos(_choice("inside", "whole"))),
+    "npu.ethos.sram.read_latency_cycles": _ethos(_SETUP),
+    "npu.ethos.sram.write_latency_cycles": _ethos(_SETUP),
+    "npu.ethos.sram.burst_bytes": _ethos(_BURST),
     "vendor.streamer": _default("ping-pong", _choice(*get_args(VendorStreamer))),
     "vendor.cascades": _default("no", _choice("no", "yes")),
     **{

@@ -2,7 +2,7 @@
 
 ``luna`` follows the vendor's profiler (``chipmodel.npu.luna``); ``array`` is padded MACs, operands through
 the ports and a launch (``chipmodel.npu.array``); ``vector-cpu`` is a CPU's kernels behind a data cache
-(``chipmodel.npu.vector_cpu``).
+(``chipmodel.npu.vector_cpu``); ``ethos-u55`` follows Arm's compiler (``chipmodel.npu.ethos``).
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.schedule import Phase, PhaseKind
 from chipmodel.model.work import Conv, Matmul, Pool, SingleWork, Vector
 from chipmodel.npu.array import Division, kind_of_op, least_array_cycles, work_cycles
+from chipmodel.npu.ethos import ethos_cycles
+from chipmodel.npu.ethos_bound import least_ethos_cycles
 from chipmodel.npu.luna import least_matmul, op_cost
 from chipmodel.npu.luna_convolution import PartCounts, least_part_cost
 from chipmodel.npu.vector_cpu import least_vector_cpu_cycles, vector_cpu_cycles
@@ -37,6 +39,8 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
         return max(1, ceil(op_cost(npu.luna, op.kind, work, DTYPE_BITS[op.dtype]).cycles))
     if npu.vector:
         return vector_cpu_cycles(npu, npu.vector, op, work)
+    if npu.ethos:
+        return ethos_cycles(npu, npu.ethos, op, work)
     return work_cycles(npu, work, op.dtype, kind_of_op(npu, op))
 
 
@@ -108,6 +112,8 @@ def busy_cycles(
     that exceeds its buffer."""
     if npu.vector:
         return least_vector_cpu_cycles(npu, npu.vector, op, work, Division(stripes, slices))
+    if npu.ethos:
+        return least_ethos_cycles(npu, npu.ethos, op, work, Division(stripes, slices))
     if not npu.luna:
         return least_array_cycles(npu, work, op.dtype, Division(stripes, slices), kind_of_op(npu, op))
     unlimited = replace(npu.luna, input_buffer=1 << 60)

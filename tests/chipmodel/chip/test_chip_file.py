@@ -17,7 +17,7 @@ from chipmodel.errors import BadInput, Place
 from tests.support.work import calls
 
 PRESETS = (
-    *("alif-e7", "axi-cdma", "ef-psram", "esp32s3", "esp32s3-sram", "gap9"),
+    *("alif-e7", "axi-cdma", "corstone-300", "ef-psram", "esp32s3", "esp32s3-sram", "gap9", "himax-we2"),
     *("luna-arcs", "luna-csk6", "pulp-hyperbus", "stm32n6"),
 )
 
@@ -102,13 +102,21 @@ def test_core_cycles_per_32_bytes(name: str, load: Fraction, store: Fraction) ->
         ("luna-csk6", 640 << 10, 256),
         ("gap9", 1536 << 10, Fraction("203.784")),  # 150.8 GOPS / 2 / 370 MHz
         ("stm32n6", 2816 << 10, 133),  # fitted to whole networks; the peak is 300
-        ("alif-e7", 4 << 20, 256),
     ],
 )
 def test_memory_and_mac_rate(name: str, shared: int, macs: Fraction) -> None:
     chip = load_chip(name)
     assert chip.shared_memory.bytes == shared
     assert chip.npu.macs_per_cycle == {8: macs, 16: Fraction(macs) / 4, 32: Fraction(macs) / 16}
+
+
+@pytest.mark.parametrize(("name", "macs"), [("himax-we2", 64), ("corstone-300", 128), ("alif-e7", 256)])
+def test_ethos_u55_has_the_macs_of_its_micro_block(name: str, macs: int) -> None:
+    """Eight for each element of the micro-block; half as many on 16 bits."""
+    npu = load_chip(name).npu
+    assert npu.macs_per_cycle == {8: macs, 16: macs // 2, 32: macs // 8}
+    assert npu.ethos is not None
+    assert npu.ethos.columns_first * npu.ethos.block_depth * 8 == macs
 
 
 def test_loading_a_preset_takes_few_calls() -> None:

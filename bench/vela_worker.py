@@ -1,0 +1,92 @@
+"""Arm Vela's own estimate of single ops: run by ``bench.vela_ops`` in the environment that has ethos-u-vela.
+
+Reads a JSON list of ops from standard input and writes a list of answers. An op has ``accelerator``,
+``block`` (a block type of Vela), ``ifm`` and ``ofm`` (height, width, depth), ``kernel`` (height, width,
+stride y and x, dilation y and x), ``bits``, ``type`` (an op of Vela), ``activation`` (one, or empty),
+``inputs`` (1 or 2) and ``scaled``. An answer has the cycles of the NPU and of its port on SRAM, and the
+block of the output.
+"""
+
+import contextlib
+import functools
+import io
+import json
+import sys
+from pathlib import Path
+
+import ethosu
+from ethosu.vela import npu_performance as performance
+from ethosu.vela.architecture_allocator import find_block_config
+from ethosu.vela.architecture_features import ArchitectureFeatures, TensorFormat
+from ethosu.vela.ethos_u55_regs.ethos_u55_regs import resampling_mode
+from ethosu.vela.operation import Kernel, NpuBlockType, Op
+from ethosu.vela.shape4d import Shape4D
+from ethosu.vela.tensor import MemArea
+
+CONFIGURATION = Path(ethosu.__path__[0]) / "config_files" / "Arm" / "vela.ini"
+SYSTEM, MEMORY = "Ethos_U55_High_End_Embedded", "Shared_Sram"
+
+
+@functools.cache
+def architecture(accelerator):
+    with contextlib.redirect_stdout(io.StringIO()):
+        return ArchitectureFeatures([str(CONFIGURATION)], accelerator, SYSTEM, MEMORY, 3, False, None)
+
+
+def answer(op):
+    arch = architecture(op["accelerator"])
+    block = NpuBlockType[op["block"]]
+    ifm, ofm = Shape4D(1, *op["ifm"]), Shape4D(1, *op["ofm"])
+    high, wide, stride_y, stride_x, dilation_y, dilation_x = op["kernel"]
+    kernel = Kernel(wide, high, stride_x, stride_y, dilation_x, dilation_y)
+    lut = 2 if op["activation"] in ("Sigmoid", "Tanh", "LUT") else 0
+    second = ifm if op["inputs"] == 2 else None
+    mode = resampling_mode.NONE
+    config = find_block_config(
+        arch, block, ofm, ifm, second, False, op["bits"], kernel, lut, op["scaled"], mode
+    )
+    query = performance.PerformanceQuery(block)
+    query.ifm_shape, query.ofm_shape, query.ifm2_shape = ifm, ofm, second
+    query.ifm_bits = query.ofm_bits = query.ifm2_bits = op["bits"]
+    query.ifm_memory_area = query.ofm_memory_area = query.ifm2_memory_area = MemArea.Sram
+    query.ifm_format = query.ofm_format = query.ifm2_format = TensorFormat.NHCWB16
+    query.kernel, query.config = kernel, config
+    if block in (NpuBlockType.ConvolutionMxN, NpuBlockType.ConvolutionDepthWise, NpuBlockType.VectorProduct):
+        query.const_shape = Shape4D(1, 1, 1, ofm.depth)
+        query.const_memory_area = MemArea.Sram
+    activation = Op[op["activation"]] if op["activation"] else None
+    cycles = performance.measure_cycle_cost(arch, Op[op["type"]], activation, query)
+    access = performance.measure_element_access(arch, query)
+    element = op["bits"] // 8
+    moved = 0
+    for read, shape in zip(access.ifm_read, (ifm, second), strict=True):
+        if shape is not None:
+            moved += performance._estimate_memory_transfer_efficiency(
+                arch,
+                True,
+                MemArea.Sram,
+                query.ifm_format,
+                op["bits"],
+                config.ifm_block,
+                shape,
+                read * element,
+            )
+    moved += performance._estimate_memory_transfer_efficiency(
+        arch,
+        False,
+        MemArea.Sram,
+        query.ofm_format,
+        op["bits"],
+        config.ofm_block,
+        ofm,
+        access.ofm_write * element,
+    )
+    return {
+        "npu": int(cycles.op_cycles),
+        "sram": float(moved / arch.memory_bandwidths_per_cycle[MemArea.Sram]),
+        "weights": float(sum(access.const_read)),
+        "block": list(config.ofm_block.as_list())[1:],
+    }
+
+
+json.dump([answer(op) for op in json.load(sys.stdin)], sys.stdout)

@@ -1,0 +1,90 @@
+"""Parameters of Arm's Ethos-U55 NPU. Its variants of 32 to 256 MACs a cycle differ in these numbers only.
+
+The NPU computes an output block after block. Input of a block and its accumulators lie in the NPU's own RAM
+(SHRAM, in banks of 1 KiB, both twice, so that the next block is read while one is computed); a block is
+traversed in micro-blocks, each of which is one step of the MAC array. Source of the mechanism and of every
+number that is not in the chip file: Arm's compiler Vela (ethos-u-vela 5.2.0 on PyPI), npu_performance.py,
+architecture_allocator.py and architecture_features.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+OUTPUT_RATES = ("plain", "max_pool", "add", "multiply", "wide", "wide_unary", "wide_multiply", "table")
+"""Kinds of output by their cycles for each element: of convolutions, dense layers and average pooling; of max
+pooling; of additions and subtractions; of products, and of any output of 40-bit accumulators; of element-wise
+work on 32 bits with two operands, with one, and of 32-bit products; the least where it passes a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class EthosNpu:
+    """One variant, and the port to its SRAM. Sizes are elements unless a name says otherwise."""
+
+    block_height: int
+    block_width: int
+    block_depth: int
+    """The micro-block of the output: what one step of the MAC array works on."""
+    shram_banks: int
+    input_granule: int
+    """Banks of SHRAM are given to inputs in multiples of this."""
+    accumulator_granule: int
+    wide_accumulator_granule: int
+    """The same for accumulators of 32 and of 40 bits."""
+    delay_cycles: int
+    wide_delay_cycles: int
+    """Cycles between two steps of a block that is one micro-block wide and high, with accumulators of 32 and
+    of 40 bits."""
+    read_latency: int
+    write_latency: int
+    sram_burst: int
+    """Bytes of the burst in which SRAM is accessed; shorter accesses take as long."""
+    read_bytes_per_cycle: Fraction
+    write_bytes_per_cycle: Fraction
+    """The port to SRAM."""
+    output_cycles: tuple[Fraction, ...]
+    """Cycles of an output element, in the order of ``OUTPUT_RATES``."""
+    partial_blocks: bool = False
+    """Whether a block at the border of the output takes what lies inside; if not, as long as a whole one."""
+
+    def output(self, kind: str) -> Fraction:
+        """Cycles of an output element of one of the ``OUTPUT_RATES``."""
+        return self.output_cycles[OUTPUT_RATES.index(kind)]
+
+    @property
+    def columns_first(self) -> int:
+        """The width of the micro-block over outputs of one row, where it is two rows high otherwise."""
+        return self.block_height * self.block_width
+
+
+_WHOLES = {
+    "block_height": "micro_block.height",
+    "block_width": "micro_block.width",
+    "block_depth": "micro_block.depth",
+    "shram_banks": "shram.banks",
+    "input_granule": "shram.input_granule_banks",
+    "accumulator_granule": "shram.accumulator_granule_banks",
+    "wide_accumulator_granule": "shram.wide_accumulator_granule_banks",
+    "delay_cycles": "delay_cycles",
+    "wide_delay_cycles": "wide_delay_cycles",
+    "read_latency": "sram.read_latency_cycles",
+    "write_latency": "sram.write_latency_cycles",
+    "sram_burst": "sram.burst_bytes",
+}
+
+
+def ethos_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> EthosNpu:
+    """The NPU of a chip file with these numbers."""
+    wholes = {name: int(numbers[f"npu.ethos.{path}"]) for name, path in _WHOLES.items()}
+    rates = tuple(numbers[f"npu.ethos.output_cycles.{kind}"] for kind in OUTPUT_RATES)
+    read, write = numbers["npu.read_bytes_per_cycle"], numbers["npu.write_bytes_per_cycle"]
+    partial = choices["npu.ethos.border_blocks"] == "inside"
+    return EthosNpu(
+        **wholes,
+        read_bytes_per_cycle=read,
+        write_bytes_per_cycle=write,
+        output_cycles=rates,
+        partial_blocks=partial,
+    )

@@ -1,0 +1,56 @@
+"""The least cycles on Ethos-U55 of work that is cut in any way, for lower bounds.
+
+Blocks are chosen for each part, so that a part may take a better one than the whole. What no choice changes:
+steps of the MAC array for each output element, decoding the weights once for each part, the output stage, and
+the bytes that are written.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+from chipmodel.chip.chip import Npu
+from chipmodel.chip.ethos_npu import EthosNpu
+from chipmodel.model.program import DTYPE_BITS, Op
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
+from chipmodel.npu.array import Division, macs_per_cycle
+from chipmodel.npu.ethos import decoding, output_rate, vector_rate, width_factor
+from chipmodel.npu.ethos_layers import Layer, input_passes, is_depthwise, kernel_steps, layer_of
+
+
+def least_ethos_cycles(npu: Npu, ethos: EthosNpu, op: Op, work: SingleWork, division: Division) -> int:
+    """The least core cycles of ``work`` of ``op`` in that division or a finer one."""
+    bits = DTYPE_BITS[op.dtype]
+    parts = division.stripes * division.slices
+    match work:
+        case Vector():
+            rate = vector_rate(ethos, op.kind, bits)
+            return max(parts, ceil(rate * work.elements))
+        case Recurrent():
+            return max(parts, int(work.macs / macs_per_cycle(npu, op.dtype)))
+        case Conv() | Pool() | Matmul():
+            times, layer = layer_of(work, bits, is_depthwise(op, work))
+            factor = width_factor(npu, bits)
+            least = max(times * _written(ethos, layer, op.kind), _computed(ethos, layer, times, division))
+            return max(parts, int(factor * least))
+
+
+def _written(ethos: EthosNpu, layer: Layer, kind: str) -> Fraction:
+    """What the output stage and the port take for all output elements."""
+    stored = layer.bits // 8 / ethos.write_bytes_per_cycle
+    return layer.output.elements * max(output_rate(ethos, layer, kind), stored)
+
+
+def _computed(ethos: EthosNpu, layer: Layer, times: int, division: Division) -> Fraction:
+    """What the MAC array takes: all of its micro-blocks in use, and no less than decoding the weights of
+    each stripe. Images and groups may share a part, so that work with several is not rounded."""
+    passes, reads = input_passes(layer)
+    positions = Fraction(layer.output.height * layer.output.width, ethos.columns_first)
+    layers = Fraction(layer.output.depth, ethos.block_depth)
+    decoded = 0
+    if times == 1:
+        layers = Fraction(max(ceil(layers), division.slices))
+        decoded = decoding(ethos, layer) * division.stripes
+    steps = sum(count * max(Fraction(decoded), cycles * positions) for count, cycles in kernel_steps(layer))
+    return times * layers * passes * reads * steps

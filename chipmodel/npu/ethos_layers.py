@@ -1,0 +1,171 @@
+"""Convolutions, dense layers and pooling as Ethos-U55 does them, and the steps of its MAC array for each.
+
+A step of four cycles multiplies a micro-block of the output by 32 elements of input: 32 channels at one
+element of the kernel, or 8 channels at four. Source: ethos-u-vela 5.2.0, architecture_allocator.py,
+npu_performance.py and (what the compiler makes of an op) tflite_graph_optimiser.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from chipmodel.model.program import Op
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Matmul, Pool, SingleWork
+
+Traversal = Literal["convolution", "depthwise", "dense", "pooling"]
+
+SUB_KERNEL = 8
+"""Rows and columns of a kernel that are worked on at once; of a larger one this many after another."""
+STEP = 4
+"""Cycles of a step on one micro-block."""
+CHANNELS = 8
+"""Input channels of a step over several elements of the kernel."""
+BATCH_AS_ROW = 4
+"""Rows of a dense layer beyond which the compiler makes it a convolution over one row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Rows, columns and channels."""
+
+    height: int
+    width: int
+    depth: int
+
+    @property
+    def elements(self) -> int:
+        return self.height * self.width * self.depth
+
+    def within(self, whole: Size) -> Size:
+        """As much of it as ``whole`` has."""
+        return Size(
+            min(self.height, whole.height), min(self.width, whole.width), min(self.depth, whole.depth)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Work with a window, as the NPU sees it: one image, one group."""
+
+    traversal: Traversal
+    input: Size
+    output: Size
+    kernel: tuple[int, int] = (1, 1)
+    """Rows and columns."""
+    stride: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
+    bits: int = 8
+    upscale: int = 1
+    """2 where zeros are put between the elements of the input (a transposed convolution)."""
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """Rows and columns that the kernel spans."""
+        (high, wide), (down, across) = self.kernel, self.dilation
+        return (high - 1) * down + 1, (wide - 1) * across + 1
+
+    @property
+    def wide(self) -> bool:
+        """Whether accumulators have 40 bits."""
+        return self.bits == 16 and self.traversal != "pooling"
+
+    @property
+    def equal_depth(self) -> bool:
+        """Whether each output channel is made of one input channel."""
+        return self.traversal in ("depthwise", "pooling")
+
+    @property
+    def by_kernel(self) -> bool:
+        """Whether a step takes several elements of the kernel by 8 input channels, instead of one element by
+        32: whichever leaves fewer multipliers idle."""
+        if self.traversal not in ("convolution", "depthwise"):
+            return False
+        depth, elements = self.input.depth, self.kernel[0] * self.kernel[1]
+        if depth <= CHANNELS:
+            return True
+        by_depth = depth / up(depth, 32 if self.bits == 8 else 16)
+        padded = up(depth, CHANNELS) * up(elements, 4 if self.bits == 8 else 2)
+        return depth * elements / padded > by_depth
+
+    @property
+    def kernel_parts(self) -> tuple[int, ...]:
+        """Elements of the parts of the kernel that are worked on one after another."""
+        high, wide = self.kernel
+        return tuple(
+            min(SUB_KERNEL, high - y) * min(SUB_KERNEL, wide - x)
+            for y in range(0, high, SUB_KERNEL)
+            for x in range(0, wide, SUB_KERNEL)
+        )
+
+
+def up(value: int, multiple: int) -> int:
+    """``value`` rounded up to a multiple."""
+    return -(-value // multiple) * multiple
+
+
+def input_depth(layer: Layer) -> int:
+    """Input channels of a block of convolutions and dense layers."""
+    if layer.bits == 16:
+        return up(min(layer.input.depth, 16), 4)
+    return up(min(layer.input.depth, 16 if layer.by_kernel else 32), CHANNELS)
+
+
+def kernel_steps(layer: Layer) -> tuple[tuple[int, int], ...]:
+    """By part of the kernel: steps for one micro-block of the output at one pass over its input channels,
+    and cycles of such a step."""
+    twice = 2 if layer.bits == 16 else 1
+    if layer.traversal == "pooling":
+        return tuple((1, twice * max(STEP, part)) for part in layer.kernel_parts)
+    if layer.traversal == "depthwise":
+        return tuple((-(-part // 4), STEP * twice) for part in layer.kernel_parts)
+    at_once = 4 // twice if layer.by_kernel else 1
+    return tuple((-(-part // at_once), STEP) for part in layer.kernel_parts)
+
+
+def input_passes(layer: Layer) -> tuple[int, int]:
+    """How often the input channels are gone through: passes of 8 within what is read at once, where a step
+    takes several elements of the kernel, and how often something is read."""
+    if layer.equal_depth:
+        return 1, 1
+    at_once = min(input_depth(layer), layer.input.depth)
+    return -(-at_once // CHANNELS) if layer.by_kernel else 1, -(-layer.input.depth // at_once)
+
+
+def is_depthwise(op: Op, work: SingleWork) -> bool:
+    """Whether it is a depthwise convolution, also of one channel."""
+    return isinstance(work, Conv) and (op.kind == "depthwise_conv" or work.depthwise)
+
+
+def layer_of(work: Conv | Pool | Matmul, bits: int, depthwise: bool) -> tuple[int, Layer]:
+    """Work as the NPU does it, and how many times: once for each image, group or product."""
+    bits = 8 if bits <= 8 else 16
+    match work:
+        case Conv() if depthwise:
+            return work.batch, _window_layer("depthwise", work.window, work.out_c, work.out_c, bits)
+        case Conv():
+            in_c, out_c = work.in_c // work.groups, -(-work.out_c // work.groups)
+            return work.batch * work.groups, _window_layer("convolution", work.window, in_c, out_c, bits)
+        case Pool():
+            return work.batch, _window_layer("pooling", work.window, work.channels_, work.channels_, bits)
+        case Matmul():
+            row: Traversal = "convolution" if work.rows_ > BATCH_AS_ROW else "dense"
+            sides = Size(1, work.rows_, work.inner), Size(1, work.rows_, work.cols)
+            return work.batch, Layer(row, *sides, bits=bits)
+
+
+def _window_layer(traversal: Traversal, window: Window, in_c: int, out_c: int, bits: int) -> Layer:
+    if window.in_w == 1 and window.kernel_w == 1 and window.out_w == 1:
+        window = window.turned  # one line may lie along the rows or along the columns
+    stride = (1, 1) if window.transposed else (window.stride_h, window.stride_w)
+    return Layer(
+        traversal,
+        Size(window.in_h, window.in_w, max(1, in_c)),
+        Size(window.out_h, window.out_w, max(1, out_c)),
+        (window.kernel_h, window.kernel_w),
+        stride,
+        (window.dilation_h, window.dilation_w),
+        bits,
+        2 if window.transposed and max(window.stride_h, window.stride_w) > 1 else 1,
+    )

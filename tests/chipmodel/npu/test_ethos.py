@@ -1,0 +1,157 @@
+"""Ethos-U55 against the estimate of Arm's compiler, and what that estimate is made of."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from chipmodel.chip.chip import Npu
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.program import Op
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.ethos import layer_cycles
+from chipmodel.npu.ethos_blocks import choose_block
+from chipmodel.npu.ethos_layers import Layer, Size, layer_of
+from tests.support.folders import ROOT
+
+VELA = ROOT / "tests" / "data" / "ethos_u55_vela.csv"
+"""Answers of ethos-u-vela 5.2.0, its own configuration Ethos_U55_High_End_Embedded, tensors between ops in
+bricks: python -m bench.vela_ops --vela PYTHON --write FILE."""
+CHIPS = {"64": "himax-we2", "128": "corstone-300", "256": "alif-e7"}
+ESTIMATE = (
+    *("npu.read_bytes_per_cycle=8", "npu.write_bytes_per_cycle=8", "npu.ethos.sram.burst_bytes=32"),
+    *("npu.ethos.sram.read_latency_cycles=32", "npu.ethos.sram.write_latency_cycles=32"),
+    "npu.ethos.border_blocks=whole",
+)
+NPUS = {macs: load_chip(name, ESTIMATE).npu for macs, name in CHIPS.items()}
+
+with VELA.open(encoding="utf-8", newline="") as _file:
+    ROWS = list(csv.DictReader(_file))
+
+
+def _op(row: dict[str, str]) -> Op:
+    in_h, in_w, in_c, out_h, out_w, out_c = (
+        int(row[f"{side}_{axis}"]) for side in ("in", "out") for axis in "hwc"
+    )
+    kernel, stride, dilation = (
+        (int(row["kernel_h"]), int(row["kernel_w"])),
+        row["stride"],
+        int(row["dilation"]),
+    )
+    pace = tuple(map(int, stride.split("x")))
+    window = Window(in_h, in_w, out_h, out_w, *kernel, *pace, dilation_h=dilation, dilation_w=dilation)
+    elements, inputs, kind = out_h * out_w * out_c, ("x",), row["kind"]
+    work: SingleWork
+    match kind:
+        case "conv":
+            work = Conv(window, in_c, out_c)
+        case "depthwise_conv":
+            work = Conv(window, in_c, out_c, in_c)
+        case "dense":
+            work = Matmul(1, in_c, out_c)
+        case "max_pool" | "average_pool":
+            work = Pool(window, in_c)
+        case _:
+            work, inputs = Vector(elements, 2 * elements, elements, out_h), ("x", "z")
+    shape = (1, out_c, out_h, out_w)
+    views = (*(shape for _ in inputs), shape)
+    return Op("op", kind, work, inputs, ("y",), dtype=f"int{row['bits']}", views=views)
+
+
+def _cycles(npu: Npu, op: Op) -> int:
+    return op_cycles(npu, op, op.work.rows, op.work.channels)
+
+
+def test_each_op_is_vela_s_estimate_to_the_cycle() -> None:
+    assert len(ROWS) == 200
+    assert {row["macs"] for row in ROWS} == set(CHIPS)
+    off = [
+        (row, found)
+        for row in ROWS
+        if not -1 < (found := _cycles(NPUS[row["macs"]], _op(row))) - float(row["cycles"]) <= 1
+    ]
+    assert not off
+
+
+def test_each_block_is_vela_s() -> None:
+    """Element-wise work has none here."""
+    for row in ROWS:
+        ethos, work = NPUS[row["macs"]].ethos, _op(row).work
+        if isinstance(work, Conv | Pool | Matmul) and ethos is not None:
+            _, layer = layer_of(work, int(row["bits"]), row["kind"] == "depthwise_conv")
+            block = choose_block(ethos, layer).output
+            assert f"{block.height}x{block.width}x{block.depth}" == row["block"], row
+
+
+@pytest.mark.parametrize("macs", list(CHIPS))
+def test_a_large_convolution_nears_all_macs(macs: str) -> None:
+    """Whole blocks of 32 input channels; the last block's output and the first one's input remain."""
+    op = Op("op", "conv", Conv(Window(64, 64, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1), 256, 256), ("x",), ("y",))
+    ideal = op.work.macs / int(macs)
+    assert ideal < _cycles(NPUS[macs], op) < 1.3 * ideal
+
+
+def test_a_dense_layer_of_one_row_is_bound_by_decoding_weights() -> None:
+    """Thirty-two cycles for 32 inputs by 8 outputs, and two of delay between steps: 8 weights a cycle."""
+    op = Op("op", "dense", Matmul(1, 1024, 1024), ("x",), ("y",))
+    for npu in NPUS.values():
+        steps = 1024 // 32 * 1024 // 8
+        assert steps * 32 <= _cycles(npu, op) <= steps * 34.5
+
+
+@pytest.mark.parametrize("macs", list(CHIPS))
+def test_border_blocks_take_what_lies_inside(macs: str) -> None:
+    """Never longer than whole blocks, and the same where blocks divide the output."""
+    ethos = NPUS[macs].ethos
+    assert ethos is not None
+    inside = replace(ethos, partial_blocks=True)
+    uneven = Layer("convolution", Size(1, 148, 250), Size(1, 148, 2000), (1, 32))
+    assert layer_cycles(inside, uneven, "conv") < layer_cycles(ethos, uneven, "conv")
+    even = Layer("convolution", Size(64, 64, 64), Size(64, 64, 128), (1, 1))
+    block = choose_block(ethos, even).output
+    fitting = replace(even, output=Size(4 * block.height, 4 * block.width, 2 * block.depth))
+    if choose_block(ethos, fitting).output == block:
+        assert layer_cycles(inside, fitting, "conv") == layer_cycles(ethos, fitting, "conv")
+
+
+def test_one_line_takes_as_long_as_rows_or_as_columns() -> None:
+    tall = Op("op", "conv", Conv(Window(296, 1, 148, 1, 48, 1, 2), 39, 250), ("x",), ("y",))
+    wide = Op("op", "conv", Conv(Window(1, 296, 1, 148, 1, 48, 1, 2), 39, 250), ("x",), ("y",))
+    for npu in NPUS.values():
+        assert _cycles(npu, tall) == _cycles(npu, wide)
+
+
+def test_accumulators_of_40_bits_slow_the_output() -> None:
+    """A 1 x 1 convolution of few input channels waits for its output, at the rate of products."""
+    work = Conv(Window(56, 56, 56, 56, 1, 1), 16, 96)
+    for npu in NPUS.values():
+        narrow, wide = (
+            _cycles(npu, Op("op", "conv", work, ("x",), ("y",), dtype=dtype)) for dtype in ("int8", "int16")
+        )
+        assert Fraction(narrow, 1) < wide
+
+
+def test_a_tensor_of_few_channels_is_padded_to_a_brick() -> None:
+    """24 channels pass the output stage as 32."""
+    shape = (1, 24, 56, 56)
+    work = Vector(24 * 56 * 56, 2 * 24 * 56 * 56, 24 * 56 * 56, 56)
+    op = Op("op", "add", work, ("x", "z"), ("y",), views=(shape, shape, shape))
+    assert _cycles(NPUS["128"], op) == 32 * 56 * 56 * 3 // 2
+
+
+def test_every_kind_of_work_has_a_cost() -> None:
+    ops = (
+        Op("op", "lstm", Recurrent(10, 20, 30, 4), ("x",), ("y",)),
+        Op("op", "softmax", Vector(1000, 1000, 1000, 1), ("x",), ("y",)),
+        Op("op", "tanh", Vector(1000, 1000, 1000, 1000), ("x",), ("y",)),
+        Op("op", "conv", Conv(Window(8, 8, 16, 16, 2, 2, 2, 2, transposed=True), 8, 8), ("x",), ("y",)),
+        Op("op", "conv", Conv(Window(8, 8, 8, 8, 3, 3), 8, 8), ("x",), ("y",), dtype="float32"),
+    )
+    for npu in NPUS.values():
+        assert all(_cycles(npu, op) > op.work.macs // npu.macs_per_cycle[8] for op in ops)
+        assert all(_cycles(npu, op) >= 1 for op in ops)

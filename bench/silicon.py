@@ -41,7 +41,8 @@ def lines(board: str, fitted: bool) -> Iterator[str]:
     """The table of one board, the chip of that name."""
     table, chip = read(MEASURED / f"{board}.csv"), load_chip(board)
     rows = compare(table, chip).rows
-    found = fit(table, chip, free_numbers(chip)) if fitted else None
+    free = free_numbers(chip) if fitted else ()
+    found = fit(table, chip, free) if free else None
     held = found.held_out.rows if found else ()
     yield f"## {board}\n\n| network | measured ms | predicted ms | ratio | held out |"
     yield "| --- | ---: | ---: | ---: | ---: |"

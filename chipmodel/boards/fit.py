@@ -59,7 +59,9 @@ class NetworkFit:
 
 
 def free_numbers(chip: Chip) -> tuple[str, ...]:
-    """The fields that are fitted unless others are named."""
+    """The fields that are fitted unless others are named; none where the mechanism is published."""
+    if chip.npu.ethos:
+        return ()
     return OF_A_CPU if chip.npu.vector else FREE_NUMBERS
 
 

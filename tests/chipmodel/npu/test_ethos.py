@@ -38,14 +38,12 @@ def _op(row: dict[str, str]) -> Op:
     in_h, in_w, in_c, out_h, out_w, out_c = (
         int(row[f"{side}_{axis}"]) for side in ("in", "out") for axis in "hwc"
     )
-    kernel, stride, dilation = (
-        (int(row["kernel_h"]), int(row["kernel_w"])),
-        row["stride"],
-        int(row["dilation"]),
-    )
-    pace = tuple(map(int, stride.split("x")))
-    window = Window(in_h, in_w, out_h, out_w, *kernel, *pace, dilation_h=dilation, dilation_w=dilation)
-    elements, inputs, kind = out_h * out_w * out_c, ("x",), row["kind"]
+    kernel_h, kernel_w, dilation = (int(row[name]) for name in ("kernel_h", "kernel_w", "dilation"))
+    down, across = map(int, row["stride"].split("x"))
+    sides = in_h, in_w, out_h, out_w, kernel_h, kernel_w, down, across
+    window = Window(*sides, dilation_h=dilation, dilation_w=dilation)
+    inputs: tuple[str, ...] = ("x",)
+    elements, kind = out_h * out_w * out_c, row["kind"]
     work: SingleWork
     match kind:
         case "conv":

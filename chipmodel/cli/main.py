@@ -17,6 +17,7 @@ from chipmodel.terminal.printing import note, remark
 from chipmodel.terminal.streams import leave_stdout, open_streams
 
 COMMANDS = {
+    "arena": ("arena", "Plan the arena of a TensorFlow Lite Micro model."),
     "calibrate": ("measurements", "Fit the few free constants of a chip to measurements."),
     "check": ("check", "Verify a plan with code that shares nothing with the planners."),
     "chips": ("lists", "List the chip presets, or every number of one with its origin."),
@@ -140,6 +141,6 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 def commands() -> None:
     """A cycle model of edge AI chips, and planners for their memory and DMA.
 
-    A WORKLOAD is a .yaml file, an .onnx file, or a built-in network such as zoo:resnet18
+    A WORKLOAD is a .yaml, .onnx or .tflite file, or a built-in network such as zoo:resnet18
     (see: chipmodel zoo). Exit codes: 0 done, 1 does not fit, 2 bad input, 3 unknown within the limits.
     """

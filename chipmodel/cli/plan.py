@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
 from chipmodel.chip.chip import Chip
-from chipmodel.cli.file_options import STDOUT, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.file_options import STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
     EffortOptions,
@@ -22,6 +23,7 @@ from chipmodel.cli.options import (
 )
 from chipmodel.cli.output import note, write_files
 from chipmodel.cli.verdict import verdict
+from chipmodel.compare.arena import planned_model
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from chipmodel.passes.op_order import names_in_order
@@ -35,6 +37,7 @@ from chipmodel.terminal.printing import emit, remark
 from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
+from workloads.load import TFLITE_SUFFIX
 
 ORDER_SHARE = 0.4
 """Of the time that is left of ``--time-limit``, what each of several orders of ops may take. Chosen."""
@@ -55,6 +58,13 @@ ORDER_SHARE = 0.4
     default=STDOUT,
     help="Where the plan goes. [stdout]",
 )
+@click.option(
+    "--write-model",
+    "model_file",
+    metavar="FILE",
+    type=WRITES,
+    help="Of a TFLite file: the model with a plan of TensorFlow Lite Micro's arena (see chipmodel arena).",
+)
 def plan(
     *,
     source: WorkloadOptions,
@@ -65,6 +75,7 @@ def plan(
     order: OrderWish,
     effort: EffortOptions,
     output: str,
+    model_file: str | None,
 ) -> int:
     """Plan WORKLOAD: an offset for every buffer, and the commands of the sequencer and the DMA engine.
 
@@ -72,6 +83,8 @@ def plan(
     cycles, where nothing contends, and their lower bound are on stderr. For a chip of one core.
     """
     limit = effort.start()
+    if model_file and Path(source.workload).suffix.lower() != TFLITE_SUFFIX:
+        raise BadInput("--write-model is for TFLite files", hint="leave it out, or give a .tflite file")
     chip, program = target.load(), source.load()
     if chip.cores > 1:
         hint = "plan it by chipmodel simulate WORKLOAD --plan FILE"
@@ -98,7 +111,12 @@ def plan(
     document = plan_of_planned(planned, chosen.program, chip, target.name, target.overrides, names)
     if output == STDOUT:
         emit(write_plan(document))
-    write_files([(output, lambda: write_plan(document))])
+    write_files(
+        [
+            (output, lambda: write_plan(document)),
+            (model_file, lambda: planned_model(Path(source.workload), effort.limits())),
+        ]
+    )
     remark(_words(chosen, chip, planned, asked.cascades))
     note(f"the time limit cut short: {part}" for part in limit.cut_short)
     return verdict(planned.fit(chosen.program, chip), planned.solved, bool(limit.cut_short))

@@ -42,19 +42,25 @@ class LayerWriter:
         """The shape of a tensor."""
         return tuple(self.graph.tensors[number]["shape"])
 
-    def _weights(self, shape: Sequence[int], axis: int) -> int:
-        values = self.random.integers(-127, 128, shape)
-        return self.graph.constant(values, scale=[WEIGHT_SCALE] * shape[axis], axis=axis)
-
-    def _bias(self, count: int) -> int:
-        values = self.random.integers(-500, 500, count)
-        return self.graph.constant(values, "INT32", scale=[SCALE * WEIGHT_SCALE] * count)
+    def _weighted(self, x: int, shape: Sequence[int], axis: int, each: bool = True) -> list[int]:
+        """Operands of a product: ``x``, weights with one scale or one for ``each`` channel along ``axis``, a
+        bias. The scale keeps results within the range of int8."""
+        count = shape[axis]
+        scale = 1 / (60 * (np.prod(shape) / count) ** 0.5)
+        scales, products = ([float(value)] * (count if each else 1) for value in (scale, SCALE * scale))
+        weights = self.random.integers(-127, 128, shape)
+        bias = self.random.integers(-500, 500, count)
+        return [
+            x,
+            self.graph.constant(weights, scale=scales, axis=axis),
+            self.graph.constant(bias, "INT32", scale=products),
+        ]
 
     def conv(self, x: int, channels: int, kernel: int = 3, stride: int = 1, padding: int = SAME) -> int:
         """CONV_2D with a Relu."""
         n, h, w, c = self.shape(x)
         out = self.activation((n, *_windows((h, w), kernel, stride, padding), channels))
-        operands = [x, self._weights((channels, kernel, kernel, c), 0), self._bias(channels)]
+        operands = self._weighted(x, (channels, kernel, kernel, c), 0)
         window = {"StrideH": stride, "StrideW": stride, "DilationHFactor": 1, "DilationWFactor": 1}
         options = {"Padding": padding, "FusedActivationFunction": RELU, **window}
         self.graph.op("CONV_2D", operands, [out], "Conv2DOptions", **options)
@@ -64,7 +70,7 @@ class LayerWriter:
         """DEPTHWISE_CONV_2D with a Relu."""
         n, h, w, c = self.shape(x)
         out = self.activation((n, *_windows((h, w), kernel, stride, padding), c))
-        operands = [x, self._weights((1, kernel, kernel, c), 3), self._bias(c)]
+        operands = self._weighted(x, (1, kernel, kernel, c), 3)
         window = {"StrideH": stride, "StrideW": stride, "DilationHFactor": 1, "DilationWFactor": 1}
         options = {"Padding": padding, "DepthMultiplier": 1, "FusedActivationFunction": RELU, **window}
         self.graph.op("DEPTHWISE_CONV_2D", operands, [out], "DepthwiseConv2DOptions", **options)
@@ -83,11 +89,8 @@ class LayerWriter:
         shape = self.shape(x)
         out = self.activation((shape[0], features))
         inner = int(np.prod(shape[1:]))
-        weights = self.graph.constant(self.random.integers(-127, 128, (features, inner)), scale=WEIGHT_SCALE)
-        bias = self.graph.constant(
-            self.random.integers(-500, 500, features), "INT32", scale=SCALE * WEIGHT_SCALE
-        )
-        self.graph.op("FULLY_CONNECTED", [x, weights, bias], [out], "FullyConnectedOptions")
+        operands = self._weighted(x, (features, inner), 0, each=False)
+        self.graph.op("FULLY_CONNECTED", operands, [out], "FullyConnectedOptions")
         return out
 
     def add(self, a: int, b: int) -> int:

@@ -13,6 +13,7 @@ from chipmodel.model.program import If, Loop, Program
 from chipmodel.model.schedule import steps
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from tests.support.folders import ROOT
 from tests.support.tflite_models import MODELS, LayerWriter, lstm, plain, repeated, separable
 from tests.support.tflite_writer import ModelWriter
 from tests.workloads.from_onnx.support_models import model, node, onnx
@@ -37,6 +38,11 @@ def test_a_convolutional_network(tmp_path: Path) -> None:
     assert program.weight_bytes == 8 * 27 + 16 * 72 + 640 + 4 * (8 + 16 + 10) + 4 * (8 + 16)
     assert program.parameters == 8 * 27 + 16 * 72 + 640 + (8 + 16 + 10)
     assert program.tensors["t0"].shape == (1, 3, 16, 16)
+
+
+def test_the_sample_of_the_documents_is_the_residual_network() -> None:
+    sample = ROOT / "workloads" / "residual.tflite"
+    assert sample.read_bytes() == MODELS["residual"]().bytes()
 
 
 def test_scales_of_biases_are_no_scales_of_their_own(tmp_path: Path) -> None:

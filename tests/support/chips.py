@@ -29,6 +29,7 @@ from chipmodel.chip.chip import (
 )
 from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu
 from chipmodel.chip.psram_parts import DEVICES
+from chipmodel.chip.vector_cpu import DataCache, Kernels, VectorCpu
 
 LUNA_LIKE = Chip(
     name="test-chip",
@@ -99,7 +100,7 @@ def tiny_chip(random: Random) -> Chip:
     # The same draws as what follows, which so stays what it is without these.
     ahead = Random()
     ahead.setstate(random.getstate())
-    return Chip(
+    chip = Chip(
         name="tiny",
         title="a random small chip",
         core_mhz=Fraction(random.choice((1, 2, 3, 5))) * (1 if isinstance(dma, Dma) else clock),
@@ -116,6 +117,17 @@ def tiny_chip(random: Random) -> Chip:
         figures={},
         weights=_tiny_weight_memory(ahead),
     )
+    vector = None if chip.npu.luna else _tiny_vector_cpu(ahead)
+    return replace(chip, npu=replace(chip.npu, vector=vector))
+
+
+def _tiny_vector_cpu(random: Random) -> VectorCpu | None:
+    """A CPU whose cache small filters outgrow."""
+    if random.random() < 0.8:
+        return None
+    cache = DataCache(random.choice((16, 64, 256)), random.choice((1, 2, 4)), random.choice((4, 8)))
+    launch, line = random.choice((0, 9)), Fraction(random.choice((0, 1, 7)), 2)
+    return VectorCpu(random.choice(get_args(Kernels)), launch, cache, line)
 
 
 def _tiny_costs(random: Random) -> ArrayCosts:

@@ -44,7 +44,7 @@ def kernel_run(
     lanes = 16 // size
     match work:
         case Vector():
-            moved = work.elements * _ELEMENT_CYCLES.get(kind, Fraction(1))
+            moved = size * work.elements * _ELEMENT_CYCLES.get(kind, Fraction(1))
             return KernelRun(moved, moved)
         case Pool():
             points = work.batch * positions(work.window)

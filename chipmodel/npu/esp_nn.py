@@ -51,7 +51,7 @@ def kernel_run(
     """The kernel for ``work`` on elements of ``size`` bytes; those of 2 take twice as long."""
     match work:
         case Vector():
-            cycles = work.elements * _ELEMENT_CYCLES.get(kind, OTHER_ELEMENT)
+            cycles = size * work.elements * _ELEMENT_CYCLES.get(kind, OTHER_ELEMENT)
             return KernelRun(cycles, cycles)
         case Pool():
             each = AVERAGE_POOL if "average" in kind else MAX_POOL

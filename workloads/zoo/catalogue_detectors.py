@@ -28,6 +28,12 @@ def _yolo(outputs: str) -> Mapping[str, NetworkOption]:
     }
 
 
+_HEAD = NetworkOption(
+    "same",
+    "the type of the heads and of the convolution before each; ESP-DL's file has int16",
+    choices=("same", "int16"),
+)
+
 DETECTORS: tuple[Network, ...] = (
     Network(
         name="st_yoloxn",
@@ -99,7 +105,7 @@ DETECTORS: tuple[Network, ...] = (
         title="YOLO26 n (s with scale), 80 classes, at 640 x 640",
         source=f"{ULTRALYTICS}/26/yolo26.yaml",
         build=of_family("yolo", "yolo26"),
-        options=_yolo("decoded"),
+        options={**_yolo("decoded"), "head": _HEAD},
         macs=PublishedFigure("2.740 G", LAYERS),
         parameters=PublishedFigure("2408932", f"weights and biases, BatchNorm folded ({ULTRALYTICS})"),
     ),

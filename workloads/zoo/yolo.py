@@ -45,6 +45,15 @@ class YoloBuilder:
     net: ProgramBuilder
     version: YoloVersion
     width: float
+    head: str = ""
+    """The type of the heads and of the convolution before each; empty for that of the network."""
+
+    def joined(self, name: str, values: Sequence[Value], channels: int, *, feature: bool = False) -> Value:
+        """A 1x1 convolution of all ``values``; that of a ``feature`` is in the type of the heads."""
+        x = concat(self.net, f"{name}.concat", values)
+        if feature and self.head:
+            x = blocks.typed(self.net, f"{name}.wide", x, self.head)
+        return blocks.activated(self.net, f"{name}.2", x, channels)
 
     def wide(self, channels: int) -> int:
         """Channels at this width, a multiple of 8."""
@@ -64,6 +73,7 @@ class YoloBuilder:
         nested: bool = False,
         share: float = 0.5,
         residual: bool = True,
+        feature: bool = False,
     ) -> Value:
         """C2f (version 8) or C3k2: the output of every inner block is joined."""
         net, out_c = self.net, self.wide(channels)
@@ -80,7 +90,7 @@ class YoloBuilder:
             else:
                 y = blocks.bottleneck(net, inner, values[-1], (hidden // 2, hidden))
             values.append(y)
-        return blocks.activated(net, f"{name}.2", concat(net, f"{name}.concat", values), out_c)
+        return self.joined(name, values, out_c, feature=feature)
 
     def attended(self, name: str, x: Value) -> Value:
         """C2PSA: self-attention for half of the channels."""
@@ -99,7 +109,7 @@ class YoloBuilder:
         )
         y = blocks.bottleneck(net, f"{name}.m0", values[-1], (out_c // 4, out_c // 2))
         values.append(blocks.attention_block(net, f"{name}.m1", y))
-        return blocks.activated(net, f"{name}.2", concat(net, f"{name}.concat", values), out_c)
+        return self.joined(name, values, out_c, feature=True)
 
 
 def yolov8(net: ProgramBuilder, *, size: int, classes: int, scale: str, outputs: str) -> None:
@@ -112,17 +122,23 @@ def yolo11(net: ProgramBuilder, *, size: int, classes: int, scale: str, outputs:
     _yolo(net, YoloVersion(11), (size, classes), scale, outputs)
 
 
-def yolo26(net: ProgramBuilder, *, size: int, classes: int, scale: str, outputs: str) -> None:
+def yolo26(net: ProgramBuilder, *, size: int, classes: int, scale: str, outputs: str, head: str) -> None:
     """Strides 8, 16 and 32; 2.7 G multiply-accumulates at 640."""
-    _yolo(net, YoloVersion(26, bins=1), (size, classes), scale, outputs)
+    dtype = "" if head == "same" else head
+    _yolo(net, YoloVersion(26, bins=1), (size, classes), scale, outputs, dtype)
 
 
 def _yolo(
-    net: ProgramBuilder, version: YoloVersion, sizes: tuple[int, int], scale: str, outputs: str
+    net: ProgramBuilder,
+    version: YoloVersion,
+    sizes: tuple[int, int],
+    scale: str,
+    outputs: str,
+    head: str = "",
 ) -> None:
     """``sizes`` are those of image and classes."""
     net.whole_swish = outputs == "raw"
-    yolo = YoloBuilder(net, version, WIDTHS[scale])
+    yolo = YoloBuilder(net, version, WIDTHS[scale], head)
     features = _neck(yolo, _backbone(yolo, image(net, sizes[0])))
     heads = [_head(yolo, f"head{i}", x, features[0].shape[1], sizes[1]) for i, x in enumerate(features)]
     if outputs == "raw":
@@ -156,13 +172,18 @@ def _neck(yolo: YoloBuilder, features: Sequence[Value]) -> list[Value]:
     large, middle, small = features
 
     def joined(name: str, x: Value, lateral: Value, channels: int, *, nested: bool = new) -> Value:
-        both = concat(net, f"{name}.join", [x, lateral])
-        return yolo.stack(name, both, channels, repeats=repeats, nested=nested, residual=False)
+        both, feature = concat(net, f"{name}.join", [x, lateral]), name != "neck.p4"
+        return yolo.stack(
+            name, both, channels, repeats=repeats, nested=nested, residual=False, feature=feature
+        )
+
+    def down_of(name: str, x: Value, channels: int) -> Value:
+        return yolo.down(name, blocks.typed(net, f"{name}.narrow", x, small.dtype), channels)
 
     up = joined("neck.p4", upsample_like(net, "neck.up4", small, middle), middle, 512)
     first = joined("neck.p3", upsample_like(net, "neck.up3", up, large), large, 256)
-    second = joined("neck.n4", yolo.down("neck.down3", first, 256), up, 512)
-    down = yolo.down("neck.down4", second, 512)
+    second = joined("neck.n4", down_of("neck.down3", first, 256), up, 512)
+    down = down_of("neck.down4", second, 512)
     if new:
         both = concat(net, "neck.n5.join", [down, small])
         return [first, second, yolo.last_of_26("neck.n5", both, 1024)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from chipmodel.model.attributes import AlongAxis, AxisOrder
+from chipmodel.model.work import Vector
 from workloads.build.builder import ProgramBuilder
-from workloads.build.shapes import Value
+from workloads.build.shapes import Value, tensor_bytes
 from workloads.zoo.layers import add, concat, softmax, swish
 
 
@@ -20,6 +21,14 @@ def plain(
 ) -> Value:
     """A convolution without an activation."""
     return net.conv(name, x, channels, kernel, stride=stride, pad=kernel // 2, groups=groups)
+
+
+def typed(net: ProgramBuilder, name: str, x: Value, dtype: str) -> Value:
+    """``x`` in another type."""
+    if x.dtype == dtype:
+        return x
+    work = Vector(x.elements, x.bytes, tensor_bytes(x.shape, dtype), rows=x.elements)
+    return net.emit("cast", name, work, [x], [x.shape], out_dtype=dtype)[0]
 
 
 def split_channels(net: ProgramBuilder, name: str, x: Value, parts: int = 2) -> tuple[Value, ...]:

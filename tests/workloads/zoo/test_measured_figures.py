@@ -9,6 +9,8 @@ multiply-accumulates and weights, all agreed when the rows were written.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from chipmodel.model.program import Program, ops
@@ -75,6 +77,7 @@ COUNTED = [
     ("yolo11", 3_240_531_200, 2_607_984),
     ("yolo26?input=256&classes=1", 414_953_472, 2_366_640),
     ("yolo26?input=512&outputs=raw", 1_714_376_704, 2_400_160),
+    ("yolo26?input=512&outputs=raw&head=int16", 1_714_376_704, 2_400_160),
     ("yolo26", 2_678_713_600, 2_400_160),
     ("yolov8?input=256&classes=1", 646_619_136, 3_000_448),
     ("yolov8", 4_371_993_600, 3_146_176),
@@ -105,6 +108,15 @@ def test_macs_and_weights_of_the_source(url: str, macs: int, kernels: int) -> No
             found.append((op.work.macs, kernel))
             assert bias in ([], [op.work.channels if isinstance(op.work, Conv) else op.work.cols])
     assert (sum(row[0] for row in found), sum(row[1] for row in found)) == (macs, kernels)
+
+
+def test_a_swish_is_one_op_and_heads_are_wider_as_esp_dl_exports_them() -> None:
+    """yolo26n_512_s8_s3.espdl: 66 swishes of int8, 21 tables of int16, 27 convolutions of int16."""
+    built = program("yolo26?input=512&outputs=raw&head=int16")
+    kinds = Counter((op.kind, op.dtype) for op in ops(built.body))
+    assert (kinds["silu", "int8"], kinds["silu", "int16"]) == (66, 21)
+    assert kinds["conv", "int16"] + kinds["depthwise_conv", "int16"] == 27
+    assert (kinds["cast", "int8"], kinds["cast", "int16"], kinds["sigmoid", "int8"]) == (3, 2, 0)
 
 
 # Two heads over 64 pixels at stride 32, with keys of 32 and values of 64 numbers.

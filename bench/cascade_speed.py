@@ -26,7 +26,7 @@ from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, PlanRequest
 from workloads.load import load
 from workloads.zoo import networks
 
-CHIPS = ("alif-e7", "luna-arcs", "gap9")
+CHIPS = ("alif-e7", "luna-arcs", "gap9-psram")
 PARTS = (1, 2, 4)
 MOST_TIMES = 1.5
 """How many times the seconds without cascades planning may take."""

@@ -141,7 +141,7 @@ def study(name: str, source: str) -> Workload:
 
 WORKLOADS = (
     network("resnet8", "zoo:resnet8", "luna-arcs --set shared_memory.bytes=64KiB", "ping-pong"),
-    network("ds_cnn", "zoo:ds_cnn", "gap9 --set shared_memory.bytes=32KiB", "exact:5", "short-first"),
+    network("ds_cnn", "zoo:ds_cnn", "gap9-psram --set shared_memory.bytes=32KiB", "exact:5", "short-first"),
     network("mobilenet", "zoo:mobilenetv1_025", "stm32n6", "weight-pipeline", "free-list"),
     network("wakeword", "zoo:wakeword", "luna-arcs", "ping-pong-across", "greedy-best-fit"),
     network("lstm_decoder", "zoo:lstm_decoder", "luna-csk6", "prefetch-greedy"),

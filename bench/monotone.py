@@ -1,6 +1,6 @@
 """Whether more never hurts: exact plans with more SharedMemory, and with a faster Psram.
 
-    python -m bench.monotone [--networks resnet8,ds_cnn] [--chips luna-arcs,stm32n6,gap9]
+    python -m bench.monotone [--networks resnet8,ds_cnn] [--chips luna-arcs,stm32n6,gap9-psram]
 
 Of each network on each chip a row of chips that only get better: SharedMemory in eight steps from a quarter
 of the least at which ``ping-pong`` spills nothing to four times that; at half of it, clocks of the Psram.
@@ -62,7 +62,7 @@ def grown(program: Program, chips: list[tuple[str, Chip]]) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--networks", default="resnet8,ds_cnn")
-    parser.add_argument("--chips", default="luna-arcs,stm32n6,gap9")
+    parser.add_argument("--chips", default="luna-arcs,stm32n6,gap9-psram")
     asked = parser.parse_args()
     counts = {"SharedMemory": [0, 0], "Psram": [0, 0]}
     for network in asked.networks.split(","):

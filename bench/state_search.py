@@ -30,7 +30,7 @@ from dma.stream import streamer_named
 from solvers.tiers.search import initial_state
 from workloads.zoo import build, networks
 
-CHIPS = ("luna-arcs", "luna-csk6", "esp32s3", "gap9", "stm32n6", "alif-e7")
+CHIPS = ("luna-arcs", "luna-csk6", "esp32s3", "gap9-psram", "stm32n6", "alif-e7")
 PART_FOR_WEIGHTS = 16
 """The streamer reserves 1/16 of the memory for a weight buffer, one of the four shares that it tries."""
 

@@ -26,7 +26,7 @@ from workloads.zoo import build
 
 NETWORKS = {"resnet8": (64, 128), "ds_cnn": (24, 48), "autoencoder": (128, 320)}
 """KiB of SharedMemory: some of the weights fit, and all of them."""
-CHIPS = ("luna-csk6", "gap9")
+CHIPS = ("luna-csk6", "gap9-psram")
 STREAMERS = ("ping-pong", "resident-knapsack", "exact")
 INFERENCES = 8
 

@@ -9,7 +9,7 @@ with them, the bound of all plans with or without cascades, the gap to it, and p
 
     python -m bench.stream_exact [--chips luna-arcs,...] [--networks zoo:resnet18,...] [--seconds 600]
         [--time-limit SECONDS]
-    python -m bench.stream_exact --join luna-arcs.txt stm32n6.txt gap9.txt
+    python -m bench.stream_exact --join luna-arcs.txt stm32n6.txt gap9-psram.txt
 
 The second form sums up tables of several such processes. ``python -m tests.fuzz exact-streamer`` compares the
 search with all plans of small problems.
@@ -37,7 +37,7 @@ from dma.schedule.expected_forecast import ScheduleForecast
 from solvers.core.deadline import deadline_in
 from workloads.load import load
 
-CHIPS = ("luna-arcs", "stm32n6", "gap9")
+CHIPS = ("luna-arcs", "stm32n6", "gap9-psram")
 ZOO = (
     *("resnet8", "ds_cnn", "mobilenetv1_025", "autoencoder", "mobilenetv2", "shufflenetv1", "resnet18"),
     *("googlenet", "blazeface", "resnet50", "alexnet", "vgg16"),

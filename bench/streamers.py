@@ -28,7 +28,7 @@ from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
 from workloads.zoo import CATALOGUE, build
 
-CHIPS = ("luna-arcs", "stm32n6", "gap9")
+CHIPS = ("luna-arcs", "stm32n6", "gap9-psram")
 PARTS = (1, 2, 4)
 STREAMERS = ("sync", "ping-pong", "weight-pipeline", "prefetch-k", "prefetch-greedy", "resident-knapsack")
 

@@ -25,7 +25,7 @@ from chipmodel.study.study_file import parse_study
 from chipmodel.study.task import Task
 
 STUDY = """
-chips: [luna-arcs, esp32s3, stm32n6, gap9, luna-csk6]
+chips: [luna-arcs, esp32s3, stm32n6, gap9-psram, luna-csk6]
 packers: [large-first, short-first, greedy-best-fit, conflict-first, free-list]
 streamers: [sync, ping-pong]
 set:

@@ -37,8 +37,13 @@ FREE_NUMBERS = (
     "cpu.cycles_per_element.broadcast",
 )
 """Fields that are fitted unless others are named; those that are joined by ``+`` have one value."""
-OF_A_CPU = ("npu.write_bytes_per_cycle",)
-"""The same on a chip with ``npu.model: vector-cpu``: its kernels are counted, and reading is measured."""
+FREE_BY_MODEL: Mapping[str, tuple[str, ...]] = {
+    "vector-cpu": ("npu.write_bytes_per_cycle",),
+    "ne16": ("npu.launch_cycles",),
+    "ethos-u55": (),
+}
+"""The same for an ``npu.model`` whose mechanism is published, so that less is left to fit: of a CPU the
+kernels are counted and reading is measured, of NE16 the stages are known."""
 ROWS_PER_NUMBER = 5
 """Rows that each free number needs at least."""
 FACTORS = (1.5, 1.2, 1.08, 1.03, 1.01)
@@ -59,10 +64,8 @@ class NetworkFit:
 
 
 def free_numbers(chip: Chip) -> tuple[str, ...]:
-    """The fields that are fitted unless others are named; none where the mechanism is published."""
-    if chip.npu.ethos:
-        return ()
-    return OF_A_CPU if chip.npu.vector else FREE_NUMBERS
+    """The fields that are fitted unless others are named; none where all of the mechanism is published."""
+    return FREE_BY_MODEL.get(chip.figures["npu.model"].value, FREE_NUMBERS)
 
 
 def fit(table: MeasuredTable, chip: Chip, free: Sequence[str]) -> NetworkFit:

@@ -13,6 +13,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op
 from chipmodel.model.schedule import steps
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.passes.compiled_weights import compiled
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import CASCADE_AUTO, VENDOR_STREAMER, PlanRequest
@@ -42,7 +43,7 @@ class PlannedNetwork:
 
 def planned_network(workload: str, chip: Chip) -> PlannedNetwork:
     """Plan and simulate ``workload`` as the chip's own tool would. Raises BadInput, DoesNotFit."""
-    program = reuse(load(workload), "all")
+    program = reuse(compiled(load(workload), chip), "all")
     planned = plan(PlanRequest(program, chip, streamer=VENDOR_STREAMER, cascade=CASCADE_AUTO))
     trace = planned.trace or simulate(planned.commands, chip, {})
     ops = {op.name: op for op in program.ops()}

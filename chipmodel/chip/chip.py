@@ -15,6 +15,7 @@ from typing import Literal
 
 from chipmodel.chip.ethos_npu import EthosNpu
 from chipmodel.chip.luna_npu import LunaNpu
+from chipmodel.chip.ne16_npu import Ne16Npu
 from chipmodel.chip.psram_device import WIRES, Device, Protocol
 from chipmodel.chip.vector_cpu import VectorCpu
 
@@ -251,6 +252,18 @@ class WeightMemory:
     """How the DMA engine reads it: set-up and bursts."""
 
 
+@dataclass(frozen=True, slots=True)
+class CompiledWeights:
+    """The size in which the chip's tool writes weights of at most a byte a parameter."""
+
+    bits: int = 0
+    """The most bits of a parameter; 0: as many as in the network."""
+    input_channels: int = 1
+    """The multiple to which the input channels of dense convolutions and products are padded."""
+    channel_bytes: int = 0
+    """Bytes that each output channel of an op has beside its weights and bias, such as scale and shift."""
+
+
 OperandTime = Literal["free", "overlap", "one port", "serial"]
 CPU_KINDS = ("broadcast", "softmax", "resize", "transpose", "activation")
 """Work that some chips leave to their CPU; ``broadcast``: element-wise work on operands of different shapes,
@@ -300,6 +313,8 @@ class Npu:
     """The CPU that does the NPU's work where ``npu.model`` is ``vector-cpu``."""
     ethos: EthosNpu | None = None
     """Parameters of Ethos-U55 where ``npu.model`` is ``ethos-u55``."""
+    ne16: Ne16Npu | None = None
+    """The cluster's engine and cores where ``npu.model`` is ``ne16``."""
 
 
 VendorStreamer = Literal["sync", "ping-pong", "ping-pong-across", "prefetch-greedy"]
@@ -333,6 +348,7 @@ class Chip:
     """Each core has its own NPU and ``shared_memory``; all share the DMA engine and the Psram."""
     weights: WeightMemory | None = None
     """None: the weights lie in Psram."""
+    compiled: CompiledWeights = CompiledWeights()
     vendor: Vendor = Vendor()
     held_against: str = ""
     """What its predictions were compared with, and how far off they were; empty for nothing."""

@@ -21,6 +21,7 @@ from chipmodel.chip.chip import (
     ArrayCosts,
     Banks,
     Chip,
+    CompiledWeights,
     Cpu,
     Figure,
     Mark,
@@ -34,6 +35,7 @@ from chipmodel.chip.dma_fields import check_controller, dma_of, psram_of, weight
 from chipmodel.chip.ethos_npu import ethos_of
 from chipmodel.chip.fields import FIELDS, children, read_choice, read_number
 from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu
+from chipmodel.chip.ne16_npu import ne16_of
 from chipmodel.chip.vector_cpu import vector_cpu_of
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
@@ -337,6 +339,12 @@ def _chip(
         cpu=Cpu(whole("cpu.shared_every_cycles"), whole("cpu.psram_every_cycles"), whole("cpu.line_bytes")),
         cores=whole("cores"),
         weights=weights_of(numbers, choices),
+        compiled=CompiledWeights(
+            *(
+                whole(f"weights.{name}")
+                for name in ("bits_per_weight", "padded_channels", "bytes_per_channel")
+            )
+        ),
         vendor=Vendor(cast(VendorStreamer, choices["vendor.streamer"]), choices["vendor.cascades"] == "yes"),
     )
 
@@ -364,7 +372,8 @@ def _npu(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Npu:
     costs = _array_costs(numbers, choices) if model == "array" else ArrayCosts()
     vector = vector_cpu_of(numbers, choices) if model == "vector-cpu" else None
     ethos = ethos_of(numbers, choices) if model == "ethos-u55" else None
-    return Npu(macs, array, read, write, luna, rolling, costs, vector=vector, ethos=ethos)
+    ne16 = ne16_of(numbers) if model == "ne16" else None
+    return Npu(macs, array, read, write, luna, rolling, costs, vector=vector, ethos=ethos, ne16=ne16)
 
 
 def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> ArrayCosts:

@@ -76,7 +76,7 @@ def _array(field: Field) -> Field:
 
 
 def _launched(field: Field) -> Field:
-    return replace(field, only=("npu.model", ("array", "vector-cpu")))
+    return replace(field, only=("npu.model", ("array", "vector-cpu", "ne16")))
 
 
 def _vector(field: Field) -> Field:
@@ -85,6 +85,10 @@ def _vector(field: Field) -> Field:
 
 def _ethos(field: Field) -> Field:
     return replace(field, only=("npu.model", ("ethos-u55",)))
+
+
+def _ne16(field: Field) -> Field:
+    return replace(field, only=("npu.model", ("ne16",)))
 
 
 def _own_memory(field: Field) -> Field:
@@ -153,6 +157,9 @@ FIELDS: Mapping[str, Field] = {
     "weights.setup_cycles": _own_memory(_SETUP),
     "weights.burst_bytes": _own_memory(_BURST),
     "weights.burst_overhead_clocks": _own_memory(_rationals("0", 10**6, "clocks of that memory")),
+    "weights.bits_per_weight": _default("0", _wholes(0, 8, "bits")),
+    "weights.padded_channels": _default("1", _wholes(1, 1024, "channels")),
+    "weights.bytes_per_channel": _default("0", _wholes(0, 4096, "bytes")),
     "psram.bytes": _sizes(256, 1 << 50),
     "psram.clock_mhz": _dma(_CLOCK, "line", "bursts", "hyperbus"),
     "psram.bytes_per_clock": _line(_rationals("0.001", 10**6, "bytes a clock")),
@@ -204,7 +211,7 @@ FIELDS: Mapping[str, Field] = {
     "dma.ef_psram.clocks_per_sck": _ef(_wholes(1, 1024, "core cycles")),
     "dma.ef_psram.frame_cycles": _ef(_wholes(1, 10**6, "core cycles")),
     "dma.ef_psram.gap_cycles": _ef(_SETUP),
-    "npu.model": _choice("array", "luna", "vector-cpu", "ethos-u55"),
+    "npu.model": _choice("array", "luna", "vector-cpu", "ethos-u55", "ne16"),
     "npu.macs_per_cycle.int8": _MACS,
     "npu.macs_per_cycle.int16": _MACS,
     "npu.macs_per_cycle.int32": _MACS,
@@ -244,6 +251,8 @@ FIELDS: Mapping[str, Field] = {
     "npu.ethos.sram.read_latency_cycles": _ethos(_SETUP),
     "npu.ethos.sram.write_latency_cycles": _ethos(_SETUP),
     "npu.ethos.sram.burst_bytes": _ethos(_BURST),
+    "npu.ne16.cluster_macs_per_cycle": _ne16(_MACS),
+    "npu.ne16.cluster_output_cycles": _default("0", _ne16(_rationals("0", 10**6, "core cycles"))),
     "vendor.streamer": _default("ping-pong", _choice(*get_args(VendorStreamer))),
     "vendor.cascades": _default("no", _choice("no", "yes")),
     **{

@@ -23,6 +23,7 @@ from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
 from chipmodel.files.text_file import read_text
 from chipmodel.model.program import Program
+from chipmodel.passes.compiled_weights import compiled
 from chipmodel.passes.in_place import reuse
 from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.skipped_results import refuse_skipped_results
@@ -73,7 +74,10 @@ def check(
         return _check_packing(plan_file, source.workload)
     plan = read_plan(read_text(Path(plan_file)), plan_file)
     chip, violations = _chip_of(plan, target)
-    program = source.load()
+    loaded = source.load()
+    program = compiled(loaded, chip)
+    if executes and program != loaded:
+        _refuse_compiled(chip)
     with stage(f"checking {plan_file}"):
         program, disorder = order_faults(program, plan)
         program = reuse(program, "all")
@@ -89,6 +93,13 @@ def check(
     capacity = f"{chip.shared_memory.bytes:,} B"
     say(f"correct: {number} buffers{many}, peak {plan.peak_bytes:,} B of {capacity}")
     return EXIT_DONE
+
+
+def _refuse_compiled(chip: Chip) -> None:
+    """Refuse to execute weights that have other sizes on the chip than in the network: no bytes are known for
+    them."""
+    what = f"{chip.name} has weights in other sizes than the network"
+    raise BadInput(what, hint="plan with --set weights.bits_per_weight=0, or leave out --execute")
 
 
 def _chip_of(plan: PlanFile, target: ChipOptions) -> tuple[Chip, tuple[str, ...]]:

@@ -31,6 +31,7 @@ from chipmodel.cli.packing_source import (
 from chipmodel.compare.run import Contenders, compare_in_order, compare_packing
 from chipmodel.errors import BadInput
 from chipmodel.files.json_text import json_text
+from chipmodel.passes.compiled_weights import compiled
 from chipmodel.pipeline.order_choice import OrderRequest, OrderWish
 from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER, PlanRequest
 from dma.schedule.effort import StopCriterion
@@ -162,7 +163,8 @@ def _request(
 ) -> PlanRequest:
     packer = packer_named(planners.packer or DEFAULT_PACKER).name
     streamer = streamer_named(planners.streamer or DEFAULT_STREAMER).name
-    chip, program = target.load(), source.load()
+    chip = target.load()
+    program = compiled(source.load(), chip)
     stop = StopCriterion(limits.seconds)
     return PlanRequest(
         program, chip, packer, streamer, memory.merge, not memory.no_spill, stop=stop, cascade=memory.cascade

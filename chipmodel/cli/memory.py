@@ -19,6 +19,7 @@ from chipmodel.cli.options import (
 from chipmodel.cli.output import note, show, write_files
 from chipmodel.errors import BadInput
 from chipmodel.files.json_text import json_text
+from chipmodel.passes.compiled_weights import compiled
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.smallest_memory import POINTS, smallest_memory
@@ -65,7 +66,8 @@ def memory(
     everything fits. For a chip of one core, whose own SharedMemory does not matter.
     """
     limit = effort.start()
-    chip, program = target.load(), source.load()
+    chip = target.load()
+    program = compiled(source.load(), chip)
     if chip.cores > 1:
         raise BadInput(f"the chip has {chip.cores} cores", hint="choose a chip of one core: chipmodel chips")
     with stage(f"planning {program.name}") as say:

@@ -26,6 +26,7 @@ from chipmodel.cli.verdict import verdict
 from chipmodel.compare.arena import planned_model
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
+from chipmodel.passes.compiled_weights import compiled
 from chipmodel.passes.op_order import names_in_order
 from chipmodel.pipeline.order_choice import ChosenOrder, OrderRequest, OrderWish, order_of_plan
 from chipmodel.pipeline.plan import plan as plan_program
@@ -85,7 +86,8 @@ def plan(
     limit = effort.start()
     if model_file and Path(source.workload).suffix.lower() != TFLITE_SUFFIX:
         raise BadInput("--write-model is for TFLite files", hint="leave it out, or give a .tflite file")
-    chip, program = target.load(), source.load()
+    chip = target.load()
+    program = compiled(source.load(), chip)
     if chip.cores > 1:
         hint = "plan it by chipmodel simulate WORKLOAD --plan FILE"
         raise BadInput(f"the chip has {chip.cores} cores", hint=hint)

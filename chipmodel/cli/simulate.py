@@ -28,6 +28,7 @@ from chipmodel.cli.verdict import verdict
 from chipmodel.files.json_text import json_text
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
+from chipmodel.passes.compiled_weights import compiled
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.order_choice import OrderRequest, OrderWish, run_in_order
@@ -104,7 +105,8 @@ def simulate(
 ) -> int:
     """Plan WORKLOAD's memory and transfers, simulate them, and say what they cost and why."""
     limit = effort.start()
-    chip, program = target.load(), source.load()
+    chip = target.load()
+    program = compiled(source.load(), chip)
     word, path = path_word(choices)
     asked = PlanRequest(
         program,

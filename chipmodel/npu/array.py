@@ -74,7 +74,7 @@ def least_array_cycles(npu: Npu, work: SingleWork, dtype: str, division: Divisio
     rate = _own_rate(npu, work, depthwise)
     if rate:
         slower = macs_per_cycle(npu, dtype) / npu.macs_per_cycle[8]
-        compute = _taps(work) / (rate * slower)
+        compute = taps(work) / (rate * slower)
     else:
         compute = padded_macs(npu, work) / macs_per_cycle(npu, dtype)
         compute *= _part_padding(npu, work, stripes, slices)
@@ -108,7 +108,7 @@ def _own_rate(npu: Npu, work: SingleWork, depthwise: bool) -> Fraction:
     return npu.costs.window_elements if isinstance(work, Pool) else Fraction(0)
 
 
-def _taps(work: Conv | Pool | Matmul | Recurrent) -> int:
+def taps(work: Conv | Pool | Matmul | Recurrent) -> int:
     """Multiply-accumulates, or elements of all windows."""
     if isinstance(work, Pool):
         return elements_written(work) * work.window.kernel_h * work.window.kernel_w

@@ -2,7 +2,8 @@
 
 ``luna`` follows the vendor's profiler (``chipmodel.npu.luna``); ``array`` is padded MACs, operands through
 the ports and a launch (``chipmodel.npu.array``); ``vector-cpu`` is a CPU's kernels behind a data cache
-(``chipmodel.npu.vector_cpu``); ``ethos-u55`` follows Arm's compiler (``chipmodel.npu.ethos``).
+(``chipmodel.npu.vector_cpu``); ``ethos-u55`` follows Arm's compiler (``chipmodel.npu.ethos``); ``ne16`` is
+that engine of the PULP platform, a subtile after another (``chipmodel.npu.ne16``).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from chipmodel.npu.ethos import ethos_cycles
 from chipmodel.npu.ethos_bound import least_ethos_cycles
 from chipmodel.npu.luna import least_matmul, op_cost
 from chipmodel.npu.luna_convolution import PartCounts, least_part_cost
+from chipmodel.npu.ne16 import least_ne16_cycles, ne16_cycles
 from chipmodel.npu.vector_cpu import least_vector_cpu_cycles, vector_cpu_cycles
 
 
@@ -41,6 +43,8 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
         return vector_cpu_cycles(npu, npu.vector, op, work)
     if npu.ethos:
         return ethos_cycles(npu, npu.ethos, op, work)
+    if npu.ne16:
+        return ne16_cycles(npu, npu.ne16, op, work)
     return work_cycles(npu, work, op.dtype, kind_of_op(npu, op))
 
 
@@ -114,6 +118,8 @@ def busy_cycles(
         return least_vector_cpu_cycles(npu, npu.vector, op, work, Division(stripes, slices))
     if npu.ethos:
         return least_ethos_cycles(npu, npu.ethos, op, work, Division(stripes, slices))
+    if npu.ne16:
+        return least_ne16_cycles(npu, npu.ne16, op, work, Division(stripes, slices))
     if not npu.luna:
         return least_array_cycles(npu, work, op.dtype, Division(stripes, slices), kind_of_op(npu, op))
     unlimited = replace(npu.luna, input_buffer=1 << 60)

@@ -26,6 +26,7 @@ from chipmodel.model.result import Result
 from chipmodel.model.study_row import Improved, Point, Row, Status
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
+from chipmodel.passes.compiled_weights import compiled
 from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.steady_state import inferences_of, unrolled
 from chipmodel.pipeline.multicore import run_cores
@@ -111,7 +112,7 @@ def _answer(task: PointTask, kept: WorkerCache) -> Row:
     if isinstance(workload, PackingTable):
         return _packed(task, workload)
     assert task.chip is not None, "a program runs on a chip"
-    return _simulated(task, workload, task.chip, kept)
+    return _simulated(task, compiled(workload, task.chip), task.chip, kept)
 
 
 def _packed(task: PointTask, table: PackingTable) -> Row:

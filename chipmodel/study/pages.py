@@ -13,6 +13,7 @@ from chipmodel.model.packing import PackingTable
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
 from chipmodel.model.study_row import Row
+from chipmodel.passes.compiled_weights import compiled
 from chipmodel.pipeline.run import run
 from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.study.answer import cores_task, pack_task, request_of
@@ -70,7 +71,8 @@ def page_of(task: PointTask) -> str:
     if isinstance(workload, PackingTable):
         return render_packing(pack_task(task, workload))
     assert task.chip is not None, "a program runs on a chip"
-    return render_page(with_unmerged(_result(task, workload, task.chip), task.point.packer))
+    result = _result(task, compiled(workload, task.chip), task.chip)
+    return render_page(with_unmerged(result, task.point.packer))
 
 
 def _result(task: PointTask, program: Program, chip: Chip) -> Result:

@@ -23,6 +23,11 @@ MEANING: Mapping[str, str] = {
     "weights.setup_cycles": "What starting a transfer from it costs.",
     "weights.burst_bytes": "A transfer is cut into bursts of so many bytes.",
     "weights.burst_overhead_clocks": "What each of these bursts costs besides its data.",
+    "weights.bits_per_weight": "The most bits of a parameter as the chip's tool writes weights of up to a "
+    "byte; 0: as in the network.",
+    "weights.padded_channels": "The multiple to which it pads the input channels of dense convolutions and "
+    "products.",
+    "weights.bytes_per_channel": "Bytes that it adds for each output channel of an op: scales and shifts.",
     "psram.bytes": "Size of the Psram.",
     "psram.clock_mhz": "The Psram's clock.",
     "psram.bytes_per_clock": "Bytes that the bus moves in a Psram clock.",
@@ -77,7 +82,7 @@ MEANING: Mapping[str, str] = {
     "dma.ef_psram.gap_cycles": "From the end of an access to the start of the next.",
     "npu.model": "`array`: MACs over MACs a cycle. `luna`: LUNA's own mechanism. "
     "`vector-cpu`: a CPU's kernels, instruction by instruction, and its data cache. `ethos-u55`: "
-    "that of Arm's Ethos-U55, block by block.",
+    "that of Arm's Ethos-U55, block by block. `ne16`: the subtiles of that engine of the PULP platform.",
     "npu.macs_per_cycle.int8": "Multiply-accumulates a cycle on 8-bit operands.",
     "npu.macs_per_cycle.int16": "The same on 16-bit operands, float16 included.",
     "npu.macs_per_cycle.int32": "The same on 32-bit operands, float32 included.",
@@ -133,6 +138,8 @@ MEANING: Mapping[str, str] = {
     "npu.ethos.sram.read_latency_cycles": "From a read of SRAM to its data.",
     "npu.ethos.sram.write_latency_cycles": "The same for writes.",
     "npu.ethos.sram.burst_bytes": "Shorter accesses to SRAM take as long as this many bytes.",
+    "npu.ne16.cluster_macs_per_cycle": "MACs a cycle of int8 work that the cores do for the engine.",
+    "npu.ne16.cluster_output_cycles": "What each output of such work costs in addition.",
     "vendor.streamer": "The streamer whose loads overlap with computing as those of the chip's own tool do.",
     "vendor.cascades": "Whether that tool makes cascades.",
     "cpu.cycles_per_element.broadcast": "Element-wise work on operands of different shapes, as the scaling "

@@ -38,7 +38,7 @@ STREAMERS = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across", "reside
 PACKERS = ("large-first", "short-first", "greedy-best-fit")
 PATHS = 2
 """Paths simulated of each plan."""
-CHIPS = ("luna-arcs", "stm32n6", "gap9")
+CHIPS = ("luna-arcs", "stm32n6", "gap9-psram")
 PARTS = (1, 2, 4)
 ZOO = (
     *("resnet8", "ds_cnn", "mobilenetv1_025", "autoencoder", "mobilenetv2", "shufflenetv1", "resnet18"),

@@ -33,7 +33,7 @@ from tests.support.folders import ROOT
 COUNT = 1
 STUDY = """
 workloads: [zoo:ds_cnn, zoo:resnet8, zoo:autoencoder, zoo:mobilenetv1_025]
-chips: [luna-arcs, esp32s3, stm32n6, gap9, luna-csk6]
+chips: [luna-arcs, esp32s3, stm32n6, gap9-psram, luna-csk6]
 packers: [large-first, short-first, greedy-best-fit, conflict-first, free-list]
 streamers: [sync, ping-pong]
 set:

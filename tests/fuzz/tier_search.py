@@ -26,7 +26,7 @@ from tests.solvers.tiers.relaxation import least_cycles
 from tests.support.networks import PLANNED
 from workloads.zoo import build
 
-CHIPS = ("luna-arcs", "luna-csk6", "esp32s3", "gap9", "stm32n6", "alif-e7")
+CHIPS = ("luna-arcs", "luna-csk6", "esp32s3", "gap9-psram", "stm32n6", "alif-e7")
 PARTS = (1, 2, 4)
 TOLERANCE = Fraction(1, 100_000)
 """An initial state that costs no more than this share above the bound counts as the cheapest."""

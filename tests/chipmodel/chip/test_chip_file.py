@@ -17,7 +17,8 @@ from chipmodel.errors import BadInput, Place
 from tests.support.work import calls
 
 PRESETS = (
-    *("alif-e7", "axi-cdma", "corstone-300", "ef-psram", "esp32s3", "esp32s3-sram", "gap9", "himax-we2"),
+    *("alif-e7", "axi-cdma", "corstone-300", "ef-psram", "esp32s3", "esp32s3-sram"),
+    *("gap9", "gap9-psram", "himax-we2"),
     *("luna-arcs", "luna-csk6", "pulp-hyperbus", "stm32n6"),
 )
 
@@ -82,7 +83,7 @@ def test_luna_arcs_has_the_published_numbers() -> None:
         # (30.4 + 16) and (15 + 16) clocks per 32 B.
         ("esp32s3-sram", Fraction("46.4") * 3, Fraction(31 * 3)),
         # 7 + 4 + 128 clocks per 256 B, 370 and 133 MHz.
-        ("gap9", Fraction(139 * 370, 8 * 133), Fraction(139 * 370, 8 * 133)),
+        ("gap9-psram", Fraction(139 * 370, 8 * 133), Fraction(139 * 370, 8 * 133)),
         # 9 + 5 + 16 clocks per 64 B, 1000 and 200 MHz.
         ("stm32n6", Fraction(30 * 5, 2), Fraction(30 * 5, 2)),
         # 6 + 1 + 64 clocks per 128 B, 400 and 100 MHz.
@@ -100,7 +101,7 @@ def test_core_cycles_per_32_bytes(name: str, load: Fraction, store: Fraction) ->
     ("name", "shared", "macs"),
     [
         ("luna-csk6", 640 << 10, 256),
-        ("gap9", 1536 << 10, Fraction("203.784")),  # 150.8 GOPS / 2 / 370 MHz
+        ("gap9-psram", 1536 << 10, Fraction("203.784")),  # 150.8 GOPS / 2 / 370 MHz
         ("stm32n6", 2816 << 10, 133),  # fitted to whole networks; the peak is 300
     ],
 )
@@ -138,7 +139,7 @@ def test_override() -> None:
 
 
 def test_the_last_override_wins_and_decimals_and_ratios_are_exact() -> None:
-    chip = load_chip("gap9", ["core_mhz=1", "core_mhz=400/3", "dma.load.burst_overhead_clocks=0.1"])
+    chip = load_chip("gap9-psram", ["core_mhz=1", "core_mhz=400/3", "dma.load.burst_overhead_clocks=0.1"])
     assert chip.core_mhz == Fraction(400, 3)
     assert isinstance(chip.dma, Dma)
     assert chip.dma.load.burst_overhead_clocks == Fraction(1, 10)
@@ -205,7 +206,7 @@ def test_a_chip_file_gives_only_the_differences_to_its_base(tmp_path: Path) -> N
 
 
 def test_a_base_may_be_a_file_in_the_same_folder_and_keys_may_be_dotted(tmp_path: Path) -> None:
-    write(tmp_path, "base: gap9\nname: one\ncore_mhz: 200\n", "one.yaml")
+    write(tmp_path, "base: gap9-psram\nname: one\ncore_mhz: 200\n", "one.yaml")
     two = load_chip(write(tmp_path, "base: one.yaml\npsram.bytes: 4 MiB\n", "two.yaml"))
     assert two.core_mhz == 200
     assert (two.psram.bytes, two.title) == (4 << 20, "two, based on one")
@@ -287,13 +288,13 @@ def test_a_chip_file_is_a_mapping(tmp_path: Path, text: str) -> None:
 
 
 def test_a_users_numbers_of_another_npu_model_are_refused_and_a_bases_are_dropped(tmp_path: Path) -> None:
-    error = refused("gap9", "npu.luna.weight_buffer_bytes=8KiB")
+    error = refused("gap9-psram", "npu.luna.weight_buffer_bytes=8KiB")
     assert "means nothing on a chip with npu.model = array" in error.what
     plain = load_chip("luna-arcs", ["npu.model=array"])
     assert plain.npu.luna is None
     assert not [path for path in plain.figures if path.startswith("npu.luna")]
-    assert "one of array, luna" in refused("gap9", "npu.model=tpu").hint
-    assert "has no npu.luna.input_buffer_bytes" in refused("gap9", "npu.model=luna").what
+    assert "one of array, luna, vector-cpu, ethos-u55, ne16" in refused("gap9-psram", "npu.model=tpu").hint
+    assert "has no npu.luna.input_buffer_bytes" in refused("gap9-psram", "npu.model=luna").what
 
 
 def test_lunas_lanes_multiply_to_its_macs(tmp_path: Path) -> None:

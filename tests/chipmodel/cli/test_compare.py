@@ -140,7 +140,7 @@ def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[st
         ((TINY, "--html", "-"), "only --json can be written to stdout"),
         ((TINY, "--time-limit", "-1"), "--time-limit -1 is no limit"),
         ((PACKING, "--streamers", "all"), "--streamers says nothing about a packing"),
-        ((PACKING, "--chip", "gap9"), "--chip says nothing about a packing"),
+        ((PACKING, "--chip", "gap9-psram"), "--chip says nothing about a packing"),
         ((PACKING, "--strict"), "--strict says nothing about a packing"),
         (("nothing.csv",), "nothing.csv"),
     ],

@@ -32,7 +32,7 @@ def difference(capsys: pytest.CaptureFixture[str], a: Path, b: Path) -> dict[str
         ("--set", "core_mhz=100"),
         ("--set", "cores=2"),
         ("--set", "shared_memory.bytes=48KiB"),
-        ("--chip", "gap9"),
+        ("--chip", "gap9-psram"),
     ],
 )
 def test_real_runs_are_explained_without_remainder(

@@ -21,7 +21,10 @@ from tests.support import command_line
 from tests.support.folders import ROOT
 from tests.support.work import wait_until
 
-STUDY = "title: t\nworkloads: [zoo:ds_cnn]\nchips: [gap9]\npackers: [large-first, pool]\nstreamers: [sync]\n"
+STUDY = (
+    "title: t\nworkloads: [zoo:ds_cnn]\nchips: [gap9-psram]\n"
+    "packers: [large-first, pool]\nstreamers: [sync]\n"
+)
 
 
 @pytest.fixture
@@ -78,7 +81,9 @@ def test_exports_and_json_of_what_is_there(
 def test_a_failed_point_is_told_kept_and_tried_again_when_asked(
     study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study.write_text(STUDY.replace("[gap9]", "[gap9, luna-arcs]") + "set: {dma.bursts.setup_cycles: 600}\n")
+    study.write_text(
+        STUDY.replace("[gap9-psram]", "[gap9-psram, luna-arcs]") + "set: {dma.bursts.setup_cycles: 600}\n"
+    )
     code, out, err = call(capsys, study, "--workers", "1")
     assert code == 3
     assert "4 of 4 points have a row" in out

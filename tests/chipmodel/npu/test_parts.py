@@ -65,6 +65,7 @@ CHIPS = {
     "corstone-300": load_chip("corstone-300"),
     "himax-we2": load_chip("himax-we2", ("npu.ethos.border_blocks=whole",)),
     "overlap": load_chip("alif-e7", ("npu.model=array", *OPERANDS, "npu.operands=overlap")),
+    "ne16": load_chip("gap9", ("weights.bits_per_weight=3", "npu.launch_cycles=11")),
     "serial": load_chip("stm32n6", (*OPERANDS, "npu.operands=serial")),
     "esp-dl": load_chip("esp32s3"),
     "esp-nn": load_chip("esp32s3", (*SMALL_CACHE, "npu.vector.kernels=esp-nn")),
@@ -96,9 +97,9 @@ def test_parts_cost_at_least_the_bound(
     ("chip_name", "op", "slices"),
     [
         # Ten slices of 6 or 7 of 64 channels take a full array of 32 each, where 64 take two.
-        ("gap9", Op("op", "conv", Conv(Window(25, 5, 25, 5, 1, 1), 64, 64), ("x",), ("y",)), 10),
-        ("gap9", Op("op", "max_pool", Pool(Window(8, 8, 4, 4, 2, 2, 2, 2), 64), ("x",), ("y",)), 8),
-        ("gap9", Op("op", "matmul", Matmul(1, 640, 128), ("x",), ("y",)), 64),
+        ("gap9-psram", Op("op", "conv", Conv(Window(25, 5, 25, 5, 1, 1), 64, 64), ("x",), ("y",)), 10),
+        ("gap9-psram", Op("op", "max_pool", Pool(Window(8, 8, 4, 4, 2, 2, 2, 2), 64), ("x",), ("y",)), 8),
+        ("gap9-psram", Op("op", "matmul", Matmul(1, 640, 128), ("x",), ("y",)), 64),
         # Sixty-four slices of 2 of 128 columns load and compute 4 each.
         ("luna-arcs", Op("op", "matmul", Matmul(1, 640, 128), ("x",), ("y",)), 64),
         ("luna-arcs", Op("op", "conv", Conv(Window(8, 8, 8, 8, 1, 1), 16, 32), ("x",), ("y",)), 32),

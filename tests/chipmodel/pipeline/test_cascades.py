@@ -53,7 +53,7 @@ def _cycles(planned: Planned) -> int:
         ("zoo:ds_cnn", "alif-e7", 16_256),
         ("zoo:ds_cnn", "luna-arcs", 8_128),
         ("zoo:resnet8", "luna-arcs", 49_936),
-        ("zoo:resnet8", "gap9", 24_968),
+        ("zoo:resnet8", "gap9-psram", 24_968),
         ("zoo:branchynet", "alif-e7", 20_480),
     ],
 )

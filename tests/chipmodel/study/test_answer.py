@@ -62,10 +62,10 @@ def test_a_program_has_the_figures_of_simulate() -> None:
 
 def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:
     """What has to leave SharedMemory comes back: 25 KiB are half of what ResNet-8 needs on this chip."""
-    text = "workloads: zoo:resnet8\nchips: gap9\nstreamers: [sync, 'exact:20']\n"
+    text = "workloads: zoo:resnet8\nchips: gap9-psram\nstreamers: [sync, 'exact:20']\n"
     rows = answered(text + "set: {shared_memory.bytes: [25KiB]}")
     by_streamer = {row.point.streamer: row for row in rows}
-    chip = load_chip("gap9", ["shared_memory.bytes=25KiB"])
+    chip = load_chip("gap9-psram", ["shared_memory.bytes=25KiB"])
     result = run(PlanRequest(reuse(load("zoo:resnet8"), "all"), chip, "large-first", "exact:20"))
     exact, sync = by_streamer["exact:20"], by_streamer["sync"]
     assert (exact.total_cycles, exact.lower_bound_cycles) == (result.trace.cycles, result.lower_bound_cycles)
@@ -106,7 +106,7 @@ def test_a_search_on_several_cores_keeps_the_limits_and_goes_on_to_the_smallest_
 
 
 def test_what_a_worker_keeps_changes_no_answer() -> None:
-    asked = tasks("packers: [large-first, pool]\nstreamers: [sync, ping-pong]\nchips: [gap9, esp32s3]")
+    asked = tasks("packers: [large-first, pool]\nstreamers: [sync, ping-pong]\nchips: [gap9-psram, esp32s3]")
     shared = cache()
     together = [replace(answer(task, shared), seconds=0) for task in asked]
     alone = [replace(answer(task, cache()), seconds=0) for task in reversed(asked)]
@@ -211,7 +211,7 @@ def test_bad_input_is_a_failed_row_with_its_place_and_hint(tmp_path: Path) -> No
 
 
 def test_an_impossible_chip_is_a_failed_row() -> None:
-    (row,) = answered("workloads: zoo:ds_cnn\nchips: gap9\nset: {dma.bursts.setup_cycles: 600}")
+    (row,) = answered("workloads: zoo:ds_cnn\nchips: gap9-psram\nset: {dma.bursts.setup_cycles: 600}")
     assert row.status == "failed"
     assert "means nothing on a chip" in row.error
 

@@ -30,7 +30,7 @@ from tests.fuzz.study_kills import cluster, killed, undisturbed
 
 STUDY = """
 workloads: [zoo:ds_cnn, zoo:wakeword, w.csv, zoo:autoencoder]
-chips: [luna-arcs, gap9]
+chips: [luna-arcs, gap9-psram]
 packers: [large-first, greedy-best-fit, hill-climb]
 streamers: [sync, ping-pong]
 seeds: [0, 1]
@@ -96,7 +96,7 @@ def test_a_cluster_has_the_bytes_of_this_machine_though_a_worker_is_killed(folde
 
 def test_what_cannot_be_loaded_fails_alike_on_a_cluster(folder: Path, made: Any) -> None:
     (folder / "bad.yaml").write_text("name: w\nops:\n  - {op: conv3d}\n")
-    asked = tasks("workloads: [bad.yaml, zoo:ds_cnn]\nchips: [gap9]", folder)
+    asked = tasks("workloads: [bad.yaml, zoo:ds_cnn]\nchips: [gap9-psram]", folder)
     local = run(folder / "local.sqlite", asked, LocalPool(1))
     remote = run(folder / "dask.sqlite", asked, Cluster(made.scheduler_address))
     assert [each.status for each in local] == ["failed", "optimal"]

@@ -27,14 +27,14 @@ def key(text: str, folder: Path = Path()) -> str:
 
 def test_the_product_has_every_combination_once_in_the_order_of_the_lists() -> None:
     found = tasks(
-        "workloads: [zoo:resnet8, zoo:ds_cnn]\nchips: [gap9, luna-arcs]\npackers: [large-first, pool]\n"
+        "workloads: [zoo:resnet8, zoo:ds_cnn]\nchips: [gap9-psram, luna-arcs]\npackers: [large-first, pool]\n"
         "merges: [conflict, none]\nstreamers: [sync, ping-pong]\nset: {shared_memory.bytes: [64KiB, 1MiB]}"
     )
     assert len(found) == len({task.key for task in found}) == len({task.point for task in found}) == 64
     assert [task.point.workload for task in found] == ["zoo:resnet8"] * 32 + ["zoo:ds_cnn"] * 32
     first, last = found[0].point, found[-1].point
     assert (first.chip, first.packer, first.merge, first.streamer) == (
-        "gap9",
+        "gap9-psram",
         "large-first",
         "conflict",
         "sync",
@@ -92,16 +92,18 @@ def test_seeds_and_limits_are_of_planners_that_search() -> None:
 @pytest.mark.parametrize(
     ("filters", "left"),
     [
-        ("include: [{packer: pool}]", {("luna-arcs", "pool", "64KiB"), ("gap9", "pool", "64KiB")}),
-        ("exclude: [{packer: [po*, x]}, {chip: gap9}]", {("luna-arcs", "large-first", "64KiB")}),
+        ("include: [{packer: pool}]", {("luna-arcs", "pool", "64KiB"), ("gap9-psram", "pool", "64KiB")}),
+        ("exclude: [{packer: [po*, x]}, {chip: gap9-psram}]", {("luna-arcs", "large-first", "64KiB")}),
         ("include: [{chip: luna-*, packer: pool}]", {("luna-arcs", "pool", "64KiB")}),
-        ("include: [{chip: gap9}]\n  exclude: [{packer: pool}]", {("gap9", "large-first", "64KiB")}),
+        (
+            "include: [{chip: gap9-psram}]\n  exclude: [{packer: pool}]",
+            {("gap9-psram", "large-first", "64KiB")},
+        ),
     ],
 )
 def test_filters(filters: str, left: set[tuple[str, str, str]]) -> None:
-    text = (
-        "chips: [luna-arcs, gap9]\npackers: [large-first, pool]\nset: {shared_memory.bytes: [64KiB, 1MiB]}\n"
-    )
+    text = "chips: [luna-arcs, gap9-psram]\npackers: [large-first, pool]\n"
+    text += "set: {shared_memory.bytes: [64KiB, 1MiB]}\n"
     more = "  include: []" if "include" not in filters else ""
     found = tasks(f"{ONE}{text}filters:\n  {filters}\n{more}")
     small = [t for t in found if t.point.overrides[0][1] == "64KiB"]
@@ -125,8 +127,8 @@ def test_filters_that_match_nothing_are_told_and_such_that_leave_nothing_refused
 
 
 def test_what_cannot_be_is_a_point_with_an_error() -> None:
-    bad, good = tasks(ONE + "chips: [gap9, luna-arcs]\nset: {dma.bursts.setup_cycles: [600]}")
-    assert "gap9" not in good.error
+    bad, good = tasks(ONE + "chips: [gap9-psram, luna-arcs]\nset: {dma.bursts.setup_cycles: [600]}")
+    assert "gap9-psram" not in good.error
     assert not good.error
     assert bad.chip is None
     assert "means nothing on a chip" in bad.error
@@ -161,7 +163,7 @@ def test_a_key_does_not_change_with_what_does_not(tmp_path: Path) -> None:
     before = key(fixed + "chips: c.yaml", tmp_path)
     (tmp_path / "c.yaml").write_text("base: luna-arcs\nname: c\ntitle: another\n# a comment\n")
     assert key(fixed + "chips: [c.yaml]\ntitle: why?\nname: n\ntime_limit: 3\n", tmp_path) == before
-    both = tasks(ONE + "streamers: sync\nchips: [gap9, c.yaml]\npackers: [pool, large-first]", tmp_path)
+    both = tasks(ONE + "streamers: sync\nchips: [gap9-psram, c.yaml]\npackers: [pool, large-first]", tmp_path)
     assert before in {task.key for task in both}
 
 

@@ -24,7 +24,7 @@ from tests.chipmodel.study.support import row, tasks
 from tests.support.folders import ROOT
 from tests.support.work import wait_until
 
-QUICK = "workloads: [zoo:ds_cnn, zoo:autoencoder]\npackers: [large-first, pool]\nchips: [gap9, esp32s3]"
+QUICK = "workloads: [zoo:ds_cnn, zoo:autoencoder]\npackers: [large-first, pool]\nchips: [gap9-psram, esp32s3]"
 SLOW = "workloads: 'guillotine:n=400,seed=1'\npackers: cp-sat\ntime_limit: 600"
 
 

@@ -45,11 +45,11 @@ def test_paths_are_relative_to_the_study_file_and_a_star_stands_for_anything(tmp
     for name in ("b.csv", "a.csv", "note.txt"):
         (tmp_path / "nets" / name).write_text("id,lower,upper,size\nx,0,1,4\n")
     (tmp_path / "my.yaml").write_text("base: luna-arcs\nname: mine\n")
-    asked = study("workloads: [nets/*.csv, 'zoo:mobilenet*']\nchips: [my.yaml, gap9]", tmp_path)
+    asked = study("workloads: [nets/*.csv, 'zoo:mobilenet*']\nchips: [my.yaml, gap9-psram]", tmp_path)
     assert names(asked) == ("nets/a.csv", "nets/b.csv", "zoo:mobilenetv1_025", "zoo:mobilenetv2")
     assert asked.workloads[0].file == str(tmp_path / "nets" / "a.csv")
     assert asked.chip_file("my.yaml") == str(tmp_path / "my.yaml")
-    assert asked.chip_file("gap9") == "gap9"
+    assert asked.chip_file("gap9-psram") == "gap9-psram"
 
 
 def test_minimalloc_names_the_instances_of_its_folder(

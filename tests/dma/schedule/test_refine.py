@@ -113,7 +113,7 @@ def test_nothing_is_tried_without_a_schedule() -> None:
 
 @pytest.mark.parametrize(("network", "size"), [("ds_cnn", 16_520), ("ds_cnn", 8_256), ("resnet8", 25_368)])
 def test_alternatives_fit_the_memory_that_the_op_has(network: str, size: int) -> None:
-    program, chip = reuse(build(network), "all"), small("gap9", size)
+    program, chip = reuse(build(network), "all"), small("gap9-psram", size)
     _, memory = planned(program, chip)
     kinds = set[bool]()
     for op, through, claim in zip(ops(program.body), memory.residency.through, memory.claims, strict=True):

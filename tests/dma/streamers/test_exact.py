@@ -39,7 +39,7 @@ def simulated(program: Program, chip: Chip, streamer: str) -> int:
     return simulate(plan(PlanRequest(program, chip, "large-first", streamer)).commands, chip).cycles
 
 
-@pytest.mark.parametrize(("name", "part"), [("stm32n6", 128), ("gap9", 48)])
+@pytest.mark.parametrize(("name", "part"), [("stm32n6", 128), ("gap9-psram", 48)])
 def test_predicted_cycles_are_simulated_and_fewer_than_those_of_the_others(name: str, part: int) -> None:
     program, chip = build("mobilenetv1_025"), quiet(name, part)
     planned = plan(PlanRequest(program, chip, "large-first", "exact:5"))
@@ -53,7 +53,9 @@ def test_predicted_cycles_are_simulated_and_fewer_than_those_of_the_others(name:
 
 
 def test_the_bound_is_met_where_there_is_room_for_all() -> None:
-    chip = replace(quiet("gap9", 1), shared_memory=replace(quiet("gap9", 1).shared_memory, bytes=1 << 24))
+    chip = replace(
+        quiet("gap9-psram", 1), shared_memory=replace(quiet("gap9-psram", 1).shared_memory, bytes=1 << 24)
+    )
     program = build("mobilenetv1_025")
     bound = time_bound(program, chip, {}).cycles
     assert bound <= simulated(program, chip, "exact") <= bound * 1.005

@@ -16,13 +16,13 @@ LARGER = load("zoo:mobilenetv1_025")
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong", "prefetch-greedy"])
 def test_it_schedules_as_the_streamer_that_the_chip_names(streamer: str) -> None:
-    chip = load_chip("gap9", (f"vendor.streamer={streamer}", "shared_memory.bytes=32KiB"))
+    chip = load_chip("gap9-psram", (f"vendor.streamer={streamer}", "shared_memory.bytes=32KiB"))
     size = chip.shared_memory.bytes
     assert stream(NETWORK, chip, "vendor", size).transfers == stream(NETWORK, chip, streamer, size).transfers
 
 
 def test_sync_and_ping_pong_differ_here() -> None:
-    chip = load_chip("gap9", ("shared_memory.bytes=32KiB",))
+    chip = load_chip("gap9-psram", ("shared_memory.bytes=32KiB",))
     size = chip.shared_memory.bytes
     assert stream(NETWORK, chip, "sync", size).transfers != stream(NETWORK, chip, "ping-pong", size).transfers
 

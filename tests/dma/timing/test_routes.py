@@ -183,6 +183,6 @@ def test_unknown_routes_and_empty_transfers_are_refused() -> None:
     with pytest.raises(BadInput, match="did you mean 'dma psram->shared'"):
         route_cycles(LUNA, "dma psram->share", 4)
     with pytest.raises(BadInput, match="does not model the route 'dma flash->shared'"):
-        route_cycles(load_chip("gap9"), "dma flash->shared", 4)
+        route_cycles(load_chip("gap9-psram"), "dma flash->shared", 4)
     with pytest.raises(BadInput, match="a transfer of 0 bytes on"):
         route_named("dma shared->shared").cycles(0)

@@ -66,7 +66,7 @@ def test_bursts_of_the_line_model_by_hand() -> None:
         assert shape.data == 160 * 150 // 64
         assert [shape.line_start(k) for k in range(4)] == [0, 19, 38, 57]
     # GAP9: 11 + 128 clocks for 256 bytes at 133 MHz under 370 MHz: 386.7 cycles, so 387.
-    gap9 = shape_of(load_chip("gap9"), "load", 1024)
+    gap9 = shape_of(load_chip("gap9-psram"), "load", 1024)
     assert (gap9.burst_lines, gap9.burst_end(0), gap9.burst_end(387)) == (32, 387, 774)
 
 

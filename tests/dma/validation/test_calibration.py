@@ -34,7 +34,7 @@ def dma_table(chip_name: str, overrides: list[str]) -> MeasuredTable:
 
 def test_a_lines_constants_are_recovered() -> None:
     truth = ["dma.load.setup_cycles=321", "dma.load.burst_overhead_clocks=17.5", "dma.store.setup_cycles=77"]
-    found = calibrate(dma_table("gap9", truth), "gap9")
+    found = calibrate(dma_table("gap9-psram", truth), "gap9-psram")
     values = {change.path: float(change.after) for change in found.changes}
     assert values["dma.load.setup_cycles"] == pytest.approx(321, abs=2)
     assert values["dma.load.burst_overhead_clocks"] == pytest.approx(17.5, abs=0.1)
@@ -72,9 +72,9 @@ def test_fitting_never_makes_it_worse() -> None:
 
 
 def test_the_written_chip_is_the_fitted_one(tmp_path: Path) -> None:
-    found = calibrate(dma_table("gap9", ["dma.load.setup_cycles=500"]), "gap9")
+    found = calibrate(dma_table("gap9-psram", ["dma.load.setup_cycles=500"]), "gap9-psram")
     path = tmp_path / "mine.yaml"
-    path.write_text(chip_text(found, "gap9", "measured.csv"))
+    path.write_text(chip_text(found, "gap9-psram", "measured.csv"))
     chip = load_chip(str(path))
     assert chip.dma == found.chip.dma
     assert chip.figures["dma.load.setup_cycles"].mark == "derived"
@@ -93,7 +93,7 @@ def test_the_written_chip_keeps_the_numbers_that_the_user_gave(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("name", "chip"), [("rtl_axi_cdma", None), ("luna_vector", None), ("luna_matmul", "gap9")]
+    ("name", "chip"), [("rtl_axi_cdma", None), ("luna_vector", None), ("luna_matmul", "gap9-psram")]
 )
 def test_a_table_without_free_constants_is_refused(name: str, chip: str | None) -> None:
     with pytest.raises(BadInput, match="has no constants to fit"):

@@ -1,0 +1,53 @@
+"""Weights in the size that the chip's own tool compiles them to.
+
+A parameter may take fewer bits than the network has it in, input channels may be padded to a multiple, and
+each output channel may have parameters of its own beside its bias: scales and shifts of a quantised layer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chipmodel.chip.chip import Chip, CompiledWeights
+from chipmodel.model.program import Op, Program, Weight, ops
+from chipmodel.model.work import Conv, Matmul
+
+
+def compiled(program: Program, chip: Chip) -> Program:
+    """``program`` with its weights as they lie on ``chip``; weights of several ops as the first one has
+    them. Biases, of 4 bytes, stay as they are."""
+    if chip.compiled == CompiledWeights():
+        return program
+    weights = dict(program.weights)
+    found: set[str] = set()
+    for op in ops(program.body):
+        new = [name for name in op.weights if name not in found]
+        found.update(new)
+        kernels = [name for name in new if not op.gathers and weights[name].bytes <= weights[name].elements]
+        for number, name in enumerate(kernels):
+            own = chip.compiled.channel_bytes * op.work.channels if not number else 0
+            size = _bytes(op, weights[name], chip.compiled) + own
+            weights[name] = replace(weights[name], bytes=size)
+    return replace(program, weights=weights)
+
+
+def _bytes(op: Op, weight: Weight, form: CompiledWeights) -> int:
+    """Bytes of a weight of at most a byte an element."""
+    bits = 8 * weight.bytes
+    if form.bits:
+        bits = min(bits, form.bits * weight.elements)
+    inputs = _summed(op)
+    if inputs:
+        bits *= -(-inputs // form.input_channels) * form.input_channels
+    return -(-bits // (8 * (inputs or 1)))
+
+
+def _summed(op: Op) -> int:
+    """Input channels that each output of dense work sums over; 0 for other work."""
+    match op.work:
+        case Conv() if not op.work.depthwise:
+            return op.work.in_c // op.work.groups
+        case Matmul():
+            return op.work.inner
+        case _:
+            return 0

@@ -18,7 +18,6 @@ from chipmodel.model.time_bound import TimeBound
 from chipmodel.passes.cascade_arrivals import LateArrival
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.pipeline.cascade_screening import (
-    MOST_SETS,
     CascadeScreening,
     ScreenedSet,
     moves_tensors,
@@ -93,9 +92,9 @@ class _CascadeSearch:
         request = self.request
         screening = CascadeScreening(request.until(request.deadline.share(SCREENING_SHARE)))
         plain: Planned | None = None
+        few = self.searches and screening.every() is not None
         if screening.everything_stays():
             plain = self.plan(self.request.program)
-            few = self.searches and screening.every() is not None
             if self.fits(plain) and not moves_tensors(plain.schedule) and not few:
                 return plain
         sets = screening.ranked()
@@ -104,18 +103,11 @@ class _CascadeSearch:
         without = screening.without
         if plain is None and without is not None and without.cycles <= self.far_behind * sets[0].cycles:
             plain = self.without(without)
-        cascaded = self.cascaded(sets[: self.most_plans(screening)], plain, without)
+        cascaded = self.cascaded(sets, plain, without, few)
         if plain is None and not (cascaded and without and self.is_far_ahead(cascaded, without)):
             plain = self.without(without)
         found = [each for each in (plain, cascaded) if each is not None]
         return min(found, key=self.rank) if found else self.plan(self.request.program)
-
-    def most_plans(self, screening: CascadeScreening) -> int:
-        """Sets of cascades that are planned in full at most. Many sets of a small program have one forecast,
-        and any number of them may not keep it, as their buffers do not pack."""
-        if not self.searches:
-            return FULL_PLANS
-        return SEARCHED_PLANS if screening.every() is None else MOST_SETS
 
     def without(self, screened: ScreenedSet | None) -> Planned | None:
         """The best plan without cascades; None for none."""
@@ -136,17 +128,19 @@ class _CascadeSearch:
             return None
 
     def cascaded(
-        self, sets: Sequence[ScreenedSet], plain: Planned | None, without: ScreenedSet | None
+        self, sets: Sequence[ScreenedSet], plain: Planned | None, without: ScreenedSet | None, few: bool
     ) -> Planned | None:
         """The best plan with cascades, in the order of the forecasts; None for none, or where nothing is
-        expected to be faster than ``plain``, the best plan ``without`` them."""
+        expected to be faster than ``plain``, the best plan ``without`` them. Where there are ``few`` sets all
+        are planned: many of a small program have one forecast, which the packer and the search change."""
         best: Planned | None = None
         known = None if plain is None or self.searches or not self.fits(plain) else plain
         portfolio = self.few_streamers(known)
-        for candidate in sets:
+        most = SEARCHED_PLANS if self.searches else FULL_PLANS
+        for candidate in sets if few else sets[:most]:
             if known and without and candidate.cycles > WORTH_A_PLAN * without.cycles:
                 break
-            if best is not None and self.is_enough(best, candidate.cycles):
+            if best is not None and self.is_enough(best, 0 if few else candidate.cycles):
                 break
             tried = self.planned(candidate.program, candidate.cache, portfolio)
             if tried is not None and (best is None or self.rank(tried) < self.rank(best)):

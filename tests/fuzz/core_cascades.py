@@ -1,4 +1,4 @@
-"""Random networks on several cores, with cascades at random places on each of them.
+"""Random networks on several cores, with cascades at random places on each of them, some in bands of columns.
 
 For each seed the plans of all cores pass the verifier, they make the network's outputs on real bytes in every
 order in which cores may take turns, the event-driven simulator's trace equals the stepper's event for event,
@@ -24,7 +24,7 @@ from chipmodel.passes.cascades import CascadeChoice
 from chipmodel.pipeline.multicore import joined_plans
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.cores import verify_cores
-from tests.fuzz.cascades import LONGEST_STEPPED, planned_case, random_case, random_choices
+from tests.fuzz.cascades import LONGEST_STEPPED, planned_case, random_case, random_choices, with_bands
 from tests.fuzz.fuzzer import Check, Fault
 from tests.support.random_commands import random_path
 
@@ -53,7 +53,10 @@ def planned_cores(
 ) -> tuple[PlanRequest, tuple[CorePlan, ...]] | None:
     """Plans with cascades at random places, on a chip with as much memory as the core with the largest plan
     needs; None where no such plan is found."""
-    choices = [tuple(random_choices(part.program, random)) for part in parts]
+    choices = [
+        tuple(with_bands(part.program, each, random) for each in random_choices(part.program, random))
+        for part in parts
+    ]
     for _ in range(ATTEMPTS):
         planned = _planned(request, parts, choices)
         if planned is None:
@@ -96,6 +99,7 @@ def check(seed: int) -> Counter[str]:
     seen = Counter(planned=1, cascades=sum(map(len, cascades)))
     seen["on two cores or more"] += sum(map(bool, cascades)) > 1
     seen["rolling"] += sum(each.rolls for of_core in cascades for each in of_core)
+    seen["in bands"] += sum(each.bands > 1 for plan in plans for each in plan.schedule.cascades)
     seen["imports in a cascade"] += sum(_imports(plan) for plan in plans)
     seen["exports of a cascade"] += sum(_exports(plan) for plan in plans)
     faults = verify_cores(program, streams, chip, cascades)

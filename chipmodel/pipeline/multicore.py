@@ -6,7 +6,8 @@ As the memories are private, each core has a packing problem of its own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from chipmodel.bounds.time_bound import time_bound
@@ -20,10 +21,11 @@ from chipmodel.model.result import AskedPlanners, CorePlan, Result
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
+from chipmodel.pipeline.cascade_screening import moves_tensors
 from chipmodel.pipeline.cascades import named_ops
 from chipmodel.pipeline.partition import balanced, on_one_core
 from chipmodel.pipeline.plan import plan
-from chipmodel.pipeline.request import CASCADE_OFF, Planned, PlanRequest
+from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
 from dma.schedule.psram_layout import aligned
 from dma.schedule.psram_sharing import Homes, at_homes, tight_homes
 from dma.stream import streamer_named
@@ -211,16 +213,40 @@ def _rank(request: PlanRequest, tried: _Tried) -> tuple[bool, int]:
 def _try(request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]) -> _Tried:
     """The plans of all cores and their simulation. A streamer that chooses by cycles sees one core at a time
     and so only forecasts; it is compared with ``sync`` here, of which it is never slower."""
-    found = _simulated(request, choices, core_of)
-    if not streamer_named(request.streamer).chooses_by_cycles:
-        return found
-    sync = _simulated(replace(request, streamer="sync"), choices, core_of)
-    return min(found, sync, key=lambda tried: _rank(request, tried))
+    found = [_simulated(request, choices, core_of)]
+    streamer = streamer_named(request.streamer)
+    if streamer.chooses_by_cycles:
+        found.append(_simulated(replace(request, streamer="sync"), choices, core_of))
+    if request.cascade == CASCADE_AUTO and not streamer.searches_offsets and _moves(found[0]):
+        found += _other_cascades(request, choices, core_of)
+    return min(found, key=lambda tried: _rank(request, tried))
 
 
-def _simulated(request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]) -> _Tried:
+def _moves(tried: _Tried) -> bool:
+    """Whether tensors leave SharedMemory on some core, or would without cascades."""
+    return any(moves_tensors(plan.schedule) or plan.schedule.cascades for plan in tried[1])
+
+
+def _other_cascades(
+    request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]
+) -> Iterator[_Tried]:
+    """Plans with the cascades that are best where each core has its part of the Psram's time only, and
+    without any. A core that is planned for itself takes the Psram for its own, where cascades save less."""
+    chip = request.chip
+    for planning in (
+        request.with_chip(replace(chip, core_mhz=chip.core_mhz * chip.cores)),
+        replace(request, cascade=CASCADE_OFF),
+    ):
+        with suppress(DoesNotFit):
+            yield _simulated(planning, choices, core_of, chip)
+
+
+def _simulated(
+    request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int], chip: Chip | None = None
+) -> _Tried:
+    """The plans that ``request`` asks for, simulated on ``chip``; None: on the request's."""
     plans = plan_cores(request, core_of)
-    return core_of, plans, simulate_cores([p.commands for p in plans], request.chip, choices)
+    return core_of, plans, simulate_cores([p.commands for p in plans], chip or request.chip, choices)
 
 
 def _sync_cycles(

@@ -81,7 +81,7 @@ def proposed_cascades(
     best = _cut(times, _fitting(times, runs, capacity, capacity, rolls), capacity, capacity)
     if all(segment.bytes <= capacity for _, segment in best):
         return CascadeProposals(rows)
-    banded = [with_bands(run, rolls, capacity + 1) for run in runs]
+    banded = [with_bands(run, rolls, capacity + 1, in_psram=True) for run in runs]
     found = _ranked(program, times, [banded], capacity, alone, rolls)
     return CascadeProposals(rows, tuple(each for each in found if any(c.bands > 1 for c in each)))
 

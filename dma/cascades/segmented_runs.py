@@ -85,10 +85,15 @@ def with_reloads(run: SegmentedRun, rolls: bool, reloading: Reloading) -> Segmen
     return SegmentedRun(run.geometry, ending)
 
 
-def with_bands(run: SegmentedRun, rolls: bool, budget: int) -> SegmentedRun:
-    """``run`` with further cascades, in bands of columns, which need less than ``budget`` bytes."""
+def with_bands(run: SegmentedRun, rolls: bool, budget: int, in_psram: bool = False) -> SegmentedRun:
+    """``run`` with further cascades, in bands of columns, which need less than ``budget`` bytes, where whole
+    tensors may be ``in_psram`` if they must."""
+
+    def needed(segment: CascadeSegment) -> int:
+        return segment.least if in_psram else segment.bytes
+
     ending = tuple(
-        (*known, *(each for each in _banded(run.geometry, stop, rolls, budget) if each.bytes < budget))
+        (*known, *(each for each in _banded(run.geometry, stop, rolls, budget) if needed(each) < budget))
         for stop, known in enumerate(run.ending)
     )
     return SegmentedRun(run.geometry, ending)

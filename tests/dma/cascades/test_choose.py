@@ -9,10 +9,11 @@ import pytest
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.cascade_work import CascadeWork
+from chipmodel.model.core_parts import split
 from chipmodel.model.program import Op, Program
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.passes.in_place import reuse
-from dma.cascades.choose import cascade_candidates
+from dma.cascades.choose import cascade_candidates, proposed_cascades
 from dma.cascades.segmented_runs import Candidate
 from dma.residency.greedy import decide
 from dma.schedule.expected_forecast import ScheduleForecast
@@ -107,3 +108,13 @@ def test_every_proposed_set_has_a_schedule(name: str, chip: str, capacity: int) 
     assert candidates
     for each in candidates:
         assert stream(with_cascades(program, each), small, "sync", capacity).cascades
+
+
+def test_bands_of_columns_are_proposed_where_only_the_output_does_not_fit() -> None:
+    """v3 takes 18,432 B and the weights of v1 to v3 14,304 B, together more than 24 KiB. In stripes of its
+    rows v3 fits next to rows of half the columns."""
+    program, cores = _program("workloads/two_cores.yaml"), {"v": 0, "a": 1}
+    core_of = {op.name: cores.get(op.name[0], 0) for op in program.ops()}
+    part = split(program, core_of, 2)[0].program
+    proposed = proposed_cascades(part, load_chip("gap9"), 24 * KIB)
+    assert ("v1", "v2", "v3") in {each.ops for candidate in proposed.banded for each in candidate}

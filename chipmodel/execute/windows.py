@@ -180,18 +180,22 @@ def _residual(part: PartRequest, work: Conv, index: int, rows: Interval, channel
     return own << (FRACTION_BITS if is_float(tensor.dtype) else 0)
 
 
-def _pooled(patch: _Patches, largest: bool) -> Integers:
-    """(rows, columns, channels): the largest or the mean of what a window sees; 0 where that is nothing."""
+def _pooled(patch: _Patches, largest: bool, whole: bool) -> Integers:
+    """(rows, columns, channels): the largest or the mean of what a window sees; 0 where that is nothing.
+
+    With ``whole``, the mean is over all elements of the window.
+    """
     inside = patch.inside[:, :, None]
     if not largest:
-        mean: Integers = patch.values.sum(axis=(3, 4)) // np.maximum(inside.sum(axis=(3, 4)), 1)
+        seen = np.int64(inside.shape[3] * inside.shape[4]) if whole else inside.sum(axis=(3, 4))
+        mean: Integers = patch.values.sum(axis=(3, 4)) // np.maximum(seen, 1)
         return mean
     most = np.where(inside, patch.values, np.iinfo(np.int64).min).max(axis=(3, 4))
     return np.where(inside.any(axis=(3, 4)), most, 0)
 
 
 def pool(part: PartRequest, work: Pool) -> tuple[Bytes, ...] | None:
-    """The largest or mean element of each window; padding does not count."""
+    """The largest or mean element of each window; padding counts only where the work says so."""
     window, out = work.window, part.outputs[0]
     rows, channels = _lines(part, work, work.channels_)
     sizes = work.batch * work.channels_ * window.in_h * window.in_w
@@ -199,7 +203,7 @@ def pool(part: PartRequest, work: Pool) -> tuple[Bytes, ...] | None:
         return None
     found = np.zeros((len(rows), len(channels), window.out_w), np.int64)
     for patch in _patches(part, work, rows, channels):
-        some = _pooled(patch, part.op.kind == "max_pool")
+        some = _pooled(patch, part.op.kind == "max_pool", work.counts_padding)
         found[patch.rows.start - rows.start : patch.rows.stop - rows.start] = some.transpose(0, 2, 1)
     result = encode(unfixed(found, out.dtype), out.dtype)
     return (placed(out, (work.rows, work.channels), (rows, channels), result),)

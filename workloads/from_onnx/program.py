@@ -1,8 +1,9 @@
 """Read an ONNX model as a Program.
 
 ``onnx_file`` reads the file and ``input_shapes`` fixes the shapes of its inputs. ``shape_inference`` works
-out every tensor's shape and every small constant. ``lowering``, with the handlers in ``ops``, turns the nodes
-that are left into ops, and ``fusion`` merges batch norms and activations into the op before them.
+out every tensor's shape and every small constant. ``rewriting`` merges nodes that are one op together.
+``lowering``, with the handlers in ``ops``, turns the nodes that are left into ops, and ``fusion`` merges
+batch norms and activations into the op before them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from workloads.from_onnx.lowering import HANDLERS, OnnxLowering, lowering
 from workloads.from_onnx.onnx_file import initializers, not_text, opsets, read_model
 from workloads.from_onnx.onnx_package import GraphProto, ModelProto
 from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm
+from workloads.from_onnx.rewriting import rewritten
 from workloads.from_onnx.shape_inference import Inference, declarations
 from workloads.from_onnx.subgraphs import all_names, needed
 
@@ -80,6 +82,7 @@ def _program(file: _ModelFile, options: _ImportOptions) -> Program:
     nodes = needed(nodes, outputs)
     if not nodes:
         raise BadInput("no output depends on an input", where=file.where, hint="check the graph's outputs")
+    nodes = rewritten(nodes, facts, outputs)
     low = lowering(builder, nodes, facts, outputs, options.strict, _default_opset(model))
     _declare_inputs(low, model.graph)
     low.run(nodes)

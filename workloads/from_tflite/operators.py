@@ -339,13 +339,14 @@ def _ranges(starts: tuple[int, ...] | list[int], steps: tuple[int, ...]) -> dict
 
 @operator("PAD", "PADV2", "MIRROR_PAD")
 def pad(at: SubgraphContext, op: TfliteOperator) -> None:
-    """Operands x and, for each axis, the elements before and after it."""
+    """Operands x, for each axis the elements before and after it, and for PADV2 their value."""
     sizes = at.integers(op.input(1))
     rank = len(at.shape(op.input(0)))
     attributes: dict[str, Any] = {"mode": "reflect" if op.name == "MIRROR_PAD" else "constant"}
     if sizes is not None and len(sizes) == 2 * rank:
         attributes["pads"] = (*channels_first(sizes[::2]), *channels_first(sizes[1::2]))
-    at.node("Pad", [at.name(op.input(0))], at.outputs(op), attributes)
+    value = ["", at.name(op.input(2))] if op.name == "PADV2" else []
+    at.node("Pad", [at.name(op.input(0)), *value], at.outputs(op), attributes)
 
 
 @operator("TRANSPOSE")

@@ -18,6 +18,7 @@ from workloads.from_onnx import control_lowering
 from workloads.from_onnx.graph import OnnxNode, live_nodes, placed
 from workloads.from_onnx.lowering import OnnxLowering, lowering
 from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm
+from workloads.from_onnx.rewriting import rewritten
 from workloads.from_tflite import control, handlers, states
 from workloads.from_tflite.context import ImportState, SubgraphContext
 from workloads.from_tflite.model_file import read_model
@@ -72,6 +73,7 @@ def _program(state: ImportState, path: Path, dtype: str) -> Program:
     nodes = live_nodes(at.nodes, kept)
     if not nodes:
         raise BadInput("no output depends on an input", hint="check the subgraph's outputs")
+    nodes = rewritten(nodes, state.facts, kept)
     low = lowering(builder, nodes, state.facts, kept, state.strict, OPSET)
     _declare(low, [*inputs, *(first for first, _ in state.states.values() if first)])
     low.run(nodes)

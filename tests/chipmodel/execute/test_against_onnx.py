@@ -26,10 +26,8 @@ from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from tests.support.chips import LUNA_LIKE
-from tests.support.onnx_values import Array, RealModel, from_bytes
+from tests.support.onnx_values import Array, RealModel, compare
 
-ROUNDING = 2e-5
-"""Sums are in units of 2^-24, of a few hundred products at most."""
 IMAGE = (2, 6, 9, 7)
 
 
@@ -189,16 +187,6 @@ CASES: dict[str, Case] = {
     ),
     "equal integers": Case("Equal", [small_integers(20, 5, 12), small_integers(21, 5, 12)]),
 }
-
-
-def compare(model: RealModel, found: Mapping[str, Any], folder: Path) -> None:
-    program = model.program(folder)
-    for name, right in model.expected().items():
-        own = from_bytes(program.tensors[name], found[name], right.shape)
-        if right.dtype.kind == "f":
-            np.testing.assert_allclose(own, right, rtol=ROUNDING, atol=ROUNDING)
-        else:
-            np.testing.assert_array_equal(own, right)
 
 
 @pytest.mark.parametrize("name", CASES)

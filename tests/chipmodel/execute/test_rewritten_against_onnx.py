@@ -1,0 +1,92 @@
+"""What the importer makes of several nodes together computes what the nodes do one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from chipmodel.execute.evaluate import evaluate_plainly
+from chipmodel.execute.program import evaluate_program
+from tests.support.onnx_values import Array, RealModel, compare
+
+
+def floats(seed: int, *shape: int) -> Array:
+    return np.random.default_rng(seed).normal(0, 1, shape).astype(np.float32)
+
+
+def node(op: str, inputs: str, output: str, **attributes: Any) -> Any:
+    """A node; inputs are names separated by spaces."""
+    return helper.make_node(op, inputs.split(), [output], name=output, **attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Nodes of the input ``x``, and the kinds of the ops that they become."""
+
+    nodes: Sequence[Any]
+    kinds: Sequence[str]
+    constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    shape: tuple[int, ...] = (2, 4, 7, 6)
+
+
+PADS = np.array([0, 0, 0, 1, 0, 0, 1, 2])
+"""Rows 0 and 1, columns 1 and 2."""
+WEIGHTS = {"pads": PADS, "w": floats(2, 5, 4, 3, 3) / 4, "b": floats(3, 5)}
+LEAST = np.array(-np.inf, "f")
+
+
+def padded(reader: Any, kinds: str, *before: Any, value: str = "", **constants: Any) -> Case:
+    """A Pad of ``x``, or of what the nodes ``before`` make of it, and its reader."""
+    data = before[-1].output[0] if before else "x"
+    pad = node("Pad", f"{data} pads {value}", "p")
+    return Case([*before, pad, reader], kinds.split(), {"pads": PADS, **constants})
+
+
+CONV = node("Conv", "p w b", "y", strides=[2, 2], pads=[1, 0, 0, 0])
+CASES = {
+    "convolution": padded(CONV, "conv", w=WEIGHTS["w"], b=WEIGHTS["b"]),
+    "depthwise": padded(node("Conv", "p w", "y", group=4), "depthwise_conv", w=floats(4, 4, 1, 3, 3)),
+    "largest of what is not negative": padded(
+        node("MaxPool", "p", "y", kernel_shape=[3, 3], strides=[2, 2]),
+        "relu max_pool",
+        node("Relu", "x", "r"),
+    ),
+    "largest, padded with the least": padded(
+        node("MaxPool", "p", "y", kernel_shape=[3, 3], strides=[2, 2]), "max_pool", value="least", least=LEAST
+    ),
+    "mean, which counts the zeros": padded(
+        node("AveragePool", "p", "y", kernel_shape=[3, 3], strides=[2, 2]), "average_pool"
+    ),
+    "mean with padding of its own that counts": padded(
+        node("AveragePool", "p", "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1),
+        "average_pool",
+    ),
+    "mean with padding of its own that does not": padded(
+        node("AveragePool", "p", "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1]), "pad average_pool"
+    ),
+    "largest of any sign": padded(
+        node("MaxPool", "p", "y", kernel_shape=[3, 3], strides=[2, 2]), "pad max_pool"
+    ),
+    "mean that counts, not rewritten": Case(
+        [node("AveragePool", "x", "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)],
+        ["average_pool"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nodes_that_are_merged_compute_the_same(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    model = RealModel(case.nodes, {"x": floats(1, *case.shape)}, case.constants, 13)
+    program = model.program(tmp_path)
+    assert [op.kind for op in program.ops()] == list(case.kinds)
+    found = evaluate_program(
+        program, model.input_bytes(program), model.weight_bytes(program), evaluate=evaluate_plainly
+    )
+    compare(model, found, tmp_path)

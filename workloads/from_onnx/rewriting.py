@@ -1,0 +1,40 @@
+"""Rewrites of a graph before its nodes become ops: what a deployment compiler merges whatever the chip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from workloads.from_onnx.graph import ControlFlow, Fact, OnnxNode
+from workloads.from_onnx.graph_view import GraphView, view_of
+from workloads.from_onnx.padding import fold_padding
+
+Rewrite = Callable[[GraphView, Sequence[OnnxNode]], list[OnnxNode]]
+REWRITES: tuple[Rewrite, ...] = (fold_padding,)
+"""Applied in this order; each is given the nodes in execution order and returns them so."""
+
+
+def rewritten(nodes: Sequence[OnnxNode], facts: dict[str, Fact], kept: Iterable[str]) -> list[OnnxNode]:
+    """``nodes`` and those of their sub-graphs after all rewrites; ``kept`` are the graph's results."""
+    kept = tuple(kept)
+    found = [_inside(node, facts) for node in nodes]
+    for rewrite in REWRITES:
+        found = rewrite(view_of(found, facts, kept), found)
+    return found
+
+
+def _inside(node: OnnxNode, facts: dict[str, Fact]) -> OnnxNode:
+    if node.control is None:
+        return node
+    control = node.control
+    bodies = tuple(
+        replace(body, nodes=tuple(rewritten(body.nodes, facts, _results(control, index))))
+        for index, body in enumerate(control.bodies)
+    )
+    return replace(node, control=replace(control, bodies=bodies))
+
+
+def _results(control: ControlFlow, index: int) -> tuple[str, ...]:
+    """What a body hands out: all that the loop makes, or the results of an arm."""
+    given = control.bodies[index].results
+    return tuple(filter(None, (*given, *(control.loop_results if len(control.bodies) == 1 else ()))))

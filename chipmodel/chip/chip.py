@@ -330,6 +330,10 @@ class Vendor:
     """Whether the tool makes cascades."""
 
 
+UNCHECKED = "not held against silicon"
+"""What is said of a chip that nobody could compare with a board, or with its vendor's own model."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chip:
     """A whole chip; ``core_mhz`` is the clock that every simulated cycle counts."""
@@ -354,10 +358,15 @@ class Chip:
     """What its predictions were compared with, and how far off they were; empty for nothing."""
 
     @property
+    def headline(self) -> str:
+        """Its title, and that nobody could check it where that is so."""
+        return self.title if self.held_against else f"{self.title}, {UNCHECKED}"
+
+    @property
     def accuracy(self) -> str:
         """What a result on this chip was held against, in words."""
         if not self.held_against:
-            return "not held against silicon"
+            return UNCHECKED
         changed = [path for path, figure in self.figures.items() if figure.source == "--set"]
         return f"before --set {', '.join(changed)}: {self.held_against}" if changed else self.held_against
 

@@ -23,7 +23,7 @@ def reference() -> Iterator[str]:
     yield _fields() + "\n"
     yield "## Numbers of the presets\n"
     for chip in chips:
-        yield f"### {chip.name}\n\n{chip.title}.\n"
+        yield f"### {chip.name}\n\n{chip.title}; {chip.accuracy}.\n"
         yield _numbers(chip) + "\n"
 
 
@@ -31,7 +31,7 @@ def _side_by_side(chips: list[Chip]) -> str:
     rows = [
         [
             code(chip.name),
-            chip.title,
+            f"{chip.title}; {chip.accuracy}",
             f"{chip.shared_memory.bytes // 1024:,} KiB",
             *(f"{float(n):g}" for n in (chip.core_mhz, chip.psram.clock_mhz, chip.npu.macs_per_cycle[8])),
         ]

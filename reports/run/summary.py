@@ -54,7 +54,7 @@ def print_summary(result: Result, console: Console) -> None:
     sums = run_totals(result)
     style = "bold green" if result.fits else "bold red"
     title = Text.assemble(
-        (result.program.name, "bold"), f" on {result.chip.title}: ", (verdict(result), style)
+        (result.program.name, "bold"), f" on {result.chip.headline}: ", (verdict(result), style)
     )
     console.print(title, highlight=False)
     console.print(Text(headline(result)), highlight=False)
@@ -232,7 +232,7 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
     schedule = result.schedule
     remarks: list[tuple[str, str]] = [
         ("Planned by", made_by(result)),
-        ("Held against silicon", accuracy(result)),
+        ("Accuracy", accuracy(result)),
     ]
     if result.ordering:
         remarks.append(("Order of ops", order_words(result.ordering)))

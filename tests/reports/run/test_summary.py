@@ -70,7 +70,7 @@ def test_markup_in_names_is_printed_as_text() -> None:
 
 def test_a_plan_that_does_not_fit() -> None:
     text = printed(sample(capacity=60000))
-    assert "does not fit" in text.splitlines()[0]
+    assert "does not fit" in " ".join(text.split()[:20])
     assert "108.8% of 60,000 B" in text
 
 
@@ -88,3 +88,12 @@ def test_rounds_and_long_lists_are_shortened() -> None:
 
 def test_colour_only_adds_to_the_text() -> None:
     assert "\x1b[" in printed(sample(), colour=True)
+
+
+def test_the_first_line_says_that_nobody_could_check_the_chip() -> None:
+    result = sample()
+    assert "not held against silicon" in " ".join(printed(result).split()[:20])
+    checked = replace(result, chip=replace(result.chip, held_against="a board, 3 networks: mean error 5 %"))
+    text = " ".join(printed(checked).split())
+    assert "not held against silicon" not in text
+    assert "Accuracy: a board, 3 networks: mean error 5 %" in text

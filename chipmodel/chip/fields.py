@@ -235,6 +235,7 @@ FIELDS: Mapping[str, Field] = {
     "npu.luna.piece_configuration_cycles": _luna(_SETUP),
     "npu.luna.piece_channel_cycles": _luna(_SETUP),
     "npu.vector.kernels": _vector(_choice(*KERNELS)),
+    "npu.vector.cores": _default("1", _vector(_wholes(1, 2, "cores"))),
     "npu.vector.cache.bytes": _vector(_sizes(256, 1 << 30)),
     "npu.vector.cache.ways": _vector(_wholes(1, 1024, "ways")),
     "npu.vector.cache.line_bytes": _vector(replace(_wholes(4, 4096, "bytes"), power_of_two=True)),

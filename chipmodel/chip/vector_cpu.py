@@ -35,6 +35,8 @@ class VectorCpu:
     cache: DataCache
     weight_line_cycles: Fraction
     """Core cycles in which the cache reads a line of weights again; 0 for weights that need no cache."""
+    cores: int = 1
+    """Cores that share the rows of a convolution, and the cache."""
 
 
 def vector_cpu_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> VectorCpu:
@@ -45,4 +47,5 @@ def vector_cpu_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -
         int(numbers["npu.launch_cycles"]),
         DataCache(size, ways, line),
         numbers["npu.vector.weight_line_cycles"],
+        int(numbers["npu.vector.cores"]),
     )

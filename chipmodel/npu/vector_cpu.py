@@ -13,7 +13,7 @@ from math import ceil
 from chipmodel.chip.chip import Npu
 from chipmodel.chip.vector_cpu import DataCache, VectorCpu
 from chipmodel.model.program import DTYPE_BITS, Op
-from chipmodel.model.work import SingleWork, Vector
+from chipmodel.model.work import Conv, SingleWork, Vector
 from chipmodel.npu import esp_dl, esp_nn
 from chipmodel.npu.array import Division, elements_read, elements_written, kind_of_op
 from chipmodel.npu.kernel_run import KernelRun
@@ -31,7 +31,18 @@ def vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork) -> int
         read, written = 2 * read, written + read
     lines = refilled_lines(cpu.cache, run, read + written, weighted=bool(op.weights))
     moved = read / npu.read_bytes_per_cycle + written / npu.write_bytes_per_cycle
-    return max(1, cpu.launch_cycles + ceil(run.cycles + moved + lines * cpu.weight_line_cycles))
+    computed = (run.cycles + lines * cpu.weight_line_cycles) / (cpu.cores if _shared(work) else 1)
+    return max(1, cpu.launch_cycles + ceil(computed + moved))
+
+
+def _shared(work: SingleWork) -> bool:
+    """Whether two cores share the rows of ``work``, as ESP-DL decides it (dl_base.hpp, ConvOpArgs). They go
+    through the same filter in step, because the one that is ahead waits for the lines that the other finds;
+    operands pass the bus for one core after the other."""
+    if not isinstance(work, Conv):
+        return False
+    window = work.window
+    return window.in_h > 4 * window.dilation_h * window.kernel_h
 
 
 def least_vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork, division: Division) -> int:
@@ -41,7 +52,10 @@ def least_vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork, 
     read, written = _operand_bytes(op, work)
     moved = read / npu.read_bytes_per_cycle + written / npu.write_bytes_per_cycle
     launches = cpu.launch_cycles * division.stripes * division.slices
-    return max(1, launches + ceil(run.least + run.least_of_slice * division.slices + moved))
+    computed = (run.least + run.least_of_slice * division.slices) / (
+        cpu.cores if isinstance(work, Conv) else 1
+    )
+    return max(1, launches + ceil(computed + moved))
 
 
 def _run(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork) -> KernelRun:

@@ -100,6 +100,7 @@ MEANING: Mapping[str, str] = {
     "npu.window_elements_per_cycle": "Elements of pooling windows a cycle; 0: through the array.",
     "npu.vector.kernels": "The library whose kernels run: ESP-DL's, or ESP-NN's as TensorFlow Lite Micro "
     "calls them.",
+    "npu.vector.cores": "Cores that share the rows of a convolution, as ESP-DL's RUNTIME_MODE_MULTI_CORE.",
     "npu.vector.cache.bytes": "The data cache, through which weights and tensors are read.",
     "npu.vector.cache.ways": "Lines of a set of it; the least recently used one is dropped.",
     "npu.vector.cache.line_bytes": "Bytes of a line of it.",

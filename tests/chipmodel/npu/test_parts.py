@@ -69,6 +69,7 @@ CHIPS = {
     "serial": load_chip("stm32n6", (*OPERANDS, "npu.operands=serial")),
     "esp-dl": load_chip("esp32s3"),
     "esp-nn": load_chip("esp32s3", (*SMALL_CACHE, "npu.vector.kernels=esp-nn")),
+    "two cores": load_chip("esp32s3", (*SMALL_CACHE, "npu.vector.cores=2")),
 }
 
 

@@ -88,6 +88,16 @@ def test_work_in_place_finds_its_lines_in_the_cache_when_it_writes() -> None:
     assert op_cycles(npu, replace(op, overwrites="x"), 1, 1) == ceil(1000 + read)
 
 
+def test_two_cores_share_a_convolution_of_more_than_four_kernels_of_rows() -> None:
+    """esp-dl, dl_base.hpp: input_height > 4 * dilation_h * filter_height."""
+    both = "npu.vector.cores=2"
+    assert cycles(pointwise(8, 32, 32), both) == 32 * (45 + 2 * (30 + 37)) + 256
+    assert cycles(pointwise(4, 32, 32), both) == cycles(pointwise(4, 32, 32))
+    twelve, thirteen = (Conv(Window(h, 3, h - 2, 1, 3, 3), 16, 16, groups=16) for h in (12, 13))
+    assert cycles(twelve, both, kind="depthwise_conv") == cycles(twelve, kind="depthwise_conv")
+    assert cycles(thirteen, both, kind="depthwise_conv") < cycles(thirteen, kind="depthwise_conv")
+
+
 def test_products_and_recurrent_work_are_points() -> None:
     assert cycles(Matmul(10, 32, 32), kind="matmul") == 10 * (45 + 2 * (30 + 37)) + 40
     assert cycles(Recurrent(10, 16, 16, gates=4), kind="lstm") == 10 * (45 + 4 * (30 + 37)) + 20

@@ -35,6 +35,13 @@ _ELEMENT_CYCLES: dict[str, Fraction] = {
     **dict.fromkeys(("softmax", "log_softmax"), Fraction(60)),
     **dict.fromkeys(("transpose", "depth_to_space", "space_to_depth"), Fraction(15)),
 }
+IN_PLACE = frozenset(
+    (
+        *("add", "max", "min", "clip", "relu", "relu6", "leaky_relu", "prelu", "elu", "cast"),
+        *("sigmoid", "tanh", "silu", "hard_swish", "hard_sigmoid", "exp", "log", "sqrt"),
+    )
+)
+"""Kinds whose module takes the memory of its input (MODULE_INPLACE_CHANGED_BUFFER)."""
 
 
 def kernel_run(
@@ -45,7 +52,7 @@ def kernel_run(
     match work:
         case Vector():
             moved = size * work.elements * _ELEMENT_CYCLES.get(kind, Fraction(1))
-            return KernelRun(moved, moved)
+            return KernelRun(moved, moved, in_place=kind in IN_PLACE)
         case Pool():
             points = work.batch * positions(work.window)
             vector = POOL_BLOCK + 2 * taps(work.window)

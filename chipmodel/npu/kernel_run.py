@@ -27,6 +27,8 @@ class KernelRun:
     """Filters that are gone through one after another, each so often."""
     copies_input: bool = False
     """Whether the input is first copied into a padded one."""
+    in_place: bool = False
+    """Whether the output takes the place of the input, so that its lines are in the cache already."""
 
 
 @dataclass(frozen=True, slots=True)

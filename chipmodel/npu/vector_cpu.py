@@ -26,7 +26,7 @@ loads, the product, the pointers."""
 def vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork) -> int:
     """Core cycles of ``work`` as one part of ``op``; at least 1."""
     run = _run(npu, cpu, op, work)
-    read, written = _operand_bytes(op, work)
+    read, written = _operand_bytes(op, work, run)
     if run.copies_input:
         read, written = 2 * read, written + read
     lines = refilled_lines(cpu.cache, run, read + written, weighted=bool(op.weights))
@@ -49,7 +49,7 @@ def least_vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork, 
     """The least core cycles of ``work`` in that division or a finer one: parts may have filters that stay in
     the cache."""
     run = _run(npu, cpu, op, work)
-    read, written = _operand_bytes(op, work)
+    read, written = _operand_bytes(op, work, run)
     moved = read / npu.read_bytes_per_cycle + written / npu.write_bytes_per_cycle
     launches = cpu.launch_cycles * division.stripes * division.slices
     computed = (run.least + run.least_of_slice * division.slices) / (
@@ -68,11 +68,10 @@ def _run(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork) -> KernelRun:
     return kernel_run(op.kind, work, bool(kind_of_op(npu, op).depthwise), size)
 
 
-def _operand_bytes(op: Op, work: SingleWork) -> tuple[Fraction, Fraction]:
-    """Bytes read and written through the cache. Element-wise work on a tensor in place finds its lines there
-    when it writes."""
+def _operand_bytes(op: Op, work: SingleWork, run: KernelRun) -> tuple[Fraction, Fraction]:
+    """Bytes read and written through the cache."""
     if isinstance(work, Vector):
-        return Fraction(work.in_bytes), Fraction(0 if op.overwrites else work.out_bytes)
+        return Fraction(work.in_bytes), Fraction(0 if run.in_place else work.out_bytes)
     element = Fraction(DTYPE_BITS[op.dtype], 8)
     return elements_read(work) * element, elements_written(work) * element
 

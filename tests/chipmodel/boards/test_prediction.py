@@ -83,9 +83,9 @@ def test_networks_on_boards_with_esp32s3() -> None:
     quick = [row for row in read.rows if row.number("milliseconds") < 2000]
     found = compare(MeasuredTable(read.file, read.kinds, tuple(quick)), board).rows
     errors = [abs(float(row.relative)) for row in found]
-    assert len(errors) == 20
+    assert len(errors) == 21
     assert sum(errors) / len(errors) < 0.1
-    assert max(errors) < 0.26
+    assert max(errors) < 0.27
 
 
 def test_a_changed_chip_says_so() -> None:

@@ -153,9 +153,10 @@ def cycles(shape: Shape) -> int:
 SRAM = (
     *("npu.read_bytes_per_cycle=8", "npu.write_bytes_per_cycle=8", "npu.ethos.sram.burst_bytes=32"),
     *("npu.ethos.sram.read_latency_cycles=32", "npu.ethos.sram.write_latency_cycles=32"),
-    "npu.ethos.border_blocks=whole",
+    *("npu.ethos.border_blocks=whole", "npu.ethos.weights_on_port=no"),
 )
-"""Settings of a chip file for the SRAM of Ethos_U55_High_End_Embedded in Vela's own vela.ini."""
+"""Settings of a chip file for the SRAM of Ethos_U55_High_End_Embedded in Vela's own vela.ini, and for what
+its functions in Python leave out."""
 
 
 def query(shape: Shape) -> dict[str, Any]:

@@ -46,6 +46,8 @@ class EthosNpu:
     """The port to SRAM."""
     output_cycles: tuple[Fraction, ...]
     """Cycles of an output element, in the order of ``OUTPUT_RATES``."""
+    weights_on_port: bool = False
+    """Whether weights that are read again for each block take time on that port."""
     partial_blocks: bool = False
     """Whether a block at the border of the output takes what lies inside; if not, as long as a whole one."""
 
@@ -81,10 +83,12 @@ def ethos_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Eth
     rates = tuple(numbers[f"npu.ethos.output_cycles.{kind}"] for kind in OUTPUT_RATES)
     read, write = numbers["npu.read_bytes_per_cycle"], numbers["npu.write_bytes_per_cycle"]
     partial = choices["npu.ethos.border_blocks"] == "inside"
+    weights = choices["npu.ethos.weights_on_port"] == "yes"
     return EthosNpu(
         **wholes,
         read_bytes_per_cycle=read,
         write_bytes_per_cycle=write,
         output_cycles=rates,
+        weights_on_port=weights,
         partial_blocks=partial,
     )

@@ -249,6 +249,7 @@ FIELDS: Mapping[str, Field] = {
     "npu.ethos.wide_delay_cycles": _ethos(_SETUP),
     **{f"npu.ethos.output_cycles.{kind}": _ethos(_OUTPUT) for kind in OUTPUT_RATES},
     "npu.ethos.border_blocks": _default("inside", _ethos(_choice("inside", "whole"))),
+    "npu.ethos.weights_on_port": _default("yes", _ethos(_choice("yes", "no"))),
     "npu.ethos.sram.read_latency_cycles": _ethos(_SETUP),
     "npu.ethos.sram.write_latency_cycles": _ethos(_SETUP),
     "npu.ethos.sram.burst_bytes": _ethos(_BURST),

@@ -180,10 +180,21 @@ def _port_cycles(ethos: EthosNpu, layer: Layer, block: Block) -> Fraction:
     read = within.height * within.width * up(layer.input.depth, BRICK) * parts * blocks
     written = whole.height * whole.width * up(whole.depth, BRICK)
     element = layer.bits // 8
+    weights = _weight_bytes(layer) * (-(-whole.height // output.height) * -(-whole.width // output.width))
     return (
-        element * read * _burst_factor(ethos, layer, block.input) / ethos.read_bytes_per_cycle
+        (weights / ethos.read_bytes_per_cycle if ethos.weights_on_port else 0)
+        + element * read * _burst_factor(ethos, layer, block.input) / ethos.read_bytes_per_cycle
         + element * written * _burst_factor(ethos, layer, block.output) / ethos.write_bytes_per_cycle
     )
+
+
+def _weight_bytes(layer: Layer) -> int:
+    """Weights and scales of a layer, which are read again for each block of rows and columns. Those of a
+    dense layer are not counted: the NPU reads them once, where they lie."""
+    if layer.traversal in ("dense", "pooling"):
+        return 0
+    channels = 1 if layer.traversal == "depthwise" else layer.input.depth
+    return layer.output.depth * (layer.kernel[0] * layer.kernel[1] * channels + SCALE_BYTES)
 
 
 def _recurrent_cycles(ethos: EthosNpu, work: Recurrent, bits: int) -> Fraction:

@@ -136,6 +136,8 @@ MEANING: Mapping[str, str] = {
     "npu.ethos.output_cycles.table": "The least where outputs pass a table, as of sigmoid and tanh.",
     "npu.ethos.border_blocks": "Whether a block at the border of the output takes what lies `inside`, or as "
     "long as a `whole` one, as in the estimate of Arm's compiler.",
+    "npu.ethos.weights_on_port": "Whether weights that are read again for each block take time on the "
+    "port to SRAM.",
     "npu.ethos.sram.read_latency_cycles": "From a read of SRAM to its data.",
     "npu.ethos.sram.write_latency_cycles": "The same for writes.",
     "npu.ethos.sram.burst_bytes": "Shorter accesses to SRAM take as long as this many bytes.",

@@ -26,7 +26,7 @@ CHIPS = {"64": "himax-we2", "128": "corstone-300", "256": "alif-e7"}
 ESTIMATE = (
     *("npu.read_bytes_per_cycle=8", "npu.write_bytes_per_cycle=8", "npu.ethos.sram.burst_bytes=32"),
     *("npu.ethos.sram.read_latency_cycles=32", "npu.ethos.sram.write_latency_cycles=32"),
-    "npu.ethos.border_blocks=whole",
+    *("npu.ethos.border_blocks=whole", "npu.ethos.weights_on_port=no"),
 )
 NPUS = {macs: load_chip(name, ESTIMATE).npu for macs, name in CHIPS.items()}
 
@@ -115,6 +115,21 @@ def test_border_blocks_take_what_lies_inside(macs: str) -> None:
     fitting = replace(even, output=Size(4 * block.height, 4 * block.width, 2 * block.depth))
     if choose_block(ethos, fitting).output == block:
         assert layer_cycles(inside, fitting, "conv") == layer_cycles(ethos, fitting, "conv")
+
+
+def test_weights_are_read_again_for_each_block_through_the_port() -> None:
+    """14 x 14 by 96 to 576 channels on 256 MACs: several blocks, and a port busier than the MAC array."""
+    op = Op("op", "conv", Conv(Window(14, 14, 14, 14, 1, 1), 96, 576), ("x",), ("y",))
+    ethos = NPUS["256"].ethos
+    assert ethos is not None
+    without, including = (
+        _cycles(replace(NPUS["256"], ethos=replace(ethos, weights_on_port=on)), op) for on in (False, True)
+    )
+    assert including > 1.3 * without
+    dense = Op("op", "dense", Matmul(1, 960, 320), ("x",), ("y",))
+    assert _cycles(NPUS["256"], dense) == _cycles(
+        replace(NPUS["256"], ethos=replace(ethos, weights_on_port=True)), dense
+    )
 
 
 def test_one_line_takes_as_long_as_rows_or_as_columns() -> None:

@@ -10,7 +10,7 @@ from chipmodel.model.result import Result
 from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
 from chipmodel.model.trace import Event
 from reports.run.figures import EVENTS, Category, RunChart, figure, marker
-from reports.run.rolling_rows import CascadeBand, cascade_bands, column_words, row_words
+from reports.run.rolling_rows import CascadeRun, cascade_runs, column_words, row_words
 from reports.words import duration
 
 MOST_CHARTS = 6
@@ -19,25 +19,23 @@ MOST_EVENTS = 4_000
 """Bars of one chart."""
 
 
-def cascade_lanes(result: Result) -> tuple[tuple[CascadeBand, RunChart], ...]:
+def cascade_lanes(result: Result) -> tuple[tuple[CascadeRun, RunChart], ...]:
     """The first run of each of the cascades that take longest, in order of time."""
-    first: dict[tuple[int, str], CascadeBand] = {}
-    for band in cascade_bands(result):
-        first.setdefault((band.core, band.name), band)
-    longest = sorted(first.values(), key=lambda band: -len(band.span))[:MOST_CHARTS]
-    shown = sorted(longest, key=lambda band: band.span.start)
-    return tuple(
-        (band, _chart(result.on_core(band.core) if result.cores else result, band)) for band in shown
-    )
+    first: dict[tuple[int, str], CascadeRun] = {}
+    for run in cascade_runs(result):
+        first.setdefault((run.core, run.name), run)
+    longest = sorted(first.values(), key=lambda run: -len(run.span))[:MOST_CHARTS]
+    shown = sorted(longest, key=lambda run: run.span.start)
+    return tuple((run, _chart(result.on_core(run.core) if result.cores else result, run)) for run in shown)
 
 
-def _chart(result: Result, band: CascadeBand) -> RunChart:
-    plan = band.plan
+def _chart(result: Result, run: CascadeRun) -> RunChart:
+    plan = run.plan
     inside = {s.position: s for s in steps(result.schedule.body) if s.position in plan.steps}
     events = [
         e
         for e in result.trace.of("npu")
-        if e.position in inside and e.start >= band.span.start and e.stop <= band.span.stop
+        if e.position in inside and e.start >= run.span.start and e.stop <= run.span.stop
     ][:MOST_EVENTS]
     legend = tuple(c for c in EVENTS if any((e.cause or e.kind) == c.key for e in events))
     traces = [
@@ -46,8 +44,8 @@ def _chart(result: Result, band: CascadeBand) -> RunChart:
     names = [escape(name) for name in reversed(plan.ops)]
     rows: dict[str, object] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
     rows["range"] = [-0.6, len(names) - 0.4]
-    start = min((e.start for e in events), default=band.span.start)
-    return RunChart(figure(traces, band.span.stop, rows, start), legend, len(events))
+    start = min((e.start for e in events), default=run.span.start)
+    return RunChart(figure(traces, run.span.stop, rows, start), legend, len(events))
 
 
 def _trace(

@@ -11,7 +11,7 @@ from reports.run.cascade_lanes import cascade_lanes
 from reports.run.figures import RunChart, timeline
 from reports.run.memory_map import memory_map
 from reports.run.merging import NONE, merging, saved_words
-from reports.run.rolling_rows import cascade_bands
+from reports.run.rolling_rows import cascade_runs
 from reports.run.roofline import roofline
 from reports.run.totals import RunTotals
 from reports.run.waterfall import waterfall
@@ -50,7 +50,7 @@ def over_time(result: Result, most: int) -> list[ChartSection]:
 
 
 def _timeline(result: Result, most: int) -> ChartSection:
-    cascades = len({band.core for band in cascade_bands(result)})
+    cascades = len({run.core for run in cascade_runs(result)})
     rows = result.trace.cores + result.trace.channels + cascades
     hint = (
         f"The work of the NPU and the DMA, in cycles of the {mhz(result.chip.core_mhz)} core clock. "
@@ -135,13 +135,13 @@ def of_cascades(result: Result) -> list[ChartSection]:
         ChartSection(
             id=f"cascade-{number}",
             kind="lanes",
-            title=f"{band.name}{f' on core {band.core}' if result.cores else ''}",
+            title=f"{run.name}{f' on core {run.core}' if result.cores else ''}",
             hint="",
-            label=f"The steps of the {len(band.plan.ops)} ops of cascade {band.name} over time, a lane each.",
+            label=f"The steps of the {len(run.plan.ops)} ops of cascade {run.name} over time, a lane each.",
             chart=chart,
-            height=96 + 26 * len(band.plan.ops),
+            height=96 + 26 * len(run.plan.ops),
         )
-        for number, (band, chart) in enumerate(cascade_lanes(result), 1)
+        for number, (run, chart) in enumerate(cascade_lanes(result), 1)
     ]
 
 

@@ -19,7 +19,7 @@ from chipmodel.model.trace import Event, Unit
 from reports.run.bandwidth import rates
 from reports.run.dependencies import needs
 from reports.run.lifetimes import alive_bytes, lifetimes
-from reports.run.rolling_rows import cascade_bands
+from reports.run.rolling_rows import cascade_runs
 from reports.words import CAUSES, dma_name, npu_name
 
 PROCESS = 1
@@ -65,7 +65,7 @@ def _names(result: Result) -> list[dict[str, object]]:
         *((npu_name(result, core), 1 + core) for core in range(trace.cores)),
         *((dma_name(result, c), 1 + trace.cores + c) for c in range(trace.channels)),
     ]
-    if cascade_bands(result):
+    if cascade_runs(result):
         cores = range(trace.cores)
         names = ["cascades"] if trace.cores == 1 else [f"cascades of core {core}" for core in cores]
         threads += zip(names, (_cascade_thread(result, core) for core in cores), strict=True)
@@ -112,21 +112,21 @@ def _cascades(result: Result) -> list[dict[str, object]]:
     """An event for each run of each cascade, from its first step to its last."""
     mhz = result.chip.core_mhz
     found: list[dict[str, object]] = []
-    for band in cascade_bands(result):
-        start, stop = _nanoseconds(band.span.start, mhz), _nanoseconds(band.span.stop, mhz)
+    for run in cascade_runs(result):
+        start, stop = _nanoseconds(run.span.start, mhz), _nanoseconds(run.span.stop, mhz)
         args = {
-            "ops": list(band.plan.ops),
-            "steps": len(band.plan.steps),
-            "start_cycle": band.span.start,
-            "cycles": len(band.span),
+            "ops": list(run.plan.ops),
+            "steps": len(run.plan.steps),
+            "start_cycle": run.span.start,
+            "cycles": len(run.span),
         }
         found.append(
             {
                 "ph": "X",
-                "name": band.name,
+                "name": run.name,
                 "cat": "cascade",
                 "pid": PROCESS,
-                "tid": _cascade_thread(result, band.core),
+                "tid": _cascade_thread(result, run.core),
                 "ts": _microseconds(start),
                 "dur": _microseconds(stop - start),
                 "args": args,

@@ -13,7 +13,7 @@ from chipmodel.model.result import Result
 from reports.colours import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
 from reports.run.bars import MOST_BARS, Bar, bars
 from reports.run.dependencies import Needs, needs
-from reports.run.rolling_rows import CascadeBand, cascade_bands, cascade_op_names
+from reports.run.rolling_rows import CascadeRun, cascade_op_names, cascade_runs
 from reports.words import CAUSES, dma_name, duration, npu_name, shortened
 
 LABEL_SIZE = 11
@@ -21,7 +21,7 @@ LABEL_SIZE = 11
 LABELLED = 400
 """With more bars or boxes than this, none has its name inside: few would be readable, and all cost time.
 Steps of cascades do not count and have none."""
-BAND_ROW = "cascades"
+CASCADE_ROW = "cascades"
 """The row of the timeline that has a bar for each cascade; of several cores each has a row."""
 MOST_NAMED = 8
 """Ops of a cascade in a tooltip."""
@@ -86,7 +86,7 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
     """The timeline: a row for each NPU and DMA channel over cycles, with at most ``most`` bars."""
     shown = bars(result, most)
     legend = tuple(c for c in EVENTS if any(b.category == c.key for b in shown))
-    bands, crowded = cascade_bands(result), cascade_op_names(result)
+    runs, crowded = cascade_runs(result), cascade_op_names(result)
     labelled = sum(b.op not in crowded for b in shown) <= LABELLED
     of_category = [[b for b in shown if b.category == c.key] for c in legend]
     needed = needs(result)
@@ -94,13 +94,13 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
         _event_trace(result, c, members, labelled, needed, crowded)
         for c, members in zip(legend, of_category, strict=True)
     ]
-    if bands:
-        traces.append(_band_trace(result, bands))
+    if runs:
+        traces.append(_cascade_trace(result, runs))
         legend = (*legend, CASCADE)
     names = [
         *(dma_name(result, c) for c in reversed(range(result.trace.channels))),
         *(npu_name(result, c) for c in reversed(range(result.trace.cores))),
-        *(_band_row(result, core) for core in sorted({band.core for band in bands}, reverse=True)),
+        *(_cascade_row(result, core) for core in sorted({run.core for run in runs}, reverse=True)),
     ]
     rows: dict[str, object] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
     if len(names) > 2:
@@ -133,12 +133,12 @@ def _needs(of_category: list[list[Bar]], needed: Needs) -> tuple[tuple[tuple[int
     return tuple(tuple(of(bar) for bar in members) for members in of_category)
 
 
-def _band_row(result: Result, core: int) -> str:
+def _cascade_row(result: Result, core: int) -> str:
     """The row of the cascades of a core."""
-    return BAND_ROW if result.trace.cores == 1 else f"{BAND_ROW} {core}"
+    return CASCADE_ROW if result.trace.cores == 1 else f"{CASCADE_ROW} {core}"
 
 
-def _band_trace(result: Result, bands: tuple[CascadeBand, ...]) -> dict[str, object]:
+def _cascade_trace(result: Result, runs: tuple[CascadeRun, ...]) -> dict[str, object]:
     """A bar for each run of each cascade, above the NPUs, with the ops inside on hover."""
     lines = [
         "<b>%{customdata[0]}</b>",
@@ -150,24 +150,24 @@ def _band_trace(result: Result, bands: tuple[CascadeBand, ...]) -> dict[str, obj
         "type": "bar",
         "orientation": "h",
         "name": CASCADE.label,
-        "y": [_band_row(result, b.core) for b in bands],
-        "x": [len(b.span) for b in bands],
-        "base": [b.span.start for b in bands],
+        "y": [_cascade_row(result, run.core) for run in runs],
+        "x": [len(run.span) for run in runs],
+        "base": [run.span.start for run in runs],
         "width": 0.5,
         "marker": marker(CASCADE),
         "customdata": [
             [
-                escape(b.name),
-                f" of {len(b.plan.ops)} ops in {len(b.plan.steps):,} steps",
-                len(b.span),
-                duration(result.chip, len(b.span)),
-                b.span.stop,
-                f"<br>{escape(shortened(b.plan.ops, MOST_NAMED))}",
+                escape(run.name),
+                f" of {len(run.plan.ops)} ops in {len(run.plan.steps):,} steps",
+                len(run.span),
+                duration(result.chip, len(run.span)),
+                run.span.stop,
+                f"<br>{escape(shortened(run.plan.ops, MOST_NAMED))}",
             ]
-            for b in bands
+            for run in runs
         ],
         "hovertemplate": "<br>".join(lines) + "<extra></extra>",
-        **labels(CASCADE, [b.name for b in bands]),
+        **labels(CASCADE, [run.name for run in runs]),
     }
 
 

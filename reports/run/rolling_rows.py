@@ -35,7 +35,7 @@ class RowsBox:
 
 
 @dataclass(frozen=True, slots=True)
-class CascadeBand:
+class CascadeRun:
     """One run of a cascade on a ``core``, from its first step to its last, in cycles."""
 
     plan: CascadePlan
@@ -47,11 +47,11 @@ class CascadeBand:
         return self.plan.name
 
 
-def cascade_bands(result: Result) -> tuple[CascadeBand, ...]:
+def cascade_runs(result: Result) -> tuple[CascadeRun, ...]:
     """Each run of each cascade in order of time."""
     views = [(plan.core, result.on_core(plan.core)) for plan in result.cores] or [(0, result)]
     found = [
-        CascadeBand(plan, walk.alive(plan.steps), core)
+        CascadeRun(plan, walk.alive(plan.steps), core)
         for core, seen in views
         if seen.schedule.cascades
         for walk in passes(seen.trace)

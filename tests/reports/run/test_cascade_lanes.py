@@ -4,7 +4,7 @@ from typing import Any
 
 from reports.run.cascade_lanes import cascade_lanes
 from reports.run.chrome_trace import chrome_trace
-from reports.run.figures import BAND_ROW, timeline
+from reports.run.figures import CASCADE_ROW, timeline
 from reports.run.memory_map import memory_map
 from reports.run.page import render_page
 from reports.run.roofline import points
@@ -14,9 +14,9 @@ from tests.reports.run.test_figures import traces
 
 
 def test_a_lane_for_each_op_and_a_bar_for_each_step() -> None:
-    [(band, chart)] = cascade_lanes(cascaded(3))
+    [(run, chart)] = cascade_lanes(cascaded(3))
     [compute] = [trace for trace in traces(chart) if trace["name"] == "compute"]
-    assert band.name == NAME
+    assert run.name == NAME
     assert [compute["y"].count(name) for name in INSIDE] == [8, 8, 4]
     by_label = {data[0]: data[1] for data in compute["customdata"]}
     assert (
@@ -25,13 +25,13 @@ def test_a_lane_for_each_op_and_a_bar_for_each_step() -> None:
     )
 
 
-def test_the_timeline_has_a_row_with_a_band_for_each_run() -> None:
+def test_the_timeline_has_a_row_with_a_bar_for_each_run() -> None:
     chart = timeline(cascaded(3))
     assert [t["name"] for t in traces(chart)] == [c.label for c in chart.legend]
-    band = traces(chart)[-1]
-    assert band["text"] == [NAME] * 3
-    assert set(band["y"]) == {BAND_ROW}
-    assert band["customdata"][0][5] == "<br>first, second, third"
+    bar = traces(chart)[-1]
+    assert bar["text"] == [NAME] * 3
+    assert set(bar["y"]) == {CASCADE_ROW}
+    assert bar["customdata"][0][5] == "<br>first, second, third"
     steps = next(t for t in traces(chart) if t["name"] == "compute")
     assert set(steps["text"]) == {"", "mean", "head"}
 

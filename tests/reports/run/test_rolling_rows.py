@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
-from reports.run.rolling_rows import cascade_bands, places, row_words, rows_boxes
+from reports.run.rolling_rows import cascade_runs, places, row_words, rows_boxes
 from tests.reports.cascade_sample import NAME, cascaded, in_bands
 from tests.reports.sample import sample
 
@@ -50,10 +50,10 @@ def test_all_rows_of_every_run_are_shown() -> None:
 
 
 def test_a_cascade_has_a_band_for_each_run() -> None:
-    bands = cascade_bands(cascaded(3))
-    assert [band.name for band in bands] == [NAME] * 3
-    assert all(a.span.stop <= b.span.start for a, b in itertools.pairwise(bands))
-    assert cascade_bands(sample()) == ()
+    runs = cascade_runs(cascaded(3))
+    assert [run.name for run in runs] == [NAME] * 3
+    assert all(a.span.stop <= b.span.start for a, b in itertools.pairwise(runs))
+    assert cascade_runs(sample()) == ()
 
 
 @given(st.integers(0, 500), st.integers(1, 60), st.integers(1, 100))

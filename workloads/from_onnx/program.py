@@ -32,6 +32,12 @@ HANDLER_MODULES = (control_lowering, attention, conv, data_movement, elementwise
 """Imported for the handlers that they register."""
 
 
+UNNAMED = frozenset(
+    ["", "graph", "main", "main_graph", "torch_jit", "torch-jit-export", "tf2onnx", "onnx_graph"]
+)
+"""Names that exporters give to every graph: PyTorch's two, its older ones, tf2onnx."""
+
+
 @dataclass(frozen=True, slots=True)
 class _ImportOptions:
     dtype: str
@@ -75,7 +81,7 @@ def load_onnx(
 
 def _program(file: _ModelFile, options: _ImportOptions) -> Program:
     model = file.model
-    builder = ProgramBuilder(model.graph.name or file.path.stem, options.dtype, source=str(file.path))
+    builder = ProgramBuilder(_title(model.graph, file.path), options.dtype, source=str(file.path))
     builder.place, builder.notes = file.where, file.notes
     nodes, facts = _resolved(file, options)
     outputs = _outputs(model.graph, facts, file.where)
@@ -125,6 +131,11 @@ def _resolved(file: _ModelFile, options: _ImportOptions) -> tuple[list[OnnxNode]
             what = f"--iterations names {name!r}, which is no loop of the model"
             raise BadInput(what, hint=_loops(inference.nodes))
     return inference.nodes, facts
+
+
+def _title(graph: GraphProto, path: Path) -> str:
+    """The graph's name, or the file's where an exporter gives all graphs the same."""
+    return path.stem if graph.name.strip().lower() in UNNAMED else graph.name
 
 
 def _default_opset(model: ModelProto) -> int:

@@ -73,6 +73,12 @@ CASES = {
     "largest of any sign": padded(
         node("MaxPool", "p", "y", kernel_shape=[3, 3], strides=[2, 2]), "pad max_pool"
     ),
+    "mean over rows and columns": Case(
+        [node("ReduceMean", "x", "y", axes=[2, 3], keepdims=0)], ["average_pool"]
+    ),
+    "largest over columns and rows": Case(
+        [node("ReduceMax", "x", "y", axes=[-1, -2], keepdims=1)], ["max_pool"]
+    ),
     "mean that counts, not rewritten": Case(
         [node("AveragePool", "x", "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)],
         ["average_pool"],

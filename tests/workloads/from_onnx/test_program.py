@@ -157,6 +157,25 @@ def test_names_and_order_are_those_of_the_file(tmp_path: Path) -> None:
     assert list(program.tensors) == ["x", "a/b:0", "y", "z"]
 
 
+@pytest.mark.parametrize(("name", "title"), [("main_graph", "net"), ("tf2onnx", "net"), ("mine", "mine")])
+def test_a_graph_without_a_name_of_its_own_is_called_as_its_file(
+    name: str, title: str, tmp_path: Path
+) -> None:
+    made = model([node("Relu", "x", "y")], {"x": [1, 4]}, "y")
+    made.graph.name = name
+    assert load(tmp_path, made).name == title
+
+
+def test_a_mean_over_the_image_is_global_pooling(tmp_path: Path) -> None:
+    reduced = node("ReduceMean", "x", "y", axes=[2, 3])
+    programs = [
+        load(tmp_path, model([n], {"x": [1, 4, 5, 6]}, "y"))
+        for n in (reduced, node("GlobalAveragePool", "x", "y"))
+    ]
+    (one,), (other,) = (operations(program) for program in programs)
+    assert (one.kind, one.work) == (other.kind, other.work)
+
+
 def test_dead_nodes_and_unread_inputs_are_left_out(tmp_path: Path) -> None:
     nodes = [node("Exp", "x", "y"), node("Nonsense", "spare", "w", domain="nowhere")]
     program = load(tmp_path, model(nodes, {"x": [1, 4], "spare": [9]}, "y"))

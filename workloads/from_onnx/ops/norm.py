@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
+from typing import Literal
 
 from chipmodel.model.attributes import ChannelWindow, OverGroups
 from workloads.from_onnx.fusion import fuse, is_inference_norm
@@ -145,6 +147,13 @@ def work_along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     )
 
 
+POOLED: Mapping[str, Literal["max_pool", "average_pool"]] = {
+    "ReduceMean": "average_pool",
+    "ReduceMax": "max_pool",
+}
+"""Over the height and width of images these are global pooling."""
+
+
 @operator(
     "ReduceSum",
     "ReduceMean",
@@ -158,13 +167,19 @@ def work_along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     "ReduceSumSquare",
 )
 def reduction(low: OnnxLowering, node: OnnxNode) -> None:
-    """The axes are an attribute or, in newer operator sets, an input; by default all."""
+    """The axes are an attribute or, in newer operator sets, an input; by default all. A mean or maximum over
+    height and width is global pooling."""
     name = node.input(1)
     array = low.fact(name).array if name else None
     axes = node.integers("axes") or (tuple(int(a) for a in array.reshape(-1)) if array is not None else ())
     x = low.shape(node.input(0))
     if not axes and node.integer("noop_with_empty_axes", 0):
         low.bind(node.output, low.value(node))
+        return
+    if node.op in POOLED and len(x) == 4 and {a % 4 for a in axes} == {2, 3}:
+        kind = POOLED[node.op]
+        pooled = low.builder.pool(node.name, low.value(node), None, kind=kind, outputs=[node.output])
+        low.bind(node.output, pooled)
         return
     rows = leading(x, min(a % len(x) for a in axes)) if axes and x else 1
     over = over_axes(x, axes or range(len(x)))

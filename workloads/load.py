@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from chipmodel.errors import BadInput
@@ -23,6 +23,9 @@ ACCEPTED = (
 )
 
 _SHAPE_OPTION = re.compile(r"(?P<name>.+)=(?P<sizes>[0-9]+(,[0-9]+)*)")
+
+_NEXT_NAME = re.compile(r",(?=[^,=]*[^,=0-9\s][^,=]*=)")
+"""The comma before the next ``NAME=`` of an option with several names."""
 
 
 def load(
@@ -111,6 +114,11 @@ def parse_shape_option(text: str) -> tuple[str, tuple[int, ...]]:
     if 0 in shape:
         raise _bad_shape(text, "has a size of 0")
     return found["name"], shape
+
+
+def parse_shape_options(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Sizes by name, of several options or of several names in one: ``batch=1,seq=128``. Raises BadInput."""
+    return dict(parse_shape_option(part) for text in texts for part in _NEXT_NAME.split(text))
 
 
 def _bad_shape(text: str, problem: str) -> BadInput:

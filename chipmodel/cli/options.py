@@ -27,7 +27,7 @@ from workloads.build.control_options import (
     parse_probability_option,
     with_probabilities,
 )
-from workloads.load import load, parse_shape_option
+from workloads.load import load, parse_shape_options
 from workloads.profile import read_profile, with_profile
 
 DEFAULT_CHIP = "luna-arcs"
@@ -51,7 +51,7 @@ class WorkloadOptions:
     def load(self) -> Program:
         """The program; its notes go to stderr. Raises BadInput."""
         with stage(f"reading {self.workload}"):
-            shapes = dict(parse_shape_option(text) for text in self.shapes)
+            shapes = parse_shape_options(self.shapes)
             iterations = dict(parse_iterations_option(text) for text in self.iterations)
             program = load(
                 self.workload, dtype=self.dtype, shapes=shapes, strict=self.strict, iterations=iterations
@@ -88,7 +88,7 @@ workload_options = group(
         "shapes",
         multiple=True,
         metavar="NAME=D,D,...",
-        help="Shape of an ONNX input with symbolic dimensions. Repeatable.",
+        help="Shape of an input; or of ONNX, symbolic sizes of all inputs: batch=1,seq=128. Repeatable.",
     ),
     click.option("--strict", is_flag=True, help="An unknown ONNX operator is an error."),
     click.option(

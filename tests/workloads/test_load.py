@@ -8,7 +8,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from tests.support.folders import WORKLOADS
 from workloads import load as load_module
-from workloads.load import load, parse_shape_option
+from workloads.load import load, parse_shape_option, parse_shape_options
 
 EXAMPLE = WORKLOADS / "tiny_cnn.yaml"
 
@@ -80,6 +80,7 @@ def test_shapes_are_for_files() -> None:
 def test_shape_option() -> None:
     assert parse_shape_option("data=1,3,224,224") == ("data", (1, 3, 224, 224))
     assert parse_shape_option(" a=b=7 ") == ("a=b", (7,))
+    assert parse_shape_options(["batch=1,seq=128", "x=2,3"]) == {"batch": (1,), "seq": (128,), "x": (2, 3)}
 
 
 @pytest.mark.parametrize(

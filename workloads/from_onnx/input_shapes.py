@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from chipmodel.errors import BadInput, Place
 from workloads.from_onnx.graph import Fact
@@ -26,29 +26,49 @@ def bind_inputs(
     shapes: Mapping[str, tuple[int, ...]],
     where: Place,
     notes: list[str],
+    tensors: Collection[str] = (),
 ) -> tuple[dict[str, Fact], dict[str, int]]:
     """The graph's inputs with fixed shapes, and the values of symbolic sizes.
 
-    Initializers that are listed as inputs (up to IR version 3), which are in ``known``, are left out. Raises
-    BadInput for a ``--shape`` that names no input or has another rank, and for a size that is not fixed.
+    ``shapes`` are those of inputs, and symbolic sizes by name; names of other ``tensors`` are left for those
+    who make them. Initializers that are listed as inputs (up to IR version 3), which are in ``known``, are
+    left out. Raises BadInput for a ``--shape`` that names nothing or has another rank, and for a size that is
+    not fixed.
     """
     infos = [info for info in graph.input if info.name not in known]
-    _check_names(infos, shapes, where)
-    symbols: dict[str, int] = {}
+    _check_names(infos, shapes, tensors, where)
+    names = {info.name for info in infos}
+    symbols = {name: shapes[name][0] for name in _symbols(infos) if name in shapes and name not in names}
     for info in infos:
         if info.name in shapes:
             _bind(info, shapes[info.name], symbols, where, notes)
-    facts = {info.name: _input(info, shapes, symbols, where, notes) for info in infos}
+    facts = {info.name: _input(info, infos, shapes, symbols, where, notes) for info in infos}
     return facts, symbols
 
 
-def _check_names(infos: Sequence[ValueInfoProto], shapes: Mapping[str, object], where: Place) -> None:
+def _symbols(infos: Sequence[ValueInfoProto]) -> list[str]:
+    """The named sizes of all inputs, without sums of others, in the order of the file."""
+    sizes = (size for info in infos for size in declared_shape(info) or ())
+    named = (size for size in sizes if isinstance(size, str) and size != "?" and "+" not in size)
+    return list(dict.fromkeys(named))
+
+
+def _check_names(
+    infos: Sequence[ValueInfoProto],
+    shapes: Mapping[str, tuple[int, ...]],
+    tensors: Collection[str],
+    where: Place,
+) -> None:
     names: list[str] = [info.name for info in infos]
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise BadInput(f"the input {twice!r} is listed twice", where=where, hint="export the model again")
-    for name in shapes:
-        if name not in names:
+    symbols = _symbols(infos)
+    for name, given in shapes.items():
+        if name in symbols and name not in names and len(given) != 1:
+            what = f"--shape gives the symbolic size {name!r} {len(given)} sizes"
+            raise BadInput(what, where=where, hint=f"give one: --shape {name}={given[0] if given else 1}")
+        if name not in names and name not in symbols and name not in tensors:
             listing = ", ".join(f"{info.name}{_text(declared_shape(info))}" for info in infos)
             raise BadInput(
                 f"--shape names {name!r}, which is no input of the model",
@@ -80,6 +100,7 @@ def _bind(
 
 def _input(
     info: ValueInfoProto,
+    infos: Sequence[ValueInfoProto],
     shapes: Mapping[str, tuple[int, ...]],
     symbols: dict[str, int],
     where: Place,
@@ -89,7 +110,7 @@ def _input(
     if info.name in shapes:
         return empty_is_constant(Fact(info.name, shapes[info.name], element))
     declared = declared_shape(info)
-    bound = [symbols.get(d, d) if isinstance(d, str) else d for d in declared or ()]
+    bound = [_value(d, symbols) if isinstance(d, str) else d for d in declared or ()]
     if declared and isinstance(bound[0], str) and all(isinstance(d, int) and d > 0 for d in bound[1:]):
         notes.append(f"input {info.name!r}: the batch size {bound[0]!r} is taken as 1")
         if bound[0] != "?":
@@ -100,9 +121,24 @@ def _input(
         raise BadInput(
             f"the shape of input {info.name!r} is not fixed: {_text(declared)}",
             where=where,
-            hint=f"fix it with --shape {info.name}={_example(declared)}",
+            hint=f"fix it with {_offer(infos, symbols)}--shape {info.name}={_example(declared)}",
         )
-    return Fact(info.name, sizes, element)
+    return empty_is_constant(Fact(info.name, sizes, element))
+
+
+def _value(size: str, symbols: Mapping[str, int]) -> Size:
+    """The value of a symbolic size or a sum of some (``past + 1``); itself where that is not known."""
+    parts = [part.strip() for part in size.split("+")]
+    known = [int(part) if part.isdecimal() else symbols.get(part) for part in parts]
+    values = [value for value in known if value is not None]
+    return symbols.get(size, sum(values) if len(values) == len(parts) else size)
+
+
+def _offer(infos: Sequence[ValueInfoProto], symbols: Mapping[str, int]) -> str:
+    """How ``--shape`` fixes all symbolic sizes that are still open."""
+    first = {size for info in infos for size in (declared_shape(info) or ())[:1]}
+    sizes = [f"{n}={1 if n in first else 'N'}" for n in _symbols(infos) if n not in symbols]
+    return f"--shape {','.join(sizes)}, or with " if sizes else ""
 
 
 def empty_is_constant(fact: Fact) -> Fact:

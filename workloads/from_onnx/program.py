@@ -104,7 +104,9 @@ def _resolved(file: _ModelFile, options: _ImportOptions) -> tuple[list[OnnxNode]
     folder = file.path.parent
     versions = opsets(model, where, notes)
     facts = initializers(model, folder, where)
-    inputs, symbols = bind_inputs(model.graph, facts, options.shapes, where, notes)
+    inputs, symbols = bind_inputs(
+        model.graph, facts, options.shapes, where, notes, {*all_names(model.graph)} - {*facts}
+    )
     facts.update(inputs)
     names: set[str] = set()
     nodes = sort_nodes(read_nodes(model.graph, names), facts)
@@ -123,9 +125,14 @@ def _resolved(file: _ModelFile, options: _ImportOptions) -> tuple[list[OnnxNode]
         control_handlers=CONTROL_HANDLERS,
         iterations=options.iterations,
         strict=options.strict,
+        sizes={n: s for n, s in options.shapes.items() if n not in inputs and n not in symbols},
     )
     inference.run(live_nodes(nodes, wanted))
     inference.require(wanted)
+    for name in inference.sizes:
+        if name not in inference.sizes_used:
+            what = f"--shape names {name!r}, which is no input; its shape follows from the inputs"
+            raise BadInput(what, hint="leave it out")
     for name in options.iterations:
         if name not in inference.iterations_used:
             what = f"--iterations names {name!r}, which is no loop of the model"

@@ -19,6 +19,7 @@ from workloads.from_onnx.input_shapes import declared_shape, empty_is_constant
 from workloads.from_onnx.node_shapes import schema_outputs
 from workloads.from_onnx.onnx_file import constant
 from workloads.from_onnx.onnx_package import GraphProto, module
+from workloads.from_onnx.unknown_sizes import given_shape, sized_output
 
 VIEWS_OF_CONSTANTS = frozenset(
     [
@@ -95,6 +96,9 @@ class Inference:
     examples: dict[str, Any] = field(default_factory=dict[str, Any])
     """The value of a tensor in one iteration of a loop, for shapes that depend on it."""
     iterations_used: set[str] = field(default_factory=set[str])
+    sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """The option ``--shape``, by the names of tensors that nodes make."""
+    sizes_used: set[str] = field(default_factory=set[str])
 
     def run(self, nodes: Sequence[OnnxNode]) -> None:
         """Add a fact for each output of each node."""
@@ -147,8 +151,8 @@ class Inference:
                 raise fault(
                     node,
                     f"the shape of its output {name!r} is not known",
-                    "it depends on data, or the operator is not ONNX's own: export with static shapes, or "
-                    f"add the shape of {name!r} to the graph's value_info",
+                    f"say it with --shape {name}=N,N,... (it depends on data, or the operator is not ONNX's "
+                    f"own); or add the shape of {name!r} to the graph's value_info",
                 )
 
     # -- constants -----------------------------------------------------------------------------
@@ -185,6 +189,7 @@ class Inference:
             element, shape = inferred.get(name, (1, None))
             array = arrays.get(name)
             shape = array.shape if array is not None else shape
+            shape = self._data_dependent(node, name) if shape is None else shape
             if shape is None:
                 self.unknown[name] = node
             else:
@@ -218,6 +223,7 @@ class Inference:
         shapes = self._shapes(node)
         for name in node.writes:
             element, shape = shapes.get(name, (0, None))
+            shape = self._data_dependent(node, name) if shape is None else shape
             if shape is None:
                 self.unknown[name] = node
             else:
@@ -239,6 +245,17 @@ class Inference:
         if any(found[n][1] is None for n in node.writes) and any(n in self.examples for n in node.reads):
             return self._shapes_in_one_iteration(node, found)
         return found
+
+    def _data_dependent(self, node: OnnxNode, name: str) -> tuple[int, ...] | None:
+        """The shape of an output that ``--shape`` gives or the operands bound; None for others."""
+        bound = sized_output(node, name, self.facts)
+        if name in self.sizes:
+            self.sizes_used.add(name)
+            return given_shape(node, name, self.sizes[name], bound)
+        if bound is not None:
+            taken = f"the size of its output {name!r} depends on data; {list(bound.shape)} is taken"
+            self.approximate(node, f"{taken}, {bound.why} (--shape {name}=N sets it)")
+        return bound.shape if bound is not None else None
 
     def _shapes_in_one_iteration(self, node: OnnxNode, found: Outputs) -> Outputs:
         """Add shapes that depend on the iteration, as the last counter and first carried values give them."""

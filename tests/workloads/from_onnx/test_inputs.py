@@ -72,14 +72,71 @@ def test_a_wrong_shape_option(shapes: dict[str, tuple[int, ...]], message: str, 
         load(tmp_path, made, shapes=shapes)
 
 
+def _by_symbols() -> Any:
+    inputs = {"x": ["batch", "seq", 4], "z": ["batch", "seq + 1", 4]}
+    return model([node("Concat", "x z", "y", axis=1)], inputs, "y")
+
+
+def test_symbols_are_bound_in_every_input_at_once(tmp_path: Path) -> None:
+    program = load(tmp_path, _by_symbols(), shapes={"seq": (7,), "batch": (2,)})
+    assert [program.tensors[n].shape for n in "xzy"] == [(2, 7, 4), (2, 8, 4), (2, 15, 4)]
+
+
+def test_an_open_shape_offers_the_symbols(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"--shape batch=1,seq=N, or with --shape x=1,N,4"):
+        load(tmp_path, _by_symbols())
+    with pytest.raises(BadInput, match=r"the symbolic size 'seq' 2 sizes"):
+        load(tmp_path, _by_symbols(), shapes={"seq": (7, 8)})
+    with pytest.raises(BadInput, match=r"'seq' to 9 and to 7"):
+        load(tmp_path, _by_symbols(), shapes={"seq": (9,), "x": (1, 7, 4)})
+
+
+UNKNOWN = [node("Reshape", "x n", "z"), node("Exp", "z", "y")]
+
+
 def test_a_shape_that_depends_on_data_is_an_error_unless_the_file_declares_it(tmp_path: Path) -> None:
-    nodes = [node("NonZero", "x", "z"), node("Cast", "z", "y", to=1)]
-    with pytest.raises(
-        BadInput, match=r"'NonZero_0' \(NonZero\): the shape of its output 'z'(?s:.)*value_info"
-    ):
-        load(tmp_path, model(nodes, {"x": [3, 4]}, "y"))
-    declared = model(nodes, {"x": [3, 4]}, "y", declared={"z": [2, 6]}, types={"z": 7})
+    inputs, types = {"x": [3, 4], "n": [2]}, {"n": 7}
+    message = r"'Reshape_0' \(Reshape\): the shape of its output 'z'(?s:.)*--shape z=N,N(?s:.)*value_info"
+    with pytest.raises(BadInput, match=message):
+        load(tmp_path, model(UNKNOWN, inputs, "y", types=types))
+    declared = model(UNKNOWN, inputs, "y", declared={"z": [2, 6]}, types=types)
     assert load(tmp_path, declared).tensors["y"].shape == (2, 6)
+    given = load(tmp_path, model(UNKNOWN, inputs, "y", types=types), shapes={"z": (6, 2)})
+    assert given.tensors["y"].shape == (6, 2)
+
+
+BOXES = {"x": [2, 50, 4], "s": [2, 3, 50]}
+SIZED: dict[str, tuple[Any, dict[str, Any], tuple[int, ...], tuple[int, ...]]] = {
+    "NonZero": (node("NonZero", "x", "z"), {"x": [3, 4]}, (2, 12), (2, 5)),
+    "NonMaxSuppression": (node("NonMaxSuppression", "x s limit", "z"), BOXES, (120, 3), (5, 3)),
+    "Unique": (node("Unique", "x", "z"), {"x": [3, 4]}, (12,), (5,)),
+    "Compress": (node("Compress", "x c", "z", axis=1), {"x": [3, 4], "c": [4]}, (3, 4), (3, 5)),
+    "Range": (node("Range", "n m one", "z"), {"n": [], "one": [], "m": []}, (100,), (5,)),
+}
+
+
+@pytest.mark.parametrize("case", SIZED.values(), ids=SIZED)
+def test_a_size_that_depends_on_data_has_a_bound(case: Any, tmp_path: Path) -> None:
+    made_by, inputs, most, given = case
+    constants = {"limit": ints(20)} if "limit" in made_by.input else {}
+    made = model([made_by, node("Cast", "z", "y", to=1)], inputs, "y", constants, types={"c": 9})
+    program = load(tmp_path, made)
+    assert program.tensors["z"].shape == most
+    (text,) = program.notes
+    assert "depends on data" in text
+    assert "(--shape z=N sets it)" in text
+    chosen = load(tmp_path, made, shapes={"z": (5,)}, strict=True)
+    assert (chosen.tensors["z"].shape, chosen.notes) == (given, ())
+    with pytest.raises(BadInput, match="depends on data"):
+        load(tmp_path, made, strict=True)
+
+
+def test_a_shape_that_follows_from_the_inputs_is_not_for_the_option(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"--shape names 'y'(?s:.)*follows from the inputs"):
+        load(tmp_path, model([EXP], {"x": [3, 4]}, "y"), shapes={"y": (3, 4)})
+    made = model(SIZED["NonZero"][0:1], {"x": [3, 4]}, "z")
+    with pytest.raises(BadInput, match=r"gives its output 'z' 3 sizes; it has 2"):
+        load(tmp_path, made, shapes={"z": (1, 2, 3)})
 
 
 # -- operator sets -----------------------------------------------------------------------------

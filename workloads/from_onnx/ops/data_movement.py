@@ -190,7 +190,17 @@ def _computed(low: OnnxLowering, names: Sequence[str]) -> list[str]:
 
 
 @operator(
-    "ScatterND", "ScatterElements", "Scatter", "OneHot", "Trilu", "GridSample", "RoiAlign", "ReverseSequence"
+    *(
+        "ScatterND",
+        "ScatterElements",
+        "Scatter",
+        "OneHot",
+        "Trilu",
+        "GridSample",
+        "RoiAlign",
+        "ReverseSequence",
+    ),
+    *("NonZero", "NonMaxSuppression", "Unique", "Compress", "Range"),
 )
 def scatter(low: OnnxLowering, node: OnnxNode) -> None:
     """Any output element may depend on any input element, so no rows are independent."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workloads.from_onnx.constant_folding import INT64
+from workloads.from_onnx.counted_loops import CountedIterations, LoopBody, counted_iterations
 from workloads.from_onnx.graph import (
     CarriedTensor,
     ControlFlow,
@@ -122,7 +123,11 @@ def _loop(inference: Inference, node: OnnxNode) -> None:
     _declare_loop_inputs(inference, node, inputs, same, bounds)
     body = _resolved(inference, node, "body", graph, inputs)
     going_on = inference.facts[body.results[0]]
-    least, most = _iterations(inference, node, going_on, bounds)
+    pairs = zip(firsts, inputs[2:], body.results[1:], strict=False)
+    moving = tuple(CarriedTensor(*names, "") for names in pairs)
+    inside = LoopBody(body.nodes, inputs[0], moving, inference.facts)
+    counted = counted_iterations(inside, body.results[0])
+    least, most = _iterations(inference, node, going_on, bounds, counted)
     for k in same:
         if _output(node, k):
             inference.alias(node, firsts[k], _output(node, k))
@@ -184,10 +189,16 @@ def _declare_loop_inputs(
 
 
 def _iterations(
-    inference: Inference, node: OnnxNode, going_on: Fact, bounds: _IterationBounds
+    inference: Inference,
+    node: OnnxNode,
+    going_on: Fact,
+    bounds: _IterationBounds,
+    counted: CountedIterations | None,
 ) -> tuple[int, int]:
     """The smallest and the largest number of iterations, with a note on what was assumed."""
     limit, declared = bounds.limit, bounds.declared
+    if counted is not None and counted.most <= MAX_ITERATIONS:
+        limit, declared = counted.most if limit is None else min(limit, counted.most), None
     given = inference.iterations.get(node.name)
     ends = going_on.constant and going_on.array is not None and not going_on.array.all()
     if ends and limit != 0:
@@ -207,7 +218,8 @@ def _iterations(
     if limit is None:
         what = f"the file does not say how many iterations it makes; {most} are assumed"
         inference.notes.append(note.format(what))
-    if going_on.constant and bounds.least is None:
+    known = going_on.constant or (counted is not None and counted.exact and limit is not None)
+    if known and bounds.least is None:
         return most, most
     least = min(most, 1 if bounds.least is None else bounds.least)
     if limit is not None and least < most:

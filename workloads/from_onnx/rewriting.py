@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from workloads.from_onnx.decomposed_norms import join_layer_norms
 from workloads.from_onnx.graph import ControlFlow, Fact, OnnxNode
 from workloads.from_onnx.graph_view import GraphView, view_of
 from workloads.from_onnx.padding import fold_padding
 
 Rewrite = Callable[[GraphView, Sequence[OnnxNode]], list[OnnxNode]]
-REWRITES: tuple[Rewrite, ...] = (fold_padding,)
+REWRITES: tuple[Rewrite, ...] = (fold_padding, join_layer_norms)
 """Applied in this order; each is given the nodes in execution order and returns them so."""
 
 

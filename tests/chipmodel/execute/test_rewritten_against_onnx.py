@@ -49,6 +49,18 @@ def padded(reader: Any, kinds: str, *before: Any, value: str = "", **constants: 
 
 
 CONV = node("Conv", "p w b", "y", strides=[2, 2], pads=[1, 0, 0, 0])
+NORM = {"two": np.array(2, "f"), "eps": np.array(1e-5, "f"), "g": floats(5, 12), "h": floats(6, 12)}
+LAYER_NORM = [
+    node("ReduceMean", "x", "m", axes=[-1]),
+    node("Sub", "x m", "d"),
+    node("Pow", "d two", "q"),
+    node("ReduceMean", "q", "v", axes=[2]),
+    node("Add", "v eps", "a"),
+    node("Sqrt", "a", "s"),
+    node("Div", "d s", "n"),
+    node("Mul", "n g", "z"),
+    node("Add", "h z", "y"),
+]
 CASES = {
     "convolution": padded(CONV, "conv", w=WEIGHTS["w"], b=WEIGHTS["b"]),
     "depthwise": padded(node("Conv", "p w", "y", group=4), "depthwise_conv", w=floats(4, 4, 1, 3, 3)),
@@ -78,6 +90,10 @@ CASES = {
     ),
     "largest over columns and rows": Case(
         [node("ReduceMax", "x", "y", axes=[-1, -2], keepdims=1)], ["max_pool"]
+    ),
+    "layer norm in pieces": Case(LAYER_NORM, ["layer_norm"], NORM, (2, 5, 12)),
+    "layer norm in pieces without a bias": Case(
+        [*LAYER_NORM[:7], node("Mul", "n g", "y")], ["layer_norm"], NORM, (2, 5, 12)
     ),
     "mean that counts, not rewritten": Case(
         [node("AveragePool", "x", "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)],

@@ -173,3 +173,32 @@ def test_views_after_the_last_activation_do_not_name_the_result(tmp_path: Path) 
     nodes = [node("Relu", "c", "r"), node("Identity", "r", "y")]
     program = _conv(tmp_path, *nodes)
     assert program.outputs == ("r",)
+
+
+def _layer_norm(last: Any, axis: int = -1) -> Any:
+    nodes = [
+        node("ReduceMean", "x", "m", axes=[axis]),
+        node("Sub", "x m", "d"),
+        node("Mul", "d d", "q"),
+        node("ReduceMean", "q", "v", axes=[axis]),
+        node("Add", "v eps", "a"),
+        node("Sqrt", "a", "s"),
+        node("Div", "d s", "n"),
+        node("Mul", "n g", "z"),
+        last,
+    ]
+    constants = {"eps": numpy.array(1e-5, "f"), "g": (12,), "h": (12,)}
+    return model(nodes, {"x": [2, 12, 12]}, "y", constants)
+
+
+def test_a_layer_norm_in_pieces_is_one_op(tmp_path: Path) -> None:
+    (op,) = operations(load(tmp_path, _layer_norm(node("Add", "z h", "y"))))
+    assert (op.kind, op.inputs, op.outputs, op.weights) == ("layer_norm", ("x",), ("y",), ("g", "h"))
+
+
+@pytest.mark.parametrize(
+    ("last", "axis"),
+    [(node("Add", "z d", "y"), -1), (node("Add", "z m", "y"), -1), (node("Add", "z h", "y"), 1)],
+)
+def test_what_is_no_layer_norm_stays(last: Any, axis: int, tmp_path: Path) -> None:
+    assert "layer_norm" not in kinds(load(tmp_path, _layer_norm(last, axis)))

@@ -73,7 +73,7 @@ def test_a_wrong_shape_option(shapes: dict[str, tuple[int, ...]], message: str, 
 
 
 def _by_symbols() -> Any:
-    inputs = {"x": ["batch", "seq", 4], "z": ["batch", "seq + 1", 4]}
+    inputs: dict[str, Any] = {"x": ["batch", "seq", 4], "z": ["batch", "seq + 1", 4]}
     return model([node("Concat", "x z", "y", axis=1)], inputs, "y")
 
 
@@ -95,7 +95,8 @@ UNKNOWN = [node("Reshape", "x n", "z"), node("Exp", "z", "y")]
 
 
 def test_a_shape_that_depends_on_data_is_an_error_unless_the_file_declares_it(tmp_path: Path) -> None:
-    inputs, types = {"x": [3, 4], "n": [2]}, {"n": 7}
+    inputs: dict[str, Any] = {"x": [3, 4], "n": [2]}
+    types = {"n": 7}
     message = r"'Reshape_0' \(Reshape\): the shape of its output 'z'(?s:.)*--shape z=N,N(?s:.)*value_info"
     with pytest.raises(BadInput, match=message):
         load(tmp_path, model(UNKNOWN, inputs, "y", types=types))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,49 @@ def test_iterations_that_depend_on_data_are_equally_likely_with_a_note(tmp_path:
     assert (known.iterations, known.chances) == (3, ())
     with pytest.raises(BadInput, match="at most 4 iterations, not 5"):
         load(tmp_path, _ends_by_data(), iterations={"around": 5})
+
+
+def _counts(condition: Sequence[Any], first: int = 0, step: int = 1, limit: str = "_") -> Any:
+    """A loop that carries ``k``, ``step`` larger each time, and goes on while ``condition`` holds."""
+    nodes = [node("Add", "k step", "k2"), *condition, node("Add", "h x", "n")]
+    inner = body(nodes, "still n k2", "h")
+    inner.input.extend(info("k", 7, []))
+    names = {"first": first, "step": step, "end": 10, "m": 4, "big": (1 << 63) - 1}
+    constants = {name: numpy.array(value) for name, value in names.items()}
+    return model([looped(f"{limit} _ x first", "y last", inner)], {"x": [4]}, "y", constants)
+
+
+COUNTED: dict[str, tuple[Any, int]] = {
+    "less": (_counts([node("Less", "k2 end", "still")]), 10),
+    "before it is added": (_counts([node("Less", "k end", "still")]), 11),
+    "in steps": (_counts([node("Less", "k2 end", "still")], 1, 4), 3),
+    "at most": (_counts([node("LessOrEqual", "k2 end", "still")]), 11),
+    "downwards": (_counts([node("Greater", "k2 end", "still")], 20, -3), 4),
+    "the limit on the left": (_counts([node("GreaterOrEqual", "end i", "still")], limit="big"), 12),
+    "and the limit of the loop": (_counts([node("Less", "k2 end", "still")], limit="m"), 4),
+    "of two, the earlier": (
+        _counts([node("Less", "k2 end", "a"), node("Less", "i step", "b"), node("And", "a b", "still")]),
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", COUNTED.values(), ids=COUNTED)
+def test_a_loop_that_counts_to_a_constant(case: tuple[Any, int], tmp_path: Path) -> None:
+    program = load(tmp_path, case[0])
+    assert (only(program, Loop).iterations, program.notes) == (case[1], ())
+
+
+def test_a_loop_that_counts_or_ends_by_data_makes_at_most_so_many_iterations(tmp_path: Path) -> None:
+    data = [node("ReduceSum", "h", "all", keepdims=0), node("Cast", "all", "whole", to=7)]
+    both = [node("Less", "whole end", "a"), node("Less", "k2 end", "b"), node("And", "a b", "still")]
+    around = only(load(tmp_path, _counts([*data, *both])), Loop)
+    assert [count for count, _ in around.chances] == list(range(1, 11))
+
+
+def test_a_counter_that_goes_the_other_way_is_no_limit(tmp_path: Path) -> None:
+    program = load(tmp_path, _counts([node("Less", "k2 end", "still")], 0, -1))
+    assert only(program, Loop).iterations == ASSUMED_ITERATIONS
 
 
 def test_without_a_limit_iterations_are_assumed(tmp_path: Path) -> None:

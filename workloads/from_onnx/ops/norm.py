@@ -177,8 +177,9 @@ def reduction(low: OnnxLowering, node: OnnxNode) -> None:
         low.bind(node.output, low.value(node))
         return
     if node.op in POOLED and len(x) == 4 and {a % 4 for a in axes} == {2, 3}:
-        kind = POOLED[node.op]
-        pooled = low.builder.pool(node.name, low.value(node), None, kind=kind, outputs=[node.output])
+        pooled = low.builder.pool(
+            node.name, low.value(node), None, kind=POOLED[node.op], outputs=[node.output]
+        )
         low.bind(node.output, pooled)
         return
     rows = leading(x, min(a % len(x) for a in axes)) if axes and x else 1

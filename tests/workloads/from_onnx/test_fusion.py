@@ -187,7 +187,7 @@ def _layer_norm(last: Any, axis: int = -1) -> Any:
         node("Mul", "n g", "z"),
         last,
     ]
-    constants = {"eps": numpy.array(1e-5, "f"), "g": (12,), "h": (12,)}
+    constants: dict[str, Any] = {"eps": numpy.array(1e-5, "f"), "g": (12,), "h": (12,)}
     return model(nodes, {"x": [2, 12, 12]}, "y", constants)
 
 

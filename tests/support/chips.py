@@ -28,6 +28,7 @@ from chipmodel.chip.chip import (
     WeightMemory,
 )
 from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu
+from chipmodel.chip.ne16_npu import Ne16Npu
 from chipmodel.chip.psram_parts import DEVICES
 from chipmodel.chip.vector_cpu import DataCache, Kernels, VectorCpu
 
@@ -118,7 +119,16 @@ def tiny_chip(random: Random) -> Chip:
         weights=_tiny_weight_memory(ahead),
     )
     vector = None if chip.npu.luna else _tiny_vector_cpu(ahead)
-    return replace(chip, npu=replace(chip.npu, vector=vector))
+    ne16 = None if chip.npu.luna or vector else _tiny_ne16(ahead)
+    return replace(chip, npu=replace(chip.npu, vector=vector, ne16=ne16))
+
+
+def _tiny_ne16(random: Random) -> Ne16Npu | None:
+    """The engine with few bits a weight, and quick cores."""
+    if random.random() < 0.8:
+        return None
+    bits, rate, output = random.choice((2, 5, 8)), random.randint(1, 20), random.choice((0, 1, 3))
+    return Ne16Npu(bits, Fraction(rate), Fraction(output, 2), random.choice((0, 3, 20)))
 
 
 def _tiny_vector_cpu(random: Random) -> VectorCpu | None:

@@ -120,8 +120,8 @@ def parse_model(data: bytes, where: Place) -> TfliteModel:
         return reader.model()
     except BadInput:
         raise
-    except _DAMAGE as error:
-        raise reader.damaged(f"it cannot be read ({type(error).__name__})") from None
+    except _DAMAGE:
+        raise reader.damaged("one of its references leads nowhere") from None
 
 
 def _read_bytes(path: Path, where: Place) -> bytes:

@@ -131,6 +131,7 @@ def test_the_pairs_are_those_of_all_commands_that_write() -> None:
     number = {name: len(list(pairs(name))) for name in COMMANDS}
     assert {name for name, many in number.items() if many} == {
         *(
+            "arena",
             "calibrate",
             "compare",
             "diff",

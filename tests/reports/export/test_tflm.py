@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
 import struct
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,7 +11,6 @@ from hypothesis import strategies as st
 from chipmodel.errors import BadInput
 from reports.export.layout import layout_of
 from reports.export.tflm import (
-    METADATA,
     OfflinePlan,
     offline_bytes,
     offline_plan,
@@ -25,7 +19,6 @@ from reports.export.tflm import (
 )
 from tests.reports.plan_files import plan
 from tests.reports.sample import EVIL
-from tests.support.folders import ROOT
 
 LAYOUT = layout_of(plan(), "p")
 
@@ -75,17 +68,3 @@ def test_other_contents_are_refused(data: bytes) -> None:
 def test_the_table_quotes_names() -> None:
     table = offline_table(OfflinePlan((('a,"b"', 3), ("c", -1)), 0))
     assert table == 'index,offset,tensor\n0,3,"a,""b"""\n1,-1,c\n'
-
-
-def test_the_recipe_of_the_documentation_attaches_it_to_a_model(tmp_path: Path) -> None:
-    """As TensorFlow Lite Micro finds it: in the buffer of the metadata entry with this name."""
-    recipe = re.search(r"<<'EOF'\n(.*?)\nEOF", (ROOT / "docs/howto/export.md").read_text(), re.DOTALL)
-    assert recipe is not None
-    (tmp_path / "model.json").write_text('{"version": 3, "buffers": [{}, {"data": [7]}]}')
-    (tmp_path / "plan.bin").write_bytes(offline_bytes(OfflinePlan((("a", 64), ("b", -1)), 128)))
-    subprocess.run([sys.executable, "-c", recipe[1]], cwd=tmp_path, check=True)
-    model = json.loads((tmp_path / "model.json").read_text())
-    (entry,) = model["metadata"]
-    assert entry["name"] == METADATA
-    assert read_offline(bytes(model["buffers"][entry["buffer"]]["data"])) == (64, -1)
-    assert model["buffers"][:2] == [{}, {"data": [7]}]

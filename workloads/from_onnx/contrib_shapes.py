@@ -153,6 +153,15 @@ def _embeddings(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     return outputs
 
 
+def _dynamic_lstm(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
+    """All states (S, directions, B, hidden), then the last one and the last cells."""
+    x, r = facts[node.input(0)], facts[node.input(2)]
+    directions, hidden = r.shape[0], r.shape[1]
+    last = (directions, x.shape[1], hidden)
+    shapes = zip(node.outputs, ((x.shape[0], *last), last, last), strict=False)
+    return {name: (x.element, shape) for name, shape in shapes}
+
+
 _RULES: Mapping[str, Callable[[OnnxNode, Mapping[str, Fact]], Outputs]] = {
     "FusedMatMul": _fused_matmul,
     "MatMulIntegerToFloat": _quantised_matmul,
@@ -167,4 +176,5 @@ _RULES: Mapping[str, Callable[[OnnxNode, Mapping[str, Fact]], Outputs]] = {
     "MultiHeadAttention": _multi_head_attention,
     "GroupQueryAttention": _multi_head_attention,
     "EmbedLayerNormalization": _embeddings,
+    "DynamicQuantizeLSTM": _dynamic_lstm,
 }

@@ -424,6 +424,23 @@ def test_operators_of_onnx_runtime(case: Any, tmp_path: Path) -> None:
     assert program.tensors["y"].shape == shape
 
 
+def test_a_dynamically_quantised_lstm_has_the_macs_of_its_plain_form(tmp_path: Path) -> None:
+    int8 = {"w": numpy.ones((1, 6, 32), "int8"), "r": numpy.ones((1, 8, 32), "int8")}
+    scales = {"s": numpy.array([0.5], "f"), "z": numpy.array([0], "int8")}
+    lstm = node("DynamicQuantizeLSTM", "x w r _ _ _ _ _ s z s z", "y h c", domain=MICROSOFT, hidden_size=8)
+    made = model([lstm], {"x": [5, 2, 6]}, "y h c", {**int8, **scales})
+    plain = model(
+        [node("LSTM", "x w r", "y h c", hidden_size=8)],
+        {"x": [5, 2, 6]},
+        "y h c",
+        {"w": (1, 32, 6), "r": (1, 32, 8)},
+    )
+    quantised, real = load(tmp_path, made, strict=True), load(tmp_path, plain)
+    assert operations(quantised)[0].work == operations(real)[0].work
+    assert [quantised.tensors[n].shape for n in "yhc"] == [real.tensors[n].shape for n in "yhc"]
+    assert set(quantised.weights) == {"w", "r"}
+
+
 def test_blocked_weights_have_the_bytes_of_the_file(tmp_path: Path) -> None:
     made, inputs, constants, *_ = CONTRIB["blocked weights"]
     program = load(tmp_path, model([made], inputs, "y", constants))

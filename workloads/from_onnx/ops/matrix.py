@@ -166,6 +166,17 @@ def lstm(low: OnnxLowering, node: OnnxNode) -> None:
     _recurrent(low, node, "lstm", 4)
 
 
+@operator("DynamicQuantizeLSTM", domain=MICROSOFT)
+def dynamic_lstm(low: OnnxLowering, node: OnnxNode) -> None:
+    """As LSTM, with weights [directions, inputs, gates * hidden]; scales and zero points follow."""
+    x, w, r = (low.shape(node.input(i)) for i in range(3))
+    directions, hidden = r[0], r[1]
+    if w != (directions, x[2], 4 * hidden) or r[2] != 4 * hidden:
+        raise fault(node, f"its weights {list(w)}, {list(r)} do not fit 4 gates and {x[2]} inputs")
+    work = Recurrent(x[0], x[2], hidden, 4, directions, x[1])
+    _append_recurrent(low, node, "lstm", work, [])
+
+
 @operator("GRU")
 def gru(low: OnnxLowering, node: OnnxNode) -> None:
     """Three gates."""
@@ -190,11 +201,16 @@ def _recurrent(low: OnnxLowering, node: OnnxNode, kind: Literal["rnn", "gru", "l
             "w has the shape [directions, gates * hidden, inputs], r [directions, gates * hidden, hidden]",
         )
     work = Recurrent(steps, x[2], hidden, gates, directions, batch)
+    _append_recurrent(low, node, kind, work, [0] if node.integer("layout", 0) else [])
+
+
+def _append_recurrent(
+    low: OnnxLowering, node: OnnxNode, kind: str, work: Recurrent, whole: Sequence[int]
+) -> None:
     states = [name for name in node.inputs[5:7] if name and not _zero(low, name)]
     held = low.weights([node.input(1), node.input(2)])
     held += [*low.weights([node.input(3)], bias=True), *low.weights([*states, *node.inputs[7:8]])]
     inputs = [low.value(node), *low.activations([*node.inputs[1:5], *states, *node.inputs[7:8]])]
-    whole = [0] if node.integer("layout", 0) else []
     low.emit(kind, node, work, inputs, weights=held, whole=whole)
 
 

@@ -255,6 +255,8 @@ class _CommandVerifier:
             self.report(fault)
         for read in self.cascades.needed(op, step):
             self._holds(read, read.part, subject, state)
+        for fault in filter(None, map(state.misplaced, step.reads)):
+            self.report(f"{subject}: {fault}")
         if op.allocates:
             for fault in (fault for name in op.outputs for fault in state.allocate(name, subject)):
                 self.report(fault)

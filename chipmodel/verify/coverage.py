@@ -63,6 +63,11 @@ def covers(outer: Share, inner: Share) -> bool:
     return all(a[0] <= b[0] and b[1] <= a[1] for a, b in pairs)
 
 
+def begin_alike(a: Share, b: Share) -> bool:
+    """Whether the first byte of both is the same."""
+    return all(one[0] == other[0] for one, other in zip(_area(a), _area(b), strict=True))
+
+
 def areas_overlap(areas: Iterable[Area]) -> bool:
     """Whether any two areas overlap. Where the spans of an axis are equal or disjoint, only areas of one such
     span are compared."""

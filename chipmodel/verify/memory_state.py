@@ -12,7 +12,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part
 from chipmodel.model.share import WHOLE, Share
 from chipmodel.verify.cascades import Blocks
-from chipmodel.verify.coverage import EMPTY, Coverage, disjoint
+from chipmodel.verify.coverage import EMPTY, Coverage, begin_alike, disjoint
 from chipmodel.verify.rolling import RollingRows
 
 ContentsKey = tuple[str, bool, int]
@@ -165,6 +165,17 @@ class MemoryState:
         if found.coverage.holds(part.share):
             return None
         return f"{part.name!r} at {place.offset} is not complete"
+
+    def misplaced(self, place: Located) -> str | None:
+        """Say why the rows in a buffer are not where ``place`` reads them, although they may be there: a
+        buffer holds the latest share alone, from its first byte on. None where they are, or nothing is."""
+        found = self.contents.get(_key(place))
+        if found is None or isinstance(found.coverage, RollingRows) or place.in_tensor:
+            return None
+        shares = found.coverage.shares
+        if len(shares) != 1 or begin_alike(place.part.share, *shares):
+            return None
+        return f"{place.part.name!r} at {place.offset} begins with other rows, channels or columns"
 
     def start(self, start: DmaStart) -> list[str]:
         """Begin a transfer, and return its faults. The target of a load is undefined until it has been waited

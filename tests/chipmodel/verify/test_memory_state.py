@@ -359,3 +359,19 @@ def test_arms_that_do_nothing_need_no_condition() -> None:
     (gate,) = [c for c in commands if isinstance(c, Branch)]
     assert gate.condition is None
     assert verify(program, commands, LUNA_LIKE) == ()
+
+
+def test_rows_of_a_buffer_that_begins_with_others_are_not_where_they_are_read() -> None:
+    """A stripe of rows 16 to 19 has rows 17 to 19 as well, one row further. ``check`` took a plan that
+    read them at its start (seed 41 of ``python -m tests.fuzz broken-plans``)."""
+
+    def place(*rows: int) -> Located:
+        return Located(Part("x", Share(Interval(*rows), 30)), 96, 12)
+
+    state = MemoryState(frozenset())
+    assert state.misplaced(place(16, 20)) is None
+    state.write(place(16, 20), "step", accumulates=False)
+    assert state.misplaced(place(16, 20)) is None
+    assert state.misplaced(place(16, 19)) is None
+    assert state.misplaced(place(17, 20)) is not None
+    assert state.misplaced(replace(place(17, 20), in_tensor=True)) is None

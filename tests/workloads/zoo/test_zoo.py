@@ -170,6 +170,13 @@ def out_elements(op: Op) -> int:
             raise AssertionError(op.kind)
 
 
+def bits(built: Program, tensor: str, dtype: str) -> int:
+    """Bits of an element: those of ``dtype``, or of int16 behind a cast to it."""
+    own = built.tensors[tensor].dtype
+    assert own in (dtype, "int16")
+    return DTYPE_BITS[own]
+
+
 def assert_sound(built: Program, dtype: str) -> None:
     """Every tensor is written once, before it is read, and read or an output; sizes agree."""
     written = set(built.inputs)
@@ -183,11 +190,11 @@ def assert_sound(built: Program, dtype: str) -> None:
         if isinstance(op.work, Vector):
             assert op.work.in_bytes == sum(in_bytes)
         else:
-            assert in_elements(op) * DTYPE_BITS[dtype] == 8 * in_bytes[0]
+            assert in_elements(op) * bits(built, op.inputs[0], dtype) == 8 * in_bytes[0]
             assert len(in_bytes) == (2 if op.kind == "matmul" else 1)
         assert sum(prod(shape(built, output)) for output in op.outputs) == out_elements(op)
         out_bytes = sum(built.tensors[output].bytes for output in op.outputs)
-        assert out_bytes * 8 == out_elements(op) * DTYPE_BITS[dtype]
+        assert out_bytes * 8 == out_elements(op) * bits(built, op.outputs[0], dtype)
     assert written == set(built.tensors) == read | set(built.outputs)
     assert [w for op in op_list(built) for w in op.weights] == list(built.weights)
 

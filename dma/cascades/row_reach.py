@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,6 +14,10 @@ from chipmodel.passes.cascades import rows_of
 
 FEW_ROWS = 6
 """Rows of an output from which on only those in the middle are looked at, where windows are whole. Chosen."""
+
+MOST_PROBES = 4096
+"""Most rows that are looked at, half of them at either end: rounding repeats after fewer. No image has as
+many rows, but a list of millions of elements has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,9 @@ def row_reach(op: Op, operand: int, rows: Mapping[str, int]) -> RowReach:
     if not slope:
         return RowReach(of_rows)
     rise, run = slope.numerator, slope.denominator
-    probes = range(first, last + 1)
+    probes: Sequence[int] = range(first, last + 1)
+    if len(probes) > MOST_PROBES:
+        probes = (*probes[: MOST_PROBES // 2], *probes[-MOST_PROBES // 2 :])
     starts = min(read(row, row + 1).start - row * rise // run for row in probes)
     stops = max(read(row, row + 1).stop - (row + 1) * rise // run for row in probes)
     return RowReach(of_rows, rise, run, starts, stops)

@@ -116,5 +116,5 @@ def test_bands_of_columns_are_proposed_where_only_the_output_does_not_fit() -> N
     program, cores = _program("workloads/two_cores.yaml"), {"v": 0, "a": 1}
     core_of = {op.name: cores.get(op.name[0], 0) for op in program.ops()}
     part = split(program, core_of, 2)[0].program
-    proposed = proposed_cascades(part, load_chip("gap9"), 24 * KIB)
+    proposed = proposed_cascades(part, load_chip("gap9-psram"), 24 * KIB)
     assert ("v1", "v2", "v3") in {each.ops for candidate in proposed.banded for each in candidate}

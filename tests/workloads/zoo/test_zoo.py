@@ -21,7 +21,8 @@ from workloads.zoo.catalogue_detectors import DETECTORS
 from workloads.zoo.catalogue_measured import MEASURED
 
 NETWORKS = {network.name: network for network in zoo.networks() if network not in CONTROL_FLOW}
-NO_ROW_OF_CLASSES = {network.name for network in DETECTORS} | {"wav2letter"}
+NO_ROW_OF_CLASSES = {network.name for network in DETECTORS} | {"squeezenet", "wav2letter"}
+"""Networks with other outputs: boxes, letters for each frame, an image of one pixel with the classes."""
 AS_WIDE_AS_THE_INPUT = {"autoencoder", "dnn_kws", "mobilefacenet", "rnnoise", "swift_yolo"}
 """Networks with weights or constants for each number of the input, or of the last image."""
 MIB = 1 << 20

@@ -10,8 +10,8 @@ import pytest
 from solvers.registry import solve
 from tests.fuzz.broken_merges import BREAKS, case, check_tree, corrupts, objections
 
-TREES = 30
-BATCHES = 2
+TREES = 15
+BATCHES = 1
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))

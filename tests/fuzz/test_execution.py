@@ -13,7 +13,7 @@ from tests.fuzz import execution
 from tests.fuzz.execution import PROGRAMS, check, random_case
 from tests.fuzz.fuzzer import Fault
 
-BATCHES = 4
+BATCHES = 2
 BATCH = 20
 
 

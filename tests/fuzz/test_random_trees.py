@@ -19,7 +19,7 @@ from tests.fuzz import random_trees
 from tests.fuzz.fuzzer import Fault
 from tests.fuzz.random_trees import PACKERS, check, check_one, combinations, random_tree
 
-BATCHES = 4
+BATCHES = 2
 TREES = 5
 FITS = 2
 """The seed of a tree that fits its chip with large-first, and runs."""

@@ -13,7 +13,7 @@ import pytest
 
 from tests.fuzz.random_programs import SMALL, check
 
-BATCHES = 6
+BATCHES = 4
 BATCH = 20
 
 

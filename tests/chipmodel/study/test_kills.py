@@ -64,7 +64,7 @@ def run(store: Path, asked: Sequence[PointTask], workers: Any, watch: Watch = no
 
 
 def test_sigkill_at_random_moments_loses_nothing_and_repeats_nothing(folder: Path) -> None:
-    found = killed(folder / "s.yaml", folder / "killed.sqlite", kills=2, processes=1, seed=5)
+    found = killed(folder / "s.yaml", folder / "killed.sqlite", kills=1, processes=1, seed=5)
     assert found.sound
     assert (found.rows, found.points, found.failed) == (52, 52, 0)
     assert found.table == undisturbed(folder / "s.yaml", folder / "alone.sqlite")

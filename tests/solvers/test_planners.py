@@ -21,7 +21,7 @@ HEURISTICS = [*(name for name in packers() if name not in EXACT), "pool:0"]
 
 @pytest.mark.parametrize("packer", HEURISTICS)
 def test_random_problems(packer: str) -> None:
-    for seed in range(150):
+    for seed in range(60):
         problem = any_problem(seed)
         solved = solve(problem, packer, Limits(nodes=20))
         assert check(problem, solved.plan) == (), seed
@@ -29,8 +29,8 @@ def test_random_problems(packer: str) -> None:
 
 
 @pytest.mark.parametrize("packer", [*HEURISTICS, "exact"])
-def test_every_network_of_the_zoo(packer: str) -> None:
-    for name, problem in zoo_problems().items():
+def test_each_third_network_of_the_zoo(packer: str) -> None:
+    for name, problem in list(zoo_problems().items())[::3]:
         solved = solve(problem, packer, Limits(nodes=100))
         assert check(problem, solved.plan) == (), name
         assert solved.peak >= solved.lower_bound >= contention(problem), name

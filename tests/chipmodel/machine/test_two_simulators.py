@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzz.two_simulators import check
 
-BATCHES = 2
+BATCHES = 1
 BATCH = 200
 LONGEST = 3000
 """Cycles: nine runs of ten are shorter, and the others take most of the time."""

@@ -36,7 +36,7 @@ from tests.support.random_commands import random_commands
 from workloads.build.random_programs import TreeShape, random_program
 
 PLENTY = 10**6
-BATCHES = 3
+BATCHES = 2
 BATCH = 30
 KINDS = ("banks", "channels", "refresh", "cpu", "spread", "again")
 """Of random cases: features of the chip, ``spread``: whether cycles differ between paths, and ``again``:

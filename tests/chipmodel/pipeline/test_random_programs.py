@@ -13,7 +13,7 @@ import pytest
 
 from tests.fuzz.random_programs import SMALL, check
 
-BATCHES = 4
+BATCHES = 3
 BATCH = 20
 
 

@@ -36,7 +36,7 @@ from workloads.build.random_programs import TreeShape, random_program
 from workloads.zoo import build
 from workloads.zoo.catalogue import CATALOGUE
 
-BATCHES = 2
+BATCHES = 1
 BATCH = 25
 
 

@@ -79,7 +79,7 @@ def test_random_programs(first: int) -> None:
 
 @pytest.mark.parametrize(
     ("name", "on", "part"),
-    [("ds_cnn", "gap9-psram", 2), ("ds_cnn", "luna-arcs", 4)],
+    [("ds_cnn", "luna-arcs", 4)],
 )
 def test_networks_with_a_part_of_the_memory(name: str, on: str, part: int) -> None:
     """Of the smallest size without spilling; the bound holds, too."""

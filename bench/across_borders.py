@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import time
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.passes.lower import lower
 from chipmodel.paths.run import with_paths
 from chipmodel.pipeline.request import PlanRequest

@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from chipmodel.compare.arena import arena_problem
+from chipmodel.comparison.arena import arena_problem
 from chipmodel.model.arena import ArenaRequest
 from chipmodel.model.program import Op, Program
 from solvers.core.outcome import Limits

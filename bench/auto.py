@@ -23,9 +23,9 @@ from random import Random
 from statistics import median
 
 from bench.streamers import with_memory
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from statistics import median
 from time import process_time
 
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan, smallest_capacity

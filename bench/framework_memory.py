@@ -22,8 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import process_time
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.plan import Problem
 from chipmodel.passes.liveness import liveness
 from chipmodel.verify.offsets_sweep import check_fast

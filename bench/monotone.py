@@ -17,8 +17,8 @@ from itertools import pairwise
 
 from bench.stream_exact import run_cycles
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import smallest_capacity

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 
 from bench.order_networks import darts, randwire
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op, Program
 from chipmodel.pipeline.order_choice import Chosen, Cost, chosen_order

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from time import process_time
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.plan import Problem
 from chipmodel.passes.liveness import liveness
 from dma.stream import stream

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import process_time
 
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.files.yaml_file import read_yaml
+from chipmodel.hardware.chip_file import load_chip
 from solvers.core.outcome import Limits
 from solvers.registry import solve
 from workloads.load import load

@@ -17,8 +17,8 @@ from statistics import fmean
 import chipmodel.boards
 from chipmodel.boards.fit import fit, free_numbers
 from chipmodel.boards.prediction import NETWORKS
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import ChipmodelError
+from chipmodel.hardware.chip_file import load_chip
 from dma.validation.compare import ComparedRow, MeasuredTable, compare, read_table
 
 MEASURED = Path(chipmodel.boards.__file__).parent / "measured"

@@ -13,8 +13,8 @@ from __future__ import annotations
 import time
 from statistics import median
 
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located, walk
 from chipmodel.model.interval import Interval

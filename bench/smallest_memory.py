@@ -14,8 +14,8 @@ from time import perf_counter
 
 import click
 
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.smallest_memory import smallest_memory

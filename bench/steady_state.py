@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
 from chipmodel.passes.in_place import reuse

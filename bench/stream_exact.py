@@ -25,9 +25,9 @@ from pathlib import Path
 from statistics import median
 
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse

@@ -17,12 +17,12 @@ from pathlib import Path
 from time import perf_counter
 
 from chipmodel.model.study_row import Row
-from chipmodel.study.engine import Stop, work
-from chipmodel.study.points import tasks_of
-from chipmodel.study.pool import Pool
-from chipmodel.study.store import StudyHeader, opened
-from chipmodel.study.study_file import parse_study
-from chipmodel.study.task import Task
+from chipmodel.studies.engine import Stop, work
+from chipmodel.studies.points import tasks_of
+from chipmodel.studies.pool import Pool
+from chipmodel.studies.store import StudyHeader, opened
+from chipmodel.studies.study_file import parse_study
+from chipmodel.studies.task import Task
 
 STUDY = """
 chips: [luna-arcs, esp32s3, stm32n6, gap9-psram, luna-csk6]

@@ -23,7 +23,7 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, SingleWork, Vector, Window
 from chipmodel.npu.cycles import op_cycles

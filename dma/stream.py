@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.planner_table import imported, no_setting, row_named
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule

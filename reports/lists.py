@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.terminal.printing import console
 from reports.terminal_table import ruled_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.fit import MemoryNeed
 from chipmodel.model.result import AskedPlanners, Result
 from chipmodel.passes.steady_state import inferences_of

@@ -40,10 +40,10 @@ ALLOWED_LIMITS = {
     "chipmodel/cli/test_plan.py": "0 seconds, which are over on any machine",
     "chipmodel/cli/test_pack.py": "bad limits, which are refused",
     "chipmodel/cli/test_compare.py": "bad limits, which are refused",
-    "chipmodel/study/test_pool.py": "its point is killed; the limit only ends what a failing test leaves",
-    "chipmodel/study/test_answer.py": "compares the limits that are read, and runs nothing",
-    "chipmodel/study/test_points.py": "compares the limits that are read, and runs nothing",
-    "chipmodel/study/test_study_file.py": "compares the limits that are read, and runs nothing",
+    "chipmodel/studies/test_pool.py": "its point is killed; the limit only ends what a failing test leaves",
+    "chipmodel/studies/test_answer.py": "compares the limits that are read, and runs nothing",
+    "chipmodel/studies/test_points.py": "compares the limits that are read, and runs nothing",
+    "chipmodel/studies/test_study_file.py": "compares the limits that are read, and runs nothing",
 }
 """Files that may name a limit in seconds to a command or in a study, and why."""
 MOST_HARMLESS_SECONDS = 1000

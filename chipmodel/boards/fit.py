@@ -21,11 +21,11 @@ from chipmodel.boards.prediction import (
     planned_network,
     settings_of,
 )
-from chipmodel.chip.chip import Chip, Npu
-from chipmodel.chip.chip_file import with_overrides
-from chipmodel.chip.fields import FIELDS
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
+from chipmodel.hardware.chip import Chip, Npu
+from chipmodel.hardware.chip_file import with_overrides
+from chipmodel.hardware.fields import FIELDS
 from dma.validation.calibration import FittedConstant
 from dma.validation.compare import ComparedRow, MeasuredTable, TableComparison
 from dma.validation.table import MeasuredRow

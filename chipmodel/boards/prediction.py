@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from chipmodel.chip.chip import Chip, Npu
-from chipmodel.chip.chip_file import with_overrides
+from chipmodel.hardware.chip import Chip, Npu
+from chipmodel.hardware.chip_file import with_overrides
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op
 from chipmodel.model.schedule import steps

@@ -19,7 +19,7 @@ from chipmodel.bounds.cascade_events import Between, Counts, Flags, Floats, Indi
 from chipmodel.bounds.cascade_rows import OpRuns
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import LeastTransferCosts
-from chipmodel.chip.chip import Chip, Npu
+from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import WITH_CASCADES, Binding, TimeBound, Unit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from chipmodel.chip.chip import Npu
+from chipmodel.hardware.chip import Npu
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.program import Op

@@ -9,7 +9,7 @@ from itertools import islice
 
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.windows import OpRun, ReadData, window_bound
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound
 from dma.timing.transfer import least_cost

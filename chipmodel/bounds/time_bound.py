@@ -12,7 +12,7 @@ from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.bounds.residency import residency_bound
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Way
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, Binding, TimeBound, Unit

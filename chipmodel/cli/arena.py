@@ -9,7 +9,7 @@ import click
 from chipmodel.cli.file_options import READS, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import show, write_files
 from chipmodel.cli.packing_source import SearchOptions, search_options
-from chipmodel.compare.arena import DEFAULT_PACKER, DEFAULT_SECONDS, plan_arena
+from chipmodel.comparison.arena import DEFAULT_PACKER, DEFAULT_SECONDS, plan_arena
 from chipmodel.errors import Place
 from chipmodel.files.json_text import json_text
 from chipmodel.terminal.progress import stage

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from chipmodel.chip.chip import Chip
 from chipmodel.cli.file_options import READS, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
@@ -22,6 +21,7 @@ from chipmodel.cli.packing_source import is_packing, read_packing_source
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
 from chipmodel.files.text_file import read_text
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.passes.compiled_weights import compiled
 from chipmodel.passes.in_place import reuse

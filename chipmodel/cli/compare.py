@@ -28,7 +28,7 @@ from chipmodel.cli.packing_source import (
     is_packing,
     search_options,
 )
-from chipmodel.compare.run import Contenders, compare_in_order, compare_packing
+from chipmodel.comparison.run import Contenders, compare_in_order, compare_packing
 from chipmodel.errors import BadInput
 from chipmodel.files.json_text import json_text
 from chipmodel.passes.compiled_weights import compiled

@@ -182,7 +182,7 @@ def _workload_data(value: str) -> Iterator[Path]:
 
 
 def _chip_files(value: str) -> Iterator[Path]:
-    from chipmodel.chip.chip_file import chip_files
+    from chipmodel.hardware.chip_file import chip_files
 
     return chip_files(value)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.cli.file_options import READS_CHIP, FileCommand
 from chipmodel.files.json_text import json_text
+from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.terminal.printing import emit
 from dma.stream import streamers
 from reports.lists import print_chip, print_chips, print_networks, print_planners

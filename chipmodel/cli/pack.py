@@ -9,7 +9,7 @@ import click
 from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import note, show, write_files
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
-from chipmodel.compare.packing import checked_answer
+from chipmodel.comparison.packing import checked_answer
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
 from chipmodel.files.json_text import json_text
 from chipmodel.model.packing_answer import PackingAnswer

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from chipmodel.chip.chip import Chip
 from chipmodel.cli.file_options import STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
@@ -23,8 +22,9 @@ from chipmodel.cli.options import (
 )
 from chipmodel.cli.output import note, write_files
 from chipmodel.cli.verdict import verdict
-from chipmodel.compare.arena import planned_model
+from chipmodel.comparison.arena import planned_model
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.passes.compiled_weights import compiled
 from chipmodel.passes.op_order import names_in_order

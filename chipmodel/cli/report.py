@@ -26,8 +26,8 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.atomic_write import write_together
 from chipmodel.files.conflicts import NamedFile, refuse_overwriting
 from chipmodel.model.study_results import StudyResults
-from chipmodel.study.pages import SHORT, chosen, pages_of
-from chipmodel.study.store import read_rows
+from chipmodel.studies.pages import SHORT, chosen, pages_of
+from chipmodel.studies.store import read_rows
 from chipmodel.terminal.printing import console, note
 from chipmodel.terminal.progress import stage
 from reports.study.page import render_study

@@ -24,17 +24,17 @@ from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
 from chipmodel.files.json_text import json_text
 from chipmodel.model.study_row import Row
-from chipmodel.study.code_version import code_version
-from chipmodel.study.dask_cluster import Cluster
-from chipmodel.study.engine import stopping, work
-from chipmodel.study.export import csv_bytes, writer_of
-from chipmodel.study.points import idle_filters, tasks_of
-from chipmodel.study.pool import LocalPool, cores
-from chipmodel.study.progress import StudyStatus, show_progress
-from chipmodel.study.store import StudyCounts, StudyHeader, StudyStore, opened, read_rows
-from chipmodel.study.study_file import Study, read_study
-from chipmodel.study.task import PointTask
-from chipmodel.study.worker_group import WorkerGroup
+from chipmodel.studies.code_version import code_version
+from chipmodel.studies.dask_cluster import Cluster
+from chipmodel.studies.engine import stopping, work
+from chipmodel.studies.export import csv_bytes, writer_of
+from chipmodel.studies.points import idle_filters, tasks_of
+from chipmodel.studies.pool import LocalPool, cores
+from chipmodel.studies.progress import StudyStatus, show_progress
+from chipmodel.studies.store import StudyCounts, StudyHeader, StudyStore, opened, read_rows
+from chipmodel.studies.study_file import Study, read_study
+from chipmodel.studies.task import PointTask
+from chipmodel.studies.worker_group import WorkerGroup
 from chipmodel.terminal.printing import emit, remark, say
 from chipmodel.terminal.progress import stage
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from chipmodel.cli.file_options import Reads
 from chipmodel.files.text_file import read_text
-from chipmodel.study.store import read_header
-from chipmodel.study.study_file import files_of_study
+from chipmodel.studies.store import read_header
+from chipmodel.studies.study_file import files_of_study
 from workloads.from_onnx.data_files import data_files
 
 

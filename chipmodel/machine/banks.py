@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from chipmodel.chip.chip import Arbitration, SharedMemory
+from chipmodel.hardware.chip import Arbitration, SharedMemory
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import DmaStart
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Wait
 from dma.timing.interruptions import Interruption, interruptions

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from chipmodel.chip.chip import Npu
+from chipmodel.hardware.chip import Npu
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.schedule import Phase
 

@@ -16,7 +16,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.bank_conflicts import (
     BankConflicts,
     JointProgress,

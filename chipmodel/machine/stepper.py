@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.banks import bank_map
 from chipmodel.machine.npu_accesses import AccessStream, access_streams
 from chipmodel.model.commands import (

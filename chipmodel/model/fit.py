@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command
 from chipmodel.model.core_parts import CorePart
 from chipmodel.model.fit import Fit, plan_fit

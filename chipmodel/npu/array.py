@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from chipmodel.chip.chip import Npu
+from chipmodel.hardware.chip import Npu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector

@@ -13,8 +13,8 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from chipmodel.chip.chip import Npu
-from chipmodel.chip.luna_npu import LunaNpu
+from chipmodel.hardware.chip import Npu
+from chipmodel.hardware.luna_npu import LunaNpu
 from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.schedule import Phase, PhaseKind

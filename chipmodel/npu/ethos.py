@@ -15,8 +15,8 @@ from functools import lru_cache
 from itertools import product
 from math import ceil
 
-from chipmodel.chip.chip import Npu
-from chipmodel.chip.ethos_npu import EthosNpu
+from chipmodel.hardware.chip import Npu
+from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.model.layout import IMAGE_AXES
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Matmul, Recurrent, SingleWork, Vector

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from chipmodel.chip.ethos_npu import EthosNpu
+from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.npu.ethos_layers import SUB_KERNEL, Layer, Size, input_depth, up
 
 BANK_BYTES = 1024

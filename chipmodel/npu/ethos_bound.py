@@ -10,8 +10,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-from chipmodel.chip.chip import Npu
-from chipmodel.chip.ethos_npu import EthosNpu
+from chipmodel.hardware.chip import Npu
+from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.array import Division, macs_per_cycle

@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu, NpuCost, ceil_div, pad
+from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu, NpuCost, ceil_div, pad
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.luna_convolution import conv_cost, depthwise_cost, pooling_cost
 

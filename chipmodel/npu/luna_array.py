@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chipmodel.chip.luna_npu import LunaNpu, ceil_div
+from chipmodel.hardware.luna_npu import LunaNpu, ceil_div
 from chipmodel.model.window import Window
 
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
-from chipmodel.chip.chip import Npu
-from chipmodel.chip.ne16_npu import Ne16Npu
+from chipmodel.hardware.chip import Npu
+from chipmodel.hardware.ne16_npu import Ne16Npu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.array import Division, elements_written, macs_per_cycle, taps

@@ -10,8 +10,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-from chipmodel.chip.chip import Npu
-from chipmodel.chip.vector_cpu import DataCache, VectorCpu
+from chipmodel.hardware.chip import Npu
+from chipmodel.hardware.vector_cpu import DataCache, VectorCpu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, SingleWork, Vector
 from chipmodel.npu import esp_dl, esp_nn

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chipmodel.chip.chip import Chip, CompiledWeights
+from chipmodel.hardware.chip import Chip, CompiledWeights
 from chipmodel.model.program import Op, Program, Weight, ops
 from chipmodel.model.work import Conv, Matmul
 

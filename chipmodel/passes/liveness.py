@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.plan import Buffer, Problem

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.commands import Plain
 from chipmodel.paths.decisions import Decision, Decisions, concatenate

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.chances import Chances, chances_of
 from chipmodel.model.commands import Branch, Command, Repeat, resolve_path
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Sample

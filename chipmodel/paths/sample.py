@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import lcm, sqrt
 from random import Random
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import EventSimulator
 from chipmodel.paths.decisions import Decision, Decisions, concatenate
 from chipmodel.paths.exact import FORK_PASSES, PartKey, PartTotals, StateKey

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate, simulate_cores
 from chipmodel.model.core_parts import CorePart, split
 from chipmodel.model.fit import off_chip_bytes, plan_fit

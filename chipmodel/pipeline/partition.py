@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.core_parts import Uses, same_core_groups, uses
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.npu.cycles import op_cycles

@@ -11,9 +11,9 @@ from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.files.suggestions import shown
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command, DmaStart, walk
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Solved

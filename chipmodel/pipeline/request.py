@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command
 from chipmodel.model.fit import Fit, plan_fit
 from chipmodel.model.plan import Problem, Solved

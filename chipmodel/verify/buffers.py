@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from chipmodel.chip.chip import SharedMemory
+from chipmodel.hardware.chip import SharedMemory
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located, walk
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.plan_file.contents import PlanFile, PlannedCore
 from chipmodel.verify.buffers import buffer_faults

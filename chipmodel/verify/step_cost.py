@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Part

@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import inf
 from typing import get_args
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Way
 from dma.cascades.cuts import cheapest_cut

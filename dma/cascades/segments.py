@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program

@@ -17,7 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.interval import Interval, hull, merged
 from chipmodel.model.program import Op, Program
 from dma.residency.greedy import Reserve, ResidencyTable

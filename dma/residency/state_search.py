@@ -5,8 +5,8 @@ Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 
 from __future__ import annotations
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from dma.residency.chip_tiers import ChipTierProblem
 from dma.residency.greedy import Reserve, Residency, decide

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import NamedTuple, Protocol
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import Band, CascadeStep, CascadeWork, HeldRows
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import NO_SHARE, Op, Program

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.nesting import Fork, Section, waits_after
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Schedule, steps

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.schedule import Direction, Late, Schedule, Transfer, Way, steps
 from chipmodel.passes.liveness import scopes
 from dma.schedule.steps import TransferNeed

@@ -9,7 +9,7 @@ Source: the chip file, which has the origin of both fields.
 
 from __future__ import annotations
 
-from chipmodel.chip.chip import Chip, VendorStreamer
+from chipmodel.hardware.chip import Chip, VendorStreamer
 from dma.schedule.streamer import Streamer, StreamerPortfolio
 from dma.streamers import ping_pong, ping_pong_across, prefetch_greedy, sync
 

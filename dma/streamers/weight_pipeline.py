@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Late, Schedule, Step, steps
 from dma.residency.greedy import Reserve

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from chipmodel.chip.psram_device import Device, burst_clocks, ce_low_clocks, latency_clocks
+from chipmodel.hardware.psram_device import Device, burst_clocks, ce_low_clocks, latency_clocks
 from dma.timing.refresh import Collision, PreviousBurst, collides, expected, hidden, phased
 from dma.timing.split import BurstGroup, sizes, split, wall
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from chipmodel.chip.chip import AnyDma, BurstDma, Dma, Psram
+from chipmodel.hardware.chip import AnyDma, BurstDma, Dma, Psram
 from chipmodel.model.schedule import Direction
 from dma.timing.controlled import controlled_cycles
 from dma.timing.routes import TransferRoute, burst_routes

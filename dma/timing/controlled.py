@@ -14,9 +14,9 @@ from fractions import Fraction
 from functools import lru_cache
 from math import floor
 
-from chipmodel.chip.chip import CdmaDma, Controlled, EfPsramDma, HyperBusDma, Psram
-from chipmodel.chip.clocks import Clock
-from chipmodel.chip.psram_device import Protocol
+from chipmodel.hardware.chip import CdmaDma, Controlled, EfPsramDma, HyperBusDma, Psram
+from chipmodel.hardware.clocks import Clock
+from chipmodel.hardware.psram_device import Protocol
 from chipmodel.model.schedule import Direction
 from dma.timing.cdma import AxiCdma
 from dma.timing.controllers import EfPsram, HyperBus

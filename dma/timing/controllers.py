@@ -14,9 +14,9 @@ from fractions import Fraction
 from math import ceil, gcd
 from typing import Literal
 
-from chipmodel.chip.clocks import Clock, rescaled
-from chipmodel.chip.psram_device import WIRES, Protocol
 from chipmodel.errors import BadInput
+from chipmodel.hardware.clocks import Clock, rescaled
+from chipmodel.hardware.psram_device import WIRES, Protocol
 
 ClockPhase = Literal["aligned", "middle"]
 ReadSeries = Sequence[tuple[int, int]]

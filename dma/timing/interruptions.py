@@ -13,9 +13,9 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal
 
-from chipmodel.chip.chip import BurstDma, Chip, Dma
-from chipmodel.chip.clocks import Clock, rescaled
-from chipmodel.chip.psram_device import burst_clocks, latency_clocks
+from chipmodel.hardware.chip import BurstDma, Chip, Dma
+from chipmodel.hardware.clocks import Clock, rescaled
+from chipmodel.hardware.psram_device import burst_clocks, latency_clocks
 from chipmodel.model.schedule import Direction
 from dma.timing.controlled import controlled_cycles
 from dma.timing.refresh import hidden, refresh_clocks

@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import partial
 from math import ceil, lcm
 
-from chipmodel.chip.psram_device import Collision, Device, ce_low_clocks, latency_clocks
 from chipmodel.errors import BadInput
+from chipmodel.hardware.psram_device import Collision, Device, ce_low_clocks, latency_clocks
 from dma.timing.split import BurstGroup
 
 __all__ = ["Collision", "PreviousBurst", "collides", "expected", "hidden", "phased", "refresh_clocks"]

@@ -27,10 +27,10 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
 
-from chipmodel.chip.chip import BurstDma
-from chipmodel.chip.clocks import Clock, rescaled
-from chipmodel.chip.psram_device import Collision, Device, data_clocks, overhead_clocks
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip import BurstDma
+from chipmodel.hardware.clocks import Clock, rescaled
+from chipmodel.hardware.psram_device import Collision, Device, data_clocks, overhead_clocks
 from dma.timing.bursts import PsramTransfer
 from dma.timing.refresh import hit_share
 from dma.timing.split import burst_limit

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from chipmodel.chip.chip import BurstDma, Chip, Dma
+from chipmodel.hardware.chip import BurstDma, Chip, Dma
 from chipmodel.model.schedule import Way
 from dma.timing.contiguous import NAMES
 from dma.timing.controlled import burst_shape

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from chipmodel.chip.psram_device import Device, worst_overhead
 from chipmodel.errors import BadInput
+from chipmodel.hardware.psram_device import Device, worst_overhead
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from chipmodel.chip.chip import AnyDma, BurstDma, Dma, EfPsramDma, Psram
+from chipmodel.hardware.chip import AnyDma, BurstDma, Dma, EfPsramDma, Psram
 from chipmodel.model.schedule import Direction
 from dma.timing.contiguous import NAMES, contiguous_cycles, line_burst, line_slope, routes_of
 from dma.timing.controlled import controlled_cycles

@@ -15,10 +15,10 @@ from itertools import islice
 from math import gcd
 from typing import NamedTuple
 
-from chipmodel.chip.chip import AnyDma, BurstDma, Chip, Dma, Psram
-from chipmodel.chip.psram_device import Device, ce_low_clocks
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
+from chipmodel.hardware.chip import AnyDma, BurstDma, Chip, Dma, Psram
+from chipmodel.hardware.psram_device import Device, ce_low_clocks
 from chipmodel.model.schedule import Direction, Way
 from dma.timing.bursts import PsramTransfer
 from dma.timing.bursts import assert_legal as assert_bursts_legal

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip
-from chipmodel.chip.fields import FIELDS
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.hardware.fields import FIELDS
 from dma.validation.compare import MeasuredTable, TableComparison, chip_for, compare
 
 FREE_CONSTANTS: Mapping[str, tuple[str, ...]] = {

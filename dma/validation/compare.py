@@ -12,10 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
 from dma.validation.kinds import KINDS
 from dma.validation.table import (
     MeasuredRow,

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from chipmodel.chip.chip import CdmaDma, Chip, EfPsramDma, HyperBusDma
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
+from chipmodel.hardware.chip import CdmaDma, Chip, EfPsramDma, HyperBusDma
 from chipmodel.model.program import Op
 from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, SingleWork, Vector

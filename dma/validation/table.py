@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
+from chipmodel.hardware.chip import Chip
 
 ColumnForm = Literal["whole", "decimal", "text"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip, preset_names
-from chipmodel.chip.fields import FIELDS, Field
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip, preset_names
+from chipmodel.hardware.fields import FIELDS, Field
 from docs.tools.chip_meanings import MEANING
 from docs.tools.markdown import code, table
 

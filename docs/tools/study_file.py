@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from chipmodel.study.schema import StudyFile
+from chipmodel.studies.schema import StudyFile
 from docs.tools.markdown import code, table
 from docs.tools.schema_text import takes
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from chipmodel.chip.chip import Npu
+from chipmodel.hardware.chip import Npu
 from chipmodel.model.program import DTYPE_BITS, If, Loop, Node, Op, ops
 from chipmodel.model.result import Result
 from chipmodel.model.schedule import steps

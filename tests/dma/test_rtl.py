@@ -13,8 +13,8 @@ from random import Random
 
 import pytest
 
-from chipmodel.chip.psram_device import Collision, Device, Protocol, latency_clocks
-from chipmodel.chip.psram_parts import device_named
+from chipmodel.hardware.psram_device import Collision, Device, Protocol, latency_clocks
+from chipmodel.hardware.psram_parts import device_named
 from dma.timing.bursts import Burst, PsramTransfer
 from dma.timing.refresh import hidden, refresh_clocks
 from dma.timing.split import burst_limit, wall

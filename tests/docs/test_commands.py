@@ -49,8 +49,8 @@ def test_the_readmes_second_shell_block_is_the_test_command() -> None:
 
 
 def test_yaml_examples_are_valid(tmp_path: Path) -> None:
-    from chipmodel.chip.chip_file import load_chip
-    from chipmodel.study.study_file import read_study
+    from chipmodel.hardware.chip_file import load_chip
+    from chipmodel.studies.study_file import read_study
     from workloads.load import load
 
     file = tmp_path / "example.yaml"

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.order_choice import order_faults
 from chipmodel.plan_file.contents import PlanFile

@@ -14,9 +14,9 @@ from dataclasses import replace
 from random import Random
 
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Op, Program

@@ -18,9 +18,9 @@ from random import Random
 
 from chipmodel.bounds.cascades import cascade_time_bound
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Chip, Cpu, Dma, Psram, Route
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip, Cpu, Dma, Psram, Route
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.npu.cycles import op_cycles

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.execute.check import PlanRun, check_path, covering_paths
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import walk
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse

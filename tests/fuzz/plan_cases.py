@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import ChipmodelError
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import InPlace, reuse
 from chipmodel.passes.op_order import names_in_order

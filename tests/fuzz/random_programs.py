@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from chipmodel.bounds.time_bound import lower_bound_cycles
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program

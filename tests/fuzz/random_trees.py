@@ -17,8 +17,8 @@ from itertools import product
 from random import Random
 
 from chipmodel.bounds.time_bound import lower_bound_cycles
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Branch, Repeat, resolve_path, walk

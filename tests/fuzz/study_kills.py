@@ -25,8 +25,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from chipmodel.study.export import csv_bytes
-from chipmodel.study.store import read_rows
+from chipmodel.studies.export import csv_bytes
+from chipmodel.studies.store import read_rows
 from tests.fuzz.fuzzer import Check, Fault
 from tests.support.folders import ROOT
 

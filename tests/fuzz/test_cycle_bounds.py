@@ -10,7 +10,7 @@ import pytest
 
 from chipmodel.bounds.residency import residency_problem
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Loop, Program
 from chipmodel.model.time_bound import TimeBound
 from tests.fuzz import cycle_bounds

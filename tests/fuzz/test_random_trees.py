@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command
 from chipmodel.model.program import If, Loop, Node, Program

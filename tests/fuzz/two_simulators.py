@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Command

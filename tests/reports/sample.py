@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from chipmodel.chip.chip import Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
+from chipmodel.hardware.chip import Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
 from chipmodel.model.program import Op, Program, ops

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from chipmodel.compare.run import Contenders, compare_program
+from chipmodel.comparison.run import Contenders, compare_program
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.files.json_text import json_text

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.study.points import idle_filters, tasks_of
-from chipmodel.study.study_file import read_study
-from chipmodel.study.workload import MINIMALLOC_FOLDER
+from chipmodel.studies.points import idle_filters, tasks_of
+from chipmodel.studies.study_file import read_study
+from chipmodel.studies.workload import MINIMALLOC_FOLDER
 from tests.support.folders import ROOT
 
 GALLERY = ROOT / "reports/gallery"

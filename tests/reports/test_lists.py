@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from chipmodel.chip.chip import Figure
-from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.hardware.chip import Figure
+from chipmodel.hardware.chip_file import load_chip, preset_names
 from dma.stream import streamers
 from reports.lists import print_chip, print_chips, print_networks, print_planners
 from solvers.branches.mergers import mergers

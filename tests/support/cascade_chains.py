@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import product
 from random import Random
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, with_ops
 from chipmodel.passes.cascades import CascadeChoice, cascade_shape, with_cascades
 from chipmodel.pipeline.request import PlanRequest

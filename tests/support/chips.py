@@ -7,7 +7,7 @@ from fractions import Fraction
 from random import Random
 from typing import Literal, get_args
 
-from chipmodel.chip.chip import (
+from chipmodel.hardware.chip import (
     CPU_KINDS,
     AnyDma,
     ArrayCosts,
@@ -27,10 +27,10 @@ from chipmodel.chip.chip import (
     SharedMemory,
     WeightMemory,
 )
-from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu
-from chipmodel.chip.ne16_npu import Ne16Npu
-from chipmodel.chip.psram_parts import DEVICES
-from chipmodel.chip.vector_cpu import DataCache, Kernels, VectorCpu
+from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
+from chipmodel.hardware.ne16_npu import Ne16Npu
+from chipmodel.hardware.psram_parts import DEVICES
+from chipmodel.hardware.vector_cpu import DataCache, Kernels, VectorCpu
 
 LUNA_LIKE = Chip(
     name="test-chip",

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, Command, Plain, Repeat, walk

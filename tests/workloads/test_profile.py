@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.chances import chances_of
 from chipmodel.model.program import ops
 from chipmodel.pipeline.request import PlanRequest

@@ -8,8 +8,8 @@ import pytest
 
 from chipmodel.boards.fit import fit, free_numbers, rounded
 from chipmodel.boards.prediction import NETWORKS, planned_network
-from chipmodel.chip.chip_file import load_chip, with_overrides
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip, with_overrides
 from dma.validation.compare import MeasuredTable, read_table
 
 BOARD = load_chip("stm32n6")

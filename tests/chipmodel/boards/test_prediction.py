@@ -9,8 +9,8 @@ import pytest
 import chipmodel.boards
 from chipmodel.boards.fit import free_numbers
 from chipmodel.boards.prediction import NETWORKS, families, planned_network
-from chipmodel.chip.chip_file import load_chip, with_overrides
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip, with_overrides
 from dma.validation.compare import MeasuredTable, compare, parts, read_table
 
 BOARD = load_chip("stm32n6")

@@ -16,8 +16,8 @@ from chipmodel.bounds.cascades import cascade_time_bound, least_rows_cycles
 from chipmodel.bounds.op_costs import least_cycles
 from chipmodel.bounds.row_needs import NONE, RowCount
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Chip, Dma, Route
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip import Chip, Dma, Route
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.cascade_work import Band
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program

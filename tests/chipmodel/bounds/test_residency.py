@@ -11,7 +11,7 @@ import pytest
 from chipmodel.bounds import residency
 from chipmodel.bounds.residency import LEFT_OUT, residency_bound, residency_problem
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.passes.in_place import reuse

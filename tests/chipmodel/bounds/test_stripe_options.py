@@ -26,7 +26,7 @@ from chipmodel.bounds.tiling_costs import (
     most_tile_bytes,
     tile_bytes,
 )
-from chipmodel.chip.chip import Channels, Chip
+from chipmodel.hardware.chip import Channels, Chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Direction

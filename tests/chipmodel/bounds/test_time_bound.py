@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from chipmodel.bounds.op_costs import least_cycles
 from chipmodel.bounds.time_bound import lower_bound_cycles, time_bound
-from chipmodel.chip.chip import Channels, Chip, Dma, Route
 from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.hardware.chip import Channels, Chip, Dma, Route
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.bounds.windows import BoundSegment, OpRun, ReadData, window_bound
-from chipmodel.chip.chip import Channels
-from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.hardware.chip import Channels
+from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
 from dma.timing.transfer import least_cost, transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chipmodel.cli.main import main
-from chipmodel.study.store import read_rows
+from chipmodel.studies.store import read_rows
 from tests.support.folders import HARDWARE
 
 TINY = "zoo:resnet8"

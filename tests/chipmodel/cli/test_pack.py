@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chipmodel.compare import packing
+from chipmodel.comparison import packing
 from chipmodel.model.certificate import LiveSet
 from chipmodel.model.plan import Plan, Solved
 from solvers.registry import solve

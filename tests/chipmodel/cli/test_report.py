@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from chipmodel.cli.report import report
 from chipmodel.errors import BadInput
-from chipmodel.study.store import StudyHeader, opened
+from chipmodel.studies.store import StudyHeader, opened
 from tests.reports.study_sample import small
 
 TEXT = "title: Who packs best?\n"

@@ -15,8 +15,8 @@ import pytest
 
 import chipmodel.cli.study
 from chipmodel.model.study_row import Point, Row
-from chipmodel.study.progress import StudyStatus
-from chipmodel.study.store import read_rows
+from chipmodel.studies.progress import StudyStatus
+from chipmodel.studies.store import read_rows
 from tests.support import command_line
 from tests.support.folders import ROOT
 from tests.support.work import wait_until
@@ -174,7 +174,7 @@ def test_what_is_said_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         return Row(point, packer, status, 1.0, peak, 100, total_cycles=150, lower_bound_cycles=100)  # type: ignore[arg-type]
 
     now = 0.0
-    monkeypatch.setattr("chipmodel.study.progress.monotonic", lambda: now)
+    monkeypatch.setattr("chipmodel.studies.progress.monotonic", lambda: now)
     follower = StudyStatus(7210, [row("a", 100)])
     now = 2.0
     follower([row("b", 110), row("b", 130)])

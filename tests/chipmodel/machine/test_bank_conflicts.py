@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from chipmodel.chip.chip import Arbitration
+from chipmodel.hardware.chip import Arbitration
 from chipmodel.machine import bank_conflicts
 from chipmodel.machine.bank_conflicts import BankConflicts, JointProgress, OpAndTransfer, ProgressLimits
 from chipmodel.machine.banks import BankMap

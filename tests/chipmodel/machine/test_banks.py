@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip import Banks, SharedMemory
+from chipmodel.hardware.chip import Banks, SharedMemory
 from chipmodel.machine.banks import BankMap, bank_map
 
 LUNA = BankMap(unit=16, count=8, ports=1, arbitration="round robin", blocks=False)

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from chipmodel.chip.chip import Chip, Cpu
+from chipmodel.hardware.chip import Chip, Cpu
 from chipmodel.machine.simulate import simulate, simulate_cores
 from chipmodel.machine.stepper import step_through_cores
 from chipmodel.model.commands import Acquire, Command, Deadlock, DmaStart, Release

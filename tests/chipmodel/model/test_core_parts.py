@@ -9,8 +9,8 @@ import pytest
 
 from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.time_bound import lower_bound_cycles
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release
 from chipmodel.model.core_parts import same_core_groups, split, uses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from chipmodel.chip.chip import ArrayCosts
+from chipmodel.hardware.chip import ArrayCosts
 from chipmodel.model.program import Op
 from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector

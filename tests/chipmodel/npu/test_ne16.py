@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip import Npu
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip import Npu
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op
 from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work

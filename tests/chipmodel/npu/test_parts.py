@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.bounds.op_costs import least_cycles
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op
 from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work

@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.chances import Chances, chances_of

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, BranchArm, Command, Repeat

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.passes.in_place import reuse

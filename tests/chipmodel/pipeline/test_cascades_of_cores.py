@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.multicore import plan_cores, run_cores

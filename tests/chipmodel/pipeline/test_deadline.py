@@ -8,7 +8,7 @@ import pytest
 
 from chipmodel.bounds import residency
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chipmodel.bounds.time_bound import lower_bound_cycles
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op, Program
 from chipmodel.pipeline.plan import plan

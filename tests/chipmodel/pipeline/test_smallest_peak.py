@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Problem, Solved
@@ -15,12 +15,12 @@ from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
-from chipmodel.study.answer import WorkerCache, answer
-from chipmodel.study.workload import load_workload
+from chipmodel.studies.answer import WorkerCache, answer
+from chipmodel.studies.workload import load_workload
 from chipmodel.verify.offsets import check
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
-from tests.chipmodel.study.support import tasks
+from tests.chipmodel.studies.support import tasks
 from workloads.load import load
 
 LIMITS = Limits(nodes=20_000, threads=1)

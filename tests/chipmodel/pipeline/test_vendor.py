@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.result import Result
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Branch, BranchArm, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from chipmodel.chip.chip import Npu
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip import Npu
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program

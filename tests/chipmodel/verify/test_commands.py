@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.plan import Plan
 from chipmodel.model.program import Program

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import DmaStart, Located
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Part, Schedule, Transfer

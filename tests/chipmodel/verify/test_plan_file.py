@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan

@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.core_parts import split
 from chipmodel.model.program import Op, Program

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
 from chipmodel.passes.cascades import with_cascades

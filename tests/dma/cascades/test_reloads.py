@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
 from chipmodel.passes.cascades import CascadeChoice, with_cascades

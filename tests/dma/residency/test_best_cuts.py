@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip import Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import steps
 from chipmodel.npu.cycles import op_cycles

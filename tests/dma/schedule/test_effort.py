@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from dma.schedule.build import StreamRequest
 from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.stream import streamer_named

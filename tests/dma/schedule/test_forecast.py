@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from chipmodel.chip.chip import Channels, Chip, Cpu
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Channels, Chip, Cpu
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import ops
 from chipmodel.pipeline.plan import plan

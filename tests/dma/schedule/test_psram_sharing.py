@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.fit import off_chip_bytes
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program

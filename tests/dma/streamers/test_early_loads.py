@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import BufferSpec, Direction, Part
 from chipmodel.model.share import Share

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Channels, Chip, Cpu
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip import Channels, Chip, Cpu
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.pipeline.plan import plan

@@ -9,9 +9,9 @@ from random import Random
 import pytest
 
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program

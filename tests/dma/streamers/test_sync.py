@@ -9,8 +9,8 @@ from random import Random
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip import HyperBusDma
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import HyperBusDma
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import ops
 from chipmodel.pipeline.plan import plan

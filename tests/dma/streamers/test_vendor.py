@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from dma.stream import stream

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import liveness

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.chip.psram_device import Collision, Crossing, Device, ce_low_clocks
-from chipmodel.chip.psram_parts import DEVICES, device_named
 from chipmodel.errors import BadInput
+from chipmodel.hardware.psram_device import Collision, Crossing, Device, ce_low_clocks
+from chipmodel.hardware.psram_parts import DEVICES, device_named
 from dma.timing.bursts import Burst, PsramTransfer, assert_legal
 from dma.timing.split import split, wall
 

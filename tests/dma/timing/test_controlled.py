@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip import CdmaDma, Chip, Controlled, Cpu, EfPsramDma, HyperBusDma
-from chipmodel.chip.chip_file import load_chip
-from chipmodel.chip.clocks import Clock
-from chipmodel.chip.psram_device import Protocol
+from chipmodel.hardware.chip import CdmaDma, Chip, Controlled, Cpu, EfPsramDma, HyperBusDma
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.hardware.clocks import Clock
+from chipmodel.hardware.psram_device import Protocol
 from chipmodel.model.schedule import Direction
 from dma.timing.controllers import HyperBus
 from dma.timing.interruptions import interruptions

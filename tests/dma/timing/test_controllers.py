@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from chipmodel.chip.clocks import Clock, rescaled
 from chipmodel.errors import BadInput
+from chipmodel.hardware.clocks import Clock, rescaled
 from dma.timing.controllers import EfPsram, HyperBus, HyperBusRead, ef_protocol
 from tests.support.folders import HARDWARE
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from chipmodel.chip.chip import Cpu
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip import Cpu
+from chipmodel.hardware.chip_file import load_chip
 from dma.timing.interruptions import Interruption, interruptions
 from tests.support.chips import LUNA_LIKE
 

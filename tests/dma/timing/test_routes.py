@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip_file import load_chip
-from chipmodel.chip.clocks import Clock
-from chipmodel.chip.psram_parts import device_named
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.hardware.clocks import Clock
+from chipmodel.hardware.psram_parts import device_named
 from dma.timing.bursts import PsramTransfer, assert_legal
 from dma.timing.routes import (
     CopyEngine,

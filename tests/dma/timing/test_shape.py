@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from chipmodel.chip.chip import CdmaDma, HyperBusDma
-from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.hardware.chip import CdmaDma, HyperBusDma
+from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
 from dma.timing.shape import TransferShape, shape_of
 from dma.timing.transfer import transfer_cycles

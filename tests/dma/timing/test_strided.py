@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip import Channels
-from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.hardware.chip import Channels
+from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
 from dma.timing.transfer import least_cost, transfer_cycles
 from tests.support.chips import tiny_chip

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip import Chip, Dma
-from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.hardware.chip import Chip, Dma
+from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
 from dma.timing import transfer as module
 from dma.timing.shape import shape_of

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.chip.chip import Chip
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
 from dma.timing.transfer import transfer_cycles
 from dma.validation.calibration import calibrate, chip_text
 from dma.validation.compare import MeasuredTable, read_table

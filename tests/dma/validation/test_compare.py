@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip
 from dma.timing.controllers import HyperBus
 from dma.validation.compare import (
     ComparedRow,

@@ -10,12 +10,12 @@ from typing import Any
 
 import yaml
 
-from chipmodel.study.answer import WorkerCache, answer
-from chipmodel.study.code_version import code_version
-from chipmodel.study.points import tasks_of
-from chipmodel.study.store import StudyHeader, opened
-from chipmodel.study.study_file import read_study
-from chipmodel.study.workload import load_workload
+from chipmodel.studies.answer import WorkerCache, answer
+from chipmodel.studies.code_version import code_version
+from chipmodel.studies.points import tasks_of
+from chipmodel.studies.store import StudyHeader, opened
+from chipmodel.studies.study_file import read_study
+from chipmodel.studies.workload import load_workload
 from tests.fuzz.hostile.call import call
 
 CNN = """

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.trace import Event, Trace
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run

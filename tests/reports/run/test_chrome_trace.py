@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.result import Result
 from chipmodel.model.trace import Unit
 from chipmodel.pipeline.request import PlanRequest

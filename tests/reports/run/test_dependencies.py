@@ -55,7 +55,7 @@ def test_a_wait_depends_on_the_transfer_that_ends_it() -> None:
 
 @cache
 def _runs() -> tuple[Result, ...]:
-    from chipmodel.chip.chip_file import load_chip
+    from chipmodel.hardware.chip_file import load_chip
     from workloads.load import load
 
     chips = load_chip("stm32n6", ("shared_memory.bytes=64KiB",)), load_chip("stm32n6", ("cores=2",))

@@ -7,7 +7,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.time_bound import Binding, TimeBound
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest

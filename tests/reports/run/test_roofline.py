@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from chipmodel.chip.chip import Dma, WeightMemory
+from chipmodel.hardware.chip import Dma, WeightMemory
 from reports.run.bandwidth import peak_rate
 from reports.run.roofline import points, roofline
 from reports.run.totals import OpTotals, RunTotals, run_totals

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 from typing import cast
 
-from chipmodel.chip.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.result import Result
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run

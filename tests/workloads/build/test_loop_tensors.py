@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from chipmodel.bounds.time_bound import lower_bound_cycles
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Command, Compute, DmaStart, Repeat, resolve_path

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.study.workload import load_workload, matching, source_of
+from chipmodel.studies.workload import load_workload, matching, source_of
 from tests.support.folders import LIGHT_MODELS
 from workloads.from_onnx import bundled_models as onnx_models
 from workloads.from_onnx.bundled_models import model_file, models

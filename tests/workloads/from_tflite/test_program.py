@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import If, Loop, Program
 from chipmodel.model.schedule import steps
 from chipmodel.pipeline.plan import plan

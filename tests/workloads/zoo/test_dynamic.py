@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 
 from chipmodel.bounds.time_bound import lower_bound_cycles
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.passes.validate import validate_program

@@ -1,0 +1,111 @@
+"""The head of a TensorFlow Lite Micro arena: as the runtime plans it, and as small as it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from chipmodel.comparison.packing import WrongClaim
+from chipmodel.errors import Place
+from chipmodel.model.arena import ArenaAnswer, ArenaRequest
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Plan, Problem, Solved
+from chipmodel.verify.offsets_sweep import check_fast
+from solvers.core.outcome import Limits
+from solvers.heuristics.tflm_greedy import ONLINE, greedy_offsets, peak
+from solvers.registry import solve
+from workloads.from_tflite.arena import (
+    ALIGNMENT,
+    arena_requests,
+    needs_memory,
+    tail_estimate,
+    unknown_kernels,
+)
+from workloads.from_tflite.model_file import TfliteModel, read_model
+from workloads.from_tflite.offline_plan import with_offline_plan
+
+RUNTIME = "the runtime's own"
+DEFAULT_PACKER = "exact"
+DEFAULT_SECONDS = 20.0
+"""Most seconds of the search where the user gives no limit."""
+
+
+def arena_problem(requests: Sequence[ArenaRequest]) -> Problem:
+    """The requests as a packing problem; the runtime's scopes include the last one."""
+    return Problem(
+        tuple(
+            Buffer(str(number), each.bytes, (Interval(each.first, each.last + 1),), ALIGNMENT)
+            for number, each in enumerate(requests)
+            if each.bytes
+        )
+    )
+
+
+def plan_arena(model: TfliteModel, source: str, packer: str, limits: Limits) -> ArenaAnswer:
+    """Plan the head of a model's arena.
+
+    The runtime places the memory of its kernels itself, around the tensors of an offline plan; so what counts
+    is its planner's answer with our offsets. Where that is no better than without, its own offsets are kept.
+    Raises BadInput for an unknown packer, WrongClaim for a plan that does not hold.
+    """
+    requests = arena_requests(model)
+    problem = arena_problem(requests)
+    solved = solve(problem, packer, limits)
+    _check(problem, solved.plan, "the packer's")
+    sizes = [each.bytes for each in requests]
+    alone = _as_run(requests, [ONLINE] * len(requests))
+    tried = [(peak(sizes, alone), RUNTIME, alone)]
+    for name, given in ((solved.planner, _given(requests, solved)), (RUNTIME, alone)):
+        offline = zip(requests, given, strict=True)
+        offsets = _as_run(requests, [ONLINE if each.tensor is None else at for each, at in offline])
+        tried.append((peak(sizes, offsets), name, offsets))
+    for _, name, offsets in tried:
+        found = {str(number): at for number, at in enumerate(offsets) if requests[number].bytes}
+        _check(problem, Plan(found), f"{name} planner's")
+    head, planner, offsets = min(tried[1:], key=lambda each: each[0])
+    return ArenaAnswer(
+        source=source,
+        requests=requests,
+        offsets=_by_tensor(model, requests, offsets),
+        runtime_bytes=tried[0][0],
+        head_bytes=head,
+        lower_bound=solved.lower_bound,
+        status="optimal" if head == solved.lower_bound else "feasible",
+        planner=planner,
+        tail_estimate=tail_estimate(model),
+        unknown=unknown_kernels(model),
+    )
+
+
+def planned_model(path: Path, limits: Limits | None) -> bytes:
+    """The model in a TFLite file with an offline plan of its arena. Raises BadInput."""
+    where = Place(str(path))
+    model = read_model(path, where)
+    answer = plan_arena(model, path.name, DEFAULT_PACKER, limits or Limits(DEFAULT_SECONDS))
+    return with_offline_plan(model.data, answer.offsets, where)
+
+
+def _as_run(requests: Sequence[ArenaRequest], given: Sequence[int]) -> list[int]:
+    return greedy_offsets(
+        [each.bytes for each in requests], [(each.first, each.last) for each in requests], given
+    )
+
+
+def _given(requests: Sequence[ArenaRequest], solved: Solved) -> list[int]:
+    return [solved.plan.offsets.get(str(number), 0) for number in range(len(requests))]
+
+
+def _check(problem: Problem, plan: Plan, whose: str) -> None:
+    faults = check_fast(replace(problem, capacity=None), plan)
+    if faults:
+        raise WrongClaim(f"{whose} plan of the arena is wrong: {faults[0]}")
+
+
+def _by_tensor(
+    model: TfliteModel, requests: Sequence[ArenaRequest], offsets: Sequence[int]
+) -> tuple[int, ...]:
+    """The offsets of all tensors of the model; -1 for those that the arena's head does not hold."""
+    tensors = [tensor for graph in model.subgraphs for tensor in graph.tensors]
+    found = {each.tensor: at for each, at in zip(requests, offsets, strict=True) if each.tensor is not None}
+    return tuple(found[n] if needs_memory(tensor) else ONLINE for n, tensor in enumerate(tensors))

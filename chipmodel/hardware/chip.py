@@ -1,0 +1,385 @@
+"""The chip: SharedMemory, Psram, the DMA engine between them, the NPU, and their clocks.
+
+All types are frozen. Sizes are bytes, times are cycles of the core clock unless a name says
+otherwise, frequencies are exact rationals of MHz. ``Chip.figures`` keeps the origin of each number; presets
+are the files in ``chipmodel/hardware/presets/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+from typing import Literal
+
+from chipmodel.hardware.ethos_npu import EthosNpu
+from chipmodel.hardware.luna_npu import LunaNpu
+from chipmodel.hardware.ne16_npu import Ne16Npu
+from chipmodel.hardware.psram_device import WIRES, Device, Protocol
+from chipmodel.hardware.vector_cpu import VectorCpu
+
+Mark = Literal["published", "derived", "assumed", "given"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of a chip file: its value as written, how well it is known, and its source."""
+
+    value: str
+    mark: Mark
+    source: str
+
+
+Arbitration = Literal["npu first", "dma first", "round robin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Banks:
+    """``shared_memory.model: banks``. Each of ``count`` banks serves ``ports`` accesses a cycle; an access
+    beyond that waits a cycle and is tried again.
+
+    With ``interleave: words``, word number ``n`` of ``word_bytes`` is in bank ``n mod count``; with
+    ``blocks``, each bank has one contiguous range of addresses. The CPU has priority over both the NPU and
+    the DMA engine, which ``arbitration`` ranks.
+    """
+
+    count: int
+    word_bytes: int
+    interleave: Literal["words", "blocks"] = "words"
+    ports: int = 1
+    arbitration: Arbitration = "npu first"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMemory:
+    """The on-chip SRAM that holds intermediate tensors and DMA buffers."""
+
+    bytes: int
+    alignment: int
+    """Every buffer's offset is a multiple of this many bytes."""
+    banks: Banks | None = None
+    """None: the NPU, the DMA engine and the CPU never wait for one another (no bank conflicts)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Psram:
+    """The off-chip memory that holds weights, the program's inputs and outputs, and spilled tensors."""
+
+    bytes: int
+    clock_mhz: Fraction
+    bytes_per_clock: Fraction
+    device: Device | None = None
+    """The Psram part at ``clock_mhz``; only for a DMA engine that is modelled burst by burst."""
+    collision: Literal["none", "expected", "worst", "phase"] = "none"
+    """Which bursts collide with a refresh and wait longer: none, the expected share, every one (worst), or
+    those whose simulated time falls into one (phase)."""
+    ce_low_max_us: Fraction | None = None
+    ce_high_ns: Fraction = Fraction(0)
+    """Longest CE# low and shortest CE# high, for a public RTL controller; a ``device`` has its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One direction of the DMA engine: a transfer is cut into Psram bursts of ``burst_bytes``, and each
+    costs ``burst_overhead_clocks`` Psram clocks in addition to its data."""
+
+    setup_cycles: int
+    burst_bytes: int
+    burst_overhead_clocks: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """``count`` transfers are in service at once. Each has its own setup; their bursts share one engine,
+    which serves the oldest transfer first (``in order``) or one burst of each in turn (``round robin``).
+
+    A channel that is ``strided`` moves several equal runs of Psram, evenly spaced, as one transfer; any other
+    is set up again for each run."""
+
+    count: int = 1
+    arbitration: Literal["in order", "round robin"] = "in order"
+    strided: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Dma:
+    """``dma.model: line``. ``outstanding`` bursts are requested at once, so that the overhead of one
+    overlaps the data of the others."""
+
+    load: Route
+    store: Route
+    channels: Channels = Channels()
+    outstanding: int = 1
+    port_bytes: int = 8
+    """Bytes that one beat moves to or from SharedMemory."""
+
+
+@dataclass(frozen=True, slots=True)
+class BurstDma:
+    """``dma.model: bursts``. The engine reads a burst of beats, then writes it; a beat takes a cycle.
+
+    Its Psram controller prefetches ``prefetch_lines`` bursts after the requested one, and each access
+    waits ``crossing_clocks`` Psram clocks between the two clock domains. Transfers of up to
+    ``short_bytes`` run at the engine's own pace, not the Psram's.
+    """
+
+    setup_cycles: int
+    beat_bytes: int
+    burst_beats: int
+    gap_cycles: int
+    """Core cycles between two bursts, in addition to their beats."""
+    prefetch_lines: int
+    crossing_clocks: int
+    short_bytes: int
+    channels: Channels = Channels()
+    overlap: bool = False
+    """Whether a burst is read while the one before it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class HyperBusDma:
+    """``dma.model: hyperbus``. A DMA that reads HyperRAM through pulp-platform/hyperbus, one AXI burst of
+    up to ``request_beats`` after another; ``dma.timing.controllers.HyperBus`` explains the constants.
+    """
+
+    latency_clocks: int
+    latency_multiple: int
+    max_burst_words: int
+    request_beats: int
+    bus_bytes: int
+    request_cycles: int
+    response_cycles: int
+    turnaround_cycles: int
+    fixed_clocks: int
+    segment_clocks: int
+    round_trip_us: Fraction
+    setup_cycles: int = 0
+    channels: Channels = Channels()
+
+    @property
+    def request_bytes(self) -> int:
+        """Bytes of the longest AXI burst."""
+        return self.bus_bytes * self.request_beats
+
+    @property
+    def burst_words(self) -> int:
+        """Words of the longest CS# low."""
+        return min(self.max_burst_words, self.request_bytes // 2)
+
+    @property
+    def low_clocks(self) -> int:
+        """Psram clocks of the longest CS# low: 3 of command and address, one of which the latency count
+        overlaps, then latency and words."""
+        return 2 + self.latency_clocks * self.latency_multiple + self.burst_words
+
+    @property
+    def high_clocks(self) -> int:
+        """Psram clocks of the shortest CS# high: the gap between two bursts less command and address."""
+        return self.segment_clocks - 2
+
+
+@dataclass(frozen=True, slots=True)
+class CdmaDma:
+    """``dma.model: cdma``. alexforencich/verilog-axi, axi_cdma between SharedMemory and another AXI
+    memory that replaces the Psram (``dma.timing.cdma``); both run at the core's clock."""
+
+    data_bits: int
+    max_burst_beats: int
+    boundary_bytes: int
+    """Address boundary at which every AXI burst ends."""
+    setup_cycles: int = 0
+    channels: Channels = Channels()
+
+
+@dataclass(frozen=True, slots=True)
+class EfPsramDma:
+    """``dma.model: ef-psram``. A DMA that moves a word of ``access_bytes`` at a time through
+    efabless/EF_PSRAM_CTRL (``dma.timing.controllers.EfPsram``)."""
+
+    read_mode: Protocol
+    write_mode: Protocol
+    wait_clocks: int
+    """SCK clocks between address and data of a read; a write has none."""
+    access_bytes: int
+    clocks_per_sck: int
+    frame_cycles: int
+    gap_cycles: int
+    """Core cycles from the end of an access to the start of the next."""
+    setup_cycles: int = 0
+    channels: Channels = Channels()
+
+    def sck_clocks(self, write: bool, size: int) -> int:
+        """SCK clocks of one access."""
+        wire = WIRES[self.write_mode if write else self.read_mode]
+        wait = 0 if write else self.wait_clocks
+        return wire.command_clocks + wire.address_clocks + wait + ceil(size / wire.bytes_per_clock)
+
+    @property
+    def low_cycles(self) -> int:
+        """Core cycles of the longest CE# low: it falls a cycle after the start."""
+        longest = max(self.sck_clocks(write, self.access_bytes) for write in (False, True))
+        return self.clocks_per_sck * longest + self.frame_cycles - 1
+
+    @property
+    def high_cycles(self) -> int:
+        """Core cycles of CE# high between two accesses."""
+        return self.gap_cycles + 1
+
+
+Controlled = HyperBusDma | CdmaDma | EfPsramDma
+"""An engine whose transfers are those of a public RTL design (``dma.timing.controlled``)."""
+AnyDma = Dma | BurstDma | Controlled
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """Memory traffic of the CPU during the program: a word of SharedMemory (bank after bank) every
+    ``shared_every`` core cycles, a line of ``line_bytes`` of Psram every ``psram_every``. 0 means never."""
+
+    shared_every: int = 0
+    psram_every: int = 0
+    line_bytes: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class WeightMemory:
+    """The memory that holds the weights where that is not the Psram, with a bus of its own."""
+
+    kind: Literal["flash", "mram", "sram"]
+    memory: Psram
+    dma: Dma
+    """How the DMA engine reads it: set-up and bursts."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledWeights:
+    """The size in which the chip's tool writes weights of at most a byte a parameter."""
+
+    bits: int = 0
+    """The most bits of a parameter; 0: as many as in the network."""
+    input_channels: int = 1
+    """The multiple to which the input channels of dense convolutions and products are padded."""
+    channel_bytes: int = 0
+    """Bytes that each output channel of an op has beside its weights and bias, such as scale and shift."""
+
+
+OperandTime = Literal["free", "overlap", "one port", "serial"]
+CPU_KINDS = ("broadcast", "softmax", "resize", "transpose", "activation")
+"""Work that some chips leave to their CPU; ``broadcast``: element-wise work on operands of different shapes,
+as the scaling of squeeze and excitation."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayCosts:
+    """What an op costs in the ``array`` model beside its MACs through the array."""
+
+    launch_cycles: int = 0
+    """Core cycles before each part of an op: registers, descriptors, the runtime's call."""
+    operands: OperandTime = "free"
+    """Whether the operands of work with MACs take time on the ports: none; beside computing; the same with
+    reads and writes in turn on one port; or all three in turn."""
+    depthwise_macs: Fraction = Fraction(0)
+    """MACs a cycle of depthwise convolutions on int8; 0: through the array, one input lane in use."""
+    window_elements: Fraction = Fraction(0)
+    """Elements of pooling windows a cycle; 0: through the array."""
+    depthwise_kernel: int = 0
+    """Rows and columns of the largest depthwise kernel that one pass over the operands serves; a larger one
+    takes as many passes as such kernels cover it. 0: any kernel takes one pass."""
+    on_cpu: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
+    """Core cycles of an output element, by the kinds of work that run on the CPU (``CPU_KINDS``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Npu:
+    """The MAC array and its ports on SharedMemory.
+
+    ``macs_per_cycle`` is by the width of the operands in bits (8, 16, 32); ``array`` is the multiple to which
+    (input channels, output channels, columns) are padded.
+    """
+
+    macs_per_cycle: Mapping[int, Fraction]
+    array: tuple[int, int, int]
+    read_bytes_per_cycle: Fraction
+    write_bytes_per_cycle: Fraction
+    luna: LunaNpu | None = None
+    """Parameters of LUNA's NPU where ``npu.model`` is ``luna``; otherwise an op takes its padded MACs divided
+    by the MACs per cycle."""
+    rolling_buffers: bool = True
+    """Whether the NPU reads and writes rows modulo the size of a buffer; if not, the rows of a cascade that
+    two stripes need are computed twice."""
+    costs: ArrayCosts = ArrayCosts()
+    vector: VectorCpu | None = None
+    """The CPU that does the NPU's work where ``npu.model`` is ``vector-cpu``."""
+    ethos: EthosNpu | None = None
+    """Parameters of Ethos-U55 where ``npu.model`` is ``ethos-u55``."""
+    ne16: Ne16Npu | None = None
+    """The cluster's engine and cores where ``npu.model`` is ``ne16``."""
+
+
+VendorStreamer = Literal["sync", "ping-pong", "ping-pong-across", "prefetch-greedy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """How the chip's own tool schedules, as far as its documents and measurements of boards tell."""
+
+    streamer: VendorStreamer = "ping-pong"
+    """The streamer whose loads overlap with computing as the tool's do."""
+    cascades: bool = False
+    """Whether the tool makes cascades."""
+
+
+UNCHECKED = "not held against silicon"
+"""What is said of a chip that nobody could compare with a board, or with its vendor's own model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A whole chip; ``core_mhz`` is the clock that every simulated cycle counts."""
+
+    name: str
+    title: str
+    core_mhz: Fraction
+    shared_memory: SharedMemory
+    psram: Psram
+    dma: AnyDma
+    npu: Npu
+    figures: Mapping[str, Figure]
+    """Every number of the chip, with its origin, by dotted path (``psram.clock_mhz``)."""
+    cpu: Cpu = Cpu()
+    cores: int = 1
+    """Each core has its own NPU and ``shared_memory``; all share the DMA engine and the Psram."""
+    weights: WeightMemory | None = None
+    """None: the weights lie in Psram."""
+    compiled: CompiledWeights = CompiledWeights()
+    vendor: Vendor = Vendor()
+    held_against: str = ""
+    """What its predictions were compared with, and how far off they were; empty for nothing."""
+
+    @property
+    def headline(self) -> str:
+        """Its title, and that nobody could check it where that is so."""
+        return self.title if self.held_against else f"{self.title}, {UNCHECKED}"
+
+    @property
+    def accuracy(self) -> str:
+        """What a result on this chip was held against, in words."""
+        if not self.held_against:
+            return UNCHECKED
+        changed = [path for path, figure in self.figures.items() if figure.source == "--set"]
+        return f"before --set {', '.join(changed)}: {self.held_against}" if changed else self.held_against
+
+    @property
+    def knows_vendor(self) -> bool:
+        """Whether its file says how the chip's own tool schedules, by more than an assumption."""
+        return self.figures["vendor.streamer"].mark != "assumed"
+
+    @property
+    def off_chip_bytes(self) -> int:
+        """Bytes of the address space that transfers come from: the weights' own memory, then the Psram."""
+        return self.psram.bytes + (self.weights.memory.bytes if self.weights else 0)
+
+    def milliseconds(self, cycles: int) -> float:
+        """``cycles`` of the core clock as wall time."""
+        return float(cycles / (self.core_mhz * 1000))

@@ -1,0 +1,418 @@
+"""Read chip files and presets: YAML with the fields of ``chipmodel.hardware.fields``, every number with its
+origin.
+
+A number is a plain scalar (marked "given": the user's own) or ``{value, mark, source}``. A file with
+``base: luna-arcs`` takes every field that it does not give from there. Pydantic is not used, because
+importing it takes longer than reading a chip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import shown, suggest
+from chipmodel.files.text_file import read_text
+from chipmodel.files.yaml_file import read_yaml
+from chipmodel.files.yaml_tree import Document
+from chipmodel.hardware.chip import (
+    CPU_KINDS,
+    Arbitration,
+    ArrayCosts,
+    Banks,
+    Chip,
+    CompiledWeights,
+    Cpu,
+    Figure,
+    Mark,
+    Npu,
+    OperandTime,
+    SharedMemory,
+    Vendor,
+    VendorStreamer,
+)
+from chipmodel.hardware.dma_fields import check_controller, dma_of, psram_of, weights_of
+from chipmodel.hardware.ethos_npu import ethos_of
+from chipmodel.hardware.fields import FIELDS, children, read_choice, read_number
+from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
+from chipmodel.hardware.ne16_npu import ne16_of
+from chipmodel.hardware.vector_cpu import vector_cpu_of
+
+PRESET_FOLDER = Path(__file__).parent / "presets"
+TEXTS = ("base", "name", "title", "held_against")
+MAX_TEXT = 200
+"""Characters of a name, a title, or what a chip was held against."""
+DEFAULT_ORIGIN = (
+    "not given: the default. Settled by: a value in the chip file, from the chip's documentation."
+)
+MARKS: tuple[str, ...] = get_args(Mark)
+
+Keys = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _ChipFields:
+    """The fields that a chip file gives, together with its base."""
+
+    name: str
+    title: str
+    figures: Mapping[str, Figure]
+    numbers: Mapping[str, Fraction]
+    choices: Mapping[str, str]
+    held_against: str = ""
+
+
+def preset_names() -> tuple[str, ...]:
+    """The names of the built-in chips, sorted."""
+    return tuple(sorted(path.stem for path in PRESET_FOLDER.glob("*.yaml")))
+
+
+def chip_files(name_or_path: str) -> Iterator[Path]:
+    """The file of a chip, then those that it is based on, one on the other. Raises BadInput."""
+    path = _find(name_or_path, None)
+    seen: set[Path] = set()
+    while path not in seen:
+        yield path
+        seen.add(path)
+        document = read_yaml(read_text(path), str(path))
+        base = _text(document, "base")
+        path = _find(base, document.place(("base",))) if base else path
+
+
+def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:
+    """The preset of that name, or the chip file at that path, with ``overrides`` such as
+    ``psram.clock_mhz=100`` in place of its numbers; of two for one field, the later one counts.
+
+    Raises ``BadInput`` for an unknown name, a missing file or field, and any number outside its limits.
+    """
+    return _finished(_read(_find(name_or_path, None), ()), overrides, Place(name_or_path))
+
+
+def with_overrides(chip: Chip, overrides: Sequence[str]) -> Chip:
+    """``chip`` with other numbers, written as those of ``load_chip``. Raises ``BadInput`` as that does."""
+    numbers: dict[str, Fraction] = {}
+    choices: dict[str, str] = {}
+    for path, figure in chip.figures.items():
+        _take(path, figure.value, Place(path), numbers, choices)
+    return _finished(
+        _ChipFields(chip.name, chip.title, chip.figures, numbers, choices, chip.held_against),
+        overrides,
+        Place(chip.name),
+    )
+
+
+def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> Chip:
+    figures, numbers, choices = dict(written.figures), dict(written.numbers), dict(written.choices)
+    for text in overrides:
+        path, value = _override(text)
+        _take(path, value, Place(f"--set {text}"), numbers, choices)
+        figures[path] = Figure(value, "given", "--set")
+    _take_defaults(figures, numbers, choices)
+    own = [path for path, field in FIELDS.items() if field.belongs(choices)]
+    for path, figure in figures.items():
+        _refuse_stray(path, figure, choices)
+    missing = [path for path in own if path not in figures]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        hint = "add it, or write 'base: luna-arcs' to take all other numbers from there"
+        raise BadInput(f"the chip has no {', '.join(missing[:3])}{more}", where=where, hint=hint)
+    chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
+    chip = replace(chip, held_against=written.held_against)
+    _check_luna(chip, where)
+    _check_cpu(chip, where)
+    check_controller(chip, where)
+    return chip
+
+
+def _take(path: str, text: str, where: Place, numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
+    if FIELDS[path].kind == "choice":
+        choices[path] = read_choice(path, text, where)
+    else:
+        numbers[path] = read_number(path, text, where)
+
+
+def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
+    """Add the optional fields that the file leaves out; a choice comes before the fields that depend on
+    it."""
+    for path, field in FIELDS.items():
+        if field.default is not None and path not in figures and field.belongs(choices):
+            figures[path] = Figure(field.default, "assumed", DEFAULT_ORIGIN)
+            _take(path, field.default, Place(path), numbers, choices)
+
+
+def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None:
+    """Raise BadInput for a user's number that the chip does not use; one from a base is ignored."""
+    only = FIELDS[path].only
+    if only and figure.mark == "given" and not FIELDS[path].belongs(choices):
+        what = f"{path} means nothing on a chip with {only[0]} = {choices.get(only[0], 'nothing')}"
+        raise BadInput(
+            what, where=Place(figure.source), hint=f"leave it out, or choose {only[0]}={' or '.join(only[1])}"
+        )
+
+
+def _check_luna(chip: Chip, where: Place) -> None:
+    """Raise BadInput where LUNA's MACs a cycle are not the product of its lanes."""
+    lanes = prod(chip.npu.array)
+    if chip.npu.luna and chip.npu.macs_per_cycle[8] != lanes:
+        what = f"npu.macs_per_cycle.int8 is {chip.npu.macs_per_cycle[8]}, the array has {lanes} lanes"
+        raise BadInput(
+            what, where=where, hint="set both, so that the product of npu.array.* is npu.macs_per_cycle.int8"
+        )
+
+
+def _check_cpu(chip: Chip, where: Place) -> None:
+    """Raise BadInput where the CPU would access memory in every cycle and starve the others for ever."""
+    if chip.cpu.shared_every == 1:
+        what = "cpu.shared_every_cycles is 1: the NPU and the DMA engine might never be served"
+        raise BadInput(what, where=where, hint="let it be 0 (never) or at least 2")
+
+
+def _find(name_or_path: str, origin: Place | None) -> Path:
+    """The file of a preset or path; a path is relative to the file ``origin`` that names it."""
+    if name_or_path in preset_names():
+        return PRESET_FOLDER / f"{name_or_path}.yaml"
+    path = Path(origin.file).parent / name_or_path if origin else Path(name_or_path)
+    looks_like_path = path.suffix in (".yaml", ".yml") or "/" in name_or_path or "\\" in name_or_path
+    if looks_like_path or path.is_file():
+        return path
+    hint = f"{suggest(name_or_path, preset_names(), 'presets are')}; or give the path of a chip file"
+    raise BadInput(f"no chip is named {shown(name_or_path)}", where=origin, hint=hint)
+
+
+def _read(path: Path, seen: tuple[Path, ...]) -> _ChipFields:
+    """The chip file at ``path`` on top of its base; ``seen`` are the files based on it."""
+    document = read_yaml(read_text(path), str(path))
+    texts = {key: _text(document, key) for key in TEXTS}
+    figures, numbers, choices = _figures(document)
+    name = texts["name"] or path.stem
+    if not texts["base"]:
+        return _ChipFields(name, texts["title"] or name, figures, numbers, choices, texts["held_against"])
+    where = document.place(("base",))
+    base_path = _find(texts["base"], where)
+    trail = (*seen, path.resolve())
+    if base_path.resolve() in trail:
+        hint = "let the base be a preset, or a file with all numbers"
+        raise BadInput("the chip is based on itself", where=where, hint=hint)
+    base = _read(base_path, trail)
+    title = texts["title"] or f"{name}, based on {base.name}"
+    return _ChipFields(
+        name,
+        title,
+        {**base.figures, **figures},
+        {**base.numbers, **numbers},
+        {**base.choices, **choices},
+        texts["held_against"],
+    )
+
+
+def _text(document: Document, key: str) -> str:
+    """The text of ``key`` (name, title or base); empty where the file gives none."""
+    value = _mapping(document, document.data, ()).get(key, "")
+    if not isinstance(value, str) or (key in cast("Any", document.data) and not value.strip()):
+        what = f"'{key}' must be a text, not {shown(value)}"
+        raise BadInput(what, where=document.place((key,)), hint="put it in quotes")
+    if len(value) > MAX_TEXT or not value.isprintable():
+        what = f"'{key}' must be one printable line of at most {MAX_TEXT} characters"
+        raise BadInput(what, where=document.place((key,)), hint="shorten it to one line")
+    return value.strip()
+
+
+def _figures(document: Document) -> tuple[dict[str, Figure], dict[str, Fraction], dict[str, str]]:
+    figures: dict[str, Figure] = {}
+    numbers: dict[str, Fraction] = {}
+    choices: dict[str, str] = {}
+    for keys, value in _leaves(document, document.data, ()):
+        path, where = ".".join(keys), document.place(keys)
+        if path in figures:
+            raise BadInput(f"{path} is given twice", where=where, hint="remove one of the two")
+        figures[path] = _figure(document, keys, value)
+        _take(path, figures[path].value, where, numbers, choices)
+    return figures, numbers, choices
+
+
+def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]:
+    """Every value of a field with its keys. Raises ``BadInput`` for a key that is not a field."""
+    found: list[tuple[Keys, Any]] = []
+    for key, value in _mapping(document, data, keys).items():
+        here = (*keys, key)
+        path = ".".join(here)
+        if path in FIELDS:
+            found.append((here, value))
+        elif key and children(path):
+            found.extend(_leaves(document, value, here))
+        elif keys or key not in TEXTS:
+            known = children(".".join(keys)) if keys else (*TEXTS, *children(""))
+            inside = f" in {'.'.join(keys)}" if keys else ""
+            hint = suggest(key, known, "keys here are")
+            raise BadInput(f"unknown key {shown(key)}{inside}", where=document.place(here), hint=hint)
+    return found
+
+
+def _mapping(document: Document, data: Any, keys: Keys) -> dict[str, Any]:
+    if isinstance(data, dict):
+        return cast("dict[str, Any]", data)
+    what = f"{'.'.join(keys) or 'a chip file'} must be a mapping, not {shown(data)}"
+    hint = f"write its fields on indented lines: {', '.join(children('.'.join(keys)))}"
+    raise BadInput(what, where=document.place(keys), hint=hint)
+
+
+def _figure(document: Document, keys: Keys, value: Any) -> Figure:
+    """One number with its origin."""
+    where = document.place(keys)
+    if not isinstance(value, dict):
+        return Figure(_scalar(document, keys, value), "given", str(where))
+    parts = cast("dict[str, Any]", value)
+    for key in parts:
+        if key not in ("value", "mark", "source"):
+            hint = suggest(key, ("value", "mark", "source"), "keys here are")
+            raise BadInput(f"unknown key {shown(key)}", where=document.place((*keys, key)), hint=hint)
+    if "value" not in parts:
+        raise BadInput(f"{'.'.join(keys)} has no 'value'", where=where, hint="add 'value: ...'")
+    text = _scalar(document, (*keys, "value"), parts["value"])
+    mark, source = parts.get("mark"), parts.get("source", "")
+    if mark not in MARKS:
+        problem = f"has the mark {shown(mark)}" if "mark" in parts else "has no 'mark'"
+        hint = f"write 'mark: ' and one of {', '.join(MARKS)}"
+        raise BadInput(f"{'.'.join(keys)} {problem}", where=document.place((*keys, "mark")), hint=hint)
+    if not isinstance(source, str) or not (source.strip() or mark == "given"):
+        problem = f"{'.'.join(keys)} is {mark} but has no 'source'"
+        hint = "add 'source: ...' with a publication or a reason"
+        raise BadInput(problem, where=document.place((*keys, "source")), hint=hint)
+    return Figure(text, cast("Mark", mark), " ".join(source.split()) or str(where))
+
+
+def _scalar(document: Document, keys: Keys, value: Any) -> str:
+    """The value as written. Raises ``BadInput`` for a list, a mapping, an empty value, and for true and false
+    in a field of numbers."""
+    field = FIELDS.get(".".join(keys).removesuffix(".value"))
+    chosen = isinstance(value, bool) and field is not None and field.kind == "choice"
+    if isinstance(value, dict | list) or (isinstance(value, bool) and not chosen) or value is None:
+        what = f"{'.'.join(keys)} must be a number, not {shown(cast('Any', value))}"
+        raise BadInput(what, where=document.place(keys), hint="write one number")
+    return document.written(keys).strip()
+
+
+def _override(text: str) -> tuple[str, str]:
+    """The dotted path and the value of a ``--set`` option."""
+    path, equals, value = (part.strip() for part in text.partition("="))
+    where = Place(f"--set {text}")
+    if not (path and equals and value):
+        raise BadInput(
+            "this is not FIELD=VALUE", where=where, hint="write it as in --set psram.clock_mhz=100"
+        )
+    if path not in FIELDS:
+        below = children(path)
+        if below:
+            hint = "set one of " + ", ".join(f"{path}.{key}" for key in below)
+            raise BadInput(f"'{path}' holds several fields", where=where, hint=hint)
+        hint = suggest(path, FIELDS, "fields are")
+        raise BadInput(f"unknown field {shown(path)}", where=where, hint=hint)
+    return path, value
+
+
+def _chip(
+    name: str,
+    title: str,
+    numbers: Mapping[str, Fraction],
+    choices: Mapping[str, str],
+    figures: Mapping[str, Figure],
+) -> Chip:
+    def whole(path: str) -> int:
+        return int(numbers[path])
+
+    return Chip(
+        name=name,
+        title=title,
+        core_mhz=numbers["core_mhz"],
+        shared_memory=SharedMemory(
+            whole("shared_memory.bytes"), whole("shared_memory.alignment"), _banks(numbers, choices)
+        ),
+        psram=psram_of(numbers, choices),
+        dma=dma_of(numbers, choices),
+        npu=_npu(numbers, choices),
+        figures=figures,
+        cpu=Cpu(whole("cpu.shared_every_cycles"), whole("cpu.psram_every_cycles"), whole("cpu.line_bytes")),
+        cores=whole("cores"),
+        weights=weights_of(numbers, choices),
+        compiled=CompiledWeights(
+            *(
+                whole(f"weights.{name}")
+                for name in ("bits_per_weight", "padded_channels", "bytes_per_channel")
+            )
+        ),
+        vendor=Vendor(cast(VendorStreamer, choices["vendor.streamer"]), choices["vendor.cascades"] == "yes"),
+    )
+
+
+def _banks(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Banks | None:
+    if choices["shared_memory.model"] == "flat":
+        return None
+    count, word, ports = (
+        int(numbers[f"shared_memory.banks.{name}"]) for name in ("count", "word_bytes", "ports")
+    )
+    interleave = cast('Literal["words", "blocks"]', choices["shared_memory.banks.interleave"])
+    return Banks(
+        count, word, interleave, ports, cast(Arbitration, choices["shared_memory.banks.arbitration"])
+    )
+
+
+def _npu(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Npu:
+    macs = {bits: numbers[f"npu.macs_per_cycle.int{bits}"] for bits in (8, 16, 32)}
+    axes = ("input_channels", "output_channels", "columns")
+    in_lanes, out_lanes, columns = (int(numbers[f"npu.array.{axis}"]) for axis in axes)
+    array = (in_lanes, out_lanes, columns)
+    read, write = numbers["npu.read_bytes_per_cycle"], numbers["npu.write_bytes_per_cycle"]
+    model, rolling = choices["npu.model"], choices["npu.rolling_buffers"] == "true"
+    luna = _luna(numbers, array, macs, read, write) if model == "luna" else None
+    costs = _array_costs(numbers, choices) if model == "array" else ArrayCosts()
+    vector = vector_cpu_of(numbers, choices) if model == "vector-cpu" else None
+    ethos = ethos_of(numbers, choices) if model == "ethos-u55" else None
+    ne16 = ne16_of(numbers) if model == "ne16" else None
+    return Npu(macs, array, read, write, luna, rolling, costs, vector=vector, ethos=ethos, ne16=ne16)
+
+
+def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> ArrayCosts:
+    return ArrayCosts(
+        int(numbers["npu.launch_cycles"]),
+        cast(OperandTime, choices["npu.operands"]),
+        numbers["npu.depthwise_macs_per_cycle"],
+        numbers["npu.window_elements_per_cycle"],
+        int(numbers["npu.depthwise_kernel"]),
+        {kind: cycles for kind in CPU_KINDS if (cycles := numbers[f"cpu.cycles_per_element.{kind}"])},
+    )
+
+
+def _luna(
+    numbers: Mapping[str, Fraction],
+    array: tuple[int, ...],
+    macs: Mapping[int, Fraction],
+    read: Fraction,
+    write: Fraction,
+) -> LunaNpu:
+    def whole(field: str) -> int:
+        return int(numbers[f"npu.luna.{field}"])
+
+    return replace(
+        LUNA_ARCS,
+        in_lanes=array[0],
+        out_lanes=array[1],
+        columns=array[2],
+        load_bytes_per_cycle=read,
+        store_bytes_per_cycle=write,
+        width_8=replace(LUNA_ARCS.width_8, macs_per_cycle=macs[8]),
+        width_16=replace(LUNA_ARCS.width_16, macs_per_cycle=macs[16]),
+        width_32=replace(LUNA_ARCS.width_32, macs_per_cycle=macs[32]),
+        input_buffer=whole("input_buffer_bytes"),
+        weight_buffer=whole("weight_buffer_bytes"),
+        conv_configuration=whole("conv_configuration_cycles"),
+        depthwise_configuration=whole("depthwise_configuration_cycles"),
+        matmul_configuration=whole("matmul_configuration_cycles"),
+        later_pass_saving=whole("later_pass_saving_cycles"),
+        piece_configuration=whole("piece_configuration_cycles"),
+        piece_channel=whole("piece_channel_cycles"),
+    )

@@ -1,0 +1,79 @@
+"""Rows of a study as columns of a database table, and back, checked value by value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from pydantic import ValidationError
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import shown
+from chipmodel.model.study_row import Improved, Point, Row
+from chipmodel.studies.store_owner import Owner
+from chipmodel.studies.stored_row import StoredOwner, StoredRow
+
+_TYPES = {"seed": "INTEGER", "time_limit": "REAL", "node_limit": "INTEGER", "seconds": "REAL"}
+_POINT = tuple(field.name for field in fields(Point))
+_ANSWER = tuple(field.name for field in fields(Row) if field.name not in ("point", "key"))
+_NAMES = ("key", *_POINT, *_ANSWER)
+
+
+def _type(name: str) -> str:
+    return _TYPES.get(name, "INTEGER" if name.endswith(("_bytes", "_cycles")) else "TEXT")
+
+
+COLUMNS = ", ".join(
+    [
+        "key TEXT PRIMARY KEY",
+        *(f"{name} {_type(name)}" for name in _POINT),
+        *(f"{name} {'REAL' if name == 'milliseconds' else _type(name)}" for name in _ANSWER),
+    ]
+)
+"""For CREATE TABLE. ``overrides`` and ``trajectory`` are JSON."""
+
+
+def record_of(row: Row) -> tuple[Any, ...]:
+    """The values of ``COLUMNS``."""
+    point = [getattr(row.point, name) for name in _POINT]
+    point[_POINT.index("overrides")] = json.dumps(row.point.overrides)
+    answer = [getattr(row, name) for name in _ANSWER]
+    steps = [(each.seconds, each.peak_bytes, each.lower_bound_bytes) for each in row.trajectory]
+    answer[_ANSWER.index("trajectory")] = json.dumps(steps)
+    return (row.key, *point, *answer)
+
+
+def row_of(record: Sequence[Any], file: str) -> Row:
+    """The inverse of ``record_of``. Raises BadInput, with row and column, for a value that no study of
+    chipmodel stores; ``file`` is the store's name."""
+    values: dict[str, Any] = dict(zip(_NAMES, record, strict=True))
+    try:
+        stored = StoredRow.model_validate(values)
+    except ValidationError as error:
+        raise _wrong_value(error, f"row {shown(values['key'])}", file) from None
+    values = dict(vars(stored))
+    values["trajectory"] = tuple(Improved(*step) for step in stored.trajectory)
+    point = Point(**{name: values.pop(name) for name in _POINT})
+    return Row(point, **values)
+
+
+def owner_of(record: Sequence[Any], file: str) -> Owner:
+    """A process, of its number, machine, pid, start and heartbeat. Raises as ``row_of`` does."""
+    values = dict(zip((field.name for field in fields(Owner)), record, strict=True))
+    try:
+        return Owner(**vars(StoredOwner.model_validate(values)))
+    except ValidationError as error:
+        raise _wrong_value(error, f"owner {shown(values['id'])}", file) from None
+
+
+def _wrong_value(error: ValidationError, what: str, file: str) -> BadInput:
+    """The first of pydantic's complaints about the values of ``what``."""
+    first = error.errors(include_url=False)[0]
+    column, *inner = map(str, first["loc"])
+    path = "".join(f"[{step}]" for step in inner)
+    said = first["msg"][:1].lower() + first["msg"][1:]
+    wrong = f"{what}: {column}{path} is {shown(first['input'])}: {said}"
+    hint = "another program changed the store: move it away, and run the study again"
+    return BadInput(wrong, where=Place(file), hint=hint)

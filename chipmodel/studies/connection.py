@@ -1,0 +1,192 @@
+"""Connections to a study's SQLite file: made where there is none, left alone where it is not a study's."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import shown
+from chipmodel.studies.columns import COLUMNS
+from chipmodel.terminal.printing import note
+
+APPLICATION = 0x63686970
+"""SQLite's application_id of these files: "chip" in ASCII."""
+FORMAT = 4
+BUSY_SECONDS = 60.0
+"""How long to wait for a lock that another process holds."""
+NOTICE_SECONDS = 2.0
+"""After how long the user is told of the lock: other runs of the study hold it for milliseconds."""
+NEW = (0, 0)
+"""application_id and user_version of a file that has never been written."""
+
+_SCHEMA = f"""
+CREATE TABLE header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE asked (position INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
+CREATE TABLE rows ({COLUMNS}, attempts INTEGER NOT NULL DEFAULT 1, again INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE owners (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT, pid INTEGER, started TEXT, beat REAL);
+CREATE TABLE claims (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID;
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {FORMAT};
+"""
+
+
+@contextmanager
+def connected(path: Path, only_read: bool = False) -> Generator[sqlite3.Connection]:
+    """A connection to the store at ``path``; unless ``only_read``, it is made where there is none.
+
+    Raises BadInput where it cannot be opened or written, and where it is no store of this version.
+    """
+    try:
+        with closing(_connected(path, only_read)) as link:
+            yield link
+    except sqlite3.Error as error:
+        raise _reason(path, error) from None
+    except UnicodeDecodeError:  # From SQLite's message, which quotes the file's schema.
+        raise _another(path, "this is no store of a study: a name in it is not UTF-8", only_read) from None
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """What tells the file from another one of the same name; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class PatientConnection(sqlite3.Connection):
+    """A connection that waits for locks of other processes, and says so once it takes long."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """Run one statement. Raises ``sqlite3.OperationalError`` after ``BUSY_SECONDS`` of a lock."""
+        began = monotonic()
+        noticed = False
+        while True:
+            try:
+                return super().execute(sql, parameters)
+            except sqlite3.OperationalError as error:
+                if not _is_lock(error) or monotonic() - began >= BUSY_SECONDS:
+                    raise
+            if not noticed:
+                note("another process has locked the study's store; waiting for it")
+            noticed = True
+
+
+def _is_lock(error: sqlite3.Error) -> bool:
+    return _primary(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _primary(error: sqlite3.Error) -> int:
+    """SQLite's primary result code (https://sqlite.org/rescode.html); 0 where Python itself complains."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _reason(path: Path, error: sqlite3.Error) -> BadInput:
+    """Why a store cannot be used, and what to do."""
+    code, where = _primary(error), Place(str(path))
+    if _is_lock(error):
+        what = f"the store is locked by another process, since more than {BUSY_SECONDS:.0f} s"
+        hint = "end what holds it (a database browser, a backup) and run this again; what is stored stays"
+        return BadInput(what, where=where, hint=hint)
+    if code == sqlite3.SQLITE_ERROR and path.is_file():
+        # A statement that is right for the tables of a study: a table or column is missing.
+        return _another(path, f"this is no store of a study: {error}")
+    if not code and "UTF-8" in str(error):
+        hint = "another program changed the store: move it away, and run the study again"
+        return BadInput(f"a text in the store is not UTF-8: {shown(str(error))}", where=where, hint=hint)
+    if isinstance(error, sqlite3.OperationalError):
+        hint = "it has to be in a folder that is there, may be written and has room; what is stored stays"
+        return BadInput(f"the store cannot be used: {error}", where=where, hint=hint)
+    return _another(path, f"this is no store of a study: {error}")
+
+
+@contextmanager
+def transaction(link: sqlite3.Connection, kind: str = "IMMEDIATE") -> Generator[Any]:
+    """Commit all of the block, or nothing of it if it raises."""
+    link.execute(f"BEGIN {kind}")
+    try:
+        yield
+    except BaseException:
+        if link.in_transaction:  # SQLite has rolled back by itself where the disk is full.
+            link.execute("ROLLBACK")
+        raise
+    link.execute("COMMIT")
+
+
+def _connected(path: Path, only_read: bool) -> sqlite3.Connection:
+    link = _link(path, "mode=rw" if only_read else "mode=rwc")
+    try:
+        try:
+            marks = _marks(link)
+        except sqlite3.OperationalError:
+            if not only_read or not _whole(path):
+                raise
+            link.close()
+            link = _link(path, "mode=ro&immutable=1")
+            marks = _marks(link)
+        if marks == NEW and not only_read and _is_empty(link):
+            _make(link)
+            marks = _marks(link)
+        _refuse_others(path, marks, only_read)
+        link.execute(f"PRAGMA {'query_only = 1' if only_read else 'synchronous = NORMAL'}")
+    except BaseException:
+        link.close()
+        raise
+    return link
+
+
+def _link(path: Path, how: str) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?{how}"
+    return sqlite3.connect(
+        address, timeout=NOTICE_SECONDS, isolation_level=None, factory=PatientConnection, uri=True
+    )
+
+
+def _marks(link: sqlite3.Connection) -> tuple[int, int]:
+    """application_id and user_version. Raises sqlite3.DatabaseError where the file is no database."""
+    application, version = (
+        int(link.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
+    )
+    return application, version
+
+
+def _is_empty(link: sqlite3.Connection) -> bool:
+    return not link.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+
+
+def _whole(path: Path) -> bool:
+    """Whether all that is stored is in the file itself, so that it can be read in a folder that may not be
+    written, where SQLite cannot create its own files next to it."""
+    log = path.with_name(f"{path.name}-wal")
+    return path.is_file() and not (log.is_file() and log.stat().st_size)
+
+
+def _make(link: sqlite3.Connection) -> None:
+    """Create the tables, unless another process just did."""
+    link.execute("PRAGMA journal_mode = WAL")
+    with transaction(link):
+        if _is_empty(link):
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                link.execute(statement)
+
+
+def _refuse_others(path: Path, marks: tuple[int, int], only_read: bool) -> None:
+    if marks == (APPLICATION, FORMAT):
+        return
+    if marks[0] == APPLICATION:
+        what = f"this store is of another version of chipmodel: format {marks[1]}, not {FORMAT}"
+        raise BadInput(what, where=Place(str(path)), hint="move it away, and run the study again")
+    empty = marks == NEW and not path.stat().st_size
+    why = "the file is empty" if empty else "it is another program's database"
+    raise _another(path, f"this is no store of a study: {why}", only_read)
+
+
+def _another(path: Path, what: str, only_read: bool = False) -> BadInput:
+    hint = "name another file with --store, or move this one away"
+    hint = "give STUDY.yaml or STUDY.sqlite, after chipmodel study STUDY.yaml" if only_read else hint
+    return BadInput(what, where=Place(str(path)), hint=hint)

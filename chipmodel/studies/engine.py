@@ -1,0 +1,87 @@
+"""The loop that answers a study: claim points, submit them to workers, store the rows as they arrive."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from time import monotonic
+from types import FrameType
+
+from chipmodel.model.study_row import Row
+from chipmodel.studies.store import StudyStore
+from chipmodel.studies.task import PointTask
+from chipmodel.studies.worker_group import WorkerGroup
+
+TICK_SECONDS = 0.2
+"""How long one turn of the loop waits for rows."""
+HEARTBEAT_SECONDS = 10.0
+"""Between two entries in the store that this process is alive; well below ``LEASE_SECONDS``."""
+RECHECK_SECONDS = 0.5
+"""Between two looks for points that other processes gave up, while none is free."""
+
+Watch = Callable[[Sequence[Row]], None]
+"""Called with the rows just stored, and with none on every other turn of the loop."""
+
+
+class StopRequest:
+    """Whether the user has asked to stop."""
+
+    asked = False
+
+
+def work(
+    store: StudyStore, tasks: Mapping[str, PointTask], workers: WorkerGroup, watch: Watch, stop: StopRequest
+) -> None:
+    """Answer every point of ``tasks`` that has no row, until all have one or ``stop`` is asked for. Points
+    claimed by another process are waited for, and taken over if that process dies. Raises BadInput as soon as
+    the store is no longer there."""
+    look = beat = monotonic()
+    while not stop.asked:
+        now = monotonic()
+        store.check_file()
+        room = workers.room
+        if room and now >= look:
+            keys = store.claim(room)
+            workers.give([tasks[key] for key in keys])
+            look = now + RECHECK_SECONDS if len(keys) < room else now
+            if not keys and not workers.busy and not store.open_points():
+                return
+        _store(store, workers, watch, TICK_SECONDS)
+        if now >= beat:
+            store.beat()
+            beat = now + HEARTBEAT_SECONDS
+    _store(store, workers, watch, 0)
+
+
+def _store(store: StudyStore, workers: WorkerGroup, watch: Watch, seconds: float) -> None:
+    rows = workers.take(seconds)
+    if rows:
+        store.save(rows)
+    watch(rows)
+
+
+@contextmanager
+def stopping() -> Generator[StopRequest]:
+    """Let Ctrl-C and SIGTERM ask to stop, so that finished rows are stored; a second one ends at once."""
+    stop = StopRequest()
+    if current_thread() is not main_thread():
+        yield stop
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.asked = True
+        restore()
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        yield stop
+    finally:
+        restore()

@@ -1,0 +1,57 @@
+"""The keys of a study file as pydantic models: types and ranges; ``chipmodel.studies.study_file`` checks
+names."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from chipmodel.pipeline.request import CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER
+from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED
+
+
+def _listed(value: Any) -> Any:
+    """One value is a list of one."""
+    return [value] if isinstance(value, str | int | float) else value
+
+
+Text = Annotated[str, Field(min_length=1)]
+Names = Annotated[list[Text], BeforeValidator(_listed), Field(min_length=1)]
+Seeds = Annotated[
+    list[Annotated[int, Field(ge=0, le=MOST_SEED)]], BeforeValidator(_listed), Field(min_length=1)
+]
+Values = Annotated[list[str | int | float], BeforeValidator(_listed), Field(min_length=1)]
+FilterItem = dict[str, Values]
+Items = list[Annotated[FilterItem, Field(min_length=1)]]
+
+
+class StudyModel(BaseModel):
+    """What all parts of a study file share: no unknown keys, strict types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class FilterLists(StudyModel):
+    """Which points of the product are asked."""
+
+    include: Items = Field(default_factory=list[FilterItem])
+    exclude: Items = Field(default_factory=list[FilterItem])
+
+
+class StudyFile(StudyModel):
+    """A study file."""
+
+    name: str = Field("", max_length=100)
+    title: str = Field("", max_length=300)
+    workloads: Names | None = None
+    chips: Names = Field(default_factory=lambda: ["luna-arcs"])
+    packers: Names = Field(default_factory=lambda: [DEFAULT_PACKER])
+    merges: Names = Field(default_factory=lambda: ["conflict"])
+    streamers: Names = Field(default_factory=lambda: [DEFAULT_STREAMER])
+    cascades: Names = Field(default_factory=lambda: [CASCADE_OFF])
+    seeds: Seeds = Field(default_factory=lambda: [0])
+    set: dict[str, Values] = Field(default_factory=dict[str, list[str | int | float]])
+    filters: FilterLists = Field(default_factory=FilterLists)
+    time_limit: Annotated[float, Field(ge=0, le=MOST_SECONDS)] | None = None
+    node_limit: Annotated[int, Field(ge=0, le=MOST_NODES)] | None = None

@@ -1,0 +1,268 @@
+"""A study's answers: one SQLite file, a row for each point, keyed by what decides the answer.
+
+The file is in WAL mode, so that readers never wait, and a process that is killed at any moment leaves all
+that it has stored. A point is worked on by whoever has claimed it; claims of a process that has ended are
+void. Rows of older code or of an older study file stay, and are there again when the code or the file is.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import shown
+from chipmodel.model.study_row import Row
+from chipmodel.studies.columns import COLUMNS, owner_of, record_of, row_of
+from chipmodel.studies.connection import connected, file_identity, transaction
+from chipmodel.studies.store_owner import Owner, is_alive, myself
+
+
+@dataclass(frozen=True, slots=True)
+class StudyHeader:
+    """What was asked. ``points`` counts those of the study, answered or not."""
+
+    name: str
+    title: str
+    """The question in the user's words; may be empty."""
+    file: str
+    """The study file's name, without its folder."""
+    text: str
+    """The study file as it was."""
+    code: str
+    """Version of the code: a hash of the sources that decide answers."""
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCounts:
+    """How far a study is. ``claimed`` are being worked on now, by processes that live."""
+
+    points: int
+    by_status: dict[str, int]
+    claimed: int
+    old_rows: int
+    """Rows that the study does not ask for as it is now."""
+
+    @property
+    def stored(self) -> int:
+        """Points with a row."""
+        return sum(self.by_status.values())
+
+    @property
+    def failed(self) -> int:
+        """Points whose row is an error."""
+        return self.by_status.get("failed", 0)
+
+
+def read_rows(path: Path) -> tuple[StudyHeader, tuple[Row, ...]]:
+    """What the store at ``path`` has of its study: what was asked, and the rows, in the study's order.
+
+    Safe while the study runs. Raises BadInput where there is no store, or it is none of this version.
+    """
+    if not path.is_file():
+        hint = "run the study first: chipmodel study STUDY.yaml"
+        raise BadInput("there is no store of a study", where=Place(str(path)), hint=hint)
+    with connected(path, only_read=True) as link, transaction(link, "DEFERRED"):
+        header = _header(link, path)
+        names = ", ".join(f"rows.{name}" for name in _NAMES)
+        found = link.execute(f"SELECT {names} FROM asked JOIN rows USING (key) ORDER BY position")
+        return header, tuple(row_of(record, str(path)) for record in found)
+
+
+def _header_texts(link: sqlite3.Connection, path: Path) -> dict[str, str]:
+    found = dict(link.execute("SELECT name, value FROM header"))
+    for name, value in found.items():
+        if not isinstance(value, str):
+            hint = "another program changed the store: move it away, and run the study again"
+            raise BadInput(
+                f"header {shown(name)} is {shown(value)}, no text", where=Place(str(path)), hint=hint
+            )
+    return found
+
+
+def read_header(path: Path) -> StudyHeader:
+    """What was asked of the store at ``path``, without its rows. Raises BadInput."""
+    with connected(path, only_read=True) as link:
+        return _header(link, path)
+
+
+def _header(link: sqlite3.Connection, path: Path) -> StudyHeader:
+    named = _header_texts(link, path)
+    points = link.execute("SELECT count(*) FROM asked").fetchone()[0]
+    texts = [field.name for field in fields(StudyHeader) if field.name != "points"]
+    return StudyHeader(points=points, **{name: named.get(name, "") for name in texts})
+
+
+_NAMES = tuple(column.split()[0] for column in COLUMNS.split(", "))
+
+
+class StudyStore:
+    """One process's access to a study's file; made by ``opened``.
+
+    Every method raises BadInput where the file holds what no study stores, and ``sqlite3.Error`` where it
+    cannot be used, which ``opened`` turns into BadInput.
+    """
+
+    def __init__(self, link: sqlite3.Connection, path: Path) -> None:
+        self._link = link
+        self._path = path
+        self._file = file_identity(path)
+        self._owner: int | None = None
+        self._position = -1
+
+    def ask(self, header: StudyHeader, keys: Sequence[str], turns: Iterable[str]) -> None:
+        """Make ``keys`` (in the study's order) what the file is about, and ``turns``, the same keys, the
+        order in which ``claim`` hands them out."""
+        with transaction(self._link):
+            texts = [(f.name, str(getattr(header, f.name))) for f in fields(header) if f.name != "points"]
+            self._link.executemany("INSERT OR REPLACE INTO header VALUES (?, ?)", texts)
+            if [key for (key,) in self._link.execute("SELECT key FROM asked ORDER BY position")] != [*keys]:
+                self._link.execute("DELETE FROM asked")
+                self._link.executemany("INSERT INTO asked VALUES (?, ?)", enumerate(keys))
+        self._link.execute("DROP TABLE IF EXISTS temp.wanted")
+        self._link.execute("CREATE TEMP TABLE wanted (position INTEGER PRIMARY KEY, key TEXT NOT NULL)")
+        with transaction(self._link):
+            self._link.executemany("INSERT INTO temp.wanted VALUES (?, ?)", enumerate(turns))
+
+    def check_file(self) -> None:
+        """Raise BadInput where the file was deleted, moved or replaced since it was opened. SQLite goes on in
+        a file without a name, which nobody can read afterwards."""
+        if file_identity(self._path) == self._file:
+            return
+        what = "the store was deleted or replaced while the study ran"
+        hint = "put it back and run the study again; points that were stored in a moved file are still there"
+        raise BadInput(what, where=Place(str(self._path)), hint=hint)
+
+    def claim(self, most: int) -> list[str]:
+        """Claim at most ``most`` keys that have no row and that no process works on, for the caller. Fewer
+        where there are no more; others may still be at work (see ``open_points``)."""
+        with transaction(self._link):
+            owner = self._registered()
+            found = self._free(most)
+            if len(found) < most:
+                self._void_claims()
+                self._position = -1
+                found += [key for key in self._free(most) if key not in found][: most - len(found)]
+            self._link.executemany("INSERT INTO claims VALUES (?, ?)", [(key, owner) for key in found])
+        return found
+
+    def save(self, rows: Iterable[Row]) -> None:
+        """Store ``rows`` and give up the claims on them, all at once. A row that is there stays as it is,
+        unless it was to be tried again."""
+        self.check_file()
+        with transaction(self._link):
+            for row in rows:
+                self._link.execute(_ATTEMPT, (row.key,))
+                self._link.execute(_INSERT, record_of(row))
+                self._link.execute("DELETE FROM claims WHERE key = ?", (row.key,))
+
+    def retry_failed(self) -> int:
+        """Let failed points of the study be claimed again; how many they are. Their rows stay until then."""
+        change = "UPDATE rows SET again = 1 WHERE status = 'failed' AND key IN (SELECT key FROM temp.wanted)"
+        return self._link.execute(change).rowcount
+
+    def open_points(self) -> int:
+        """Points of the study without a row, claimed or not."""
+        return int(self._link.execute(f"SELECT count(*) FROM temp.wanted AS w WHERE {_OPEN}").fetchone()[0])
+
+    def counts(self) -> StudyCounts:
+        """How far the study is that the file is about."""
+        ask = self._link.execute
+        by_status = dict(ask("SELECT status, count(*) FROM asked JOIN rows USING (key) GROUP BY status"))
+        living = [each.id for each in self._owners() if is_alive(each)]
+        marks = ", ".join("?" * len(living))
+        counted = f"SELECT count(*) FROM claims WHERE owner IN ({marks})"
+        return StudyCounts(
+            points=ask("SELECT count(*) FROM asked").fetchone()[0],
+            by_status=by_status,
+            claimed=ask(counted, living).fetchone()[0],
+            old_rows=ask("SELECT count(*) FROM rows WHERE key NOT IN (SELECT key FROM asked)").fetchone()[0],
+        )
+
+    def errors(self) -> list[tuple[str, int]]:
+        """What failed, the most frequent first, with the number of points."""
+        found = self._link.execute(
+            "SELECT error, count(*) AS n FROM asked JOIN rows USING (key) WHERE status = 'failed' "
+            "GROUP BY error ORDER BY n DESC, error"
+        )
+        return [(str(error), int(n)) for error, n in found]
+
+    def rows(self) -> Iterator[Row]:
+        """The rows of this study that are there, in no order."""
+        names = ", ".join(f"rows.{name}" for name in _NAMES)
+        for record in self._link.execute(f"SELECT {names} FROM temp.wanted JOIN rows USING (key)"):
+            yield row_of(record, str(self._path))
+
+    def beat(self) -> None:
+        """Say that this process lives. To be called at least every ``store_owner.LEASE_SECONDS``."""
+        if self._owner is not None:
+            self._link.execute("UPDATE owners SET beat = ? WHERE id = ?", (myself().beat, self._owner))
+
+    def release(self) -> None:
+        """Give up all claims."""
+        if self._owner is None:
+            return
+        with transaction(self._link):
+            self._link.execute("DELETE FROM claims WHERE owner = ?", (self._owner,))
+            self._link.execute("DELETE FROM owners WHERE id = ?", (self._owner,))
+        self._owner = None
+
+    def _registered(self) -> int:
+        """This process among the owners; again, where another process took it for dead."""
+        known = self._link.execute("SELECT 1 FROM owners WHERE id = ?", (self._owner,)).fetchone()
+        if known is None:
+            add = "INSERT INTO owners (host, pid, started, beat) VALUES (?, ?, ?, ?)"
+            self._owner = self._link.execute(add, astuple(myself())[1:]).lastrowid
+        assert self._owner is not None
+        return self._owner
+
+    def _free(self, most: int) -> list[str]:
+        """Points that may be claimed, on from where the last call stopped."""
+        query = (
+            f"SELECT position, key FROM temp.wanted AS w WHERE position > ? AND {_OPEN} "
+            "AND NOT EXISTS (SELECT 1 FROM claims WHERE key = w.key) ORDER BY position LIMIT ?"
+        )
+        found = self._link.execute(query, (self._position, most)).fetchall()
+        if found:
+            self._position = found[-1][0]
+        return [key for _, key in found]
+
+    def _owners(self) -> list[Owner]:
+        found = self._link.execute("SELECT id, host, pid, started, beat FROM owners")
+        return [owner_of(record, str(self._path)) for record in found]
+
+    def _void_claims(self) -> None:
+        for each in self._owners():
+            if each.id != self._owner and not is_alive(each):
+                self._link.execute("DELETE FROM claims WHERE owner = ?", (each.id,))
+                self._link.execute("DELETE FROM owners WHERE id = ?", (each.id,))
+
+
+_OPEN = "NOT EXISTS (SELECT 1 FROM rows WHERE key = w.key AND NOT again)"
+_ATTEMPT = "UPDATE rows SET attempts = attempts + 1 WHERE key = ?"
+_SET = ", ".join(f"{name} = excluded.{name}" for name in _NAMES[1:])
+_INSERT = (
+    f"INSERT INTO rows ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) "
+    f"ON CONFLICT (key) DO UPDATE SET {_SET}, again = 0 WHERE again"
+)
+
+
+@contextmanager
+def opened(path: Path) -> Generator[StudyStore]:
+    """The store at ``path``, made where there is none; its claims are given up at the end.
+
+    Raises BadInput where it cannot be opened, or is none of this version.
+    """
+    with connected(path) as link:
+        store = StudyStore(link, path)
+        try:
+            yield store
+        except BaseException:
+            with suppress(sqlite3.Error):  # The reason why the block failed counts.
+                store.release()
+            raise
+        store.release()

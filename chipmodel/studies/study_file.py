@@ -1,0 +1,283 @@
+"""A study file -> Study: every name in it checked, every mistake at its line and column.
+
+    title: How small can SharedMemory be?
+    workloads: [zoo:resnet8, models/*.onnx]     # as in chipmodel.studies.workload; * stands for anything
+    chips: [luna-arcs, my-chip.yaml]            # presets and chip files, relative to this file
+    packers: all                                # a list or one name; all of them
+    merges: [conflict]
+    streamers: [sync, ping-pong]
+    cascades: [off, auto]                       # ops in stripes, one after another: none, or where faster
+    seeds: [0, 1, 2]                            # of planners that search
+    set:                                        # chip fields, every combination of their values
+      shared_memory.bytes: [256KiB, 384KiB, 640KiB]
+    filters:
+      include: [{chip: luna-*}]                 # what matches one of these stays, all where there are none
+      exclude: [{packer: exact, workload: [zoo:resnet50, zoo:vgg*]}]
+    time_limit: 60                              # seconds, of planners that search
+    node_limit: 100000
+
+Everything may be left out. A filter's item matches a point where all of its keys do; a key is one of ``KEYS``
+or a field under ``set``; a value is a text in which ``*`` stands for anything, a number, or a list of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from pathlib import Path
+from typing import Any, TypeVar
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import shown, suggest
+from chipmodel.files.text_file import read_text
+from chipmodel.files.yaml_file import read_yaml, validate
+from chipmodel.files.yaml_tree import Document, PathStep
+from chipmodel.hardware.chip_file import chip_files, load_chip, preset_names
+from chipmodel.hardware.fields import FIELDS, children, read_choice, read_number
+from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF
+from chipmodel.studies.schema import FilterItem, StudyFile
+from chipmodel.studies.workload import Source, file_of, matching, source_of
+from dma.stream import streamer_named, streamers
+from solvers.branches.mergers import merger_named, mergers
+from solvers.registry import packer_named, packers
+
+T = TypeVar("T")
+S = TypeVar("S", str, int)
+
+KEYS = ("workload", "chip", "packer", "merge", "streamer", "cascade", "seed")
+"""Keys of a filter, in addition to the fields under ``set``."""
+CASCADES = (CASCADE_OFF, CASCADE_AUTO)
+"""What a study may say of cascades; names of ops would be those of one workload."""
+DEFAULT_WORKLOADS = ("zoo:ds_cnn", "zoo:mobilenetv1_025", "zoo:resnet8", "zoo:autoencoder")
+"""The networks of MLPerf Tiny."""
+MOST_POINTS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFilter:
+    """What every matching point has: for each key, one of the patterns."""
+
+    patterns: tuple[tuple[str, tuple[str, ...]], ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What a study file asks: the axes of the product, what is left out, and the limits."""
+
+    name: str
+    title: str
+    file: Path
+    text: str
+    workloads: tuple[Source, ...]
+    chips: tuple[str, ...]
+    packers: tuple[str, ...]
+    merges: tuple[str, ...]
+    streamers: tuple[str, ...]
+    cascades: tuple[str, ...]
+    seeds: tuple[int, ...]
+    sweeps: tuple[tuple[str, tuple[str, ...]], ...]
+    """Chip fields and their values, sorted by field."""
+    include: tuple[StudyFilter, ...]
+    exclude: tuple[StudyFilter, ...]
+    time_limit: float | None
+    node_limit: int | None
+
+    def chip_file(self, chip: str) -> str:
+        """The preset's name, or the path of the chip file."""
+        return _chip_path(chip, self.file.parent)
+
+
+def read_study(path: Path) -> Study:
+    """The study in a file. Raises BadInput, at a line and column, for whatever is wrong with it."""
+    return parse_study(read_text(path), path)
+
+
+def parse_study(text: str, path: Path) -> Study:
+    """The same from its text; ``path`` says what other files' paths are relative to."""
+    document = read_yaml(text, str(path))
+    asked = validate(StudyFile, document)
+    reader = _Reader(document, path.parent)
+    study = Study(
+        name=asked.name or path.stem,
+        title=asked.title,
+        file=path,
+        text=text,
+        workloads=reader.workloads(asked.workloads),
+        chips=reader.chips(asked.chips),
+        packers=reader.packers(asked.packers),
+        merges=reader.merges(asked.merges),
+        streamers=reader.streamers(asked.streamers),
+        cascades=reader.cascades(asked.cascades),
+        seeds=reader.distinct("seeds", asked.seeds),
+        sweeps=reader.sweeps(asked),
+        include=reader.filters(asked, "include"),
+        exclude=reader.filters(asked, "exclude"),
+        time_limit=asked.time_limit,
+        node_limit=asked.node_limit,
+    )
+    _refuse_too_many(study, document)
+    return study
+
+
+def files_of_study(text: str, path: Path) -> Iterator[Path]:
+    """The files that a study names: workloads, and chips with those that they are based on. Raises
+    BadInput."""
+    asked = validate(StudyFile, read_yaml(text, str(path)))
+    folder = path.parent
+    for each in asked.workloads or ():
+        for name in matching(each, folder) if "*" in each else [each]:
+            file = file_of(name, folder)
+            if file is not None:
+                yield file
+    for name in asked.chips:
+        if name != "all":
+            yield from chip_files(_chip_path(name, folder))
+
+
+def _chip_path(name: str, folder: Path) -> str:
+    return name if name in preset_names() else str(folder / name)
+
+
+def _refuse_too_many(study: Study, document: Document) -> None:
+    axes = (study.workloads, study.chips, study.packers, study.merges, study.streamers)
+    number = prod(map(len, (*axes, study.cascades, study.seeds))) * prod(
+        len(values) for _, values in study.sweeps
+    )
+    if number > MOST_POINTS:
+        what = f"the study asks {number:,} points; {MOST_POINTS:,} are the most"
+        raise BadInput(what, where=document.place(()), hint="split it into several studies")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Turns the lists of a study file into names that exist."""
+
+    document: Document
+    folder: Path
+
+    def workloads(self, names: Sequence[str] | None) -> tuple[Source, ...]:
+        found: list[Source] = []
+        for index, name in enumerate(names or DEFAULT_WORKLOADS):
+            place = self._place("workloads", index)
+            for each in self._spread(name, place):
+                found.append(_at(place, partial(source_of, each, self.folder)))
+        self.distinct("workloads", [source.name for source in found])
+        return tuple(found)
+
+    def _spread(self, name: str, place: Place) -> list[str]:
+        if "*" not in name:
+            return [name]
+        found = _at(place, lambda: matching(name, self.folder))
+        if not found:
+            hint = "check the folder, which is relative to the study file" if ":" not in name else ""
+            raise BadInput(f"no workload matches {shown(name)}", where=place, hint=hint)
+        return found
+
+    def chips(self, names: Sequence[str]) -> tuple[str, ...]:
+        def check(name: str) -> None:
+            load_chip(name if name in preset_names() else self._chip_path(name))
+
+        return self._named("chips", names, preset_names(), check)
+
+    def _chip_path(self, name: str) -> str:
+        path = self.folder / name
+        if path.is_file():
+            return str(path)
+        hint = suggest(name, preset_names(), "presets are") + "; or give a chip file, relative to the study"
+        raise BadInput(f"no chip is called {shown(name)}", hint=hint)
+
+    def packers(self, names: Sequence[str]) -> tuple[str, ...]:
+        return self._named("packers", names, tuple(packers()), packer_named)
+
+    def merges(self, names: Sequence[str]) -> tuple[str, ...]:
+        return self._named("merges", names, tuple(mergers()), merger_named)
+
+    def streamers(self, names: Sequence[str]) -> tuple[str, ...]:
+        return self._named("streamers", names, tuple(streamers()), streamer_named)
+
+    def cascades(self, names: Sequence[str]) -> tuple[str, ...]:
+        def check(name: str) -> None:
+            if name not in CASCADES:
+                hint = f"cascades of a study are {' or '.join(CASCADES)}"
+                raise BadInput(f"cascades cannot be {shown(name)}", hint=hint)
+
+        return self._named("cascades", names, CASCADES, check)
+
+    def _named(
+        self, key: str, names: Sequence[str], known: tuple[str, ...], check: Callable[[str], object]
+    ) -> tuple[str, ...]:
+        """The ``names``, each checked, with those that are ``known`` for "all"."""
+        if list(names) == ["all"]:
+            return known
+        for index, name in enumerate(names):
+            _at(self._place(key, index), partial(check, name))
+        return self.distinct(key, names)
+
+    def distinct(self, key: str, values: Sequence[S]) -> tuple[S, ...]:
+        seen: set[S] = set()
+        for index, value in enumerate(values):
+            if value in seen:
+                what = f"{shown(value)} is listed twice under {key}"
+                raise BadInput(what, where=self._place(key, index), hint="remove one of the two")
+            seen.add(value)
+        return tuple(values)
+
+    def _place(self, *path: PathStep) -> Place:
+        return self.document.place(path)
+
+    def sweeps(self, asked: StudyFile) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        return tuple((field, self._values(field, asked.set[field])) for field in sorted(asked.set))
+
+    def _values(self, field: str, values: Sequence[object]) -> tuple[str, ...]:
+        if field not in FIELDS:
+            below = [f"{field}.{key}" for key in children(field)]
+            what = f"'{field}' holds several fields" if below else f"unknown chip field {shown(field)}"
+            hint = f"set one of {', '.join(below)}" if below else suggest(field, FIELDS, "fields are")
+            raise BadInput(what, where=self._place("set", field), hint=hint)
+        texts = [self._text("set", field, index) for index in range(len(values))]
+        read = [reading(field, text, self._place("set", field, index)) for index, text in enumerate(texts)]
+        for index, value in enumerate(read):
+            if value in read[:index]:
+                where = self._place("set", field, index)
+                raise BadInput(f"{field} has the value {texts[index]} twice", where=where, hint="remove one")
+        return tuple(texts)
+
+    def _text(self, *path: PathStep) -> str:
+        """A scalar as it stands in the file, so that 0.10 stays so: an item of a list, or one alone."""
+        try:
+            return self.document.written(path).strip()
+        except KeyError:
+            return self.document.written(path[:-1]).strip()
+
+    def filters(self, asked: StudyFile, kind: str) -> tuple[StudyFilter, ...]:
+        items: Sequence[FilterItem] = getattr(asked.filters, kind)
+        return tuple(self._filter(asked, kind, index, item) for index, item in enumerate(items))
+
+    def _filter(self, asked: StudyFile, kind: str, index: int, item: FilterItem) -> StudyFilter:
+        known = (*KEYS, *asked.set)
+        patterns: list[tuple[str, tuple[str, ...]]] = []
+        for key, values in item.items():
+            place = self._place("filters", kind, index, key)
+            if key not in known:
+                hint = suggest(key, known, "keys here are")
+                raise BadInput(f"a filter cannot ask for {shown(key)}", where=place, hint=hint)
+            texts = [self._text("filters", kind, index, key, each) for each in range(len(values))]
+            patterns.append((key, tuple(texts)))
+        return StudyFilter(tuple(patterns), self._place("filters", kind, index))
+
+
+def reading(field: str, text: str, place: Place) -> Any:
+    """The value that ``text`` gives a chip field, to be compared. Raises BadInput at ``place``."""
+    read = read_choice if FIELDS[field].kind == "choice" else read_number
+    return read(field, text, place)
+
+
+def _at(place: Place, work: Callable[[], T]) -> T:
+    """What ``work`` returns; its complaint is placed in the study file where it names no file itself."""
+    try:
+        return work()
+    except BadInput as error:
+        raise BadInput(error.what, where=error.where or place, hint=error.hint, more=error.more) from None

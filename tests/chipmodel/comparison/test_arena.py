@@ -1,0 +1,87 @@
+"""The arena as planned here against the interpreter of TensorFlow Lite Micro (package tflite-micro)."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chipmodel.comparison.arena import plan_arena
+from chipmodel.errors import Place
+from chipmodel.model.arena import ArenaAnswer
+from solvers.core.outcome import Limits
+from tests.support.tflite_models import MODELS, residual
+from workloads.from_tflite.model_file import parse_model
+from workloads.from_tflite.offline_plan import with_offline_plan
+
+WHERE = Place("m.tflite")
+ARENA = 1 << 20
+LIMITS = Limits(nodes=20_000)
+
+
+def answered(data: bytes, packer: str = "exact") -> ArenaAnswer:
+    return plan_arena(parse_model(data, WHERE), "m.tflite", packer, LIMITS)
+
+
+class Run:
+    """A model in the real interpreter with fixed inputs."""
+
+    def __init__(self, data: bytes, said: pytest.CaptureFixture[str]) -> None:
+        runtime: Any = import_module("tflite_micro.python.tflite_micro.runtime")
+        (graph, *_) = parse_model(data, WHERE).subgraphs
+        machine = runtime.Interpreter.from_bytes(data, arena_size=ARENA)
+        random = np.random.default_rng(0)
+        for index in range(len(graph.inputs)):
+            details = machine.get_input_details(index)
+            values = random.integers(-100, 100, tuple(details["shape"]))
+            machine.set_input(values.astype(details["dtype"]), index)
+        machine.invoke()
+        self.outputs = [machine.get_output(index).tobytes() for index in range(len(graph.outputs))]
+        said.readouterr()
+        machine.print_allocations()
+        words = said.readouterr().err
+        self.head, self.tail = (
+            int(found[1]) for part in ("head", "tail") if (found := re.search(rf"{part} (\d+) bytes", words))
+        )
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_interpreter_takes_what_was_said_and_computes_the_same(
+    name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = MODELS[name]().bytes()
+    answer = answered(data)
+    alone = Run(data, capfd)
+    planned = Run(with_offline_plan(data, answer.offsets, WHERE), capfd)
+    assert planned.outputs == alone.outputs
+    assert all(len(set(output)) > 2 for output in alone.outputs)
+    assert alone.head == answer.runtime_bytes
+    assert planned.head == answer.head_bytes
+    assert answer.lower_bound <= planned.head <= alone.head
+    # On 64 bits pointers are twice as large; the tail is estimated for 32.
+    assert alone.tail / 2.5 <= answer.tail_estimate <= alone.tail
+
+
+def test_a_plan_that_saves_a_quarter_is_proven_smallest(capfd: pytest.CaptureFixture[str]) -> None:
+    answer = answered(residual().bytes())
+    assert (answer.runtime_bytes, answer.head_bytes, answer.lower_bound) == (4608, 3456, 3456)
+    assert answer.status == "optimal"
+
+
+def test_the_plan_is_never_larger_than_the_runtimes_own() -> None:
+    """A packer that wastes memory: the runtime's own offsets are kept."""
+    answer = answered(residual().bytes(), "naive")
+    assert answer.head_bytes == answer.runtime_bytes
+    assert answer.planner == "the runtime's own"
+
+
+def test_an_offset_that_is_wrong_changes_what_the_interpreter_computes(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    data = MODELS["long_skip"]().bytes()
+    answer = answered(data)
+    wrong = [0 if offset >= 0 else -1 for offset in answer.offsets]
+    assert Run(with_offline_plan(data, wrong, WHERE), capfd).outputs != Run(data, capfd).outputs

@@ -1,0 +1,399 @@
+"""Presets, chip files and overrides: exact numbers, their sources, and every mistake at its place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.hardware.chip import BurstDma, CdmaDma, Channels, Chip, Dma, EfPsramDma, HyperBusDma, Route
+from chipmodel.hardware.chip_file import load_chip, preset_names
+from chipmodel.hardware.fields import FIELDS
+from chipmodel.hardware.psram_parts import device_named
+from tests.support.work import calls
+
+PRESETS = (
+    *("alif-e7", "axi-cdma", "corstone-300", "ef-psram", "esp32s3", "esp32s3-sram"),
+    *("gap9", "gap9-psram", "himax-we2"),
+    *("luna-arcs", "luna-csk6", "pulp-hyperbus", "stm32n6"),
+)
+
+
+def write(folder: Path, text: str, name: str = "mine.yaml") -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def core_cycles_per_32_bytes(chip: Chip, route: Route) -> Fraction:
+    data = route.burst_bytes / chip.psram.bytes_per_clock
+    clocks = Fraction(32, route.burst_bytes) * (route.burst_overhead_clocks + data)
+    return clocks * chip.core_mhz / chip.psram.clock_mhz
+
+
+def refused(path_or_name: str, *overrides: str) -> BadInput:
+    with pytest.raises(BadInput) as caught:
+        load_chip(path_or_name, overrides)
+    return caught.value
+
+
+def test_preset_names() -> None:
+    assert preset_names() == PRESETS
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_number_of_a_preset_has_a_source(name: str) -> None:
+    chip = load_chip(name)
+    assert chip.name == name
+    assert chip.title
+    choices = {path: figure.value for path, figure in chip.figures.items() if FIELDS[path].kind == "choice"}
+    assert tuple(chip.figures) == tuple(path for path, field in FIELDS.items() if field.belongs(choices))
+    for figure in chip.figures.values():
+        assert figure.mark in ("published", "derived", "assumed")
+        assert len(figure.source) > 10
+
+
+def test_luna_arcs_has_the_published_numbers() -> None:
+    chip = load_chip("luna-arcs")
+    assert chip.core_mhz == 300
+    assert (chip.shared_memory.bytes, chip.psram.bytes) == (384 * 1024, 8 * 1024 * 1024)
+    assert chip.psram.clock_mhz == 240
+    assert chip.psram.bytes_per_clock == 2
+    assert chip.dma == BurstDma(634, 4, 8, 5, 2, 3, 256)
+    assert chip.psram.device is not None
+    assert (chip.psram.device.latency_code, chip.psram.device.ce_high_min) == (16, 8)
+    assert chip.npu.macs_per_cycle == {8: 64, 16: 16, 32: 4}
+    assert chip.npu.array == (8, 2, 4)
+    assert chip.npu.read_bytes_per_cycle == 8
+    assert chip.npu.write_bytes_per_cycle == 16
+
+
+# Computed by hand from the datasheets: overhead and data clocks of a burst, times core / Psram clock.
+@pytest.mark.parametrize(
+    ("name", "load", "store"),
+    [
+        # The fits of luna_transfer.csv, 30.891 and 24.702 at 240 MHz, at 200 MHz.
+        ("luna-csk6", Fraction("30.891") * 240 / 200, Fraction("24.702") * 240 / 200),
+        # (26 + 32) and (17 + 32) clocks per 64 B, 240 MHz core, 80 MHz Psram.
+        ("esp32s3", Fraction(58 * 3, 2), Fraction(49 * 3, 2)),
+        # (30.4 + 16) and (15 + 16) clocks per 32 B.
+        ("esp32s3-sram", Fraction("46.4") * 3, Fraction(31 * 3)),
+        # 7 + 4 + 128 clocks per 256 B, 370 and 133 MHz.
+        ("gap9-psram", Fraction(139 * 370, 8 * 133), Fraction(139 * 370, 8 * 133)),
+        # 9 + 5 + 16 clocks per 64 B, 1000 and 200 MHz.
+        ("stm32n6", Fraction(30 * 5, 2), Fraction(30 * 5, 2)),
+        # 6 + 1 + 64 clocks per 128 B, 400 and 100 MHz.
+        ("alif-e7", Fraction(71 * 4, 4), Fraction(71 * 4, 4)),
+    ],
+)
+def test_core_cycles_per_32_bytes(name: str, load: Fraction, store: Fraction) -> None:
+    chip = load_chip(name)
+    assert isinstance(chip.dma, Dma)
+    assert core_cycles_per_32_bytes(chip, chip.dma.load) == load
+    assert core_cycles_per_32_bytes(chip, chip.dma.store) == store
+
+
+@pytest.mark.parametrize(
+    ("name", "shared", "macs"),
+    [
+        ("luna-csk6", 640 << 10, 256),
+        ("gap9-psram", 1536 << 10, Fraction("203.784")),  # 150.8 GOPS / 2 / 370 MHz
+        ("stm32n6", 2816 << 10, 133),  # fitted to whole networks; the peak is 300
+    ],
+)
+def test_memory_and_mac_rate(name: str, shared: int, macs: Fraction) -> None:
+    chip = load_chip(name)
+    assert chip.shared_memory.bytes == shared
+    assert chip.npu.macs_per_cycle == {8: macs, 16: Fraction(macs) / 4, 32: Fraction(macs) / 16}
+
+
+@pytest.mark.parametrize(("name", "macs"), [("himax-we2", 64), ("corstone-300", 128), ("alif-e7", 256)])
+def test_ethos_u55_has_the_macs_of_its_micro_block(name: str, macs: int) -> None:
+    """Eight for each element of the micro-block; half as many on 16 bits."""
+    npu = load_chip(name).npu
+    assert npu.macs_per_cycle == {8: macs, 16: macs // 2, 32: macs // 8}
+    assert npu.ethos is not None
+    assert npu.ethos.columns_first * npu.ethos.block_depth * 8 == macs
+
+
+def test_loading_a_preset_takes_few_calls() -> None:
+    """7,958 on 2026-11-22; the first time in a process also imports and compiles schemas."""
+    load_chip("luna-arcs")
+    assert calls(lambda: load_chip("luna-arcs")) < 16_000
+
+
+def test_override() -> None:
+    chip = load_chip("luna-arcs", ["psram.clock_mhz = 100", "shared_memory.bytes=640KiB"])
+    plain = load_chip("luna-arcs")
+    assert chip.psram.clock_mhz == 100
+    assert chip.psram.device == replace(device_named("LUNA-ARCS"), clock_mhz=Fraction(100))
+    assert chip.shared_memory.bytes == 640 << 10
+    assert chip.npu == plain.npu
+    figure = chip.figures["psram.clock_mhz"]
+    assert (figure.value, figure.mark, figure.source) == ("100", "given", "--set")
+    assert chip.figures["core_mhz"] == plain.figures["core_mhz"]
+
+
+def test_the_last_override_wins_and_decimals_and_ratios_are_exact() -> None:
+    chip = load_chip("gap9-psram", ["core_mhz=1", "core_mhz=400/3", "dma.load.burst_overhead_clocks=0.1"])
+    assert chip.core_mhz == Fraction(400, 3)
+    assert isinstance(chip.dma, Dma)
+    assert chip.dma.load.burst_overhead_clocks == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    ("override", "what", "hint"),
+    [
+        ("psram.clok_mhz=3", "unknown field 'psram.clok_mhz'", "did you mean 'psram.clock_mhz'?"),
+        ("clock_mhz=3", "unknown field", "did you mean 'psram.clock_mhz'?"),
+        ("PSRAM.BYTES=3", "unknown field", "did you mean 'psram.bytes'?"),
+        ("psram=3", "holds several fields", "psram.bytes_per_clock"),
+        ("psram.clock_mhz", "not FIELD=VALUE", "--set psram.clock_mhz=100"),
+        ("psram.clock_mhz=", "not FIELD=VALUE", "--set psram.clock_mhz=100"),
+        ("=100", "not FIELD=VALUE", "--set psram.clock_mhz=100"),
+        ("psram.clock_mhz=0", "psram.clock_mhz is 0", "between 0.001 MHz"),
+        ("psram.clock_mhz=-80", "psram.clock_mhz is -80", "between 0.001 MHz"),
+        ("psram.clock_mhz=fast", "must be a number of MHz, not 'fast'", "30.891"),
+        ("psram.clock_mhz=1e999999999", "must be a number", "30.891"),
+        ("psram.clock_mhz=1/0", "must be a number", "400/3"),
+        ("psram.clock_mhz=nan", "must be a number", "400/3"),
+        ("core_mhz=1e12", "core_mhz is 1e12", "100,000 MHz"),
+        ("dma.load.burst_bytes=0", "burst_bytes is 0", "between 1 bytes"),
+        ("dma.load.burst_bytes=1.5", "must be a whole number of bytes, not 1.5", "plain digits"),
+        ("shared_memory.alignment=24", "alignment is 24", "power of two"),
+        ("shared_memory.bytes=640KB", "ambiguous", "640 KiB"),
+        ("shared_memory.bytes=100", "shared_memory.bytes is 100", "256 B and 1,024 GiB"),
+        ("shared_memory.bytes=-1", "negative", "384 KiB"),
+    ],
+)
+def test_bad_override(override: str, what: str, hint: str) -> None:
+    error = refused("luna-arcs", override)
+    assert error.where == Place(f"--set {override}")
+    assert what in error.what
+    assert hint in error.hint
+
+
+def test_unknown_chip() -> None:
+    error = refused("luna-arc")
+    assert "'luna-arc'" in error.what
+    assert "did you mean 'luna-arcs'?" in error.hint
+    assert all(name in error.hint for name in PRESETS)
+    assert "no such file" in refused("no/such/chip.yaml").what
+    assert "no chip is named" in refused("").what
+
+
+def test_a_chip_file_gives_only_the_differences_to_its_base(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "base: luna-arcs\n"
+        "psram:\n"
+        "  clock_mhz: 133.3\n"
+        "npu:\n"
+        "  macs_per_cycle: {int16: {value: 32, mark: assumed, source: a guess}}\n",
+    )
+    chip, base = load_chip(path), load_chip("luna-arcs")
+    assert (chip.name, chip.title) == ("mine", "mine, based on luna-arcs")
+    assert (chip.psram.clock_mhz, chip.psram.bytes) == (Fraction("133.3"), base.psram.bytes)
+    assert chip.npu.macs_per_cycle == {8: 64, 16: 32, 32: 4}
+    assert chip.figures["psram.clock_mhz"].mark == "given"
+    assert chip.figures["psram.clock_mhz"].source == f"{path}:3:3"
+    assert chip.figures["npu.macs_per_cycle.int16"].source == "a guess"
+    assert chip.figures["core_mhz"] == base.figures["core_mhz"]
+
+
+def test_a_base_may_be_a_file_in_the_same_folder_and_keys_may_be_dotted(tmp_path: Path) -> None:
+    write(tmp_path, "base: gap9-psram\nname: one\ncore_mhz: 200\n", "one.yaml")
+    two = load_chip(write(tmp_path, "base: one.yaml\npsram.bytes: 4 MiB\n", "two.yaml"))
+    assert two.core_mhz == 200
+    assert (two.psram.bytes, two.title) == (4 << 20, "two, based on one")
+
+
+def _unnamed(chip: Chip) -> Chip:
+    return replace(chip, name="", title="", held_against="", figures={})
+
+
+def test_a_complete_chip_of_plain_numbers(tmp_path: Path) -> None:
+    plain = load_chip("stm32n6")
+    text = "".join(f"{path}: {figure.value}\n" for path, figure in plain.figures.items())
+    chip = load_chip(write(tmp_path, "name: plain\n" + text))
+    assert _unnamed(chip) == _unnamed(plain)
+    assert chip.accuracy == "not held against silicon"
+    assert {figure.mark for figure in chip.figures.values()} == {"given"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "what", "hint"),
+    [
+        ("psrm:\n  bytes: 8 MiB\n", 2, 1, "unknown key 'psrm'", "did you mean 'psram'? keys here are base"),
+        (
+            "psram:\n  clock: 8\n",
+            3,
+            3,
+            "unknown key 'clock' in psram",
+            "'clock_mhz'? keys here are bytes, cl",
+        ),
+        ("psram: 8 MiB\n", 2, 1, "psram must be a mapping, not '8 MiB'", "bytes, clock_mhz"),
+        ("npu:\n  array: [8, 2, 4]\n", 3, 3, "npu.array must be a mapping, not a list", "input_channels"),
+        ("core_mhz: fast\n", 2, 1, "number of MHz, not 'fast'", "30.891"),
+        ("core_mhz: 0\n", 2, 1, "core_mhz is 0", "between 0.001 MHz and 100,000 MHz"),
+        ("core_mhz: -300\n", 2, 1, "core_mhz is -300", "between"),
+        ("core_mhz: true\n", 2, 1, "must be a number, not true", "write one number"),
+        ("core_mhz:\n", 2, 1, "must be a number, not nothing", "write one number"),
+        ("core_mhz: [1, 2]\n", 2, 1, "must be a number, not a list", "write one number"),
+        ("core_mhz: 1_000\n", 2, 1, "not '1_000'", "30.891"),
+        ("core_mhz: .inf\n", 2, 1, "not '.inf'", "30.891"),
+        ("shared_memory:\n  bytes: 640 KB\n", 3, 3, "ambiguous", "640 KiB"),
+        ("shared_memory:\n  alignment: 3\n", 3, 3, "alignment is 3", "power of two"),
+        ("core_mhz: {mark: given}\n", 2, 1, "core_mhz has no 'value'", "add 'value: ...'"),
+        ("core_mhz: {value: 3}\n", 2, 1, "core_mhz has no 'mark'", "published, derived, assumed, given"),
+        ("core_mhz: {value: 3, mark: sure}\n", 2, 22, "has the mark 'sure'", "published"),
+        (
+            "core_mhz: {value: 3, mark: derived}\n",
+            2,
+            1,
+            "is derived but has no 'source'",
+            "a publication or a reason",
+        ),
+        ("core_mhz: {value: 3, unit: MHz}\n", 2, 22, "unknown key 'unit'", "value, mark, source"),
+        ("core_mhz: {value: {a: 1}, mark: given}\n", 2, 12, "not a mapping", "write one number"),
+        ("core_mhz: 1\ncore_mhz: 2\n", 3, 1, "given twice, first on line 2", "remove one"),
+        ("psram.bytes: 1 MiB\npsram:\n  bytes: 2 MiB\n", 4, 3, "psram.bytes is given twice", "remove one"),
+        ("name: 7\n", 2, 1, "'name' must be a text, not 7", "quotes"),
+        ("name: ''\n", 2, 1, "'name' must be a text, not ''", "quotes"),
+        ('title: "a\\eb"\n', 2, 1, "'title' must be one printable line", "shorten"),
+        ("'': {}\n", 2, 1, "unknown key ''", "keys here are"),
+        ("core_mhz: [\n", 3, 1, "not closed|missing", "brackets|add the missing"),
+    ],
+)
+def test_mistakes_have_line_and_column(
+    tmp_path: Path, text: str, line: int, column: int, what: str, hint: str
+) -> None:
+    path = write(tmp_path, "base: luna-arcs\n" + text)
+    error = refused(path)
+    assert error.where == Place(path, line, column)
+    assert any(part in error.what for part in what.split("|"))
+    assert any(part in error.hint for part in hint.split("|"))
+
+
+@pytest.mark.parametrize("text", ["- 1\n", "luna-arcs\n", "3\n"])
+def test_a_chip_file_is_a_mapping(tmp_path: Path, text: str) -> None:
+    error = refused(write(tmp_path, text))
+    assert "a chip file must be a mapping" in error.what
+    assert error.where is not None
+    assert (error.where.line, error.where.column) == (1, 1)
+
+
+def test_a_users_numbers_of_another_npu_model_are_refused_and_a_bases_are_dropped(tmp_path: Path) -> None:
+    error = refused("gap9-psram", "npu.luna.weight_buffer_bytes=8KiB")
+    assert "means nothing on a chip with npu.model = array" in error.what
+    plain = load_chip("luna-arcs", ["npu.model=array"])
+    assert plain.npu.luna is None
+    assert not [path for path in plain.figures if path.startswith("npu.luna")]
+    assert "one of array, luna, vector-cpu, ethos-u55, ne16" in refused("gap9-psram", "npu.model=tpu").hint
+    assert "has no npu.luna.input_buffer_bytes" in refused("gap9-psram", "npu.model=luna").what
+
+
+def test_lunas_lanes_multiply_to_its_macs(tmp_path: Path) -> None:
+    assert "the array has 64 lanes" in refused("luna-arcs", "npu.macs_per_cycle.int8=128").what
+    wide = load_chip("luna-arcs", ["npu.macs_per_cycle.int8=128", "npu.array.output_channels=4"])
+    assert wide.npu.luna is not None
+    assert (wide.npu.luna.out_lanes, wide.npu.luna.width_8.macs_per_cycle) == (4, Fraction(128))
+
+
+def test_a_psram_part_has_its_own_clocks(tmp_path: Path) -> None:
+    assert "no latency code for 300 MHz" in refused("luna-arcs", "psram.clock_mhz=300").what
+    hyper = load_chip("luna-arcs", ["psram.device=S27KS0642", "psram.clock_mhz=166"])
+    assert hyper.psram.device is not None
+    assert (hyper.psram.device.protocol, hyper.psram.device.latency_code) == ("HyperBus", 6)
+    assert "LUNA-ARCS" in refused("luna-arcs", "psram.device=DDR4").hint
+    assert load_chip("luna-arcs", ["psram.collision=worst"]).psram.collision == "worst"
+    assert "means nothing" in refused("luna-arcs", "psram.bytes_per_clock=4").what
+
+
+def test_controllers_hold_the_published_constants() -> None:
+    """As in the RTL: pulp-platform/hyperbus (reset values of hyperbus_pkg.sv), verilog-axi, EF_PSRAM_CTRL."""
+    pulp, copy, serial = (load_chip(name) for name in ("pulp-hyperbus", "axi-cdma", "ef-psram"))
+    assert pulp.dma == HyperBusDma(6, 1, 350, 256, 8, 3, 5, 6, 9, 8, Fraction(2, 1000))
+    assert [pulp.psram.clock_mhz, pulp.psram.bytes_per_clock] == [100, 2]
+    assert copy.dma == CdmaDma(64, 16, 4096, channels=Channels(strided=False))
+    assert [copy.psram.clock_mhz, copy.psram.bytes_per_clock] == [copy.core_mhz, 8]
+    assert serial.dma == EfPsramDma("QPI", "QPI", 6, 4, 2, 2, 1)
+    # SCK is half the clock and moves four bits.
+    assert [serial.psram.clock_mhz, serial.psram.bytes_per_clock] == [20, Fraction(1, 2)]
+
+
+def test_a_controllers_numbers_can_be_set() -> None:
+    fields = ["dma.hyperbus.latency_clocks=7", "core_mhz=200", "psram.clock_mhz=400/3"]
+    chip = load_chip("pulp-hyperbus", [*fields, "dma.channels=2"])
+    assert isinstance(chip.dma, HyperBusDma)
+    assert (chip.dma.latency_clocks, chip.dma.channels) == (7, Channels(2, "in order"))
+    assert [chip.core_mhz, chip.psram.clock_mhz] == [200, Fraction(400, 3)]
+    spi = load_chip("ef-psram", ["dma.ef_psram.read_mode=SPI", "core_mhz=20"])
+    assert [spi.psram.bytes_per_clock, spi.psram.clock_mhz] == [Fraction(1, 8), 10]
+
+
+@pytest.mark.parametrize(
+    ("chip", "overrides", "what", "hint"),
+    [
+        # 2 + 6 + 350 clocks at 50 MHz; 200 clocks are 4 us.
+        ("pulp-hyperbus", "psram.clock_mhz=50", "358 clocks, 7.16 us of at most 4 us", "at most 192"),
+        ("pulp-hyperbus", "psram.clock_mhz=1", "of at most 4 us", "raise the clock"),
+        ("pulp-hyperbus", "psram.clock_mhz=101", "core_mhz is 100, below psram.clock_mhz = 101", "at least"),
+        ("pulp-hyperbus", "dma.hyperbus.segment_clocks=2", "segment_clocks is 2", "between 3"),
+        # 2 x (2 + 6 + 6 + 8) + 1 cycles at 5 MHz.
+        ("ef-psram", "core_mhz=5", "low for 45 clocks, 9 us of at most 8 us", "raise core_mhz"),
+        ("ef-psram", "core_mhz=41", "high for 2 clocks", "dma.ef_psram.gap_cycles"),
+        ("ef-psram", "psram.clock_mhz=20", "means nothing on a chip with dma.model = ef-psram", "hyperbus"),
+        ("ef-psram", "dma.ef_psram.access_bytes=3", "access_bytes is 3", "power of two"),
+        ("ef-psram", "dma.ef_psram.write_mode=HyperBus", "'HyperBus'", "one of QPI, 1-4-4, SPI"),
+        ("axi-cdma", "dma.cdma.data_bits=24", "data_bits is 24", "power of two"),
+        ("axi-cdma", "dma.model=ef-psram", "has no psram.ce_low_max_us", "add it"),
+        ("luna-arcs", "dma.cdma.data_bits=64", "means nothing on a chip with dma.model = bursts", "=cdma"),
+    ],
+)
+def test_impossible_controller_settings_are_refused(chip: str, overrides: str, what: str, hint: str) -> None:
+    error = refused(chip, overrides)
+    assert what in error.what
+    assert hint in error.hint
+
+
+def test_following_the_hint_for_a_long_burst_works() -> None:
+    slow = ["psram.clock_mhz=50", "dma.hyperbus.max_burst_words=192"]
+    assert load_chip("pulp-hyperbus", slow).psram.clock_mhz == 50
+    refused("pulp-hyperbus", slow[0], "dma.hyperbus.max_burst_words=193")
+
+
+def test_missing_numbers_are_named(tmp_path: Path) -> None:
+    error = refused(write(tmp_path, "name: half\ncore_mhz: 100\n"))
+    assert "no shared_memory.bytes, shared_memory.alignment, psram.bytes and 10 more" in error.what
+    assert "base: luna-arcs" in error.hint
+
+
+def test_missing_and_circular_bases_are_refused(tmp_path: Path) -> None:
+    unknown = write(tmp_path, "name: a\nbase: luna\n")
+    assert refused(unknown).where == Place(unknown, 2, 1)
+    own = write(tmp_path, "base: own.yaml\n", "own.yaml")
+    assert "based on itself" in refused(own).what
+    write(tmp_path, "base: b.yaml\n", "a.yaml")
+    assert "based on itself" in refused(write(tmp_path, "base: a.yaml\n", "b.yaml")).what
+
+
+def test_a_cpu_that_takes_every_cycle_is_refused() -> None:
+    with pytest.raises(BadInput, match="never be served"):
+        load_chip("luna-arcs", ["cpu.shared_every_cycles=1"])
+    assert load_chip("luna-arcs", ["cpu.shared_every_cycles=2"]).cpu.shared_every == 2
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_origin_is_a_document_and_every_assumption_says_what_would_settle_it(name: str) -> None:
+    for path, figure in load_chip(name).figures.items():
+        source = figure.source
+        assert "hardware.md" not in source, path
+        assert not source.startswith("Published by"), path
+        assert len(source) > 30, path
+        if figure.mark == "assumed":
+            assert re.search(r"Settled by: \w.{20,}\.$", source), (path, source)

@@ -1,0 +1,278 @@
+"""One point, answered: the same as ``simulate`` and ``pack`` say, and every way it can go wrong a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import solvers.branches.mergers
+from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.study_row import Row
+from chipmodel.passes.in_place import reuse
+from chipmodel.passes.steady_state import steady
+from chipmodel.pipeline.multicore import run_cores
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.run import run
+from chipmodel.studies.answer import NODES, WorkerCache, answer
+from chipmodel.studies.task import PointTask
+from chipmodel.studies.workload import load_workload, source_of
+from solvers.core.outcome import Limits
+from tests.chipmodel.studies.support import tasks
+from tests.support.folders import ROOT
+from workloads.load import load
+
+
+def answered(text: str, folder: Path = Path()) -> list[Row]:
+    cache = WorkerCache(load_workload)
+    return [answer(task, cache) for task in tasks(text, folder)]
+
+
+def cache() -> WorkerCache:
+    return WorkerCache(load_workload)
+
+
+def test_a_program_has_the_figures_of_simulate() -> None:
+    text = (
+        "workloads: [zoo:resnet8, zoo:wakeword]\nchips: [luna-arcs, esp32s3]\nstreamers: [sync, ping-pong]\n"
+    )
+    rows = answered(text + "merges: [unified-block]\npackers: greedy-best-fit\nset: {psram.clock_mhz: [80]}")
+    assert len(rows) == 8
+    for row in rows:
+        point = row.point
+        chip = load_chip(point.chip, ["psram.clock_mhz=80"])
+        program = reuse(load(point.workload), "all")
+        result = run(PlanRequest(program, chip, point.packer, point.streamer, merge=point.merge))
+        assert row.status == result.solved.status
+        assert (row.peak_bytes, row.peak_lower_bound_bytes) == (result.solved.peak, result.solved.lower_bound)
+        assert row.capacity_bytes == chip.shared_memory.bytes
+        assert (row.total_cycles, row.lower_bound_cycles) == (result.trace.cycles, result.lower_bound_cycles)
+        assert row.sync_cycles == (result.sync_cycles if point.streamer == "sync" else None)
+        assert row.npu_busy_cycles == result.trace.busy("npu")
+        assert row.dma_busy_cycles == result.trace.busy("dma")
+        assert row.milliseconds == chip.milliseconds(result.trace.cycles)
+        assert row.seconds > 0
+        assert not row.error
+
+
+def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:
+    """What has to leave SharedMemory comes back: 25 KiB are half of what ResNet-8 needs on this chip."""
+    text = "workloads: zoo:resnet8\nchips: gap9-psram\nstreamers: [sync, 'exact:20']\n"
+    rows = answered(text + "set: {shared_memory.bytes: [25KiB]}")
+    by_streamer = {row.point.streamer: row for row in rows}
+    chip = load_chip("gap9-psram", ["shared_memory.bytes=25KiB"])
+    result = run(PlanRequest(reuse(load("zoo:resnet8"), "all"), chip, "large-first", "exact:20"))
+    exact, sync = by_streamer["exact:20"], by_streamer["sync"]
+    assert (exact.total_cycles, exact.lower_bound_cycles) == (result.trace.cycles, result.lower_bound_cycles)
+    assert exact.lower_bound_cycles
+    assert exact.total_cycles
+    assert sync.lower_bound_cycles
+    assert sync.lower_bound_cycles * 1.2 < exact.lower_bound_cycles <= exact.total_cycles
+
+
+def test_several_cores_have_the_figures_of_simulate() -> None:
+    (row,) = answered("workloads: zoo:resnet8\nset: {cores: 2}")
+    chip = load_chip("luna-arcs", ["cores=2"])
+    result = run(PlanRequest(reuse(load("zoo:resnet8"), "all"), chip, smallest_peak=True))
+    assert (row.total_cycles, row.sync_cycles) == (result.trace.cycles, result.sync_cycles)
+    assert (row.peak_bytes, row.lower_bound_cycles) == (result.solved.peak, result.lower_bound_cycles)
+
+
+def test_a_search_on_several_cores_keeps_the_limits_and_goes_on_to_the_smallest_peak(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[object] = []
+
+    def noted(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
+        seen.append(request.limits)
+        return plan(request, path)
+
+    monkeypatch.setattr("chipmodel.pipeline.multicore.plan", noted)
+    text = "workloads: zoo:shufflenetv1\npackers: hill-climb\nstreamers: sync\nnode_limit: 2000\nseeds: 3\n"
+    (row,) = answered(text + "set: {cores: 2, shared_memory.bytes: 8MiB}")
+    assert set(seen) == {Limits(None, 2000, 3, 1)}
+    program = reuse(load("zoo:shufflenetv1"), "all")
+    chip = load_chip("luna-arcs", ["cores=2", "shared_memory.bytes=8MiB"])
+    limits = Limits(None, 2000, 3, 1)
+    first = run_cores(PlanRequest(program, chip, "hill-climb", "sync", limits=limits), {}).solved
+    assert (first.peak, first.status) > (row.peak_bytes, row.status) == (961_960, "optimal")
+    assert row.peak_lower_bound_bytes == first.lower_bound == 961_960
+    assert row.problem
+
+
+def test_what_a_worker_keeps_changes_no_answer() -> None:
+    asked = tasks("packers: [large-first, pool]\nstreamers: [sync, ping-pong]\nchips: [gap9-psram, esp32s3]")
+    shared = cache()
+    together = [replace(answer(task, shared), seconds=0) for task in asked]
+    alone = [replace(answer(task, cache()), seconds=0) for task in reversed(asked)]
+    assert together == alone[::-1]
+    assert len(shared.workloads) == 4
+
+
+def test_a_packing_is_minimised_and_then_held_against_its_capacity(tmp_path: Path) -> None:
+    # Three of 4 at once at time 0 and 4: 12 bytes at least; large-first on lifetimes in a chain meets that.
+    lines = ["id,lower,upper,size", "b1,0,3,4", "b2,3,9,4", "b3,0,9,4", "b4,9,21,4", "b5,0,21,4"]
+    (tmp_path / "w.csv").write_text("\n".join(lines))
+    names = ["w.csv", "w.csv?capacity=12", "w.csv?capacity=11", "w.csv?capacity=1KiB"]
+    rows = answered(f"workloads: [{', '.join(map(repr, names))}]\npackers: exact", tmp_path)
+    assert [row.peak_bytes for row in rows] == [12] * 4
+    assert [row.status for row in rows] == ["optimal", "optimal", "infeasible", "optimal"]
+    assert [row.capacity_bytes for row in rows] == [None, 12, 11, 1024]
+    assert [row.fits for row in rows] == [True, True, False, True]
+    assert all(row.total_cycles is None and row.milliseconds is None for row in rows)
+
+
+def test_a_heuristic_that_misses_the_capacity_proves_nothing() -> None:
+    (row,) = answered("workloads: 'guillotine:n=40,seed=1'\npackers: large-first")
+    assert row.peak_bytes is not None
+    assert row.peak_bytes > (row.capacity_bytes or 0) == 1 << 20
+    assert (row.status, row.fits) == ("does not fit", False)
+
+
+def test_the_seed_and_the_limits_reach_the_search() -> None:
+    text = "workloads: 'guillotine:n=60,seed=2'\npackers: hill-climb\n"
+    seeds = [row.trajectory[-1].peak_bytes for row in answered(text + "seeds: [0, 1, 2, 3]\nnode_limit: 300")]
+    assert len(set(seeds)) > 1
+    again = [row.trajectory[-1].peak_bytes for row in answered(text + "seeds: [0, 1, 2, 3]\nnode_limit: 300")]
+    assert seeds == again
+    short, long = (answered(text + f"node_limit: {n}")[0] for n in (1, 3000))
+    assert (short.peak_bytes or 0) > (long.peak_bytes or 0)
+
+
+def test_the_trajectory_only_gets_better() -> None:
+    (row,) = answered("workloads: 'guillotine:n=30,seed=2'\npackers: exact\nnode_limit: 20000")
+    peaks = [step.peak_bytes for step in row.trajectory if step.peak_bytes is not None]
+    bounds = [step.lower_bound_bytes for step in row.trajectory]
+    assert len(peaks) > 1
+    assert peaks == sorted(peaks, reverse=True)
+    assert bounds == sorted(bounds)
+    assert peaks[-1] == row.peak_bytes
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ("", Limits(None, NODES, 3, 1)),
+        ("time_limit: 5", Limits(5.0, None, 3, 1)),
+        ("node_limit: 9", Limits(None, 9, 3, 1)),
+        ("time_limit: 5\nnode_limit: 9", Limits(5.0, 9, 3, 1)),
+    ],
+)
+def test_a_search_without_limits_stops_by_nodes(
+    limits: str, expected: Limits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[object] = []
+
+    def noted(request: PlanRequest) -> Planned:
+        seen.append(request.limits)
+        return plan(replace(request, limits=None))
+
+    monkeypatch.setattr("chipmodel.studies.answer.plan", noted)
+    answered(f"workloads: zoo:ds_cnn\nmerges: exact\nseeds: 3\n{limits}")
+    assert seen == [expected]
+
+
+def test_the_limits_of_a_plan_are_for_all_of_its_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Limits] = []
+    real = solvers.branches.mergers.merge_arms
+
+    def merge_arms(*arguments: object) -> object:
+        seen.append(arguments[-1])  # type: ignore[arg-type]
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("chipmodel.pipeline.rounds.merge_arms", merge_arms)
+    chip = load_chip("luna-arcs", ["shared_memory.bytes=48KiB"])
+    program = reuse(load("zoo:resnet8"), "all")
+    plan(PlanRequest(program, chip, "naive", "ping-pong", limits=Limits(1e6, 5, 1)))
+    left = [each.seconds for each in seen]
+    assert len(left) > 1
+    assert all(a is not None and b is not None and a > b for a, b in pairwise(left))
+    assert {(each.nodes, each.seed) for each in seen} == {(5, 1)}
+
+
+def test_no_room_is_no_fault(tmp_path: Path) -> None:
+    (row,) = answered("workloads: zoo:mobilenetv2\nset: {shared_memory.bytes: 1KiB}")
+    assert row.status == "does not fit"
+    assert row.peak_bytes is None
+    assert "hint" in row.error
+
+
+def test_bad_input_is_a_failed_row_with_its_place_and_hint(tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text("name: w\nops:\n  - {op: conv3d}\n")
+    (row,) = answered("workloads: w.yaml", tmp_path)
+    assert (row.status, row.peak_bytes, row.seconds > 0) == ("failed", None, True)
+    assert "w.yaml:" in row.error
+    assert "Traceback" not in row.error
+
+
+def test_an_impossible_chip_is_a_failed_row() -> None:
+    (row,) = answered("workloads: zoo:ds_cnn\nchips: gap9-psram\nset: {dma.bursts.setup_cycles: 600}")
+    assert row.status == "failed"
+    assert "means nothing on a chip" in row.error
+
+
+def test_a_fault_of_ours_is_a_failed_row_with_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: object) -> None:
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.setattr("chipmodel.studies.answer.plan", broken)
+    (row,) = answered("workloads: zoo:ds_cnn")
+    assert row.status == "failed"
+    assert row.error.startswith("internal error: ZeroDivisionError: on purpose\nTraceback")
+    assert "in broken" in row.error
+
+
+def test_a_file_that_changes_after_it_was_asked_is_not_stored_as_what_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "w.csv"
+    path.write_text("id,lower,upper,size\nx,0,1,4\n")
+    task: PointTask
+    (task,) = tasks("workloads: w.csv", tmp_path)
+    path.write_text("id,lower,upper,size\nx,0,1,5\n")
+    row = answer(task, cache())
+    assert row.status == "failed"
+    assert "changed while the study ran" in row.error
+
+
+def test_options_of_workloads(tmp_path: Path) -> None:
+    def program(name: str) -> object:
+        return load_workload(source_of(name, ROOT / "workloads"))
+
+    assert program("zoo:ds_cnn?steady_state=5") == reuse(steady(load("zoo:ds_cnn"), 5), "all")
+    assert program("zoo:resnet8?dtype=int16") == reuse(load("zoo:resnet8", dtype="int16"), "all")
+    assert program("zoo:resnet18?input=64&dtype=int16") == reuse(
+        load("zoo:resnet18?input=64", dtype="int16"), "all"
+    )
+    with pytest.raises(BadInput, match="capacity says nothing"):
+        program("zoo:resnet8?capacity=3")
+    with pytest.raises(BadInput, match="dtype says nothing"):
+        program("packing-example.csv?dtype=int8")
+
+
+def test_a_point_beyond_psram_does_not_fit() -> None:
+    text = """
+    name: psram
+    workloads: [zoo:resnet8]
+    chips: [luna-arcs]
+    set: {psram.bytes: [64KiB, 8MiB], cores: [1, 2]}
+    packers: [large-first]
+    streamers: [sync]
+    """
+    rows = {
+        (dict(r.point.overrides)["psram.bytes"], dict(r.point.overrides)["cores"]): r for r in answered(text)
+    }
+    for cores in "12":
+        small, large = rows["64KiB", cores], rows["8MiB", cores]
+        assert (small.status, small.fits, small.fits_psram, small.total_cycles) == (
+            "does not fit",
+            False,
+            False,
+            None,
+        )
+        assert (small.psram_bytes or 0) > 65536 == small.psram_capacity_bytes
+        assert large.fits_psram
+        assert large.total_cycles

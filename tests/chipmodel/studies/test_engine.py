@@ -1,0 +1,134 @@
+"""The loop: what it stores when, how it stops, and how two of them share a study."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from chipmodel.model.study_row import Row
+from chipmodel.studies.engine import StopRequest, stopping, work
+from chipmodel.studies.store import StudyStore, opened
+from chipmodel.studies.task import PointTask
+from tests.chipmodel.studies.support import HEADER, tasks
+
+TASKS = {task.key: task for task in tasks("workloads: ['zoo:*']")}
+
+
+class Hand:
+    """A workers of one that answers a few points at each call, and writes down what it was given."""
+
+    def __init__(self, batch_size: int = 2) -> None:
+        self.batch_size = batch_size
+        self.waiting: list[PointTask] = []
+        self.given: list[str] = []
+
+    @property
+    def room(self) -> int:
+        return max(0, 3 - len(self.waiting))
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.waiting)
+
+    def give(self, tasks: Sequence[PointTask]) -> None:
+        self.waiting += tasks
+        self.given += [task.key for task in tasks]
+
+    def take(self, seconds: float) -> list[Row]:
+        done, self.waiting = self.waiting[: self.batch_size], self.waiting[self.batch_size :]
+        return [Row(task.point, task.key, "feasible", 0.1) for task in done]
+
+
+def asked(store: StudyStore) -> StudyStore:
+    store.ask(HEADER, list(TASKS), list(TASKS))
+    return store
+
+
+def test_every_point_is_given_once_in_turn_and_stored_as_it_comes(tmp_path: Path) -> None:
+    workers, seen = Hand(), list[int]()
+    with opened(tmp_path / "s.sqlite") as store:
+        work(asked(store), TASKS, workers, lambda rows: seen.append(store.counts().stored), StopRequest())
+        assert store.counts().stored == len(TASKS)
+    assert workers.given == list(TASKS)
+    assert seen[:3] == [2, 4, 6]
+
+
+def test_what_is_stored_is_not_given_again(tmp_path: Path) -> None:
+    first, second = Hand(), Hand()
+    with opened(tmp_path / "s.sqlite") as store:
+        stop = StopRequest()
+
+        def watch(rows: Sequence[Row]) -> None:
+            stop.asked = store.counts().stored >= 5
+
+        work(asked(store), TASKS, first, watch, stop)
+        stored = {each.key for each in store.rows()}
+        assert 5 <= len(stored) < len(TASKS)
+    with opened(tmp_path / "s.sqlite") as store:
+        work(asked(store), TASKS, second, lambda rows: None, StopRequest())
+    assert sorted(second.given) == sorted(set(TASKS) - stored)
+
+
+def test_two_at_once_share_the_points_and_both_wait_for_the_last(tmp_path: Path) -> None:
+    crews = [Hand(1), Hand(1)]
+
+    def one(workers: Hand) -> None:
+        with opened(tmp_path / "s.sqlite") as store:
+            work(asked(store), TASKS, workers, lambda rows: None, StopRequest())
+            assert store.counts().stored == len(TASKS)
+
+    with opened(tmp_path / "s.sqlite"):
+        threads = [Thread(target=one, args=(workers,)) for workers in crews]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(crews[0].given + crews[1].given) == sorted(TASKS)
+
+
+def test_one_waits_for_points_that_another_has_claimed_and_takes_them_when_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    workers = Hand(9)
+    with opened(path) as other:
+        claimed = asked(other).claim(4)
+
+        def run() -> None:
+            with opened(path) as store:
+                work(asked(store), TASKS, workers, lambda rows: None, StopRequest())
+
+        thread = Thread(target=run)
+        thread.start()
+        thread.join(1.0)
+        assert thread.is_alive()
+        assert not set(workers.given) & set(claimed)
+        other.release()
+        thread.join(10)
+        assert not thread.is_alive()
+    assert set(workers.given) == set(TASKS)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_asks_and_the_second_is_as_ever(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with stopping() as stop:
+        assert signal.getsignal(number) is not before
+        os.kill(os.getpid(), number)
+        assert stop.asked
+        assert signal.getsignal(number) is before
+    assert signal.getsignal(number) is before
+
+
+def test_rows_that_are_finished_when_it_stops_are_stored(tmp_path: Path) -> None:
+    workers, stop = Hand(1), StopRequest()
+
+    def watch(rows: Sequence[Row]) -> None:
+        stop.asked = True
+
+    with opened(tmp_path / "s.sqlite") as store:
+        work(asked(store), TASKS, workers, watch, stop)
+        assert {each.key for each in store.rows()} == set(workers.given[:2])

@@ -1,0 +1,148 @@
+"""A study that is killed, and one whose workers are: every point once, and the table of one left alone.
+
+``python -m tests.fuzz study-kills`` does the same with 1,000 points and 20 kills.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import chipmodel.studies.dask_cluster
+from chipmodel.errors import BadInput, ChipmodelError
+from chipmodel.model.study_row import Row
+from chipmodel.studies.dask_cluster import Cluster
+from chipmodel.studies.engine import StopRequest, Watch, work
+from chipmodel.studies.export import csv_bytes, parquet_bytes
+from chipmodel.studies.pool import LocalPool
+from chipmodel.studies.store import opened, read_rows
+from chipmodel.studies.task import PointTask
+from tests.chipmodel.studies.support import HEADER, tasks
+from tests.fuzz.study_kills import cluster, killed, undisturbed
+
+STUDY = """
+workloads: [zoo:ds_cnn, zoo:wakeword, w.csv, zoo:autoencoder]
+chips: [luna-arcs, gap9-psram]
+packers: [large-first, greedy-best-fit, hill-climb]
+streamers: [sync, ping-pong]
+seeds: [0, 1]
+node_limit: 50
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "s.yaml").write_text(STUDY)
+    (tmp_path / "w.csv").write_text("id,lower,upper,size\nx,0,2,4\ny,1,3,5\n")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[Any]:
+    with cluster(2) as started:
+        yield started
+
+
+def nothing(rows: Sequence[Row]) -> None:
+    pass
+
+
+def run(store: Path, asked: Sequence[PointTask], workers: Any, watch: Watch = nothing) -> tuple[Row, ...]:
+    keys = [task.key for task in asked]
+    with opened(store) as link, workers:
+        link.ask(HEADER, keys, keys)
+        work(link, {task.key: task for task in asked}, workers, watch, StopRequest())
+    return read_rows(store)[1]
+
+
+def test_sigkill_at_random_moments_loses_nothing_and_repeats_nothing(folder: Path) -> None:
+    found = killed(folder / "s.yaml", folder / "killed.sqlite", kills=1, processes=1, seed=5)
+    assert found.sound
+    assert (found.rows, found.points, found.failed) == (52, 52, 0)
+    assert found.table == undisturbed(folder / "s.yaml", folder / "alone.sqlite")
+
+
+def test_two_commands_on_one_study_neither_corrupt_it_nor_work_twice(folder: Path) -> None:
+    found = killed(folder / "s.yaml", folder / "killed.sqlite", kills=1, processes=2, seed=1)
+    assert found.sound
+
+
+def test_a_cluster_has_the_bytes_of_this_machine_though_a_worker_is_killed(folder: Path, made: Any) -> None:
+    asked = tasks(STUDY, folder)
+    local = run(folder / "local.sqlite", asked, LocalPool(2))
+    victims = [nanny.pid for nanny in made.workers.values()]
+    count = 0
+
+    def watch(rows: Sequence[Row]) -> None:
+        nonlocal count
+        count += len(rows)
+        if count > len(asked) // 2 and len(victims) == 2:
+            os.kill(victims.pop(), signal.SIGKILL)
+
+    remote = run(folder / "dask.sqlite", asked, Cluster(made.scheduler_address), watch)
+    assert len(victims) == 1
+    assert len(local) == len(remote) == len(asked)
+    assert csv_bytes(local, False) == csv_bytes(remote, False)
+    assert parquet_bytes(local, False) == parquet_bytes(remote, False)
+
+
+def test_what_cannot_be_loaded_fails_alike_on_a_cluster(folder: Path, made: Any) -> None:
+    (folder / "bad.yaml").write_text("name: w\nops:\n  - {op: conv3d}\n")
+    asked = tasks("workloads: [bad.yaml, zoo:ds_cnn]\nchips: [gap9-psram]", folder)
+    local = run(folder / "local.sqlite", asked, LocalPool(1))
+    remote = run(folder / "dask.sqlite", asked, Cluster(made.scheduler_address))
+    assert [each.status for each in local] == ["failed", "optimal"]
+    assert csv_bytes(local, False) == csv_bytes(remote, False)
+
+
+def test_workers_with_another_chipmodel_are_refused(
+    folder: Path, made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chipmodel.studies.dask_cluster, "code_version", lambda: "other")
+    with pytest.raises(ChipmodelError, match="has another chipmodel"):
+        run(folder / "s.sqlite", tasks("workloads: zoo:ds_cnn"), Cluster(made.scheduler_address))
+
+
+@pytest.mark.parametrize("lost", [OSError(), RuntimeError("closed"), concurrent.futures.CancelledError()])
+def test_a_lost_scheduler_is_one_clear_error_without_logs(
+    made: Any, lost: Exception, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        for name in (
+            "distributed",
+            "distributed.client",
+            "distributed.batched",
+            "tornado.application",
+            "asyncio",
+        ):
+            logging.getLogger(name).error("a long traceback")
+        raise lost
+
+    hint = "is gone\n  hint: start it again, and run the study again"
+    with Cluster(made.scheduler_address) as workers:
+        monkeypatch.setattr("distributed.Client.nthreads", fail)
+        with pytest.raises(ChipmodelError, match=hint):
+            assert workers.room
+        monkeypatch.setattr("distributed.Client.submit", fail)
+        with pytest.raises(ChipmodelError, match=hint):
+            workers.give(tasks("workloads: zoo:ds_cnn"))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_nobody_answers_or_dask_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chipmodel.studies.dask_cluster, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(BadInput, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"):
+        Cluster("tcp://127.0.0.1:9")
+    with pytest.raises(BadInput, match="no scheduler answers"):
+        Cluster("nonsense://x")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(BadInput, match=r"install chipmodel\[dask\]"):
+        Cluster("tcp://127.0.0.1:9")

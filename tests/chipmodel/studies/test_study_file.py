@@ -1,0 +1,132 @@
+"""Study files: what they may leave out, what stands for several names, and what is wrong at which line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import preset_names
+from chipmodel.model.study_row import Point
+from chipmodel.studies.study_file import DEFAULT_WORKLOADS, KEYS, MOST_POINTS, Study, parse_study, read_study
+from solvers.registry import packers
+from tests.support.folders import WORKLOADS
+
+SMALL = WORKLOADS / "study_small.yaml"
+
+
+def study(text: str, folder: Path = Path()) -> Study:
+    return parse_study(text, folder / "s.yaml")
+
+
+def names(asked: Study) -> tuple[str, ...]:
+    return tuple(source.name for source in asked.workloads)
+
+
+def test_everything_has_a_default() -> None:
+    asked = study("title: what now?")
+    assert names(asked) == DEFAULT_WORKLOADS
+    assert (asked.chips, asked.packers, asked.merges) == (("luna-arcs",), ("auto",), ("conflict",))
+    assert (asked.streamers, asked.seeds, asked.sweeps) == (("auto",), (0,), ())
+    assert (asked.name, asked.title, asked.time_limit, asked.node_limit) == ("s", "what now?", None, None)
+
+
+def test_one_name_is_a_list_of_one_and_all_are_all() -> None:
+    asked = study("packers: all\nchips: all\nstreamers: sync\nseeds: 7\nset: {psram.clock_mhz: 100}")
+    assert asked.packers == tuple(packers())
+    assert asked.chips == preset_names()
+    assert (asked.streamers, asked.seeds) == (("sync",), (7,))
+    assert asked.sweeps == (("psram.clock_mhz", ("100",)),)
+
+
+def test_paths_are_relative_to_the_study_file_and_a_star_stands_for_anything(tmp_path: Path) -> None:
+    (tmp_path / "nets").mkdir()
+    for name in ("b.csv", "a.csv", "note.txt"):
+        (tmp_path / "nets" / name).write_text("id,lower,upper,size\nx,0,1,4\n")
+    (tmp_path / "my.yaml").write_text("base: luna-arcs\nname: mine\n")
+    asked = study("workloads: [nets/*.csv, 'zoo:mobilenet*']\nchips: [my.yaml, gap9-psram]", tmp_path)
+    assert names(asked) == ("nets/a.csv", "nets/b.csv", "zoo:mobilenetv1_025", "zoo:mobilenetv2")
+    assert asked.workloads[0].file == str(tmp_path / "nets" / "a.csv")
+    assert asked.chip_file("my.yaml") == str(tmp_path / "my.yaml")
+    assert asked.chip_file("gap9-psram") == "gap9-psram"
+
+
+def test_minimalloc_names_the_instances_of_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "A.1048576.csv").write_text("id,lower,upper,size\nx,0,1,4\n")
+    monkeypatch.setenv("CHIPMODEL_MINIMALLOC", str(tmp_path))
+    assert names(study("workloads: 'minimalloc:*'")) == ("minimalloc:A",)
+    with pytest.raises(BadInput, match="instances are A"):
+        study("workloads: minimalloc:B")
+    monkeypatch.delenv("CHIPMODEL_MINIMALLOC")
+    with pytest.raises(BadInput, match="CHIPMODEL_MINIMALLOC"):
+        study("workloads: minimalloc:A")
+
+
+def test_values_stay_as_they_are_written() -> None:
+    asked = study("set:\n  shared_memory.bytes: [256KiB, 393216]\n  psram.clock_mhz: [0.10, 1e2]")
+    assert asked.sweeps == (
+        ("psram.clock_mhz", ("0.10", "1e2")),
+        ("shared_memory.bytes", ("256KiB", "393216")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what"),
+    [
+        ("packer: exact", "1:1", "did you mean 'packers'"),
+        ("packers: [exact, larg-first]", "1:18", "unknown packer 'larg-first'"),
+        ("packers: [exact, exact]", "1:18", "listed twice"),
+        ("packers: []", "1:1", "at least 1 item"),
+        ("merges: both", "1:1", "unknown merger 'both'"),
+        ("streamers:\n  - sync\n  - pingpong", "3:5", "unknown streamer"),
+        ("streamers: [sync:4]", "1:13", "no setting"),
+        ("chips:\n- luna-arcs\n- luna-arc", "3:3", "did you mean 'luna-arcs'"),
+        ("workloads: [zoo:resnet8, zoo:resnet9]", "1:26", "no built-in network"),
+        ("workloads: ['zoo:resnet8?inputs=3']", "1:13", "inputs"),
+        ("workloads: [resnet8]", "1:13", "no workload of a known kind"),
+        ("workloads: [nowhere.yaml]", "1:13", "cannot be read"),
+        ("workloads: ['*.onnx']", "1:13", "no workload matches"),
+        ("workloads: ['a.csv?size=3']", "1:13", "has the option 'size=3'"),
+        ("seeds: [0, -1]", "1:12", "at least 0"),
+        ("seeds: [0, 0]", "1:12", "listed twice"),
+        ("set: {shared_memory: 3}", "1:7", "holds several fields"),
+        ("set: {shared_memory.byte: 3}", "1:7", "did you mean 'shared_memory.bytes'"),
+        ("set:\n  shared_memory.bytes: [1KiB, -3]", "2:31", "shared_memory.bytes"),
+        ("set:\n  shared_memory.bytes: [64KiB, 65536]", "2:32", "twice"),
+        ("set: {shared_memory.model: [flat, round]}", "1:35", "one of"),
+        ("filters: {excludes: []}", "1:11", "did you mean 'exclude'"),
+        ("filters: {exclude: [{packers: exact}]}", "1:22", "did you mean 'packer'"),
+        ("filters: {exclude: [{psram.clock_mhz: 3}]}", "1:22", "cannot ask for"),
+        ("filters: {exclude: [{}]}", "1:21", "at least 1 item"),
+        ("time_limit: -1", "1:1", "at least 0"),
+        ("time_limit: soon", "1:1", "must be a number"),
+        ("node_limit: 0.5", "1:1", "must be"),
+    ],
+)
+def test_mistakes_have_a_line_a_column_and_a_hint(text: str, place: str, what: str) -> None:
+    with pytest.raises(BadInput, match=what) as caught:
+        study(text)
+    where = caught.value.where
+    assert where is not None
+    assert f"{where.line}:{where.column}" == place, str(caught.value)
+
+
+def test_a_mistake_in_a_chip_file_is_placed_there(tmp_path: Path) -> None:
+    (tmp_path / "my.yaml").write_text("base: luna-arcs\nshared_memory: {byte: 3}\n")
+    with pytest.raises(BadInput, match=r"my\.yaml:2:17"):
+        study("chips: my.yaml", tmp_path)
+
+
+def test_too_many_points_are_refused_before_they_are_made() -> None:
+    seeds = list(range(1000))
+    text = f"workloads: ['zoo:*']\npackers: all\nseeds: {seeds}\nset: {{psram.clock_mhz: {seeds[1:]}}}"
+    with pytest.raises(BadInput, match=f"{MOST_POINTS:,} are the most"):
+        study(text)
+
+
+def test_the_example_is_read_and_filters_ask_for_fields_of_points() -> None:
+    assert read_study(SMALL).title.startswith("What does a smaller SharedMemory cost")
+    assert set(KEYS) <= set(Point.__dataclass_fields__)

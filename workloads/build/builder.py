@@ -54,6 +54,8 @@ class ConvOptions(LayerOptions, total=False):
     groups: int
     transposed: bool
     output_pad: Pair
+    out_dtype: str | None
+    """Element type of the output; by default the input's."""
 
 
 class PoolOptions(TypedDict, total=False):
@@ -67,6 +69,8 @@ class PoolOptions(TypedDict, total=False):
     """By default max_pool."""
     ceil: bool
     outputs: Sequence[str] | None
+    out_dtype: str | None
+    """Element type of the output; by default the input's."""
 
 
 class RecurrentOptions(LayerOptions, total=False):
@@ -116,7 +120,8 @@ class ProgramBuilder(TreeBuilder):
         weights = self._layer_weights(name, x, elements, out_c, options)
         kind = "depthwise_conv" if work.depthwise else "transposed_conv" if spec.transposed else "conv"
         shape = _window_shape(x, out_c, window.out_h, window.out_w)
-        return self.emit(kind, name, work, [x], [shape], weights=weights, outputs=options.get("outputs"))[0]
+        names, dtype = options.get("outputs"), options.get("out_dtype")
+        return self.emit(kind, name, work, [x], [shape], weights=weights, outputs=names, out_dtype=dtype)[0]
 
     def pool(self, name: str, x: Value, kernel: Pair | None, **options: Unpack[PoolOptions]) -> Value:
         """Pooling over a window; without ``kernel``, over the whole image."""
@@ -137,7 +142,8 @@ class ProgramBuilder(TreeBuilder):
         kind = options.get("kind", "max_pool")
         shape = _window_shape(x, image[1], window.out_h, window.out_w)
         work = Pool(window, image[1], image[0])
-        return self.emit(kind, name, work, [x], [shape], outputs=options.get("outputs"))[0]
+        names, dtype = options.get("outputs"), options.get("out_dtype")
+        return self.emit(kind, name, work, [x], [shape], outputs=names, out_dtype=dtype)[0]
 
     def dense(self, name: str, x: Value, features: int, **options: Unpack[LayerOptions]) -> Value:
         """The last axis of ``x`` times a (inner x features) weight matrix."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import prod
 
-from workloads.build.shapes import broadcast_shape, matmul_work
+from workloads.build.shapes import matmul_work
 from workloads.from_onnx.graph import Fact, OnnxNode
 
 Outputs = dict[str, tuple[int, tuple[int, ...] | None]]
@@ -27,9 +27,6 @@ SAME_AS_FIRST = frozenset(
         "SkipSimplifiedLayerNormalization",
         "SimplifiedLayerNormalization",
         "RotaryEmbedding",
-        "QLinearSigmoid",
-        "QLinearLeakyRelu",
-        "QLinearSoftmax",
         "GroupNorm",
         "SkipGroupNorm",
         "BiasAdd",
@@ -37,6 +34,7 @@ SAME_AS_FIRST = frozenset(
     ]
 )
 
+UINT8 = 2
 DOMAINS = frozenset(["com.microsoft", "com.microsoft.nchwc", "ai.onnx.contrib"])
 
 
@@ -80,24 +78,25 @@ def _quantised_gemm(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     return {node.output: (a.element, (rows, cols))}
 
 
-def _quantised_pair(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
-    a, b = facts[node.input(0)], facts[node.input(3)]
-    return {node.output: (a.element, broadcast_shape(node.name, [a.shape, b.shape]))}
+def _blocked_channels(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
+    """Whole blocks of channels, or as many channels as a node says."""
+    x, block = facts[node.input(0)], max(1, node.integer("block", 1))
+    channels = node.integer("channels", -(-x.shape[1] // block) * block)
+    return {node.output: (x.element, (x.shape[0], channels, *x.shape[2:]))}
 
 
-def _quantised_concat(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
-    parts = [facts[name] for name in node.inputs[2::3]]
-    axis = node.integer("axis", 0) % max(1, len(parts[0].shape))
-    size = sum(part.shape[axis] for part in parts)
-    return {node.output: (parts[0].element, (*parts[0].shape[:axis], size, *parts[0].shape[axis + 1 :]))}
+def _scaled_image(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
+    x, scales = facts[node.input(0)], node.integers("scales")
+    return {node.output: (x.element, tuple(a * b for a, b in zip(x.shape, scales, strict=True)))}
 
 
-def _quantised_global_pool(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
-    x = facts[node.input(0)]
-    spatial = (1,) * (len(x.shape) - 2)
-    last = node.integer("channels_last", 0)
-    shape = (x.shape[0], *spatial, x.shape[-1]) if last else (*x.shape[:2], *spatial)
-    return {node.output: (x.element, shape)}
+def _blocked_rows(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
+    """Rows of a table that holds two numbers of 4 bits in a byte."""
+    table, indices, scales = (facts[node.input(i)] for i in range(3))
+    packed = table.element == UINT8 and node.integer("bits", 4) == 4
+    sizes = (*table.shape[:-1], table.shape[-1] * (2 if packed else 1))
+    axis = node.integer("gather_axis", 0) % len(sizes)
+    return {node.output: (scales.element, (*sizes[:axis], *indices.shape, *sizes[axis + 1 :]))}
 
 
 def _blocked_matmul(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
@@ -150,6 +149,8 @@ def _embeddings(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     outputs: Outputs = {node.output: (words.element, (*ids.shape, words.shape[-1]))}
     if len(node.outputs) > 1:
         outputs[node.outputs[1]] = (ids.element, ids.shape[:1])
+    if len(node.outputs) > 2:
+        outputs[node.outputs[2]] = outputs[node.output]
     return outputs
 
 
@@ -168,10 +169,10 @@ _RULES: Mapping[str, Callable[[OnnxNode, Mapping[str, Fact]], Outputs]] = {
     "DynamicQuantizeMatMul": _quantised_matmul,
     "MatMulNBits": _blocked_matmul,
     "QGemm": _quantised_gemm,
-    "QLinearAdd": _quantised_pair,
-    "QLinearMul": _quantised_pair,
-    "QLinearConcat": _quantised_concat,
-    "QLinearGlobalAveragePool": _quantised_global_pool,
+    "ReorderInput": _blocked_channels,
+    "ReorderOutput": _blocked_channels,
+    "Upsample": _scaled_image,
+    "GatherBlockQuantized": _blocked_rows,
     "Attention": _packed_attention,
     "MultiHeadAttention": _multi_head_attention,
     "GroupQueryAttention": _multi_head_attention,

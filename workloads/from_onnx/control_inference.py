@@ -20,10 +20,10 @@ from workloads.from_onnx.graph import (
     Subgraph,
     fault,
     live_nodes,
-    read_nodes,
     sort_nodes,
 )
 from workloads.from_onnx.input_shapes import empty_is_constant
+from workloads.from_onnx.node_reading import read_nodes
 from workloads.from_onnx.onnx_package import GraphProto, module
 from workloads.from_onnx.shape_inference import ControlHandler, Inference
 from workloads.from_onnx.subgraphs import localised, outside

@@ -9,7 +9,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput, Place
-from workloads.from_onnx.onnx_package import GraphProto, NodeProto, module
+from chipmodel.model.program import DTYPE_BITS
+from workloads.from_onnx.onnx_package import GraphProto, NodeProto
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +32,16 @@ ELEMENT_NAMES: Mapping[int, str] = {
     22: "int4",
 }
 """Element types that deployment does not change, by their number in ``onnx.TensorProto.DataType``."""
+
+ELEMENT_BITS: Mapping[int, int] = {
+    **{number: DTYPE_BITS[name] for number, name in ELEMENT_NAMES.items()},
+    **dict.fromkeys((10, 16), 16),
+    **dict.fromkeys((17, 18, 19, 20, 24), 8),
+    1: 32,
+    11: 64,
+    23: 4,
+}
+"""Bits of an element in the file."""
 
 FLOATS = frozenset({1, 10, 11, 16, 17, 18, 19, 20, 23, 24})
 """FLOAT, FLOAT16, DOUBLE, BFLOAT16, the FLOAT8 and FLOAT4 types: deployment replaces them by its own type."""
@@ -201,32 +212,6 @@ def placed(error: BadInput, where: Place) -> BadInput:
     return error if error.where else BadInput(error.what, where=where, hint=error.hint)
 
 
-def read_nodes(graph: GraphProto, taken: set[str]) -> list[OnnxNode]:
-    """The nodes of a graph, each under a name of its own, which is added to ``taken``.
-
-    The 12th node is ``Conv_12`` where it has no name, a second ``conv`` becomes ``conv_2``.
-    """
-    return [_node(proto, index, taken) for index, proto in enumerate(graph.node)]
-
-
-def _node(proto: NodeProto, index: int, taken: set[str]) -> OnnxNode:
-    helper = module("onnx.helper")
-    name = unique_name(proto.name or f"{proto.op_type}_{index}", taken)
-    attributes: dict[str, Any] = {}
-    for attribute in proto.attribute:
-        try:
-            attributes[attribute.name] = _plain(helper.get_attribute_value(attribute))
-        except (ValueError, TypeError) as error:
-            raise BadInput(
-                f"node {name!r} ({proto.op_type}): attribute {attribute.name!r}: {error}"
-            ) from None
-    domain = "" if proto.domain == "ai.onnx" else proto.domain
-    captured = tuple(dict.fromkeys(_captured(attributes.values())))
-    return OnnxNode(
-        name, proto.op_type, domain, tuple(proto.input), tuple(proto.output), attributes, proto, captured
-    )
-
-
 def unique_name(name: str, taken: set[str]) -> str:
     """``name``, or ``name_2`` and so on where it is taken; adds the result to ``taken``."""
     candidate, count = name, 2
@@ -236,28 +221,12 @@ def unique_name(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        return value
-    return tuple(_plain(item) for item in as_tuple(value))
-
-
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """The items of a list, or anything else as the only item."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         return (value,)
     items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
     return tuple(items)
-
-
-def _captured(attributes: Iterable[Any]) -> Iterator[str]:
-    kind = module("onnx").GraphProto
-    for value in attributes:
-        for graph in as_tuple(value):
-            if isinstance(graph, kind):
-                yield from outer_reads(graph)
 
 
 def outer_reads(graph: GraphProto) -> Iterator[str]:

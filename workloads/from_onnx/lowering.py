@@ -16,7 +16,7 @@ from chipmodel.model.attributes import AlongAxis, Attributes, OverAxes
 from chipmodel.model.work import Vector, Work
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype, tensor_bytes
-from workloads.from_onnx.graph import ELEMENT_NAMES, FLOATS, Fact, OnnxNode, fault
+from workloads.from_onnx.graph import ELEMENT_BITS, ELEMENT_NAMES, FLOATS, Fact, OnnxNode, fault
 from workloads.from_onnx.onnx_package import module
 
 Handler = Callable[["OnnxLowering", OnnxNode], None]
@@ -194,6 +194,18 @@ class OnnxLowering:
             dtype = self._deployed(fact.stored or fact.element, name, real)
             size = tensor_bytes((fact.elements,), dtype) + fact.scale_bytes
             self.declared[key] = self.builder.raw_weight(key, size, fact.elements)
+        return self.declared[key]
+
+    def stored(self, name: str, elements: int = 0) -> str:
+        """Declare a constant with its bytes in the file, which hold ``elements`` numbers; "" for none."""
+        if not self.is_constant(name):
+            return ""
+        fact = self.facts[name]
+        key = fact.origin or name
+        if key not in self.declared:
+            bits = ELEMENT_BITS.get(fact.stored or fact.element, 32)
+            size = -(-fact.elements * bits // 8)
+            self.declared[key] = self.builder.raw_weight(key, size, elements or fact.elements)
         return self.declared[key]
 
     def weights(self, names: Sequence[str], *, bias: bool = False) -> list[str]:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from workloads.from_onnx.contrib_shapes import STANDARD_FORM, Outputs, contrib_outputs
 from workloads.from_onnx.graph import Fact, OnnxNode, as_tuple, fault
 from workloads.from_onnx.onnx_package import NodeProto, Schema, TensorProto, TypeProto, module
+from workloads.from_onnx.runtime_operators import FORMS
 
-SAME_AS_INPUT = frozenset(["GroupNormalization", "MeanVarianceNormalization", "SimplifiedLayerNormalization"])
-"""Operators that have no inference in some versions of the onnx package."""
+SAME_AS_INPUT = frozenset(
+    [
+        "GroupNormalization",
+        "MeanVarianceNormalization",
+        "LayerNormalization",
+        "RMSNormalization",
+        "SimplifiedLayerNormalization",
+        "Gelu",
+    ]
+)
+"""Operators that have no inference in some versions of the onnx package, or that ONNX Runtime writes into
+operator sets that do not have them yet."""
 
 POSITIVE = [
     "kernel_shape",
@@ -30,6 +42,12 @@ POSITIVE = [
 MAX_ATTRIBUTE = (1 << 31) - 1
 """The largest value of these attributes. The square of a larger block size overflows in onnx before 1.23."""
 
+ON_INTEGERS = frozenset(form.op for (_, name), form in FORMS.items() if name.startswith("QLinear")) - {
+    "QLinearConv"
+}
+"""Operators on floats that stand for those on quantised tensors."""
+
+FLOAT = 1
 FAULTS = (RuntimeError, ValueError, TypeError, LookupError, ArithmeticError)
 
 
@@ -55,7 +73,11 @@ def schema_outputs(node: OnnxNode, facts: Mapping[str, Fact], opsets: Mapping[st
         contrib = contrib_outputs(node, facts)
         if contrib is not None or (node.domain and standard is None):
             return contrib or {}
-        found = _onnx_inference(node, standard or node.op, facts, opsets[""])
+        found = (
+            _on_integers(node, facts)
+            if node.op in ON_INTEGERS and node.written
+            else _onnx_inference(node, standard or node.op, facts, _version(node, opsets))
+        )
     except FAULTS as error:
         raise fault(node, _reason(error)) from None
     if node.op in SAME_AS_INPUT and node.input(0) and found.get(node.output, (0, None))[1] is None:
@@ -64,16 +86,36 @@ def schema_outputs(node: OnnxNode, facts: Mapping[str, Fact], opsets: Mapping[st
     return found
 
 
-def _onnx_inference(node: OnnxNode, op: str, facts: Mapping[str, Fact], version: int) -> Outputs:
+def _version(node: OnnxNode, opsets: Mapping[str, int]) -> int | None:
+    return None if node.domain or node.written else opsets[""]
+
+
+def _on_integers(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
+    """The outputs of an operator on quantised tensors: of their type, and else as for floats."""
+    kept = facts[node.inputs[-1]].element
+    floats = {
+        name: replace(facts[name], element=FLOAT) if facts[name].element == kept else facts[name]
+        for name in node.reads
+    }
+    found = _onnx_inference(node, node.op, floats, None)
+    return {name: (kept, shape) for name, (_, shape) in found.items()}
+
+
+def _onnx_inference(node: OnnxNode, op: str, facts: Mapping[str, Fact], version: int | None) -> Outputs:
+    """By the operator set ``version``, or the newest for a node whose operator is not ONNX's own."""
     defs, shape_inference = module("onnx.defs"), module("onnx.shape_inference")
+    foreign = version is None
+    version = defs.onnx_opset_version() if version is None else version
     try:
-        schema = defs.get_schema(op, defs.onnx_opset_version() if node.domain else version, "")
+        schema = defs.get_schema(op, version, "")
     except defs.SchemaError:
+        return {}
+    if schema.deprecated:  # GroupNormalization of operator set 18, which onnx then infers nothing for
         return {}
     try:
         outputs = shape_inference.infer_node_outputs(
             schema,
-            _standard_node(node, op, schema) if node.domain else node.proto,
+            _standard_node(node, op, schema) if foreign else node.proto,
             {name: _type(facts[name]) for name in node.reads},
             _data(node, facts),
             opset_imports=[module("onnx.helper").make_opsetid("", version)],

@@ -18,9 +18,10 @@ from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.from_onnx import control_lowering
 from workloads.from_onnx.control_inference import CONTROL_HANDLERS
-from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, placed, read_nodes, sort_nodes
+from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, placed, sort_nodes
 from workloads.from_onnx.input_shapes import bind_inputs
 from workloads.from_onnx.lowering import HANDLERS, OnnxLowering, lowering
+from workloads.from_onnx.node_reading import read_nodes
 from workloads.from_onnx.onnx_file import initializers, not_text, opsets, read_model
 from workloads.from_onnx.onnx_package import GraphProto, ModelProto
 from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm

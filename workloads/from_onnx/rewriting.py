@@ -6,12 +6,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from workloads.from_onnx.decomposed_norms import join_layer_norms
+from workloads.from_onnx.deployed_types import store_quantised
+from workloads.from_onnx.dynamic_scales import join_scales
 from workloads.from_onnx.graph import ControlFlow, Fact, OnnxNode
 from workloads.from_onnx.graph_view import GraphView, view_of
+from workloads.from_onnx.layouts import join_layouts, leave_out_reorders
 from workloads.from_onnx.padding import fold_padding
 
 Rewrite = Callable[[GraphView, Sequence[OnnxNode]], list[OnnxNode]]
-REWRITES: tuple[Rewrite, ...] = (fold_padding, join_layer_norms)
+REWRITES: tuple[Rewrite, ...] = (
+    leave_out_reorders,
+    join_layouts,
+    fold_padding,
+    join_layer_norms,
+    join_scales,
+    store_quantised,
+)
 """Applied in this order; each is given the nodes in execution order and returns them so."""
 
 

@@ -137,8 +137,8 @@ def _score_names(low: OnnxLowering, node: OnnxNode) -> list[str]:
 def packed_attention(low: OnnxLowering, node: OnnxNode) -> None:
     """One dense layer makes q, k and v of the input; then attention over them."""
     x = low.value(node)
-    if not low.is_constant(node.input(1)) or node.input(4):
-        raise fault(node, "only constant weights and no past are supported", "export without the cache")
+    if not low.is_constant(node.input(1)):
+        raise fault(node, "its weights must be constants", "export the model again")
     weight = low.shape(node.input(1))
     sizes = node.integers("qkv_hidden_sizes") or (weight[-1] // 3,) * 3
     count = max(1, node.integer("num_heads", 1))
@@ -149,15 +149,39 @@ def packed_attention(low: OnnxLowering, node: OnnxNode) -> None:
         or any(s % count for s in sizes)
     ):
         raise fault(node, f"its weight {list(weight)} and {count} heads do not fit its input {list(x.shape)}")
-    if low.is_used(node.outputs[1] if len(node.outputs) > 1 else ""):
-        raise fault(node, "its output present is not supported", "export without the cache")
     held = [low.weight(node.input(1)), *low.weights(node.inputs[2:3], bias=True)]
     work = Matmul(prod(x.shape[:-1]), weight[0], weight[1])
     name = f"{node.name}.qkv"
     (qkv,) = low.builder.emit("dense", name, work, [x], [(*x.shape[:2], weight[1])], weights=held)
-    heads = AttentionSizes(x.shape[0], count, x.shape[1], x.shape[1], sizes[0] // count, sizes[2] // count)
+    past = low.shape(node.input(4))[3] if node.input(4) else 0
+    keys = past + x.shape[1]
+    heads = AttentionSizes(x.shape[0], count, x.shape[1], keys, sizes[0] // count, sizes[2] // count)
     mask = low.activations([node.input(3), node.input(5)])
-    _attend(low, node, heads, _Operands(qkv, qkv, qkv, mask, low.weights([node.input(5)])))
+    both = _packed_cache(low, node, qkv, heads)
+    _attend(low, node, heads, _Operands(qkv, both, both, mask, low.weights([node.input(5)])))
+
+
+def _packed_cache(low: OnnxLowering, node: OnnxNode, qkv: Value, heads: AttentionSizes) -> Value:
+    """Keys and values (2, B, heads, S, size) after those of the cache, where there is one; else ``qkv``."""
+    output = node.outputs[1] if len(node.outputs) > 1 else ""
+    cached = low.activations(node.inputs[4:5])
+    if not cached and not low.is_used(output):
+        return qkv
+    name = f"{node.name}.present"
+    shape = (2, heads.batch, heads.heads, heads.keys, heads.size)
+    inputs = [*cached, qkv]
+    work = _moved(inputs, prod(shape), qkv)
+    (both,) = low.builder.emit(
+        "concat" if cached else "transpose",
+        name,
+        work,
+        inputs,
+        [shape],
+        outputs=[output or name],
+        out_dtype=qkv.dtype,
+    )
+    low.values[both.name] = both
+    return both
 
 
 @operator("MultiHeadAttention", "GroupQueryAttention", domain=MICROSOFT)

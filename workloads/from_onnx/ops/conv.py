@@ -77,6 +77,7 @@ def _convolution(
         transposed=transposed,
         output_pad=_pair(added, 0),
         outputs=[fused.output],
+        out_dtype=low.dtype(fused.output),
         weights=weights,
     )
 
@@ -149,7 +150,6 @@ def global_max_pool(low: OnnxLowering, node: OnnxNode) -> None:
 
 
 @operator("GlobalAveragePool", "GlobalLpPool")
-@operator("QLinearGlobalAveragePool", domain=MICROSOFT)
 def global_average_pool(low: OnnxLowering, node: OnnxNode) -> None:
     """Pooling over the whole image."""
     _global_pool(low, node, "average_pool")
@@ -179,11 +179,12 @@ def _counts_padding(node: OnnxNode, pads: tuple[int, int, int, int]) -> bool:
 
 def _global_pool(low: OnnxLowering, node: OnnxNode, kind: Literal["max_pool", "average_pool"]) -> None:
     x = low.shape(node.input(0))
-    if len(x) not in (3, 4) or node.integer("channels_last", 0):
+    if len(x) not in (3, 4):
         low.vector(node, kind, rows=x[0], operands=node.inputs[:1], attributes=axes_from(x, 1))
         return
+    dtype = low.dtype(node.output)
     low.values[node.output] = low.builder.pool(
-        node.name, low.value(node), None, kind=kind, outputs=[node.output]
+        node.name, low.value(node), None, kind=kind, outputs=[node.output], out_dtype=dtype
     )
 
 

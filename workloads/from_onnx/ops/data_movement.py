@@ -16,6 +16,7 @@ from chipmodel.model.attributes import (
 )
 from workloads.from_onnx.graph import OnnxNode
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, along_axis, axis_rows, leading, operator
+from workloads.from_onnx.runtime_operators import NCHWC
 
 
 @operator("Concat")
@@ -30,14 +31,6 @@ def concat(low: OnnxLowering, node: OnnxNode) -> None:
     rows = axis_rows(low.shape(node.output), axis)
     along = along_axis(low.shape(node.output), axis)
     low.vector(node, "concat", rows=rows, operands=parts, weights=held, attributes=along)
-
-
-@operator("QLinearConcat", domain=MICROSOFT)
-def quantised_concat(low: OnnxLowering, node: OnnxNode) -> None:
-    """Each part has a scale and a zero point."""
-    rows = axis_rows(low.shape(node.output), node.integer("axis", 0))
-    along = along_axis(low.shape(node.output), node.integer("axis", 0))
-    low.vector(node, "concat", rows=rows, operands=node.inputs[2::3], attributes=along)
 
 
 @operator("Split")
@@ -60,7 +53,17 @@ def pad(low: OnnxLowering, node: OnnxNode) -> None:
     _reshaping(low, node, "pad", _margins(low, node))
 
 
+@operator("ReorderInput", "ReorderOutput", domain=NCHWC)
+def reorder(low: OnnxLowering, node: OnnxNode) -> None:
+    """Channels are added up to whole blocks, or those are left out."""
+    kind = "pad" if node.op == "ReorderInput" else "slice"
+    rank = len(low.shape(node.output))
+    same = SliceRanges((0,) * rank, (1,) * rank)
+    _reshaping(low, node, kind, Margins((0,) * rank) if kind == "pad" else same)
+
+
 @operator("Expand", "Tile", "Resize", "Upsample")
+@operator("Upsample", domain=NCHWC)
 def repeat(low: OnnxLowering, node: OnnxNode) -> None:
     """Rows are repeated or interpolated along some axes."""
     mode = node.text("mode", "nearest")
@@ -182,6 +185,21 @@ def gather(low: OnnxLowering, node: OnnxNode) -> None:
     along = along_axis(low.shape(data), node.integer("axis", 0)) if node.op == "Gather" else None
     operands = [data, *_computed(low, [indices])]
     low.vector(node, "gather", rows=rows, operands=operands, moves=True, attributes=along)
+
+
+@operator("GatherBlockQuantized", domain=MICROSOFT)
+def gather_blocked(low: OnnxLowering, node: OnnxNode) -> None:
+    """Rows of a table of 4 or 8 bits, whose blocks have a scale and a zero point each."""
+    table = low.weights([node.input(0), *node.inputs[2:]])
+    low.vector(
+        node,
+        "gather",
+        rows=prod(low.shape(node.input(1))),
+        operands=node.inputs[1:2],
+        weights=table,
+        gathers=True,
+        attributes=along_axis(low.shape(node.input(0)), node.integer("gather_axis", 0)),
+    )
 
 
 def _computed(low: OnnxLowering, names: Sequence[str]) -> list[str]:

@@ -30,27 +30,18 @@ FUSED_WITH_ACTIVATION = frozenset(["Add", "Sub", "Mul", "Div", "Sum"])
 """Operators on two activations that an activation function is fused into, as into ADD, SUB, MUL and DIV in
 TensorFlow Lite's schema (schema.fbs)."""
 
-OTHERS_MICROSOFT = (
-    "Gelu FastGelu QuickGelu BiasGelu BiasAdd QLinearSigmoid QLinearLeakyRelu QLinearAdd QLinearMul"
-)
+OTHERS_MICROSOFT = "Gelu FastGelu QuickGelu BiasGelu BiasAdd"
 
 
 @operator(*UNARY, *SCALED, *OTHERS.split())
 @operator(*OTHERS_MICROSOFT.split(), domain=MICROSOFT)
 def elementwise(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands are broadcast; constants of several elements are weights, scalars parameters of the op."""
-    kind = KINDS.get(node.op.removeprefix("QLinear"), node.op.removeprefix("QLinear").lower())
-    operands = node.inputs
-    if node.op.startswith("QLinear"):
-        operands = (
-            (node.inputs[0], *node.inputs[3:4])
-            if node.op in ("QLinearAdd", "QLinearMul")
-            else node.inputs[:1]
-        )
     fused = FusionResult(node.output)
-    if node.op in FUSED_WITH_ACTIVATION and len(low.activations(operands)) > 1:
+    if node.op in FUSED_WITH_ACTIVATION and len(low.activations(node.inputs)) > 1:
         fused = fuse(low, node.output, channel_axis=1, scales=False)
-    low.vector(node, kind, operands=operands, outputs=[fused.output], weights=low.weights(fused.weights))
+    kind = KINDS.get(node.op, node.op.lower())
+    low.vector(node, kind, outputs=[fused.output], weights=low.weights(fused.weights))
 
 
 @operator("Identity", "Dropout", "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear")

@@ -59,16 +59,21 @@ def quantised_gemm(low: OnnxLowering, node: OnnxNode) -> None:
 
 @operator("MatMulNBits", domain=MICROSOFT)
 def blocked_matmul(low: OnnxLowering, node: OnnxNode) -> None:
-    """Weights of ``bits`` bits in blocks, as many bytes as the file stores."""
+    """Weights of ``bits`` bits in blocks, whose scales and zero points are loaded as the file stores them."""
     inner, cols = node.integer("K", 1), node.integer("N", 1)
     x = low.value(node)
     if x.shape[-1] != inner:
         raise fault(node, f"its K is {inner} and its input has {x.shape[-1]} columns")
-    packed = low.builder.raw_weight(
-        low.fact(node.input(1)).origin, inner * cols * node.integer("bits", 4) // 8, inner * cols
-    )
+    bits = node.integer("bits", 4)
+    if low.fact(node.input(1)).elements * 8 < inner * cols * bits:
+        raise fault(
+            node, f"its weights {list(low.shape(node.input(1)))} are less than {inner} x {cols} numbers"
+        )
     fused = fuse(low, node.output, channel_axis=-1, scales=True)
-    held = [packed, *low.weights([node.input(2)]), *low.weights([node.input(5) or fused.bias], bias=True)]
+    held = [
+        low.stored(name, size) for name, size in zip(node.inputs[1:4], (inner * cols, 0, 0), strict=False)
+    ]
+    held = [*filter(None, held), *low.weights([node.input(5) or fused.bias], bias=True)]
     work = Matmul(max(1, x.elements // inner), inner, cols)
     low.emit("dense", node, work, [x], outputs=[fused.output], weights=[*held, *low.weights(fused.weights)])
 

@@ -124,10 +124,9 @@ def mean_variance_norm(low: OnnxLowering, node: OnnxNode) -> None:
 
 
 @operator("LpNormalization", "Softmax", "LogSoftmax", "Hardmax", "CumSum")
-@operator("QLinearSoftmax", domain=MICROSOFT)
 def work_along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     """Work along one axis; before operator set 13, softmax works over all axes from ``axis`` on."""
-    kind = {"LpNormalization": "lp_norm", "LogSoftmax": "log_softmax", "QLinearSoftmax": "softmax"}
+    kind = {"LpNormalization": "lp_norm", "LogSoftmax": "log_softmax"}
     axis = node.integer("axis", -1)
     if node.op == "CumSum":
         axis = 0

@@ -1,0 +1,132 @@
+"""Leave out transposes around a part of a graph that works on images with channels last.
+
+ONNX Runtime writes quantised convolutions so, and exporters of networks from TensorFlow. Between a transpose
+to that layout and the ones back, element-wise ops and concats compute the same in the layout before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from workloads.from_onnx.fusion import UNARY
+from workloads.from_onnx.graph import OnnxNode
+from workloads.from_onnx.graph_view import GraphView
+from workloads.from_onnx.runtime_operators import NCHWC
+
+ELEMENTWISE = UNARY | {
+    *("Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "Sum", "Where", "Cast", "Identity"),
+    *("QuantizeLinear", "DequantizeLinear"),
+}
+"""Operators of which each element of the result depends on one element of each operand."""
+
+MOST_NODES = 256
+"""Nodes looked at around one transpose (assumed; limits time)."""
+
+
+@dataclass(slots=True)
+class _Region:
+    """Tensors in the layout ``order`` of the axes before, the nodes that compute them, and its borders."""
+
+    order: tuple[int, ...]
+    tensors: set[str] = field(default_factory=set[str])
+    inside: dict[str, OnnxNode] = field(default_factory=dict[str, OnnxNode])
+    entries: dict[str, OnnxNode] = field(default_factory=dict[str, OnnxNode])
+    exits: dict[str, OnnxNode] = field(default_factory=dict[str, OnnxNode])
+
+
+def leave_out_reorders(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
+    """``nodes`` with an Identity for each reorder into blocks of channels that keeps their number."""
+    return [
+        replace(node, op="Identity", domain="", attributes={})
+        if node.domain == NCHWC and view.facts[node.input(0)].shape == view.facts[node.output].shape
+        else node
+        for node in nodes
+    ]
+
+
+def join_layouts(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
+    """``nodes`` without the transposes that only lead to another layout and back."""
+    changed: dict[str, OnnxNode] = {}
+    for node in nodes:
+        if _order(node) is None or node.name in changed:
+            continue
+        region = _region(view, node)
+        if region is not None and region.exits and not changed.keys() & region.inside.keys():
+            changed.update(_joined(view, region))
+    return [changed.get(node.name, node) for node in nodes]
+
+
+def _order(node: OnnxNode) -> tuple[int, ...] | None:
+    """The order of axes of a transpose that moves some."""
+    order = node.integers("perm") if node.op == "Transpose" and not node.domain else ()
+    return order if order and order != tuple(range(len(order))) else None
+
+
+def _inverse(order: Sequence[int]) -> tuple[int, ...]:
+    return tuple(order.index(axis) for axis in range(len(order)))
+
+
+def _region(view: GraphView, start: OnnxNode) -> _Region | None:
+    """All between ``start`` and transposes of the same kind or back; None where something else borders."""
+    region = _Region(_order(start) or ())
+    waiting = [start.output]
+    while waiting:
+        name = waiting.pop()
+        if name in region.tensors:
+            continue
+        if name in view.kept or len(region.tensors) > MOST_NODES:
+            return None
+        region.tensors.add(name)
+        maker = view.producers.get(name)
+        if maker is None:
+            return None
+        if _order(maker) == region.order:
+            region.entries[maker.name] = maker
+        elif not _enter(view, region, maker, waiting):
+            return None
+        for reader in view.readers.get(name, ()):
+            if _order(reader) == _inverse(region.order):
+                region.exits[reader.name] = reader
+            elif not _enter(view, region, reader, waiting):
+                return None
+    return region
+
+
+def _enter(view: GraphView, region: _Region, node: OnnxNode, waiting: list[str]) -> bool:
+    """Whether ``node`` can work in the other layout; its tensors then wait to be looked at."""
+    rank = len(region.order)
+    if node.domain or node.captured or not (node.op in ELEMENTWISE or node.op == "Concat"):
+        return False
+    axis = node.integer("axis", 1) if node.op in ("QuantizeLinear", "DequantizeLinear") else None
+    for name in node.reads:
+        fact = view.facts[name]
+        if fact.scalar or (fact.elements == 1 and node.op != "Concat"):
+            continue
+        if fact.constant or len(fact.shape) != rank or axis not in (None, 1):
+            return False
+        waiting.append(name)
+    if any(len(view.facts[name].shape) != rank for name in node.writes):
+        return False
+    region.inside[node.name] = node
+    waiting.extend(node.writes)
+    return True
+
+
+def _joined(view: GraphView, region: _Region) -> dict[str, OnnxNode]:
+    """The nodes that change: transposes that only rename a tensor, and concats along another axis."""
+    changed: dict[str, OnnxNode] = {}
+    back = _inverse(region.order)
+    for node in (*region.entries.values(), *region.exits.values()):
+        changed[node.name] = replace(node, op="Identity", attributes={})
+    for name in region.tensors:
+        fact = view.facts[name]
+        shape = tuple(fact.shape[axis] for axis in back)
+        view.facts[name] = replace(fact, shape=shape)
+    for node in region.inside.values():
+        kept = node
+        if node.op == "Concat":
+            axis = region.order[node.integer("axis", 0) % len(region.order)]
+            kept = replace(node, attributes={**node.attributes, "axis": axis})
+        changed[node.name] = kept
+    return changed

@@ -1,0 +1,170 @@
+"""Operators that ONNX Runtime's quantiser and optimiser write, as ONNX's own that compute the same.
+
+Source for the domain com.microsoft:
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md;
+for com.microsoft.nchwc: onnxruntime/core/graph/contrib_ops/nchwc_schema_defs.cc. Tensors of the latter hold
+blocks of channels one after another. A chip lays its tensors out in its own way, so that order is left out;
+the padding to whole blocks stays, as the weights in the file have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+
+from workloads.from_onnx.graph import OnnxNode, fault, unique_name
+from workloads.from_onnx.onnx_package import GraphProto, module
+
+MICROSOFT, NCHWC = "com.microsoft", "com.microsoft.nchwc"
+CLASSICAL = "ai.onnx.ml"
+"""The domain of tree ensembles, support vector machines, encoders of text and the like."""
+
+MOST_OPERANDS = 1 << 16
+"""More than a concat has (assumed)."""
+
+WIDEST_BLOCK = 16
+"""Channels of a block with AVX-512; others have 8 (MlasNchwcGetBlockSize in onnxruntime/core/mlas)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """An operator, and the places of its operands among those of the node that it stands for."""
+
+    op: str
+    places: Sequence[int] | None = None
+    """All operands by default."""
+    domain: str = ""
+
+
+FORMS: Mapping[tuple[str, str], _Form] = {
+    (MICROSOFT, "QuantizeLinear"): _Form("QuantizeLinear"),
+    (MICROSOFT, "DequantizeLinear"): _Form("DequantizeLinear"),
+    (MICROSOFT, "QLinearConv"): _Form("QLinearConv"),
+    (MICROSOFT, "QLinearAdd"): _Form("Add", (0, 3)),
+    (MICROSOFT, "QLinearMul"): _Form("Mul", (0, 3)),
+    (MICROSOFT, "QLinearSigmoid"): _Form("Sigmoid", (0,)),
+    (MICROSOFT, "QLinearLeakyRelu"): _Form("LeakyRelu", (0,)),
+    (MICROSOFT, "QLinearSoftmax"): _Form("Softmax", (0,)),
+    (MICROSOFT, "QLinearReduceMean"): _Form("ReduceMean", (0,)),
+    (MICROSOFT, "QLinearAveragePool"): _Form("AveragePool", (0,)),
+    (MICROSOFT, "QLinearGlobalAveragePool"): _Form("GlobalAveragePool", (0,)),
+    (MICROSOFT, "QLinearConcat"): _Form("Concat", range(2, MOST_OPERANDS, 3)),
+    (MICROSOFT, "QLinearWhere"): _Form("Where", (0, 1, 4)),
+    (MICROSOFT, "NhwcMaxPool"): _Form("MaxPool"),
+    (MICROSOFT, "QAttention"): _Form("Attention", (0, 1, 2, 5, 8), MICROSOFT),
+    (MICROSOFT, "QEmbedLayerNormalization"): _Form("EmbedLayerNormalization", range(8), MICROSOFT),
+    (MICROSOFT, "MatMulInteger16"): _Form("MatMulInteger"),
+    (MICROSOFT, "GatherND"): _Form("GatherND"),
+    (MICROSOFT, "GridSample"): _Form("GridSample"),
+    (MICROSOFT, "Range"): _Form("Range"),
+    (MICROSOFT, "Trilu"): _Form("Trilu"),
+    (MICROSOFT, "FusedConv"): _Form("FusedConv", None, MICROSOFT),
+    (NCHWC, "Conv"): _Form("FusedConv", None, MICROSOFT),
+    (NCHWC, "MaxPool"): _Form("MaxPool"),
+    (NCHWC, "AveragePool"): _Form("AveragePool"),
+    (NCHWC, "GlobalMaxPool"): _Form("GlobalMaxPool"),
+    (NCHWC, "GlobalAveragePool"): _Form("GlobalAveragePool"),
+}
+"""By domain and operator. What is left out are scales and zero points, parameters of the op."""
+
+ALWAYS_LAST = frozenset(["NhwcMaxPool"])
+"""Operators on images whose channels are the last axis, without an attribute that says so."""
+
+TO_LAST, TO_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
+"""The orders of axes that make channels the last axis of an image, and the second again."""
+
+
+def standard_nodes(node: OnnxNode, block: int, taken: set[str]) -> list[OnnxNode]:
+    """The nodes that stand for ``node``: itself, its standard form, or that between two transposes.
+
+    ``block`` is the number of channels in a block. Raises BadInput for classical machine learning.
+    """
+    if node.domain == CLASSICAL:
+        what = "operators of ai.onnx.ml (trees, support vector machines, encoders) are not supported"
+        raise fault(node, what, "export the neural network alone; these run on a CPU")
+    last = bool(node.integer("channels_last", 0)) if node.domain in (MICROSOFT, NCHWC) else False
+    if node.domain == NCHWC and node.op in ("ReorderInput", "ReorderOutput"):
+        return _reordered(node, block, last, taken)
+    form = FORMS.get((node.domain, node.op))
+    if form is None:
+        return [node]
+    found = _in_form(node, form)
+    if found.op == "FusedConv" and found.input(3):
+        return _with_residual(found, taken)
+    return _between_transposes(found, taken) if last or node.op in ALWAYS_LAST else [found]
+
+
+def channel_block(graph: GraphProto) -> int:
+    """The channels of a block that the weights of a graph are padded to: 16 where all fit it, else 8."""
+    convolutions = [node for node in graph.node if node.domain == NCHWC and node.op_type == "Conv"]
+    if not convolutions:
+        return 1
+    names = {node.input[1] for node in convolutions if len(node.input) > 1}
+    shapes = [tuple(tensor.dims) for tensor in graph.initializer if tensor.name in names]
+    # The second axis is 1 in depthwise weights, less than a block where the image itself is read.
+    padded = (size for shape in shapes for size in shape[:2] if size >= WIDEST_BLOCK // 2)
+    return WIDEST_BLOCK if gcd(*padded) % WIDEST_BLOCK == 0 else WIDEST_BLOCK // 2
+
+
+def _in_form(node: OnnxNode, form: _Form) -> OnnxNode:
+    inputs = node.inputs if form.places is None else tuple(node.input(place) for place in form.places)
+    while inputs and not inputs[-1]:
+        inputs = inputs[:-1]
+    return _with_proto(replace(node, op=form.op, domain=form.domain, inputs=inputs, written=_written(node)))
+
+
+def _written(node: OnnxNode) -> str:
+    return f"{node.domain}.{node.op}"
+
+
+def _with_proto(node: OnnxNode) -> OnnxNode:
+    """``node`` with a message that says the same, for the onnx package's inference."""
+    proto = module("onnx").NodeProto()
+    proto.CopyFrom(node.proto)
+    proto.op_type, proto.domain = node.op, node.domain
+    proto.input[:], proto.output[:] = node.inputs, node.outputs
+    return replace(node, proto=proto)
+
+
+def _between_transposes(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
+    """An op on images whose channels are the last axis, as the same with channels second."""
+    before, after = f"{node.name}.channels_first", f"{node.name}.result"
+    first = _transpose(node, node.input(0), before, TO_FIRST, taken)
+    last = _transpose(node, after, node.output, TO_LAST, taken)
+    inside = replace(node, inputs=(before, *node.inputs[1:]), outputs=(after, *node.outputs[1:]))
+    return [first, _with_proto(inside), last]
+
+
+def _with_residual(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
+    """A convolution and what is added to its result, as two nodes."""
+    inner = f"{node.name}.product"
+    conv = replace(node, inputs=node.inputs[:3], outputs=(inner,))
+    name = unique_name(f"{node.name}.residual", taken)
+    inputs = (inner, node.input(3))
+    proto = module("onnx.helper").make_node("Add", inputs, [node.output], name)
+    add = OnnxNode(name, "Add", "", inputs, (node.output,), {}, proto, written=node.written)
+    return [_with_proto(conv), add]
+
+
+def _transpose(node: OnnxNode, source: str, result: str, order: Sequence[int], taken: set[str]) -> OnnxNode:
+    name = unique_name(f"{node.name}.transpose", taken)
+    proto = module("onnx.helper").make_node("Transpose", [source], [result], name, perm=list(order))
+    attributes = {"perm": tuple(order)}
+    return OnnxNode(name, "Transpose", "", (source,), (result,), attributes, proto, written=_written(node))
+
+
+def _reordered(node: OnnxNode, block: int, last: bool, taken: set[str]) -> list[OnnxNode]:
+    """To or from blocks of channels: a change of their number, and of the axes where channels are last."""
+    if node.op == "ReorderInput":
+        given = replace(node, attributes={"block": block})
+        if not last:
+            return [given]
+        inner = f"{node.name}.channels_first"
+        moved = _transpose(node, node.input(0), inner, TO_FIRST, taken)
+        return [moved, _with_proto(replace(given, inputs=(inner,)))]
+    if not last:
+        return [node]
+    inner = f"{node.name}.channels_first"
+    moved = _transpose(node, inner, node.output, TO_LAST, taken)
+    return [_with_proto(replace(node, outputs=(inner,))), moved]

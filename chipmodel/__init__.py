@@ -1,3 +1,82 @@
-"""The vocabulary and the machine: programs, chips, plans, schedules, simulation."""
+"""A cycle model of edge AI chips, and planners for their memory and DMA.
+
+    import chipmodel as cm
+
+    run = cm.simulate("zoo:resnet8", cm.chip("luna-arcs", shared_memory__bytes="64KiB"))
+    run.cycles, run.peak_bytes, run.gap
+
+Every function answers with a frozen value that has the facts as properties, ``to_dict``, ``to_dataframe``
+and, where there is a page, ``to_html``. What is wrong with a question is raised as ``BadInput``, a workload
+without a plan as ``DoesNotFit``; both are ``ChipmodelError``, with ``what``, ``where`` and ``hint``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chipmodel.api.check import Verification, check
+    from chipmodel.api.comparison import Comparison, compare
+    from chipmodel.api.effort import TimeLimit
+    from chipmodel.api.memory import MemoryFront, smallest_memory
+    from chipmodel.api.packing import Packing, pack
+    from chipmodel.api.plan import ProgramPlan, plan
+    from chipmodel.api.simulation import Simulation, simulate
+    from chipmodel.api.target import chip
+    from chipmodel.api.workload import load
+    from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
+    from chipmodel.hardware.chip import Chip
+    from chipmodel.model.program import Program
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "BadInput",
+    "Chip",
+    "ChipmodelError",
+    "Comparison",
+    "DoesNotFit",
+    "MemoryFront",
+    "Packing",
+    "Program",
+    "ProgramPlan",
+    "Simulation",
+    "TimeLimit",
+    "Verification",
+    "check",
+    "chip",
+    "compare",
+    "load",
+    "pack",
+    "plan",
+    "simulate",
+    "smallest_memory",
+]
+
+_HOMES = {
+    "chipmodel.api.check": ("Verification", "check"),
+    "chipmodel.api.comparison": ("Comparison", "compare"),
+    "chipmodel.api.effort": ("TimeLimit",),
+    "chipmodel.api.memory": ("MemoryFront", "smallest_memory"),
+    "chipmodel.api.packing": ("Packing", "pack"),
+    "chipmodel.api.plan": ("ProgramPlan", "plan"),
+    "chipmodel.api.simulation": ("Simulation", "simulate"),
+    "chipmodel.api.target": ("chip",),
+    "chipmodel.api.workload": ("load",),
+    "chipmodel.errors": ("BadInput", "ChipmodelError", "DoesNotFit"),
+    "chipmodel.hardware.chip": ("Chip",),
+    "chipmodel.model.program": ("Program",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import what is asked for when it is asked for: ``import chipmodel`` alone reads no other module."""
+        if name not in _HOME_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOME_OF[name]), name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

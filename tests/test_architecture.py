@@ -150,7 +150,9 @@ def test_help_imports_nothing_but_itself() -> None:
     loaded = set(result.stderr.split())
     assert not loaded & (HEAVY | {"numpy", "networkx"})
     ours = {name for name in loaded if name.split(".")[0] in PACKAGES}
-    terminal = {f"chipmodel.terminal{name}" for name in ("", ".escapes", ".printing", ".streams")}
+    terminal = {
+        f"chipmodel.terminal{name}" for name in ("", ".escapes", ".printing", ".progress", ".streams")
+    }
     assert ours == {"chipmodel", "chipmodel.cli", "chipmodel.cli.main", "chipmodel.errors", *terminal}
 
 

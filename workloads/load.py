@@ -8,9 +8,11 @@ from pathlib import Path
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
+from chipmodel.files.text_file import decoded
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
 from workloads.from_onnx.bundled_models import SCHEME, model_file
+from workloads.from_tflite.schema import IDENTIFIER
 from workloads.zoo import SCHEME as ZOO_SCHEME
 from workloads.zoo import build, networks, parse_zoo_url
 
@@ -48,6 +50,47 @@ def load(
     program = _load(file, dtype, shapes or {}, strict, iterations or {})
     validate_program(program)
     return program
+
+
+def load_bytes(
+    data: bytes,
+    name: str,
+    *,
+    dtype: str | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    strict: bool = False,
+    iterations: Mapping[str, int] | None = None,
+) -> Program:
+    """``load`` of a file's contents, whose kind is known by them; ``name`` is what messages call the file,
+    and where data beside an ONNX file is sought. Raises ``BadInput`` for any mistake."""
+    program = _parse(data, name, dtype, shapes or {}, strict, iterations or {})
+    validate_program(program)
+    return program
+
+
+def _parse(
+    data: bytes,
+    name: str,
+    dtype: str | None,
+    shapes: Mapping[str, tuple[int, ...]],
+    strict: bool,
+    iterations: Mapping[str, int],
+) -> Program:
+    if data[4:8] == IDENTIFIER:
+        from workloads.from_tflite.program import load_tflite  # imports the schema's readers
+
+        return load_tflite(
+            Path(name), dtype=dtype, shapes=shapes, strict=strict, iterations=iterations, data=data
+        )
+    if Path(name).suffix.lower() in YAML_SUFFIXES:
+        from workloads.from_yaml.program import parse_yaml_program  # imports pydantic and yaml
+
+        return parse_yaml_program(decoded(data, name), name, dtype=dtype, shapes=shapes)
+    from workloads.from_onnx.program import load_onnx  # takes 0.1 s, needed for ONNX files only
+
+    return load_onnx(
+        Path(name), dtype=dtype or "int8", shapes=shapes, strict=strict, iterations=iterations, data=data
+    )
 
 
 def _load(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import click
 
+from chipmodel.api.comparison import DEFAULT_SECONDS
+from chipmodel.api.comparison import compare as compare_planners
+from chipmodel.api.packing import is_packing
 from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.options import (
@@ -21,28 +24,11 @@ from chipmodel.cli.options import (
     workload_options,
 )
 from chipmodel.cli.output import show, write_files
-from chipmodel.cli.packing_source import (
-    CapacityOptions,
-    SearchOptions,
-    capacity_options,
-    is_packing,
-    search_options,
-)
-from chipmodel.comparison.run import Contenders, compare_in_order, compare_packing
+from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.errors import BadInput
-from chipmodel.files.json_text import json_text
-from chipmodel.passes.compiled_weights import compiled
-from chipmodel.pipeline.order_choice import OrderRequest, OrderWish
-from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER, PlanRequest
-from dma.schedule.effort import StopCriterion
-from dma.stream import streamer_named, streamers
-from reports.compare.page import render_comparison
-from reports.compare.rows import document, print_comparison
-from solvers.branches.mergers import merger_named, mergers
-from solvers.core.outcome import Limits
-from solvers.registry import packer_named, packers
-
-DEFAULT_SECONDS = 10.0
+from chipmodel.pipeline.order_choice import OrderWish
+from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER
+from reports.compare.rows import print_comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +40,6 @@ class PlannerOptions:
     streamers: str | None
     packer: str | None
     streamer: str | None
-
-    def packer_names(self) -> tuple[str, ...]:
-        """Packers to compare: all, unless only mergers or streamers are asked for."""
-        text = self.packers or ("" if self.streamers or self.merges else "all")
-        return tuple(packer_named(name).name for name in _listed(text, list(packers())))
-
-    def merger_names(self) -> tuple[str, ...]:
-        """Mergers to compare."""
-        return tuple(merger_named(name).name for name in _listed(self.merges, list(mergers())))
-
-    def streamer_names(self) -> tuple[str, ...]:
-        """Streamers to compare."""
-        return tuple(streamer_named(name).name for name in _listed(self.streamers, list(streamers())))
 
 
 _planner_options = group(
@@ -127,48 +100,42 @@ def compare(
       cycle gap      (cycles - bound) / bound, with the bound of simulate
     """
     limits = search.limits(DEFAULT_SECONDS)
-    if is_packing(source.workload):
+    packed = is_packing(source.workload)
+    if packed:
         _refuse(source.given() | _of_programs(target, planners, memory), "says nothing about a packing")
         _refuse({"--path": choices, "--order": order != "given"}, "says nothing about a packing")
-        table = memory_limits.read(source.workload)
-        comparison = compare_packing(table, source.workload, planners.packer_names(), limits)
+        answer = compare_planners(
+            memory_limits.read(source.workload),
+            packers=_listed(planners.packers),
+            node_limit=limits.nodes,
+            seed=limits.seed,
+            name=source.workload,
+            time_limit=limits.seconds,
+        )
     else:
         given = {"--capacity": memory_limits.capacity, "--memory": memory_limits.memories}
         _refuse(given, "is for packings", "use --set shared_memory.bytes=...")
-        contenders = Contenders(
-            planners.packer_names(), planners.merger_names(), planners.streamer_names(), limits
+        chip = target.load()
+        answer = compare_planners(
+            source.load(),
+            chip,
+            packers=_listed(planners.packers),
+            merges=_listed(planners.merges),
+            streamers=_listed(planners.streamers),
+            path=path_choices(choices),
+            node_limit=limits.nodes,
+            seed=limits.seed,
+            packer=planners.packer or DEFAULT_PACKER,
+            streamer=planners.streamer or DEFAULT_STREAMER,
+            merge=memory.merge,
+            spill=not memory.no_spill,
+            in_place=memory.in_place,
+            cascade=memory.cascade,
+            order=order,
+            time_limit=limits.seconds,
         )
-        request = _request(source, target, planners, memory, limits)
-        wanted = OrderRequest(request.program, memory.in_place, order)
-        comparison = compare_in_order(request, wanted, path_choices(choices), contenders)
-    write_files(
-        (
-            (html_file, lambda: render_comparison(comparison)),
-            (json_file, lambda: json_text(document(comparison))),
-        )
-    )
-    show(
-        json_file,
-        lambda: json_text(document(comparison)),
-        lambda console: print_comparison(comparison, console),
-    )
-
-
-def _request(
-    source: WorkloadOptions,
-    target: ChipOptions,
-    planners: PlannerOptions,
-    memory: MemoryOptions,
-    limits: Limits,
-) -> PlanRequest:
-    packer = packer_named(planners.packer or DEFAULT_PACKER).name
-    streamer = streamer_named(planners.streamer or DEFAULT_STREAMER).name
-    chip = target.load()
-    program = compiled(source.load(), chip)
-    stop = StopCriterion(limits.seconds)
-    return PlanRequest(
-        program, chip, packer, streamer, memory.merge, not memory.no_spill, stop=stop, cascade=memory.cascade
-    )
+    write_files(((html_file, answer.to_html), (json_file, answer.to_json)))
+    show(json_file, answer.to_json, lambda console: print_comparison(answer.result, console))
 
 
 def _of_programs(target: ChipOptions, planners: PlannerOptions, memory: MemoryOptions) -> dict[str, object]:
@@ -193,9 +160,6 @@ def _refuse(given: Mapping[str, object], why: str, hint: str = "leave it out") -
             raise BadInput(f"{option} {why}", hint=hint)
 
 
-def _listed(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
-    """The names in ``text``, each once; ``all`` means those that are ``known``."""
-    names: list[str] = []
-    for part in text.split(",") if text else ():
-        names += known if part.strip() == "all" else [part.strip()]
-    return tuple(dict.fromkeys(names))
+def _listed(text: str | None) -> list[str] | None:
+    """The names between commas; None where none are given."""
+    return [part.strip() for part in text.split(",")] if text else None

@@ -14,6 +14,7 @@ import click
 from chipmodel import __version__
 from chipmodel.errors import EXIT_BAD_INPUT, ChipmodelError, SlowSearch
 from chipmodel.terminal.printing import note, remark
+from chipmodel.terminal.progress import observed_by, spinner
 from chipmodel.terminal.streams import leave_stdout, open_streams
 
 COMMANDS = {
@@ -44,7 +45,8 @@ def main() -> None:
     open_streams()
     warnings.showwarning = _as_note
     try:
-        code = commands.main(standalone_mode=False)
+        with observed_by(spinner):
+            code = commands.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Abort:
         _fail("interrupted", 130)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
+from chipmodel.api.memory import smallest_memory
 from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
@@ -17,15 +16,8 @@ from chipmodel.cli.options import (
     workload_options,
 )
 from chipmodel.cli.output import note, show, write_files
-from chipmodel.errors import BadInput
-from chipmodel.files.json_text import json_text
-from chipmodel.passes.compiled_weights import compiled
-from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.smallest_memory import POINTS, smallest_memory
-from chipmodel.terminal.progress import stage
-from reports.memory.page import render_memory
-from reports.memory.rows import document, print_memory
+from chipmodel.pipeline.smallest_memory import POINTS
+from reports.memory.rows import print_memory
 
 MOST_POINTS = 100
 
@@ -67,18 +59,15 @@ def memory(
     """
     limit = effort.start()
     chip = target.load()
-    program = compiled(source.load(), chip)
-    if chip.cores > 1:
-        raise BadInput(f"the chip has {chip.cores} cores", hint="choose a chip of one core: chipmodel chips")
-    with stage(f"planning {program.name}") as say:
-        asked = PlanRequest(reuse(program, "all"), chip, packer, streamer, limits=effort.limits())
-        asked = replace(asked, stop=effort.stop(lambda _: None), deadline=limit.deadline)
-        answer = replace(smallest_memory(asked, points, say), cut_short=limit.cut_short)
-    write_files(
-        (
-            (html_file, lambda: render_memory(answer)),
-            (json_file, lambda: json_text(document(answer))),
-        )
+    answer = smallest_memory(
+        source.load(),
+        chip,
+        packer=packer,
+        streamer=streamer,
+        gap=effort.share,
+        points=points,
+        time_limit=limit,
     )
-    show(json_file, lambda: json_text(document(answer)), lambda console: print_memory(answer, console))
-    note(f"the time limit cut short: {part}" for part in limit.cut_short)
+    write_files(((html_file, answer.to_html), (json_file, answer.to_json)))
+    show(json_file, answer.to_json, lambda console: print_memory(answer.answer, console))
+    note(f"the time limit cut short: {part}" for part in answer.answer.cut_short)

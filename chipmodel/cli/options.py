@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 import click
 
+from chipmodel.api.effort import TimeLimit
+from chipmodel.api.settings import PlanOptions
+from chipmodel.api.target import DEFAULT_CHIP
+from chipmodel.api.workload import load
 from chipmodel.cli.file_options import READS, READS_CHIP, READS_WORKLOAD
 from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
@@ -16,21 +18,13 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import InPlace
-from chipmodel.passes.steady_state import parse_inferences, steady
+from chipmodel.passes.steady_state import parse_inferences
+from chipmodel.pipeline.order_choice import OrderWish
 from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER
 from chipmodel.terminal.progress import stage
-from dma.schedule.effort import DEFAULT_GAP, StopCriterion
-from solvers.core.deadline import Deadline, deadline_in
-from solvers.core.outcome import Limits
-from workloads.build.control_options import (
-    parse_iterations_option,
-    parse_probability_option,
-    with_probabilities,
-)
-from workloads.load import load, parse_shape_options
-from workloads.profile import read_profile, with_profile
+from workloads.build.control_options import parse_iterations_option, parse_probability_option
+from workloads.load import parse_shape_options
 
-DEFAULT_CHIP = "luna-arcs"
 INFERENCES = 8
 """Of ``--steady-state`` without a number."""
 
@@ -51,17 +45,16 @@ class WorkloadOptions:
     def load(self) -> Program:
         """The program; its notes go to stderr. Raises BadInput."""
         with stage(f"reading {self.workload}"):
-            shapes = parse_shape_options(self.shapes)
-            iterations = dict(parse_iterations_option(text) for text in self.iterations)
             program = load(
-                self.workload, dtype=self.dtype, shapes=shapes, strict=self.strict, iterations=iterations
+                self.workload,
+                dtype=self.dtype,
+                shapes=parse_shape_options(self.shapes),
+                strict=self.strict,
+                iterations=dict(parse_iterations_option(text) for text in self.iterations),
+                probabilities=dict(parse_probability_option(text) for text in self.probability),
+                profile=self.profile,
+                inferences=parse_inferences(self.steady_state) if self.steady_state else None,
             )
-            likely = dict(parse_probability_option(text) for text in self.probability)
-            program = with_probabilities(program, likely) if likely else program
-            if self.profile:
-                program = with_profile(program, read_profile(Path(self.profile)))
-            if self.steady_state:
-                program = steady(program, parse_inferences(self.steady_state))
         note(program.notes)
         return program
 
@@ -217,22 +210,6 @@ def planner_options(streamer: str = DEFAULT_STREAMER) -> Decorator:
     )
 
 
-class TimeLimit:
-    """The deadline of a command, which begins to run when this is made, and what it cut short."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self.parts: dict[str, None] = {}
-        self.deadline: Deadline = replace(deadline_in(seconds), ended=self._cut)
-
-    def _cut(self, part: str) -> None:
-        self.parts[part] = None
-
-    @property
-    def cut_short(self) -> tuple[str, ...]:
-        """What was ended early or left out so far, each once, in a few words."""
-        return tuple(self.parts)
-
-
 @dataclass(frozen=True, slots=True)
 class EffortOptions:
     """How long planners that search may take."""
@@ -240,17 +217,14 @@ class EffortOptions:
     time_limit: float | None
     gap: float | None
 
-    def limits(self) -> Limits | None:
-        """For a packer; None: its own."""
-        return None if self.time_limit is None else Limits(seconds=self.time_limit)
+    @property
+    def share(self) -> float | None:
+        """The gap as a share of the bound."""
+        return None if self.gap is None else self.gap / 100
 
     def start(self) -> TimeLimit:
         """The command's time begins now."""
         return TimeLimit(self.time_limit)
-
-    def stop(self, say: Callable[[object], None]) -> StopCriterion:
-        """For a streamer, which reports its progress to ``say``."""
-        return StopCriterion(self.time_limit, DEFAULT_GAP if self.gap is None else self.gap / 100, report=say)
 
 
 effort_options = group(
@@ -269,6 +243,28 @@ effort_options = group(
         help="Streamer exact ends once its forecast is so near to the bound. [0.05]",
     ),
 )
+
+
+def plan_options(
+    packer: str,
+    streamer: str,
+    memory: MemoryOptions,
+    order: OrderWish,
+    effort: EffortOptions,
+    limit: TimeLimit,
+) -> PlanOptions:
+    """What the command line says of planning, as options of the library."""
+    return {
+        "packer": packer,
+        "streamer": streamer,
+        "merge": memory.merge,
+        "spill": not memory.no_spill,
+        "in_place": memory.in_place,
+        "cascade": memory.cascade,
+        "order": order,
+        "gap": effort.share,
+        "time_limit": limit,
+    }
 
 
 def path_choices(texts: tuple[str, ...]) -> dict[str, str]:

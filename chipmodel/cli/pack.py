@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
+from chipmodel.api.effort import TimeLimit
+from chipmodel.api.packing import DEFAULT_PACKER, DEFAULT_SECONDS
+from chipmodel.api.packing import pack as pack_buffers
 from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import note, show, write_files
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
-from chipmodel.comparison.packing import checked_answer
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
-from chipmodel.files.json_text import json_text
 from chipmodel.model.packing_answer import PackingAnswer
 from chipmodel.terminal.printing import remark
-from reports.packing.answer import document, print_packing
-from reports.packing.page import render_packing
-from solvers.core.deadline import deadline_in
-from workloads.packing.problem_csv import write_packing
-
-DEFAULT_SECONDS = 60.0
-DEFAULT_PACKER = "exact"
+from reports.packing.answer import print_packing
 
 
 @click.command(cls=FileCommand)
@@ -75,19 +68,19 @@ def pack(
     Exit codes: 0 fits, 1 proven not to fit, 2 bad input, 3 unknown within the limits.
     """
     limits = search.limits(DEFAULT_SECONDS)
-    limits = replace(limits, deadline=deadline_in(limits.seconds))
+    limit = TimeLimit(limits.seconds)
     table = memory_limits.read(source)
-    answer = checked_answer(table, source, packer, limits)
-    # Rows with offsets are written only where the plan fits.
-    plan = answer.plan if answer.fits else None
-    files = [(html_file, lambda: render_packing(answer)), (json_file, lambda: json_text(document(answer)))]
-    if plan is not None:
-        files.insert(0, (csv_file, lambda: write_packing(table, plan)))
+    answer = pack_buffers(
+        table, packer=packer, node_limit=limits.nodes, seed=limits.seed, name=source, time_limit=limit
+    )
+    files = [(html_file, answer.to_html), (json_file, answer.to_json)]
+    if answer.answer.plan is not None and answer.fits:
+        files.insert(0, (csv_file, answer.to_csv))
     elif csv_file:
         note([f"{csv_file} is not written: there is no plan that fits"])
     write_files(files)
-    show(json_file, lambda: json_text(document(answer)), lambda console: print_packing(answer, console))
-    return _exit_code(answer)
+    show(json_file, answer.to_json, lambda console: print_packing(answer.answer, console))
+    return _exit_code(answer.answer)
 
 
 def _exit_code(answer: PackingAnswer) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import click
 
+from chipmodel.api.simulation import simulate as plan_and_simulate
 from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.options import (
@@ -19,33 +19,15 @@ from chipmodel.cli.options import (
     memory_options,
     order_option,
     path_option,
+    plan_options,
     planner_options,
     workload_options,
 )
 from chipmodel.cli.output import show, write_files
-from chipmodel.cli.paths import SampleOptions, path_word, sample_options, weighed_run
+from chipmodel.cli.paths import SampleOptions, path_word, sample_options
 from chipmodel.cli.verdict import verdict
-from chipmodel.files.json_text import json_text
-from chipmodel.model.program import Program
-from chipmodel.model.result import Result
-from chipmodel.passes.compiled_weights import compiled
-from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline import run as pipeline
-from chipmodel.pipeline.order_choice import OrderRequest, OrderWish, run_in_order
-from chipmodel.pipeline.plan_export import plan_text
-from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.unmerged import with_unmerged
-from chipmodel.pipeline.vendor import with_vendor
-from chipmodel.terminal.progress import stage
-from reports.run.chrome_trace import trace_text
-from reports.run.document import document
-from reports.run.page import render_page
+from chipmodel.pipeline.order_choice import OrderWish
 from reports.run.summary import print_summary
-
-ORDER_SHARE = 0.3
-"""Of the time that is left of ``--time-limit``, what each of several orders of ops may take. Chosen."""
-EXTREME_SHARE = 0.5
-"""The same for the run that all paths are weighed by, before the best or worst one. Chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,41 +88,25 @@ def simulate(
     """Plan WORKLOAD's memory and transfers, simulate them, and say what they cost and why."""
     limit = effort.start()
     chip = target.load()
-    program = compiled(source.load(), chip)
-    word, path = path_word(choices)
-    asked = PlanRequest(
-        program,
+    extreme, path = path_word(choices)
+    answer = plan_and_simulate(
+        source.load(),
         chip,
-        packer,
-        streamer,
-        memory.merge,
-        not memory.no_spill,
-        limits=effort.limits(),
-        sync_too=with_sync,
-        cascade=memory.cascade,
+        path=path,
+        extreme=extreme,
+        samples=samples.samples,
+        seed=samples.seed,
+        with_sync=with_sync,
+        **plan_options(packer, streamer, memory, order, effort, limit),
     )
-    share = ORDER_SHARE if order != "given" else EXTREME_SHARE if word else 1.0
-
-    def run(program: Program, choices: Mapping[str, str]) -> Result:
-        with stage(f"planning and simulating {program.name}") as say:
-            until = limit.deadline.share(share)
-            return pipeline.run(
-                replace(asked, program=program, stop=effort.stop(say), deadline=until), choices
-            )
-
-    along = run_in_order(OrderRequest(program, memory.in_place, order), run, path)
-    found = weighed_run(along, word, path, samples)
-    with stage(f"planning {program.name} as the board's own tool does"):
-        vendor = replace(asked, program=reuse(program, memory.in_place), deadline=limit.deadline)
-        found = with_vendor(found, vendor)
-    result = replace(found, cut_short=limit.cut_short)
     write_files(
         (
-            (files.plan_file, lambda: plan_text(result, target.name, target.overrides)),
-            (files.trace_file, lambda: trace_text(result)),
-            (files.html_file, lambda: render_page(with_unmerged(result, packer))),
-            (files.json_file, lambda: json_text(document(result))),
+            (files.plan_file, answer.plan_text),
+            (files.trace_file, answer.trace_text),
+            (files.html_file, answer.to_html),
+            (files.json_file, answer.to_json),
         )
     )
-    show(files.json_file, lambda: json_text(document(result)), lambda console: print_summary(result, console))
+    result = answer.result
+    show(files.json_file, answer.to_json, lambda console: print_summary(result, console))
     return verdict(result.fit, result.solved, bool(result.cut_short))

@@ -84,7 +84,7 @@ def check_path(
     wanted = reference(program, inputs, weights, path, evaluate)
     allocates = any(op.allocates for op in program.ops())
     other = reference(program, inputs, weights, path, evaluate, 255) if allocates else wanted
-    compare = _Comparison(program, path, wanted, other)
+    compare = _OutputComparison(program, path, wanted, other)
     found, faults = Execution(), list[str]()
     for order in CORE_ORDERS if len(plan.streams) > 1 else CORE_ORDERS[:1]:
         options = RunOptions(seed, order, evaluate, plan.cascades)
@@ -109,7 +109,7 @@ def _all(plan: PlanRun) -> tuple[Command, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparison:
+class _OutputComparison:
     program: Program
     path: Mapping[str, str]
     wanted: Reference

@@ -28,10 +28,11 @@ def read_text(path: Path) -> str:
     if len(raw) > MAX_FILE_BYTES:
         what = f"the file is larger than {MAX_FILE_BYTES >> 20} MiB"
         raise BadInput(what, where=where, hint="check that this is the file you meant")
-    return _decoded(raw, str(path))
+    return decoded(raw, str(path))
 
 
-def _decoded(raw: bytes, file: str) -> str:
+def decoded(raw: bytes, file: str) -> str:
+    """``raw`` as UTF-8; ``file`` is its name in messages. Raises ``BadInput`` where it is no text."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

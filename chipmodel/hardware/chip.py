@@ -19,6 +19,8 @@ from chipmodel.hardware.ne16_npu import Ne16Npu
 from chipmodel.hardware.psram_device import WIRES, Device, Protocol
 from chipmodel.hardware.vector_cpu import VectorCpu
 
+OVERRIDE = "--set"
+"""The source of a figure that was changed after reading."""
 Mark = Literal["published", "derived", "assumed", "given"]
 
 
@@ -356,6 +358,13 @@ class Chip:
     vendor: Vendor = Vendor()
     held_against: str = ""
     """What its predictions were compared with, and how far off they were; empty for nothing."""
+    source: str = field(default="", compare=False)
+    """The preset or chip file that it was read from; empty for neither."""
+
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """The fields that were changed after reading, as ``--set`` takes them: ``cores=2``."""
+        return tuple(f"{path}={each.value}" for path, each in self.figures.items() if each.source == OVERRIDE)
 
     @property
     def headline(self) -> str:
@@ -367,7 +376,7 @@ class Chip:
         """What a result on this chip was held against, in words."""
         if not self.held_against:
             return UNCHECKED
-        changed = [path for path, figure in self.figures.items() if figure.source == "--set"]
+        changed = [path for path, figure in self.figures.items() if figure.source == OVERRIDE]
         return f"before --set {', '.join(changed)}: {self.held_against}" if changed else self.held_against
 
     @property

@@ -22,6 +22,7 @@ from chipmodel.files.yaml_file import read_yaml
 from chipmodel.files.yaml_tree import Document
 from chipmodel.hardware.chip import (
     CPU_KINDS,
+    OVERRIDE,
     Arbitration,
     ArrayCosts,
     Banks,
@@ -90,7 +91,13 @@ def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:
 
     Raises ``BadInput`` for an unknown name, a missing file or field, and any number outside its limits.
     """
-    return _finished(_read(_find(name_or_path, None), ()), overrides, Place(name_or_path))
+    chip = _finished(_read(_find(name_or_path, None), ()), overrides, Place(name_or_path))
+    return replace(chip, source=name_or_path)
+
+
+def parse_chip(text: str, file: str, overrides: Sequence[str] = ()) -> Chip:
+    """``load_chip`` of a chip file's text; ``file`` is its name in messages, and a base is relative to it."""
+    return _finished(_parsed(read_yaml(text, file), Path(file), ()), overrides, Place(file))
 
 
 def with_overrides(chip: Chip, overrides: Sequence[str]) -> Chip:
@@ -99,11 +106,8 @@ def with_overrides(chip: Chip, overrides: Sequence[str]) -> Chip:
     choices: dict[str, str] = {}
     for path, figure in chip.figures.items():
         _take(path, figure.value, Place(path), numbers, choices)
-    return _finished(
-        _ChipFields(chip.name, chip.title, chip.figures, numbers, choices, chip.held_against),
-        overrides,
-        Place(chip.name),
-    )
+    written = _ChipFields(chip.name, chip.title, chip.figures, numbers, choices, chip.held_against)
+    return replace(_finished(written, overrides, Place(chip.name)), source=chip.source)
 
 
 def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> Chip:
@@ -111,7 +115,7 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
     for text in overrides:
         path, value = _override(text)
         _take(path, value, Place(f"--set {text}"), numbers, choices)
-        figures[path] = Figure(value, "given", "--set")
+        figures[path] = Figure(value, "given", OVERRIDE)
     _take_defaults(figures, numbers, choices)
     own = [path for path, field in FIELDS.items() if field.belongs(choices)]
     for path, figure in figures.items():
@@ -186,7 +190,11 @@ def _find(name_or_path: str, origin: Place | None) -> Path:
 
 def _read(path: Path, seen: tuple[Path, ...]) -> _ChipFields:
     """The chip file at ``path`` on top of its base; ``seen`` are the files based on it."""
-    document = read_yaml(read_text(path), str(path))
+    return _parsed(read_yaml(read_text(path), str(path)), path, seen)
+
+
+def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFields:
+    """``_read`` of what the file at ``path`` holds."""
     texts = {key: _text(document, key) for key in TEXTS}
     figures, numbers, choices = _figures(document)
     name = texts["name"] or path.stem

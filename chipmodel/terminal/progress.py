@@ -1,11 +1,17 @@
-"""A spinner on stderr for work that takes more than a second."""
+"""What long work says of itself: to a spinner of the command line, to a caller's function, or to nobody.
+
+Work is cut into stages. Each names itself to the observer of the thread that it runs in, by default to
+nobody: a library is silent. ``chipmodel.cli`` observes with ``spinner``, ``chipmodel.api`` with a caller's
+function.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from threading import Timer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from chipmodel.terminal.printing import console
 from chipmodel.terminal.streams import stderr_is_a_terminal
@@ -14,16 +20,59 @@ if TYPE_CHECKING:
     from rich.status import Status
     from rich.text import Text
 
+Say: TypeAlias = Callable[[object], None]
+"""Says how far a stage is."""
+Observer: TypeAlias = Callable[[str], AbstractContextManager[Say]]
+"""Follows one stage of that name."""
+
 DELAY_SECONDS = 1.0
 """Assumed: shorter work needs no message."""
 
 
 @contextmanager
-def stage(text: str) -> Generator[Callable[[object], None]]:
-    """Show ``text`` with a spinner once the body has run for ``DELAY_SECONDS``, on a terminal only.
+def silence(text: str) -> Generator[Say]:
+    """Say nothing of the stage called ``text``."""
+    yield lambda _: None
 
-    The body receives a function that shows how far the work is.
-    """
+
+def calling(progress: Callable[[str], None]) -> Observer:
+    """Call ``progress`` with the name of each stage as it begins, and again each time it says how far it
+    is."""
+
+    @contextmanager
+    def observer(text: str) -> Generator[Say]:
+        progress(text)
+        yield lambda more: progress(f"{text}: {more}")
+
+    return observer
+
+
+_OBSERVER: ContextVar[Observer] = ContextVar("observer", default=silence)
+
+
+@contextmanager
+def observed_by(observer: Observer) -> Generator[None]:
+    """Let ``observer`` follow all stages of the body that run in this thread."""
+    token = _OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
+
+
+def shows_spinner() -> bool:
+    """Whether stages of this thread show a spinner on a terminal."""
+    return _OBSERVER.get() is spinner and stderr_is_a_terminal()
+
+
+def stage(text: str) -> AbstractContextManager[Say]:
+    """Name the body ``text`` to whoever observes; the body receives a function that says how far it is."""
+    return _OBSERVER.get()(text)
+
+
+@contextmanager
+def spinner(text: str) -> Generator[Say]:
+    """Show ``text`` on stderr once the body has run for ``DELAY_SECONDS``, on a terminal only."""
     if not stderr_is_a_terminal():
         yield lambda _: None
         return

@@ -1,4 +1,6 @@
-"""One status line on stderr for a solver: elapsed time, best plan, lower bound, and the gap between them."""
+"""The progress of a solver: elapsed time, best plan, lower bound, and the gap between them.
+
+On a terminal it is one line on stderr; else it is said as of a stage (``chipmodel.terminal.progress``)."""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from chipmodel.terminal.printing import console
-from chipmodel.terminal.streams import stderr_is_a_terminal
+from chipmodel.terminal.progress import Say, shows_spinner, stage
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -27,22 +29,28 @@ class SolverStatus:
     lower_bound: int = 0
     stage: str = ""
     began: float = field(default_factory=perf_counter)
+    say: Say | None = None
+    """Who is told of every change."""
 
     def update(self, peak: int | None, lower_bound: int, stage: str) -> None:
         """Set the best peak and the lower bound, in bytes, and what the solver is doing."""
         self.peak = peak
         self.lower_bound = lower_bound
         self.stage = stage
+        if self.say:
+            self.say("  ".join(self._parts()))
 
     def line(self) -> str:
         """``12.3 s  best 1,050,624 B  bound 1,048,576 B  gap 0.2%  searching``."""
-        parts = [f"{perf_counter() - self.began:.1f} s"]
-        parts.append("no plan yet" if self.peak is None else f"best {self.peak:,} B")
+        return "  ".join([f"{perf_counter() - self.began:.1f} s", *self._parts()])
+
+    def _parts(self) -> list[str]:
+        parts = ["no plan yet" if self.peak is None else f"best {self.peak:,} B"]
         if self.lower_bound:
             parts.append(f"bound {self.lower_bound:,} B")
             if self.peak is not None:
                 parts.append(f"gap {(self.peak - self.lower_bound) / self.lower_bound:.2%}")
-        return "  ".join([*parts, self.stage] if self.stage else parts)
+        return [*parts, self.stage] if self.stage else parts
 
     def __rich__(self) -> Text:
         from rich.text import Text
@@ -52,10 +60,12 @@ class SolverStatus:
 
 @contextmanager
 def solver_status() -> Generator[SolverStatus]:
-    """A status that is shown after ``DELAY_SECONDS``, where stderr is a terminal, and removed at the end."""
+    """A status that is shown after ``DELAY_SECONDS``, where stages have a spinner, and removed at the end."""
     line = SolverStatus()
-    if not stderr_is_a_terminal():
-        yield line
+    if not shows_spinner():
+        with stage("packing") as say:
+            line.say = say
+            yield line
         return
     from threading import Timer
 

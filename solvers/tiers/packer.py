@@ -44,7 +44,7 @@ def state_search(problem: Problem, limits: Limits, report: Report | None = None)
     if not problem.plain:
         raise BadInput("packer 'state-search' keeps no constraints", hint="use --packer exact")
     progress = Incumbent(report)
-    packing = _Packing(problem, progress)
+    packing = _TierPacking(problem, progress)
     packing.rule(None)
     certificate = best_bound(problem, packing.peak)
     bound = certificate.bytes or 0
@@ -59,7 +59,7 @@ def state_search(problem: Problem, limits: Limits, report: Report | None = None)
     return Outcome(status, plan, bound, nodes, proof, certificate=certificate, trajectory=points)
 
 
-class _Packing:
+class _TierPacking:
     """The lowest plan so far, and the capacities that failed."""
 
     def __init__(self, problem: Problem, progress: Incumbent) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from doctest import DocTestParser, DocTestRunner
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,18 @@ def test_commands_run_as_shown_and_in_that_order(page: Path, tmp_path: Path) -> 
                 continue  # tried where it is shown first
             code, _, errors = run_chipmodel(command.words[1:])
             assert code == command.code, (command, errors)
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if blocks(page, "pycon")], ids=name_of)
+def test_python_sessions_answer_as_shown(page: Path, tmp_path: Path) -> None:
+    """In one session for the page."""
+    text = "\n".join(blocks(page, "pycon"))
+    session = DocTestParser().get_doctest(text, {}, name_of(page), str(page), 0)
+    said: list[str] = []
+    with folder_of_commands(tmp_path):
+        outcome = DocTestRunner(verbose=False).run(session, out=said.append)
+    assert outcome.attempted
+    assert not outcome.failed, "".join(said)
 
 
 def test_shell_blocks_hold_commands_that_are_tried() -> None:

@@ -22,7 +22,11 @@ def read_model(path: Path, where: Place) -> ModelProto:
 
     Raises BadInput where there is no such file, or it is no ONNX model.
     """
-    data = _read_bytes(path, where)
+    return parse_model(_read_bytes(path, where), where)
+
+
+def parse_model(data: bytes, where: Place) -> ModelProto:
+    """``read_model`` of a file's contents."""
     try:
         model = module("onnx").ModelProto.FromString(data)
     except module("google.protobuf.message").DecodeError:

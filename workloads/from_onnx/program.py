@@ -22,7 +22,7 @@ from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, placed, sort_n
 from workloads.from_onnx.input_shapes import bind_inputs
 from workloads.from_onnx.lowering import HANDLERS, OnnxLowering, lowering
 from workloads.from_onnx.node_reading import read_nodes
-from workloads.from_onnx.onnx_file import initializers, not_text, opsets, read_model
+from workloads.from_onnx.onnx_file import initializers, not_text, opsets, parse_model, read_model
 from workloads.from_onnx.onnx_package import GraphProto, ModelProto
 from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm
 from workloads.from_onnx.rewriting import rewritten
@@ -63,8 +63,9 @@ def load_onnx(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     strict: bool = False,
     iterations: Mapping[str, int] | None = None,
+    data: bytes | None = None,
 ) -> Program:
-    """The model in ``path`` with its float tensors deployed as ``dtype``.
+    """The model in ``path``, or in ``data`` if given, with its float tensors deployed as ``dtype``.
 
     ``shapes`` fixes the shapes of inputs that the file leaves open, ``iterations`` how often loops run, by
     the names of their nodes. The program's notes list what was assumed. Raises BadInput, with file, node and
@@ -73,7 +74,8 @@ def load_onnx(
     where = Place(str(path))
     options = _ImportOptions(dtype, shapes or {}, strict, iterations or {})
     try:
-        return _program(_ModelFile(path, where, read_model(path, where)), options)
+        model = read_model(path, where) if data is None else parse_model(data, where)
+        return _program(_ModelFile(path, where, model), options)
     except BadInput as error:
         raise placed(error, where) from None
     except UnicodeDecodeError:

@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chipmodel.errors import BadInput, Place
-from workloads.from_tflite.schema import CUSTOM, NUMPY_OF_TYPE, TYPE_BITS, names_of, package
+from workloads.from_tflite.schema import CUSTOM, IDENTIFIER, NUMPY_OF_TYPE, TYPE_BITS, names_of, package
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-IDENTIFIER = b"TFL3"
-"""At byte 4 of every TensorFlow Lite file (schema.fbs, file_identifier)."""
 VALUE_LIMIT = 1 << 16
 """Most elements of a constant whose value is kept (assumed): shapes, indices and scales, but no weights."""
 MOST_BYTES = (1 << 31) - 1

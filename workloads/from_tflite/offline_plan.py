@@ -13,8 +13,8 @@ import struct
 from collections.abc import Sequence
 
 from chipmodel.errors import BadInput, Place
-from workloads.from_tflite.model_file import IDENTIFIER, MOST_BYTES, parse_model
-from workloads.from_tflite.schema import package
+from workloads.from_tflite.model_file import MOST_BYTES, parse_model
+from workloads.from_tflite.schema import IDENTIFIER, package
 
 METADATA = b"OfflineMemoryAllocation"
 VERSION = 1

@@ -21,7 +21,7 @@ from workloads.from_onnx.ops import attention, conv, data_movement, elementwise,
 from workloads.from_onnx.rewriting import rewritten
 from workloads.from_tflite import control, handlers, states
 from workloads.from_tflite.context import ImportState, SubgraphContext
-from workloads.from_tflite.model_file import read_model
+from workloads.from_tflite.model_file import parse_model, read_model
 from workloads.from_tflite.shapes import bound_shapes
 from workloads.from_tflite.translation import translate
 
@@ -43,8 +43,10 @@ def load_tflite(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     strict: bool = False,
     iterations: Mapping[str, int] | None = None,
+    data: bytes | None = None,
 ) -> Program:
-    """The model in ``path``. Integers keep their types; floats are deployed as ``dtype``, by default float32.
+    """The model in ``path``, or in ``data`` if given. Integers keep their types; floats are deployed as
+    ``dtype``, by default float32.
 
     ``shapes`` fixes the shapes of inputs that the file leaves open, ``iterations`` how often loops run, by
     the names of their outputs. The program's notes list what was assumed. Raises BadInput, with file, node
@@ -52,7 +54,8 @@ def load_tflite(
     """
     where = Place(str(path))
     try:
-        model = bound_shapes(read_model(path, where), shapes or {})
+        model = read_model(path, where) if data is None else parse_model(data, where)
+        model = bound_shapes(model, shapes or {})
         state = ImportState(model, [], iterations or {}, strict)
         return _program(state, path, dtype or REAL)
     except BadInput as error:

@@ -11,6 +11,8 @@ from importlib import import_module
 from typing import Any
 
 CUSTOM = "CUSTOM"
+IDENTIFIER = b"TFL3"
+"""At byte 4 of every TensorFlow Lite file (schema.fbs, file_identifier)."""
 
 ELEMENT_OF_TYPE: Mapping[str, int] = {
     "FLOAT32": 1,

@@ -97,12 +97,18 @@ def write_packing(table: PackingTable, plan: Plan) -> str:
 
 
 def table_of(problem: Problem) -> PackingTable:
-    """A problem without constraints, as a table."""
-    header = REQUIRED
+    """A problem as a table, with columns for alignments and holes where it has any. Constraints between
+    buffers have no column."""
+    aligned = any(buffer.alignment > 1 for buffer in problem.buffers)
+    holes = any(len(buffer.live) > 1 for buffer in problem.buffers)
+    header = (*REQUIRED, *(["alignment"] * aligned), *(["gaps"] * holes))
     rows: list[tuple[str, ...]] = []
     for buffer in problem.buffers:
-        span = buffer.live[0] if buffer.live else Interval(0, 0)
-        rows.append((buffer.name, str(span.start), str(span.stop), str(buffer.bytes)))
+        start, stop = (buffer.live[0].start, buffer.live[-1].stop) if buffer.live else (0, 0)
+        pairs = zip(buffer.live, buffer.live[1:], strict=False)
+        gaps = " ".join(f"{before.stop}-{after.start}" for before, after in pairs)
+        plain = (buffer.name, str(start), str(stop), str(buffer.bytes))
+        rows.append((*plain, *([str(buffer.alignment)] * aligned), *([gaps] * holes)))
     return PackingTable(problem, header, tuple(rows), {})
 
 

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from chipmodel.terminal import progress
-from chipmodel.terminal.progress import stage
+from chipmodel.terminal.progress import calling, observed_by, spinner, stage
 from tests.support.work import wait_until
 
 
@@ -38,7 +38,7 @@ def started(before: set[threading.Thread]) -> set[threading.Thread]:
 
 def test_slow_work_shows_a_message_until_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, before = open_terminal(monkeypatch), set(threading.enumerate())
-    with stage("planning resnet18"):
+    with spinner("planning resnet18"):
         wait_for(terminal, "planning")
         assert "planning resnet18" in terminal.getvalue()
     ended = terminal.getvalue()
@@ -49,7 +49,7 @@ def test_slow_work_shows_a_message_until_it_is_done(monkeypatch: pytest.MonkeyPa
 
 def test_names_are_not_interpreted_as_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with stage("reading [/b][red]w.yaml :x:"):
+    with spinner("reading [/b][red]w.yaml :x:"):
         wait_for(terminal, "reading")
     assert "reading [/b][red]w.yaml :x:" in terminal.getvalue()
 
@@ -58,7 +58,7 @@ def test_quick_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The delay is one that no machine reaches: what is quick is not what is asked here."""
     terminal, before = open_terminal(monkeypatch), set(threading.enumerate())
     monkeypatch.setattr(progress, "DELAY_SECONDS", 3600.0)
-    with stage("planning"):
+    with spinner("planning"):
         assert started(before)
     wait_until(lambda: not started(before))  # nobody is left to write later
     assert terminal.getvalue() == ""
@@ -68,7 +68,7 @@ def test_an_error_passes_through_and_ends_the_spinner(monkeypatch: pytest.Monkey
     terminal, before = open_terminal(monkeypatch), set(threading.enumerate())
 
     def fail() -> None:
-        with stage("planning"):
+        with spinner("planning"):
             wait_for(terminal, "planning")
             raise ZeroDivisionError
 
@@ -85,6 +85,26 @@ def test_nothing_is_shown_off_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
     monkeypatch.delattr(progress, "Timer")  # and nothing waits in the background either
-    with stage("planning"):
+    with spinner("planning"):
         pass
     assert stream.getvalue() == ""
+
+
+def test_a_library_is_silent_unless_somebody_observes(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, before = open_terminal(monkeypatch), set(threading.enumerate())
+    with stage("planning") as say:
+        say(1)
+        assert not started(before)
+    assert terminal.getvalue() == ""
+
+
+def test_an_observer_hears_of_each_stage_and_how_far_it_is_and_of_none_afterwards() -> None:
+    heard: list[str] = []
+    with observed_by(calling(heard.append)):
+        with stage("planning") as say:
+            say("candidate 2")
+        with stage("simulating"):
+            pass
+    with stage("rendering"):
+        pass
+    assert heard == ["planning", "planning: candidate 2", "simulating"]

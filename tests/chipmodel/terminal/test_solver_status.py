@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from chipmodel.terminal import solver_status as module
+from chipmodel.terminal.progress import calling, observed_by, spinner
 from chipmodel.terminal.solver_status import SolverStatus
 from tests.support.work import wait_until
 
@@ -34,7 +35,7 @@ def test_on_a_terminal_it_is_updated_and_removed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(module, "DELAY_SECONDS", 0.01)
-    with module.solver_status() as line:
+    with observed_by(spinner), module.solver_status() as line:
         line.update(12, 10, "compiling [/b] :x:")
         wait_until(lambda: "compiling" in terminal.getvalue())
         assert "best 12 B  bound 10 B  gap 20.00%  compiling [/b] :x:" in terminal.getvalue()
@@ -48,6 +49,13 @@ def test_quick_work_and_work_off_a_terminal_show_nothing(monkeypatch: pytest.Mon
     for stream in (Terminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
         monkeypatch.setattr(module, "DELAY_SECONDS", 3600.0 if stream.isatty() else 0.0)
-        with module.solver_status() as line:
+        with observed_by(spinner), module.solver_status() as line:
             line.update(1, 1, "x")
         assert stream.getvalue() == ""
+
+
+def test_an_observer_hears_of_every_change() -> None:
+    heard: list[str] = []
+    with observed_by(calling(heard.append)), module.solver_status() as line:
+        line.update(12, 10, "searching")
+    assert heard == ["packing", "packing: best 12 B  bound 10 B  gap 20.00%  searching"]

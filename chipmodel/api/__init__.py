@@ -1,0 +1,1 @@
+"""What ``import chipmodel`` offers: the command line's work as functions with typed answers."""

@@ -1,0 +1,60 @@
+"""What all answers can do: become values, text, a page, a table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from chipmodel.api.data_frames import Backend, data_frame
+from chipmodel.files.atomic_write import write_atomically
+from chipmodel.files.json_text import json_text
+
+
+class Answer(ABC):
+    """An answer of a call: frozen, checked, the same for the same question."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The document that the command line writes with ``--json``."""
+
+    @abstractmethod
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """The rows of ``to_dataframe``: every one has the same keys."""
+
+    @abstractmethod
+    def headline(self) -> str:
+        """The answer in a sentence."""
+
+    def to_json(self) -> str:
+        """``to_dict`` as JSON text, the same bytes for the same answer."""
+        return json_text(self.to_dict())
+
+    def to_dataframe(self, backend: Backend | None = None) -> Any:
+        """The rows as a table of pandas, polars or pyarrow: ``backend``, or the first that is installed.
+
+        Raises BadInput where it is not.
+        """
+        return data_frame(self.rows(), backend)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return f"<p>{escape(self.headline())}</p>"
+
+
+class PageAnswer(Answer):
+    """An answer that has a page of its own."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_html(self) -> str:
+        """One self-contained page, as the command line writes it with ``--html``."""
+
+    def write_html(self, path: str | Path) -> None:
+        """Write ``to_html`` to a file, whole or not at all. Raises BadInput where that cannot be."""
+        write_atomically(Path(path), self.to_html())

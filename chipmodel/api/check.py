@@ -1,0 +1,199 @@
+"""Verify plans and packings with code that shares nothing with the planners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from chipmodel.api.answer import Answer
+from chipmodel.api.effort import Progress, observing
+from chipmodel.api.packing import Packing, PackingSource, is_packing, packing_table
+from chipmodel.api.plan import ProgramPlan
+from chipmodel.api.simulation import Simulation
+from chipmodel.api.target import ChipSource
+from chipmodel.api.target import chip as chip_of
+from chipmodel.api.workload import WorkloadSource, load
+from chipmodel.errors import BadInput
+from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
+from chipmodel.files.json_text import json_text
+from chipmodel.files.text_file import read_text
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip, with_overrides
+from chipmodel.model.program import Program
+from chipmodel.passes.compiled_weights import compiled
+from chipmodel.passes.in_place import reuse
+from chipmodel.passes.run_length import refuse_long_run
+from chipmodel.passes.skipped_results import refuse_skipped_results
+from chipmodel.pipeline.order_choice import order_faults
+from chipmodel.plan_file.contents import PlanFile
+from chipmodel.plan_file.read import read_plan
+from chipmodel.terminal.progress import stage
+from chipmodel.verify.packing_answer import judge, read_claim
+from chipmodel.verify.plan_file import verify_file
+
+PlanSource: TypeAlias = str | Path | ProgramPlan | Simulation | Packing | Mapping[str, Any]
+"""What names a plan: a file, an answer of this library, or what its ``to_dict`` said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification(Answer):
+    """What is wrong with a plan or packing: no ``faults`` for a correct one."""
+
+    faults: tuple[str, ...]
+    summary: str
+    """What was verified, in a few words."""
+    runs: tuple[PathVerdict, ...] = ()
+    """What each executed path did, where the plan was executed."""
+
+    @property
+    def correct(self) -> bool:
+        """Whether nothing is wrong, on no executed path either."""
+        return not self.faults and not any(run.faults for run in self.runs)
+
+    def headline(self) -> str:
+        """The summary, or the first fault."""
+        faults = [*self.faults, *(fault for run in self.runs for fault in run.faults)]
+        return f"wrong: {faults[0]}" if faults else f"correct: {self.summary}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Faults, and what each executed path did."""
+        return {
+            "correct": self.correct,
+            "faults": list(self.faults),
+            "summary": self.summary,
+            "runs": list(self.rows()),
+        }
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """An executed path a row."""
+        return [
+            {
+                "path": ", ".join(f"{name}={choice}" for name, choice in run.path.items()),
+                "steps": run.steps,
+                "transfers": run.transfers,
+                "moved_bytes": run.moved_bytes,
+                "compared_bytes": run.compared_bytes,
+                "faults": list(run.faults),
+            }
+            for run in self.runs
+        ]
+
+
+def check(
+    plan: PlanSource,
+    workload: WorkloadSource | PackingSource,
+    *,
+    chip: ChipSource | None = None,
+    overrides: Sequence[str] = (),
+    execute: bool = False,
+    path: Mapping[str, str | int] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Verification:
+    """Verify ``plan`` for ``workload``, which is a program or a packing problem.
+
+    The chip is the one that the plan names; ``chip`` says where its file is now, or gives it, and
+    ``overrides`` (as ``psram.clock_mhz=100``) that it must be changed so. ``execute`` also runs the commands
+    on pseudo-random bytes of ``seed``, along ``path`` or else along paths through every arm, and compares the
+    outputs with those of the network. Raises BadInput.
+    """
+    if path and not execute:
+        raise BadInput("--path chooses what --execute runs", hint="add --execute, or leave out --path")
+    with observing(progress):
+        text, called = _text_of(plan)
+        if is_packing(workload):
+            if execute:
+                raise BadInput("a packing has no commands to execute", hint="leave out --execute")
+            return _packing(text, called, workload)
+        file = read_plan(text, called)
+        given = chip if chip is not None else _own_chip(plan)
+        target, violations = _chip_of(file, given, tuple(overrides))
+        loaded = load(workload)  # type: ignore[arg-type]
+        program = compiled(loaded, target)
+        if execute and program != loaded:
+            _refuse_compiled(target)
+        with stage(f"checking {called}"):
+            program, disorder = order_faults(program, file)
+            program = reuse(program, "all")
+            violations = violations or disorder or verify_file(program, file, target)
+        runs: tuple[PathVerdict, ...] = ()
+        if execute:
+            with stage(f"executing {called}"):
+                choices = {name: str(choice) for name, choice in (path or {}).items()}
+                runs = _executed(program, file, target.shared_memory.bytes, choices, seed)
+        return Verification(violations, _summary(file, target), runs)
+
+
+def _text_of(plan: PlanSource) -> tuple[str, str]:
+    """The text of the plan, and what messages call it."""
+    if isinstance(plan, str | Path):
+        return read_text(Path(plan)), str(plan)
+    if isinstance(plan, Simulation):
+        return plan.plan_text(), "the plan"
+    if isinstance(plan, ProgramPlan | Packing):
+        return plan.to_json(), "the plan"
+    return json_text(dict(plan)), "the plan"
+
+
+def _own_chip(plan: PlanSource) -> Chip | None:
+    """The chip that an answer was made for, where no file says it."""
+    made = plan.chip if isinstance(plan, ProgramPlan | Simulation) else None
+    return None if made is None or made.source else made
+
+
+def _chip_of(
+    plan: PlanFile, given: ChipSource | None, overrides: tuple[str, ...]
+) -> tuple[Chip, tuple[str, ...]]:
+    """The chip that the plan names, and what is wrong where another one is given."""
+    name: str
+    if given is None or isinstance(given, str | Path):
+        name = plan.chip if given is None else str(given)
+        named = load_chip(name, plan.overrides)
+        chip, stated = load_chip(name, overrides or plan.overrides), overrides or plan.overrides
+    else:
+        chip = chip_of(given)
+        name = chip.source or chip.name
+        named = with_overrides(chip, plan.overrides)
+        chip = with_overrides(chip, overrides or (() if chip.overrides else plan.overrides))
+        stated = chip.overrides
+    if Path(name).stem == Path(plan.chip).stem and chip == named:
+        return chip, ()
+    wanted, asked = " --set ".join((plan.chip, *plan.overrides)), " --set ".join((name, *stated))
+    return chip, (f"the plan is for chip {wanted}, not for {asked}",)
+
+
+def _refuse_compiled(chip: Chip) -> None:
+    """Refuse to execute weights that have other sizes on the chip than in the network: no bytes are known for
+    them."""
+    what = f"{chip.name} has weights in other sizes than the network"
+    raise BadInput(what, hint="plan with --set weights.bits_per_weight=0, or leave out --execute")
+
+
+def _executed(
+    program: Program, plan: PlanFile, shared_bytes: int, choices: Mapping[str, str], seed: int
+) -> tuple[PathVerdict, ...]:
+    refuse_long_run(program, choices)
+    refuse_skipped_results(program, choices)
+    streams = tuple(core.commands for core in plan.cores) or (plan.commands,)
+    cascades = (*plan.cascades, *(cascade for core in plan.cores for cascade in core.cascades))
+    return check_paths(PlanRun(program, streams, shared_bytes, cascades), choices, seed)
+
+
+def _summary(plan: PlanFile, chip: Chip) -> str:
+    number = len(plan.buffers) + sum(len(core.buffers) for core in plan.cores)
+    many = f" on {len(plan.cores)} cores" if plan.cores else ""
+    return f"{number} buffers{many}, peak {plan.peak_bytes:,} B of {chip.shared_memory.bytes:,} B"
+
+
+def _packing(text: str, called: str, source: PackingSource) -> Verification:
+    """The offsets, the status and the certificate of a packing."""
+    claim = read_claim(text, called)
+    memories = {each.name: f"{each.start}-{each.stop}" for each in claim.memories}
+    table = packing_table(source, claim.capacity, memories)
+    with stage(f"checking {called}"):
+        verdict = judge(table.problem, claim)
+    peak = "no plan" if claim.peak is None else f"peak {claim.peak:,} B"
+    buffers = len(table.problem.buffers)
+    return Verification(verdict.faults, f"{buffers} buffers, {claim.status}, {peak}; {verdict.ground}")

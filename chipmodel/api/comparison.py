@@ -1,0 +1,129 @@
+"""Several planners on the same workload, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+from chipmodel.api.answer import PageAnswer
+from chipmodel.api.effort import TimeLimit, observing
+from chipmodel.api.packing import PackingSource, check_limits, is_packing, packing_table
+from chipmodel.api.settings import PlanOptions, PlanSettings
+from chipmodel.api.target import DEFAULT_CHIP, ChipSource
+from chipmodel.api.target import chip as chip_of
+from chipmodel.api.workload import WorkloadSource, load
+from chipmodel.comparison.run import Contenders, compare_in_order, compare_packing
+from chipmodel.model.comparison import PlannerComparison
+from dma.schedule.effort import StopCriterion
+from dma.stream import streamer_named, streamers
+from reports.compare.page import render_comparison
+from reports.compare.rows import document, headline
+from solvers.branches.mergers import merger_named, mergers
+from solvers.core.outcome import Limits
+from solvers.registry import packer_named, packers
+
+DEFAULT_SECONDS = 10.0
+"""For each planner that searches, where no limit is given. Chosen."""
+Names = Literal["all"] | Iterable[str] | None
+"""Planners to compare: all, those named, or none."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(PageAnswer):
+    """What each planner came to. ``result`` has every detail."""
+
+    result: PlannerComparison
+
+    def headline(self) -> str:
+        """What was compared and the best result, in a sentence."""
+        return headline(self.result)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``chipmodel compare --json`` writes."""
+        return document(self.result)
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """A planner a row; what does not belong to its kind is None."""
+        document = self.to_dict()
+        kinds = {"packer": "packers", "merge": "merges", "streamer": "streamers"}
+        found = [
+            {"kind": kind, "name": row[kind], **row} for kind, key in kinds.items() for row in document[key]
+        ]
+        nested = ("trajectory", "cores", "cascades", *kinds)
+        columns = [key for key in dict.fromkeys(key for row in found for key in row) if key not in nested]
+        return [{column: row.get(column) for column in columns} for row in found]
+
+    def to_html(self) -> str:
+        """The page with the charts of both kinds of gaps."""
+        return render_comparison(self.result)
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.headline()}>"
+
+
+def compare(
+    workload: WorkloadSource | PackingSource,
+    chip: ChipSource = DEFAULT_CHIP,
+    *,
+    packers: Names = None,
+    merges: Names = None,
+    streamers: Names = None,
+    path: Mapping[str, str | int] | None = None,
+    node_limit: int | None = None,
+    seed: int = 0,
+    name: str = "buffers",
+    **options: Unpack[PlanOptions],
+) -> Comparison:
+    """Compare ``packers`` and ``merges`` on the packing problem of ``workload``, and ``streamers`` in whole
+    runs of it; all packers where none of the three is given.
+
+    All packers get the same buffers, those in the schedule of the ``streamer`` of the options, and are to
+    make the peak small whatever the capacity. ``time_limit`` is for each planner that searches. A packing
+    problem takes no streamers, and is called ``name`` where it is no file. Raises BadInput, and DoesNotFit
+    where that streamer has no schedule.
+    """
+    chosen = _chosen(packers, merges, streamers)
+    settings = PlanSettings(**options)
+    limits = _limits(settings, node_limit, seed)
+    with observing(settings.progress):
+        if is_packing(workload):
+            table = packing_table(workload)
+            called = str(workload) if isinstance(workload, str | Path) else name
+            return Comparison(compare_packing(table, called, chosen.packers, limits))
+        packer_named(settings.packer)
+        streamer_named(settings.streamer)
+        target = chip_of(chip)
+        asked = settings.request(load(workload), target)  # type: ignore[arg-type]
+        asked = replace(asked, limits=None, stop=StopCriterion(limits.seconds))
+        choices = {name: str(choice) for name, choice in (path or {}).items()}
+        order = settings.order_of(asked.program)
+        return Comparison(compare_in_order(asked, order, choices, replace(chosen, limits=limits)))
+
+
+def _chosen(packer_names: Names, merger_names: Names, streamer_names: Names) -> Contenders:
+    """The planners to compare by their full names. Raises BadInput for unknown ones."""
+    if packer_names is None and not (merger_names or streamer_names):
+        packer_names = "all"
+    return Contenders(
+        tuple(packer_named(name).name for name in _listed(packer_names, packers())),
+        tuple(merger_named(name).name for name in _listed(merger_names, mergers())),
+        tuple(streamer_named(name).name for name in _listed(streamer_names, streamers())),
+    )
+
+
+def _listed(names: Names, known: Iterable[str]) -> tuple[str, ...]:
+    """The names, each once; ``all`` means those that are ``known``, also among others."""
+    wanted = [names] if isinstance(names, str) else names or ()
+    listed: list[str] = []
+    for name in wanted:
+        listed += known if name == "all" else [name]
+    return tuple(dict.fromkeys(listed))
+
+
+def _limits(settings: PlanSettings, nodes: int | None, seed: int) -> Limits:
+    given = settings.time_limit
+    seconds = given.seconds if isinstance(given, TimeLimit) else given
+    check_limits(seconds, nodes, seed)
+    return Limits(DEFAULT_SECONDS if seconds is None and nodes is None else seconds, nodes, seed)

@@ -1,0 +1,60 @@
+"""How long a call may take, and who hears how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from time import perf_counter
+from typing import TypeAlias
+
+from chipmodel.terminal.progress import calling, observed_by
+from solvers.core.deadline import Deadline, deadline_in
+
+Progress: TypeAlias = Callable[[str], None]
+"""Receives one line for each stage of a call, and for each step that a stage reports."""
+Cancel: TypeAlias = Callable[[], bool]
+"""Whether the call is to end now with what it has; asked between the steps of every search."""
+
+FAR_AWAY = 1e9
+"""Seconds (thirty years) after which a call that can only be cancelled would end. Chosen."""
+
+
+class TimeLimit:
+    """The deadline of a call, which begins to run when this is made, and what it cut short.
+
+    One value may be the limit of several calls together.
+    """
+
+    def __init__(self, seconds: float | None = None, cancel: Cancel | None = None) -> None:
+        self.parts: dict[str, None] = {}
+        self.seconds: float | None = seconds
+        limit = deadline_in(seconds)
+        if cancel is not None:
+            limit = replace(limit.within(FAR_AWAY), clock=_cancellable(cancel))
+        self.deadline: Deadline = replace(limit, ended=self._cut)
+
+    def _cut(self, part: str) -> None:
+        self.parts[part] = None
+
+    @property
+    def cut_short(self) -> tuple[str, ...]:
+        """What was ended early or left out so far, each once, in a few words."""
+        return tuple(self.parts)
+
+
+def _cancellable(cancel: Cancel) -> Callable[[], float]:
+    """A clock that jumps past every deadline once ``cancel`` has said yes."""
+    stopped: list[bool] = []
+
+    def clock() -> float:
+        if not stopped and cancel():
+            stopped.append(True)
+        return perf_counter() + 2 * FAR_AWAY if stopped else perf_counter()
+
+    return clock
+
+
+def observing(progress: Progress | None) -> AbstractContextManager[None]:
+    """Let ``progress`` follow the body; None leaves it to whoever follows the caller."""
+    return nullcontext() if progress is None else observed_by(calling(progress))

@@ -1,0 +1,100 @@
+"""The smallest SharedMemory that a workload runs in, and what more of it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+from chipmodel.api.answer import PageAnswer
+from chipmodel.api.effort import observing
+from chipmodel.api.settings import CallOptions, PlanSettings
+from chipmodel.api.target import DEFAULT_CHIP, ChipSource
+from chipmodel.api.target import chip as chip_of
+from chipmodel.api.workload import WorkloadSource, load
+from chipmodel.errors import BadInput
+from chipmodel.model.memory_answer import MemoryAnswer, MemoryPlan
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.request import CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER
+from chipmodel.pipeline.smallest_memory import POINTS
+from chipmodel.pipeline.smallest_memory import smallest_memory as find_smallest
+from chipmodel.terminal.progress import stage
+from reports.memory.page import render_memory
+from reports.memory.rows import document, headline
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MemoryFront(PageAnswer):
+    """The least SharedMemory in which no tensor goes to Psram, layer by layer and with cascades, and the
+    cycles for more of it. ``answer`` has every detail."""
+
+    answer: MemoryAnswer
+
+    @property
+    def smallest_bytes(self) -> int:
+        """Bytes of SharedMemory that suffice with cascades."""
+        return self.answer.cascaded.bytes
+
+    @property
+    def smallest_bytes_layer_by_layer(self) -> int:
+        """Bytes of SharedMemory that suffice without cascades."""
+        return self.answer.layerwise.bytes
+
+    def headline(self) -> str:
+        """Both sizes in a sentence."""
+        return headline(self.answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``chipmodel memory --json`` writes."""
+        return document(self.answer)
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """A size of SharedMemory a row, with cycles of both kinds of plans."""
+        return [
+            {
+                "shared_memory_bytes": point.bytes,
+                "cycles_layer_by_layer": _cycles(point.layerwise),
+                "cycles_with_cascades": _cycles(point.cascaded),
+            }
+            for point in self.answer.front
+        ]
+
+    def to_html(self) -> str:
+        """The page with the chart of latency against SharedMemory."""
+        return render_memory(self.answer)
+
+    def __repr__(self) -> str:
+        return f"<MemoryFront: {self.headline()}>"
+
+
+def _cycles(plan: MemoryPlan | None) -> int | None:
+    return None if plan is None else plan.cycles
+
+
+def smallest_memory(
+    workload: WorkloadSource,
+    chip: ChipSource = DEFAULT_CHIP,
+    *,
+    packer: str = DEFAULT_PACKER,
+    streamer: str = DEFAULT_STREAMER,
+    gap: float | None = None,
+    points: int = POINTS,
+    **effort: Unpack[CallOptions],
+) -> MemoryFront:
+    """The smallest SharedMemory that ``workload`` runs in, whatever ``chip`` has, and plans for ``points``
+    sizes from there to one in which everything fits. ``gap`` as in ``PlanOptions``.
+
+    Raises BadInput, also for a chip of several cores, and DoesNotFit where no size suffices.
+    """
+    settings = PlanSettings(packer, streamer, cascade=CASCADE_OFF, gap=gap, **effort)
+    with observing(settings.progress):
+        target = chip_of(chip)
+        asked = settings.request(load(workload), target)
+        if target.cores > 1:
+            what = f"the chip has {target.cores} cores"
+            raise BadInput(what, hint="choose a chip of one core: chipmodel chips")
+        with stage(f"planning {asked.program.name}") as say:
+            program = reuse(asked.program, settings.in_place)
+            asked = replace(asked, program=program, stop=settings.stop(), deadline=settings.limit.deadline)
+            answer = find_smallest(asked, points, say)
+    return MemoryFront(replace(answer, cut_short=settings.limit.cut_short))

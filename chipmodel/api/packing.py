@@ -1,0 +1,206 @@
+"""Packing problems: buffers with lifetimes, each to get an offset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias, TypeGuard, Unpack
+
+from chipmodel.api.answer import PageAnswer
+from chipmodel.api.effort import TimeLimit, observing
+from chipmodel.api.settings import CallOptions
+from chipmodel.comparison.packing import checked_answer
+from chipmodel.errors import BadInput
+from chipmodel.files.sizes import parse_bytes
+from chipmodel.files.suggestions import shown
+from chipmodel.model.packing import PackingTable
+from chipmodel.model.packing_answer import PackingAnswer
+from chipmodel.model.plan import Memory, Problem, Status
+from reports.packing.answer import document, headline
+from reports.packing.page import render_packing
+from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED, Limits
+from workloads.packing.csv_lines import csv_line
+from workloads.packing.guillotine import SCHEME, guillotine_table
+from workloads.packing.problem_csv import (
+    REQUIRED,
+    parse_memories,
+    parse_packing,
+    read_packing,
+    table_of,
+    write_packing,
+)
+
+DEFAULT_SECONDS = 60.0
+DEFAULT_PACKER = "exact"
+BufferRow: TypeAlias = Mapping[str, object] | Sequence[object]
+"""A buffer with the columns of ``chipmodel pack``, or its id, lower, upper and size."""
+PackingSource: TypeAlias = str | Path | PackingTable | Problem | Sequence[BufferRow]
+"""What names a packing problem: a CSV file, ``guillotine:n=100``, a problem, or its buffers."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Packing(PageAnswer):
+    """Offsets, checked, with a lower bound on the peak. ``answer`` has every detail."""
+
+    answer: PackingAnswer
+    table: PackingTable
+    """What was packed."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is a plan, within the capacity if there is one."""
+        return self.answer.fits
+
+    @property
+    def status(self) -> Status:
+        """``optimal``, ``feasible``, ``infeasible`` or ``unknown``."""
+        return self.answer.status
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """The end of the highest buffer; None without a plan."""
+        return self.answer.peak
+
+    @property
+    def bound(self) -> int:
+        """The least peak that any plan has, in bytes, as far as it is proven."""
+        return self.answer.lower_bound
+
+    @property
+    def gap(self) -> float | None:
+        """How far the peak is above the bound, as a share of it; None without a plan."""
+        return self.answer.gap
+
+    @property
+    def offsets(self) -> Mapping[str, int]:
+        """Offsets in bytes, by the name of the buffer; empty without a plan."""
+        return self.answer.plan.offsets if self.answer.plan else {}
+
+    def headline(self) -> str:
+        """Peak and bound in a sentence."""
+        return headline(self.answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``chipmodel pack --json`` writes."""
+        return document(self.answer)
+
+    def to_csv(self) -> str:
+        """The rows with a column of offsets. Raises BadInput where there is no plan that fits."""
+        if self.answer.plan is None or not self.fits:
+            raise BadInput("there is no plan that fits", hint="a larger capacity, or a longer time limit")
+        return write_packing(self.table, self.answer.plan)
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """A buffer a row; its offset is None without a plan."""
+        return [
+            {
+                "buffer": each.name,
+                "lower": min((live.start for live in each.live), default=0),
+                "upper": max((live.stop for live in each.live), default=0),
+                "bytes": each.bytes,
+                "offset": self.offsets.get(each.name),
+            }
+            for each in self.answer.problem.buffers
+        ]
+
+    def to_html(self) -> str:
+        """The page with the memory map."""
+        return render_packing(self.answer)
+
+    def __repr__(self) -> str:
+        return f"<Packing: {self.headline()}>"
+
+
+def pack(
+    buffers: PackingSource,
+    *,
+    capacity: int | str | None = None,
+    memories: Mapping[str, int | str] | None = None,
+    packer: str = DEFAULT_PACKER,
+    node_limit: int | None = None,
+    seed: int = 0,
+    name: str = "buffers",
+    **effort: Unpack[CallOptions],
+) -> Packing:
+    """Give every buffer an offset, in as few bytes as possible or within ``capacity`` (bytes, or "1MiB").
+
+    ``memories`` are several, laid one after another (bytes, or "START-STOP"). With ``node_limit`` the same
+    problem and ``seed`` give the same answer; without it and without ``time_limit`` the search ends after a
+    minute. ``name`` is what messages and the answer call buffers that are no file. Raises BadInput.
+    """
+    limit = effort.get("time_limit")
+    if not isinstance(limit, TimeLimit):
+        check_limits(limit, node_limit, seed)
+        seconds = DEFAULT_SECONDS if limit is None and node_limit is None else limit
+        limit = TimeLimit(seconds, effort.get("cancel"))
+    with observing(effort.get("progress")):
+        table = packing_table(buffers, capacity, memories)
+        called = str(buffers) if isinstance(buffers, str | Path) else name
+        limits = Limits(limit.seconds, node_limit, seed, deadline=limit.deadline)
+        return Packing(checked_answer(table, called, packer, limits), table)
+
+
+def packing_table(
+    buffers: PackingSource,
+    capacity: int | str | None = None,
+    memories: Mapping[str, int | str] | None = None,
+) -> PackingTable:
+    """The packing problem that ``buffers`` name. Raises BadInput."""
+    size = parse_bytes(capacity) if isinstance(capacity, str) else capacity
+    places = parse_memories(tuple(f"{name}={text}" for name, text in (memories or {}).items()))
+    if isinstance(buffers, PackingTable):
+        return buffers
+    if isinstance(buffers, str | Path):
+        return read_source(str(buffers), size, places)
+    if isinstance(buffers, Problem):
+        problem = replace(buffers, capacity=buffers.capacity if size is None else size)
+        return table_of(replace(problem, memories=places or problem.memories))
+    return parse_packing(_as_csv(buffers), "buffers", size, places)
+
+
+def read_source(source: str, capacity: int | None, memories: tuple[Memory, ...]) -> PackingTable:
+    """The packing in a CSV file, or one that is made. Raises BadInput."""
+    if not source.startswith(SCHEME):
+        return read_packing(Path(source), capacity, memories)
+    if memories:
+        raise BadInput(f"{SCHEME} makes buffers for one memory", hint="drop --memory")
+    return guillotine_table(source, capacity)
+
+
+def is_packing(workload: object) -> TypeGuard[PackingSource]:
+    """Whether ``workload`` names a packing problem rather than a program."""
+    if isinstance(workload, str | Path):
+        return str(workload).lower().endswith(".csv") or str(workload).startswith(SCHEME)
+    return isinstance(workload, PackingTable | Problem | list | tuple)
+
+
+def check_limits(seconds: float | None, nodes: int | None, seed: int) -> None:
+    """Raise BadInput for a limit that no search can take."""
+    if seconds is not None and not 0 <= seconds <= MOST_SECONDS:
+        raise BadInput(f"--time-limit {seconds:g} is no limit", hint=f"0 to {MOST_SECONDS:,.0f} seconds")
+    if nodes is not None and not 0 <= nodes <= MOST_NODES:
+        raise BadInput(f"--node-limit {nodes} is no limit", hint="a whole number of nodes, 0 or more")
+    if not 0 <= seed <= MOST_SEED:
+        raise BadInput(f"--seed {seed} is no seed", hint=f"0 to {MOST_SEED}")
+
+
+def _as_csv(rows: Sequence[BufferRow]) -> str:
+    """The rows as text, with every column that one of them has."""
+    named = [_by_column(row) for row in rows]
+    columns = list(dict.fromkeys([*REQUIRED, *(key for row in named for key in row)]))
+    lines = [tuple(_cell(row.get(column)) for column in columns) for row in named]
+    return "\n".join(map(csv_line, [tuple(columns), *lines])) + "\n"
+
+
+def _by_column(row: BufferRow) -> Mapping[str, object]:
+    if isinstance(row, Mapping):
+        return row
+    if len(row) != len(REQUIRED):
+        what = f"a buffer has {len(row)} values: {shown(row)}"
+        raise BadInput(what, hint=f"give {', '.join(REQUIRED)}, or a mapping of columns")
+    return dict(zip(REQUIRED, row, strict=True))
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,172 @@
+"""Plan a workload: offsets and commands, without a simulation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from chipmodel.api.answer import Answer
+from chipmodel.api.effort import observing
+from chipmodel.api.settings import PlanOptions, PlanSettings
+from chipmodel.api.target import DEFAULT_CHIP, ChipSource
+from chipmodel.api.target import chip as chip_of
+from chipmodel.api.workload import WorkloadSource, load
+from chipmodel.errors import BadInput
+from chipmodel.files.atomic_write import write_atomically
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.commands import Command
+from chipmodel.model.fit import Fit
+from chipmodel.model.program import Program
+from chipmodel.model.result import Ordering
+from chipmodel.model.time_bound import TimeBound
+from chipmodel.passes.op_order import names_in_order
+from chipmodel.pipeline.order_choice import order_of_plan
+from chipmodel.pipeline.plan import plan as plan_program
+from chipmodel.pipeline.plan_export import plan_of_planned
+from chipmodel.pipeline.request import Planned
+from chipmodel.pipeline.rounds import one_path_bound
+from chipmodel.plan_file.contents import PlanFile
+from chipmodel.plan_file.write import write_plan
+from chipmodel.terminal.progress import stage
+from dma.schedule.expected_forecast import ScheduleForecast
+from reports.ordering import order_words
+
+ORDER_SHARE = 0.4
+"""Of the time that is left, what each of several orders of ops may take. Chosen."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ProgramPlan(Answer):
+    """An offset for every buffer, and the commands of the sequencer and the DMA engine."""
+
+    program: Program
+    """What was planned, in the order in which it runs."""
+    chip: Chip
+    planned: Planned
+    forecast_cycles: float
+    """Cycles where nothing contends for a memory."""
+    bound: TimeBound | None
+    """A lower bound on the cycles of every plan in ``bound.space``; None where there was no time for one."""
+    ordering: Ordering | None = None
+    """What each order of ops came to, where one was asked for."""
+    cut_short: tuple[str, ...] = ()
+    """What a time limit ended early or left out."""
+
+    @property
+    def fit(self) -> Fit:
+        """What it needs of the memories of the chip."""
+        return self.planned.fit(self.program, self.chip)
+
+    @property
+    def fits(self) -> bool:
+        """Whether it is within all memories of the chip."""
+        return self.fit.fits
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of SharedMemory that it takes."""
+        return self.planned.solved.peak
+
+    @property
+    def gap(self) -> float | None:
+        """How far the forecast is above the bound, as a share of it; None without one."""
+        return self.forecast_cycles / self.bound.cycles - 1 if self.bound else None
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What the sequencer and the DMA engine do."""
+        return self.planned.commands
+
+    @property
+    def file(self) -> PlanFile:
+        """What a plan file holds."""
+        names = names_in_order(self.program) if self.ordering else ()
+        chip = self.chip
+        called = chip.source or chip.name
+        return plan_of_planned(self.planned, self.program, chip, called, chip.overrides, names)
+
+    def headline(self) -> str:
+        """Peak, forecast and bound in a sentence."""
+        peak = f"peak {self.peak_bytes:,} B of {self.chip.shared_memory.bytes:,} B"
+        times = f"forecast {self.forecast_cycles:,.0f} cycles"
+        if self.bound:
+            times += f", bound {self.bound.cycles:,}, gap {self.gap:.1%} ({self.bound.space})"
+        return f"{self.program.name} on {self.chip.name}: {peak}; {times}"
+
+    def remarks(self) -> tuple[str, ...]:
+        """The order of ops and the cascades, where there are any."""
+        named = ", ".join(cascade.name for cascade in self.planned.schedule.cascades)
+        ordered = (f"order of ops: {order_words(self.ordering)}",) if self.ordering else ()
+        return (*ordered, f"cascades: {named}") if named else ordered
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``chipmodel plan`` writes."""
+        document: dict[str, Any] = json.loads(self.to_json())
+        return document
+
+    def to_json(self) -> str:
+        """The text of a plan file, as ``check`` reads it."""
+        return write_plan(self.file)
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """A buffer a row."""
+        return [
+            {
+                "buffer": each.name,
+                "offset": each.offset,
+                "bytes": each.bytes,
+                "first_position": min((live.start for live in each.live), default=0),
+                "end_position": max((live.stop for live in each.live), default=0),
+            }
+            for each in self.file.buffers
+        ]
+
+    def write(self, path: str | Path) -> None:
+        """Write a plan file, whole or not at all. Raises BadInput where that cannot be."""
+        write_atomically(Path(path), self.to_json())
+
+    def __repr__(self) -> str:
+        return f"<ProgramPlan: {self.headline()}>"
+
+
+def plan(
+    workload: WorkloadSource, chip: ChipSource = DEFAULT_CHIP, **options: Unpack[PlanOptions]
+) -> ProgramPlan:
+    """Plan ``workload`` on a chip of one core, by default with streamer ``exact``; see ``PlanOptions``.
+
+    Raises BadInput, and DoesNotFit where there is no plan at all; a plan that is too large for the chip is an
+    answer with ``fits`` False.
+    """
+    options.setdefault("streamer", "exact")
+    settings = PlanSettings(**options)
+    limit = settings.limit
+    with observing(settings.progress):
+        target = chip_of(chip)
+        asked = settings.request(load(workload), target)
+        if target.cores > 1:
+            hint = "plan it by chipmodel simulate WORKLOAD --plan FILE"
+            raise BadInput(f"the chip has {target.cores} cores", hint=hint)
+
+        def planned_in(program: Program) -> Planned:
+            with stage(f"planning {program.name}") as say:
+                until = limit.deadline.share(ORDER_SHARE if settings.order != "given" else 1.0)
+                return plan_program(replace(asked, program=program, stop=settings.stop(say), deadline=until))
+
+        chosen = order_of_plan(settings.order_of(asked.program), target, planned_in)
+        planned = chosen.planned or planned_in(chosen.program)
+        with stage(f"bounding the cycles of {chosen.program.name}"):
+            bound = planned.bound or one_path_bound(
+                chosen.program, target, False, limit.deadline, asked.cascades
+            )
+    return ProgramPlan(
+        program=chosen.program,
+        chip=target,
+        planned=planned,
+        forecast_cycles=ScheduleForecast(chosen.program, target).cycles(planned.schedule),
+        bound=bound,
+        ordering=chosen.ordering,
+        cut_short=limit.cut_short,
+    )

@@ -1,0 +1,102 @@
+"""What a planner may be asked for: the options that ``plan``, ``simulate`` and others share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+from chipmodel.api.effort import Cancel, Progress, TimeLimit
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.program import Program
+from chipmodel.passes.compiled_weights import compiled
+from chipmodel.passes.in_place import InPlace
+from chipmodel.pipeline.order_choice import OrderRequest, OrderWish
+from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER, PlanRequest
+from chipmodel.terminal.progress import Say
+from dma.schedule.effort import DEFAULT_GAP, StopCriterion
+from solvers.branches.mergers import DEFAULT_MERGE
+from solvers.core.outcome import Limits
+
+
+class CallOptions(TypedDict, total=False):
+    """How long a call may take, and who hears of it.
+
+    ``time_limit`` in seconds (or a ``TimeLimit`` that several calls share): then every search and bound ends
+    with what it has. ``cancel`` is asked now and then whether to end so. ``progress`` receives a line for
+    every stage.
+    """
+
+    time_limit: float | TimeLimit | None
+    cancel: Cancel | None
+    progress: Progress | None
+
+
+class PlanOptions(CallOptions, total=False):
+    """How a workload is planned; all are optional, and mean what the command line's options do.
+
+    ``packer``, ``streamer`` and ``merge`` are names that ``planners()`` lists. ``spill`` allows tensors to go
+    to Psram, ``in_place`` says whose output may take an input's memory, ``cascade`` which ops run in stripes
+    one after another, ``order`` in which order ops run. ``gap`` is the share above the bound at which
+    streamer ``exact`` ends.
+    """
+
+    packer: str
+    streamer: str
+    merge: str
+    spill: bool
+    in_place: InPlace
+    cascade: str
+    order: OrderWish
+    gap: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSettings:
+    """``PlanOptions`` with their defaults."""
+
+    packer: str = DEFAULT_PACKER
+    streamer: str = DEFAULT_STREAMER
+    merge: str = DEFAULT_MERGE
+    spill: bool = True
+    in_place: InPlace = "all"
+    cascade: str = CASCADE_AUTO
+    order: OrderWish = "given"
+    gap: float | None = None
+    time_limit: float | TimeLimit | None = None
+    cancel: Cancel | None = None
+    progress: Progress | None = None
+    limit: TimeLimit = field(init=False)
+    """Begins with the call."""
+
+    def __post_init__(self) -> None:
+        given = self.time_limit
+        limit = given if isinstance(given, TimeLimit) else TimeLimit(given, self.cancel)
+        object.__setattr__(self, "limit", limit)
+
+    @property
+    def limits(self) -> Limits | None:
+        """For a packer; None: its own."""
+        seconds = self.limit.seconds
+        return None if seconds is None else Limits(seconds=seconds)
+
+    def stop(self, say: Say | None = None) -> StopCriterion:
+        """For a streamer, which reports its progress to ``say``."""
+        gap = DEFAULT_GAP if self.gap is None else self.gap
+        return StopCriterion(self.limit.seconds, gap, report=say)
+
+    def request(self, program: Program, chip: Chip) -> PlanRequest:
+        """``program`` with its weights as ``chip`` stores them, in the given order."""
+        return PlanRequest(
+            compiled(program, chip),
+            chip,
+            self.packer,
+            self.streamer,
+            self.merge,
+            self.spill,
+            limits=self.limits,
+            cascade=self.cascade,
+        )
+
+    def order_of(self, program: Program) -> OrderRequest:
+        """What is asked of the order of ops of a compiled ``program``."""
+        return OrderRequest(program, self.in_place, self.order)

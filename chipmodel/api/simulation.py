@@ -1,0 +1,206 @@
+"""Plan a workload and simulate the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+from chipmodel.api.answer import PageAnswer
+from chipmodel.api.effort import observing
+from chipmodel.api.settings import PlanOptions, PlanSettings
+from chipmodel.api.target import DEFAULT_CHIP, ChipSource
+from chipmodel.api.target import chip as chip_of
+from chipmodel.api.workload import WorkloadSource, load
+from chipmodel.errors import BadInput
+from chipmodel.files.atomic_write import write_atomically
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.program import Program
+from chipmodel.model.result import Result
+from chipmodel.model.time_bound import TimeBound
+from chipmodel.passes.in_place import reuse
+from chipmodel.paths.run import PathEffort, with_paths
+from chipmodel.pipeline import run as pipeline
+from chipmodel.pipeline.order_choice import run_in_order
+from chipmodel.pipeline.plan_export import plan_text
+from chipmodel.pipeline.unmerged import with_unmerged
+from chipmodel.pipeline.vendor import with_vendor
+from chipmodel.terminal.progress import stage
+from reports.run.chrome_trace import trace_text
+from reports.run.document import document
+from reports.run.page import render_page
+from reports.words import accuracy, headline
+
+ORDER_SHARE = 0.3
+"""Of the time that is left, what each of several orders of ops may take. Chosen."""
+EXTREME_SHARE = 0.5
+"""The same for the run that all paths are weighed by, before the best or worst one. Chosen."""
+
+Extreme = Literal["best", "worst"]
+RunAlong = Callable[[Mapping[str, str]], Result]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Simulation(PageAnswer):
+    """A simulated plan: what it costs and why. ``result`` has every detail."""
+
+    result: Result
+
+    @property
+    def program(self) -> Program:
+        """What was planned, in the order in which it runs."""
+        return self.result.program
+
+    @property
+    def chip(self) -> Chip:
+        """What it runs on."""
+        return self.result.chip
+
+    @property
+    def fits(self) -> bool:
+        """Whether the plan is within all memories of the chip."""
+        return self.result.fits
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of the core clock from start to end."""
+        return self.result.trace.cycles
+
+    @property
+    def milliseconds(self) -> float:
+        """The same as time."""
+        return self.chip.milliseconds(self.cycles)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of SharedMemory that the plan takes."""
+        return self.result.solved.peak
+
+    @property
+    def bound(self) -> TimeBound:
+        """A lower bound on the cycles of every plan in ``bound.space``."""
+        return self.result.bound
+
+    @property
+    def gap(self) -> float | None:
+        """How far the cycles are above the bound, as a share of it; None without one."""
+        return self.cycles / self.bound.cycles - 1 if self.bound.cycles else None
+
+    @property
+    def accuracy(self) -> str:
+        """What the chip's predictions were held against, and how far off they were."""
+        return accuracy(self.result)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader is to know of the workload and the answer."""
+        return self.result.notes
+
+    def headline(self) -> str:
+        """Run time and peak in a sentence."""
+        return f"{self.program.name} on {self.chip.name}: {headline(self.result)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``chipmodel simulate --json`` writes."""
+        return document(self.result)
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """An op a row: work, cycles by cause, bytes."""
+        ops: list[dict[str, Any]] = self.to_dict()["ops"]
+        causes = sorted({cause for op in ops for cause in op["stalls"]})
+        return [_flat(op, causes) for op in ops]
+
+    def to_html(self) -> str:
+        """The page with timeline, memory map and causes."""
+        asked = self.result.asked
+        return render_page(with_unmerged(self.result, asked.packer if asked else self.result.solved.planner))
+
+    def plan_text(self) -> str:
+        """Offsets and commands as the JSON text that ``check`` verifies."""
+        return plan_text(self.result, self.chip.source or self.chip.name, self.chip.overrides)
+
+    def write_plan(self, path: str | Path) -> None:
+        """Write ``plan_text`` to a file, whole or not at all. Raises BadInput where that cannot be."""
+        write_atomically(Path(path), self.plan_text())
+
+    def trace_text(self) -> str:
+        """Trace events for Perfetto, as JSON text."""
+        return trace_text(self.result)
+
+    def __repr__(self) -> str:
+        return f"<Simulation: {self.headline()}>"
+
+
+def _flat(op: Mapping[str, Any], causes: Sequence[str]) -> dict[str, object]:
+    """An op of the document with a column for each cause of stalls."""
+    stalls: Mapping[str, int] = op["stalls"]
+    plain: dict[str, object] = {key: value for key, value in op.items() if key != "stalls"}
+    return plain | {f"stall_{cause.replace(' ', '_')}": stalls.get(cause, 0) for cause in causes}
+
+
+def simulate(
+    workload: WorkloadSource,
+    chip: ChipSource = DEFAULT_CHIP,
+    *,
+    path: Mapping[str, str | int] | None = None,
+    extreme: Extreme | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    with_sync: bool = False,
+    **options: Unpack[PlanOptions],
+) -> Simulation:
+    """Plan the memory and transfers of ``workload`` on ``chip``, check the plan, and simulate it.
+
+    ``path`` chooses arms of ``if`` and iterations of ``loop``, ``extreme`` the best or worst of the paths
+    that are left; else the first arms run. ``samples`` and ``seed`` are for costs of all paths where an exact
+    answer is out of reach. ``with_sync`` also plans with every load waited for at once, to compare with. The
+    options are those of ``PlanOptions``.
+
+    Raises BadInput, and DoesNotFit where there is no plan at all; a plan that is too large for the chip is an
+    answer with ``fits`` False.
+    """
+    settings = PlanSettings(**options)
+    limit = settings.limit
+    with observing(settings.progress):
+        target = chip_of(chip)
+        asked = replace(settings.request(load(workload), target), sync_too=with_sync)
+        share = ORDER_SHARE if settings.order != "given" else EXTREME_SHARE if extreme else 1.0
+
+        def run(program: Program, choices: Mapping[str, str]) -> Result:
+            with stage(f"planning and simulating {program.name}") as say:
+                until = limit.deadline.share(share)
+                request = replace(asked, program=program, stop=settings.stop(say), deadline=until)
+                return pipeline.run(request, choices)
+
+        choices = {name: str(choice) for name, choice in (path or {}).items()}
+        along = run_in_order(settings.order_of(asked.program), run, choices)
+        found = _weighed(along, choices, extreme, PathEffort(samples, seed))
+        with stage(f"planning {asked.program.name} as the board's own tool does"):
+            program = reuse(asked.program, settings.in_place)
+            found = with_vendor(found, replace(asked, program=program, deadline=limit.deadline))
+    return Simulation(replace(found, cut_short=limit.cut_short))
+
+
+def _weighed(
+    run: RunAlong, choices: Mapping[str, str], extreme: Extreme | None, effort: PathEffort
+) -> Result:
+    """``run`` along ``choices``, or along the best or worst path that they leave, with what all paths
+    cost."""
+    result = run(choices)
+    with stage(f"weighing the paths of {result.program.name}"):
+        weighed = with_paths(result, choices, effort)
+    return weighed if extreme is None else _run_again(run, weighed, extreme)
+
+
+def _run_again(run: RunAlong, weighed: Result, extreme: Extreme) -> Result:
+    paths = weighed.paths
+    if paths is None:
+        raise BadInput(f"--path {extreme}: the workload has no if and no loop", hint="leave it out")
+    found = (paths.best if extreme == "best" else paths.worst).choices
+    if found is None:
+        raise BadInput(
+            f"--path {extreme}: that path does not decide the same way on each iteration of a loop",
+            hint="choose an arm for every iteration: --path NAME=ARM; the report lists what it decides",
+        )
+    return replace(run(found), paths=paths)

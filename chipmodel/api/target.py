@@ -1,0 +1,36 @@
+"""Chips: presets, chip files, and the same in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip, parse_chip, with_overrides
+
+ChipSource: TypeAlias = str | Path | Mapping[str, Any] | Chip
+"""What names a chip: a preset, a chip file, what a chip file says, or a chip itself."""
+DEFAULT_CHIP = "luna-arcs"
+
+
+def chip(source: ChipSource = DEFAULT_CHIP, /, **overrides: object) -> Chip:
+    """The chip that ``source`` names, with other values for some fields.
+
+    ``source`` is a preset, the path of a chip file, a mapping with the keys of one (``{"base": "gap9",
+    "psram": {"clock_mhz": 100}}``), or a chip. A dot in the name of a field is two underscores in
+    ``overrides``: ``chip("alif-e7", shared_memory__bytes="353KiB")``. Raises BadInput.
+    """
+    texts = [f"{name.replace('__', '.')}={_written(value)}" for name, value in overrides.items()]
+    if isinstance(source, Chip):
+        return with_overrides(source, texts) if texts else source
+    if isinstance(source, Mapping):
+        import yaml
+
+        return parse_chip(yaml.safe_dump(dict(source), sort_keys=False), "chip", texts)
+    return load_chip(str(source), texts)
+
+
+def _written(value: object) -> str:
+    """``value`` as a chip file has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

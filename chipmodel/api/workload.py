@@ -1,0 +1,80 @@
+"""Workloads: files, built-in networks, models in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from chipmodel.errors import BadInput
+from chipmodel.model.program import Program
+from chipmodel.passes.steady_state import steady
+from workloads.build.control_options import with_probabilities
+from workloads.load import load as load_source
+from workloads.load import load_bytes
+from workloads.profile import read_profile, with_profile
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+WorkloadSource: TypeAlias = "str | Path | bytes | ModelProto | Program"
+"""What names a workload: a file or ``zoo:NAME``, a file's contents, a model, or a program itself."""
+
+Chance: TypeAlias = float | Fraction
+
+
+def load(
+    source: WorkloadSource,
+    *,
+    name: str = "model",
+    dtype: str | None = None,
+    shapes: Mapping[str, Sequence[int] | int] | None = None,
+    strict: bool = False,
+    iterations: Mapping[str, int] | None = None,
+    probabilities: Mapping[str, Chance | Sequence[Chance]] | None = None,
+    profile: str | Path | None = None,
+    inferences: int | None = None,
+) -> Program:
+    """The workload that ``source`` names, as a validated program.
+
+    ``source`` is a .yaml, .onnx or .tflite file, ``zoo:NAME``, ``onnx:NAME``, the contents of an ONNX or
+    TensorFlow Lite file (of YAML where ``name`` ends in .yaml), an ``onnx.ModelProto``, or a program.
+
+    ``dtype`` is the deployed type of tensors and weights, ``shapes`` those of inputs and the sizes of
+    symbols, ``iterations`` how often loops of a model run, ``probabilities`` of the first arms of each
+    ``if``, ``profile`` a CSV of measured cycles of ops; ``inferences`` that many, one after another, whose
+    weights may stay. ``strict`` makes an unknown operator an error. ``name`` is what messages call a source
+    that is no file. What was assumed is in the program's ``notes``. Raises BadInput.
+    """
+    if isinstance(source, Program):
+        program = _as_it_is(source, dtype, shapes, iterations)
+    else:
+        options = {n: (s,) if isinstance(s, int) else tuple(s) for n, s in (shapes or {}).items()}
+        if isinstance(source, str | Path):
+            program = load_source(
+                str(source), dtype=dtype, shapes=options, strict=strict, iterations=iterations
+            )
+        else:
+            data = source if isinstance(source, bytes) else source.SerializeToString()
+            program = load_bytes(
+                data, name, dtype=dtype, shapes=options, strict=strict, iterations=iterations
+            )
+    if probabilities:
+        program = with_probabilities(program, {n: _chances(p) for n, p in probabilities.items()})
+    if profile is not None:
+        program = with_profile(program, read_profile(Path(profile)))
+    return program if inferences is None else steady(program, inferences)
+
+
+def _as_it_is(program: Program, dtype: object, shapes: object, iterations: object) -> Program:
+    for option, value in (("dtype", dtype), ("shapes", shapes), ("iterations", iterations)):
+        if value:
+            raise BadInput(f"{option} says nothing about a program", hint="give it where the program is made")
+    return program
+
+
+def _chances(given: Chance | Sequence[Chance]) -> tuple[Fraction, ...]:
+    """Probabilities as exact numbers, of 0.3 as the decimal fraction that it was written as."""
+    many = given if isinstance(given, Sequence) else (given,)
+    return tuple(each if isinstance(each, Fraction) else Fraction(str(each)) for each in many)

@@ -1,0 +1,80 @@
+"""``pack`` and ``compare``: buffers in, offsets and bounds out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import chipmodel as cm
+from tests.support.command_line import call
+from tests.support.folders import ROOT
+
+BUFFERS = [("a", 0, 3, 10), ("b", 1, 5, 20), ("c", 4, 6, 10)]
+EXAMPLE = ROOT / "workloads" / "packing-example.csv"
+
+
+def test_buffers_are_packed_and_checked() -> None:
+    packing = cm.pack(BUFFERS, capacity=30)
+    assert (packing.fits, packing.status, packing.peak_bytes, packing.bound) == (True, "optimal", 30, 30)
+    assert packing.gap == 0
+    assert cm.check(packing, BUFFERS).correct
+    assert packing.to_csv().splitlines()[0] == "id,lower,upper,size,offset"
+    assert [row["offset"] for row in packing.rows()] == [packing.offsets[name] for name in "abc"]
+
+
+def test_columns_are_those_of_the_command_line() -> None:
+    rows = [
+        {"id": "a", "lower": 0, "upper": 3, "size": 10, "alignment": 8},
+        {"id": "b", "lower": 1, "upper": 5, "size": 20, "pinned": 16},
+    ]
+    packing = cm.pack(rows)
+    assert packing.offsets == {"a": 0, "b": 16}
+    assert cm.check(packing, rows).correct
+    with pytest.raises(cm.BadInput, match="unknown column 'aligment'"):
+        cm.pack([{**rows[0], "aligment": 8}])
+    with pytest.raises(cm.BadInput, match="a buffer has 3 values"):
+        cm.pack([("a", 0, 3)])
+
+
+def test_a_capacity_too_small_is_proven_so() -> None:
+    packing = cm.pack(BUFFERS, capacity=29)
+    assert (packing.fits, packing.status) == (False, "infeasible")
+    with pytest.raises(cm.BadInput, match="no plan that fits"):
+        packing.to_csv()
+
+
+def test_a_problem_is_its_table_holes_included() -> None:
+    holed = {"id": "a", "lower": 0, "upper": 9, "size": 8, "gaps": "2-5"}
+    packing = cm.pack(cm.pack([holed]).answer.problem)
+    header, first, *_ = packing.to_csv().splitlines()
+    assert header == "id,lower,upper,size,gaps,offset"
+    assert first.startswith("a,0,9,8,2-5,")
+
+
+def test_the_document_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = call(capsys, "pack", EXAMPLE, "--node-limit", "1000", "--json", "-")
+    document = json.loads(out)
+    found = cm.pack(EXAMPLE, node_limit=1000).to_dict()
+    for key in ("seconds", "trajectory"):
+        found.pop(key)
+        document.pop(key)
+    assert json.loads(json.dumps(found)) == document
+
+
+def test_progress_hears_of_the_search() -> None:
+    heard: list[str] = []
+    cm.pack("guillotine:n=20,seed=1", progress=heard.append)
+    assert heard[0] == "packing"
+    assert "best" in heard[-1]
+
+
+def test_planners_are_compared_on_a_network_and_on_buffers() -> None:
+    packed = cm.compare(BUFFERS, packers=["greedy-best-fit", "exact"])
+    assert [row["name"] for row in packed.rows()] == ["greedy-best-fit", "exact"]
+    streamed = cm.compare("zoo:ds_cnn", streamers=["sync", "ping-pong"])
+    cycles = {row["name"]: int(str(row["total_cycles"])) for row in streamed.rows()}
+    assert cycles["ping-pong"] < cycles["sync"]
+    assert cycles["sync"] == cm.simulate("zoo:ds_cnn", streamer="sync").cycles
+    with pytest.raises(cm.BadInput, match="nobody"):
+        cm.compare("zoo:ds_cnn", streamers="nobody")

@@ -1,0 +1,97 @@
+"""``plan``, ``check`` and ``smallest_memory``: the command line's answers, as values."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import chipmodel as cm
+from tests.support.command_line import call
+
+TINY = "zoo:ds_cnn"
+TWO_OPS = b"""
+name: two
+inputs: {x: [1, 64]}
+ops:
+  - {op: dense, features: 32}
+  - {op: dense, features: 8}
+"""
+
+
+@pytest.fixture(scope="module")
+def planned() -> cm.ProgramPlan:
+    return cm.plan(TINY, cm.chip("luna-arcs", shared_memory__bytes="24KiB"), streamer="ping-pong")
+
+
+def test_the_plan_is_that_of_the_command_line(
+    planned: cm.ProgramPlan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    size = ("--set", "shared_memory.bytes=24KiB")
+    code, out, err = call(capsys, "plan", TINY, *size, "--streamer", "ping-pong")
+    assert code == 0
+    assert out == planned.to_json()
+    assert planned.headline() in err
+    assert planned.to_dict()["set"] == ["shared_memory.bytes=24KiB"]
+    assert planned.fits
+
+
+def test_its_buffers_are_a_table(planned: cm.ProgramPlan) -> None:
+    rows = planned.rows()
+    assert max(int(str(row["offset"])) + int(str(row["bytes"])) for row in rows) == planned.peak_bytes
+    assert [row["buffer"] for row in rows] == [each["name"] for each in planned.to_dict()["buffers"]]
+
+
+def test_a_plan_is_checked_as_a_value_as_a_document_and_as_a_file(
+    planned: cm.ProgramPlan, tmp_path: Path
+) -> None:
+    planned.write(tmp_path / "plan.json")
+    for plan in (planned, planned.to_dict(), tmp_path / "plan.json"):
+        found = cm.check(plan, TINY, execute=plan is planned)
+        assert found.correct, found.faults
+    assert cm.check(planned, TINY, chip="luna-arcs").correct
+
+
+def test_a_wrong_plan_has_faults(planned: cm.ProgramPlan) -> None:
+    document = planned.to_dict()
+    document["buffers"][0]["offset"] += document["alignment"]
+    found = cm.check(document, TINY)
+    assert not found.correct
+    assert found.headline().startswith("wrong: ")
+    assert found.to_dict()["faults"] == list(found.faults)
+    other = cm.check(planned, TINY, chip=cm.chip("luna-arcs", shared_memory__bytes="32KiB"))
+    assert "not for luna-arcs --set shared_memory.bytes=32KiB" in other.faults[0]
+
+
+def test_a_chip_without_a_file_is_known_from_the_plan_itself() -> None:
+    mine = cm.chip({"base": "luna-arcs", "name": "mine", "shared_memory": {"bytes": "32KiB"}})
+    planned = cm.plan(TINY, mine, streamer="sync")
+    assert cm.check(planned, TINY).correct
+    assert cm.check(json.loads(planned.to_json()), TINY, chip=mine).correct
+    smaller = cm.chip({"base": "luna-arcs", "name": "mine", "shared_memory": {"bytes": "30KiB"}})
+    assert not cm.check(planned, TINY, chip=smaller).correct
+
+
+def test_several_cores_are_refused() -> None:
+    with pytest.raises(cm.BadInput, match="2 cores"):
+        cm.plan(TINY, cm.chip("luna-arcs", cores=2))
+    with pytest.raises(cm.BadInput, match="2 cores"):
+        cm.smallest_memory(TINY, cm.chip("luna-arcs", cores=2))
+
+
+def test_the_smallest_memory_is_a_front() -> None:
+    found = cm.smallest_memory(cm.load(TWO_OPS, name="two.yaml"), points=2)
+    assert found.smallest_bytes <= found.smallest_bytes_layer_by_layer
+    rows = found.rows()
+    assert [row["shared_memory_bytes"] for row in rows] == [point.bytes for point in found.answer.front]
+    assert rows[0]["shared_memory_bytes"] == found.smallest_bytes
+    assert found.headline() in repr(found)
+
+
+def test_a_workload_too_large_for_any_plan_is_an_error_and_one_for_this_chip_an_answer() -> None:
+    program = cm.load(TINY)
+    tiny = cm.chip("luna-arcs", shared_memory__bytes="1KiB")
+    with pytest.raises(cm.DoesNotFit):
+        cm.plan(replace(program, name="net"), tiny, spill=False, streamer="sync")

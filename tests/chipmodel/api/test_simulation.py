@@ -1,0 +1,80 @@
+"""``simulate``: the command line's answer, as a value."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import chipmodel as cm
+from tests.support.command_line import call
+from tests.support.folders import ROOT
+
+TINY = "zoo:ds_cnn"
+ARMS = ROOT / "workloads" / "early_exit.yaml"
+
+
+@pytest.fixture(scope="module")
+def run() -> cm.Simulation:
+    return cm.simulate(TINY, cm.chip("luna-arcs", shared_memory__bytes="24KiB"))
+
+
+def test_the_document_is_that_of_the_command_line(
+    run: cm.Simulation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = call(capsys, "simulate", TINY, "--set", "shared_memory.bytes=24KiB", "--json", "-")
+    document = json.loads(out)
+    assert json.loads(run.to_json()) == document
+    assert (run.cycles, run.peak_bytes) == (document["total_cycles"], document["peak_bytes"])
+    assert run.bound.cycles == document["lower_bound_cycles"]
+    assert run.milliseconds == document["milliseconds"]
+    assert run.fits
+    assert run.gap == pytest.approx(run.cycles / run.bound.cycles - 1)
+
+
+def test_its_ops_are_a_table_whose_columns_add_up(run: cm.Simulation) -> None:
+    table = run.to_dataframe("pandas")
+    stalls = [name for name in table.columns if name.startswith("stall_") and name != "stall_cycles"]
+    assert list(table["name"]) == [op["name"] for op in run.to_dict()["ops"]]
+    assert (table[stalls].sum(axis=1) == table["stall_cycles"]).all()
+    assert run.to_dataframe("pyarrow").column_names == list(table.columns)
+    with pytest.raises(cm.BadInput, match="backend 'panda' is not known"):
+        run.to_dataframe("panda")  # type: ignore[arg-type]
+
+
+def test_it_says_what_it_is_wherever_it_is_shown(run: cm.Simulation) -> None:
+    assert "ds_cnn on luna-arcs" in repr(run)
+    assert "peaks at" in getattr(run, "_repr_html_")()  # noqa: B009
+    assert run.to_html().startswith("<!DOCTYPE html>")
+    assert run.accuracy.startswith("before --set shared_memory.bytes")
+
+
+def test_progress_hears_of_every_stage_and_nobody_else_does(capsys: pytest.CaptureFixture[str]) -> None:
+    heard: list[str] = []
+    cm.simulate(TINY, streamer="prefetch-greedy", cascade="off", progress=heard.append)
+    assert heard[0].startswith("planning and simulating ds_cnn")
+    assert heard[-1].startswith("planning ds_cnn as the board's own tool does")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_cancelled_call_ends_with_a_plan_and_says_what_it_left_out() -> None:
+    asked: list[int] = []
+
+    def cancel() -> bool:
+        asked.append(1)
+        return len(asked) > 2
+
+    small = cm.chip("luna-arcs", shared_memory__bytes="24KiB")
+    run = cm.simulate(TINY, small, streamer="exact", cancel=cancel)
+    assert run.result.cut_short
+    assert cm.check(run, TINY).correct
+
+
+def test_paths_are_chosen_by_name_or_by_their_cost() -> None:
+    slow = cm.simulate(ARMS, extreme="worst")
+    quick = cm.simulate(ARMS, extreme="best")
+    assert quick.cycles < slow.cycles
+    chosen = dict(quick.result.trace.path)
+    assert cm.simulate(ARMS, path=chosen).cycles == quick.cycles
+    with pytest.raises(cm.BadInput, match="no if and no loop"):
+        cm.simulate(TINY, extreme="worst")

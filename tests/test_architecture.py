@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -64,19 +65,27 @@ def imports(tree: ast.Module) -> Iterator[tuple[str, bool]]:
     return inside(tree, False)
 
 
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
-IMPORTS = {name: tuple(imports(tree)) for name, tree in TREES.items()}
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Every module's syntax, read when a test asks for it: collecting the tests takes no time for it."""
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+@cache
+def all_imports() -> dict[str, tuple[tuple[str, bool], ...]]:
+    """What each module imports."""
+    return {name: tuple(imports(tree)) for name, tree in trees().items()}
 
 
 def graph() -> networkx.DiGraph[str]:
     """Who imports whom of our own modules, also from inside of functions."""
-    ours = ((a, b) for a, found in IMPORTS.items() for b, _ in found)
+    ours = ((a, b) for a, found in all_imports().items() for b, _ in found)
     return networkx.DiGraph([(a, b) for a, b in ours if b in MODULES and a != b])
 
 
 def heavy_modules() -> set[str]:
     """Our own modules that import a heavy package as soon as they are imported."""
-    tops = {a: {b for b, inside in found if not inside} for a, found in IMPORTS.items()}
+    tops = {a: {b for b, inside in found if not inside} for a, found in all_imports().items()}
     own = {a for a, found in tops.items() if HEAVY & {b.split(".")[0] for b in found}}
     heavy = own
     while more := {a for a, found in tops.items() if found & heavy} - heavy:
@@ -123,7 +132,7 @@ def test_every_folder_of_modules_is_a_package_that_says_what_its_files_share() -
     for folder in sorted(folders):
         name = ".".join(folder.relative_to(ROOT).parts)
         assert name in MODULES, f"{folder} has no __init__.py"
-        assert ast.get_docstring(TREES[name]), f"{name} says nothing"
+        assert ast.get_docstring(trees()[name]), f"{name} says nothing"
 
 
 def test_no_import_cycle_not_even_one_hidden_in_a_function() -> None:
@@ -133,12 +142,12 @@ def test_no_import_cycle_not_even_one_hidden_in_a_function() -> None:
 
 def test_only_what_is_heavy_is_imported_inside_a_function() -> None:
     heavy = heavy_modules()
-    hidden = {(a, b) for a, found in IMPORTS.items() for b, inside in found if inside and b in MODULES}
+    hidden = {(a, b) for a, found in all_imports().items() for b, inside in found if inside and b in MODULES}
     assert sorted((a, b) for a, b in hidden - SLOW if b not in heavy) == []
 
 
 def test_a_class_name_means_one_thing() -> None:
-    classes = (n for tree in TREES.values() for n in ast.walk(tree) if isinstance(n, ast.ClassDef))
+    classes = (n for tree in trees().values() for n in ast.walk(tree) if isinstance(n, ast.ClassDef))
     names = Counter(node.name.lstrip("_") for node in classes)
     assert sorted(name for name, number in names.items() if number > 1) == []
 
@@ -175,7 +184,7 @@ def test_nothing_is_said_in_words_that_only_we_know() -> None:
 def test_only_the_terminal_package_prints() -> None:
     """All else goes through ``chipmodel.terminal.printing``, where names are made harmless."""
     prints = {"echo", "secho", "echo_via_pager", "confirm", "prompt", "progressbar", "print_exc"}
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         if module.startswith("chipmodel.terminal"):
             continue
         for node in ast.walk(tree):
@@ -205,7 +214,7 @@ def test_the_map_of_the_architecture_draws_imports_that_there_are() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     places = dict(re.findall(r"(\w+)\[\"([\w/]+)", text))
     arrows = re.findall(r"^  (\w+)(?:\[[^\]]*\])? --> (\w+)", text, re.MULTILINE)
-    edges = {(a, b) for a, found in IMPORTS.items() for b, _ in found if b in MODULES}
+    edges = {(a, b) for a, found in all_imports().items() for b, _ in found if b in MODULES}
     for a, b in arrows:
         begins = tuple(f"{places[each].replace('/', '.')}." for each in (a, b))
         assert any(f"{x}.".startswith(begins[0]) and f"{y}.".startswith(begins[1]) for x, y in edges), (a, b)

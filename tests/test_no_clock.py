@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -105,31 +106,36 @@ def limits(tree: ast.AST) -> list[tuple[int, str]]:
 
 
 FILES = {str(path.relative_to(TESTS)): path for path in sorted(TESTS.rglob("*.py"))}
-TREES = {
-    name: ast.parse(path.read_text(encoding="utf-8"))
-    for name, path in FILES.items()
-    if path != Path(__file__).resolve()
-}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Every other test's syntax, read when a test asks for it: collecting the tests takes no time for it."""
+    return {
+        name: ast.parse(path.read_text(encoding="utf-8"))
+        for name, path in FILES.items()
+        if path != Path(__file__).resolve()
+    }
 
 
 def test_no_test_reads_a_clock() -> None:
-    found = {name: clocks(tree) for name, tree in TREES.items()}
+    found = {name: clocks(tree) for name, tree in trees().items()}
     new = {name: uses for name, uses in found.items() if uses and name not in ALLOWED}
     assert new == {}, "count work (tests/support/work.py), or measure in bench/"
     assert [name for name in ALLOWED if not found[name]] == [], "need no leave any more"
 
 
 def test_no_search_in_a_test_ends_by_the_clock() -> None:
-    found = {name: races(tree) for name, tree in TREES.items()}
+    found = {name: races(tree) for name, tree in trees().items()}
     new = {name: uses for name, uses in found.items() if uses and name not in ALLOWED_LIMITS}
     assert new == {}, "limit it by nodes"
 
 
 def test_no_command_in_a_test_ends_by_the_clock() -> None:
-    found = {name: limits(tree) for name, tree in TREES.items()}
+    found = {name: limits(tree) for name, tree in trees().items()}
     new = {name: uses for name, uses in found.items() if uses and name not in ALLOWED_LIMITS}
     assert new == {}, "use --node-limit or node_limit"
-    needed = [name for name in ALLOWED_LIMITS if found[name] or races(TREES[name])]
+    needed = [name for name in ALLOWED_LIMITS if found[name] or races(trees()[name])]
     assert needed == list(ALLOWED_LIMITS), "the others need no leave any more"
 
 

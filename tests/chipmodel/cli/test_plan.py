@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from chipmodel.plan_file.contents import FORMAT
-from tests.support.chips import DATASHEET_RATES
 from tests.support.command_line import call
 
-RATES = [word for setting in DATASHEET_RATES for word in ("--set", setting)]
-SMALL = ("zoo:mobilenetv1_025", "--chip", "stm32n6", *RATES, "--set", "shared_memory.bytes=33168")
+SMALL = ("zoo:ds_cnn", "--set", "shared_memory.bytes=24KiB")
 
 
 def test_a_plan_is_the_simulators_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -53,7 +51,7 @@ def test_effort_is_what_the_options_say(capsys: pytest.CaptureFixture[str]) -> N
     hurried, near = (answer(*given)["total_cycles"] for given in (("--time-limit", "0"), ("--gap", "5")))
     cycles, bound = full["total_cycles"], full["lower_bound_cycles"]
     assert cycles <= near < hurried
-    assert bound <= cycles <= 1.02 * bound
+    assert bound <= cycles <= 1.04 * bound
 
 
 @pytest.mark.parametrize("option", ["--time-limit", "--gap"])

@@ -32,6 +32,7 @@ from chipmodel.plan_file.read import read_plan
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
+from dma.residency.fitted import fitted
 
 PlanSource: TypeAlias = str | Path | ProgramPlan | Simulation | Packing | Mapping[str, Any]
 """What names a plan: a file, an answer of this library, or what its ``to_dict`` said."""
@@ -114,6 +115,7 @@ def check(
         program = compiled(loaded, target)
         if execute and program != loaded:
             _refuse_compiled(target)
+        program = fitted(program, target)
         with stage(f"checking {called}"):
             program, disorder = order_faults(program, file)
             program = reuse(program, "all")

@@ -89,7 +89,7 @@ def smallest_memory(
     settings = PlanSettings(packer, streamer, cascade=CASCADE_OFF, gap=gap, **effort)
     with observing(settings.progress):
         target = chip_of(chip)
-        asked = settings.request(load(workload), target)
+        asked = settings.request(load(workload), target, fits=False)
         if target.cores > 1:
             what = f"the chip has {target.cores} cores"
             raise BadInput(what, hint="choose a chip of one core: chipmodel chips")

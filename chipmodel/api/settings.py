@@ -13,6 +13,7 @@ from chipmodel.passes.in_place import InPlace
 from chipmodel.pipeline.order_choice import OrderRequest, OrderWish
 from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER, PlanRequest
 from chipmodel.terminal.progress import Say
+from dma.residency.fitted import fitted
 from dma.schedule.effort import DEFAULT_GAP, StopCriterion
 from solvers.branches.mergers import DEFAULT_MERGE
 from solvers.core.outcome import Limits
@@ -84,10 +85,12 @@ class PlanSettings:
         gap = DEFAULT_GAP if self.gap is None else self.gap
         return StopCriterion(self.limit.seconds, gap, report=say)
 
-    def request(self, program: Program, chip: Chip) -> PlanRequest:
-        """``program`` with its weights as ``chip`` stores them, in the given order."""
+    def request(self, program: Program, chip: Chip, fits: bool = True) -> PlanRequest:
+        """``program`` with its weights as ``chip`` stores them, in the given order; with ``fits`` cut so that
+        it fits the SharedMemory of ``chip``, where that can be."""
+        own = compiled(program, chip)
         return PlanRequest(
-            compiled(program, chip),
+            fitted(own, chip) if fits else own,
             chip,
             self.packer,
             self.streamer,

@@ -17,6 +17,7 @@ from chipmodel.passes.compiled_weights import compiled
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import CASCADE_AUTO, VENDOR_STREAMER, PlanRequest
+from dma.residency.fitted import fitted
 from dma.validation.table import MeasuredRow, TableColumn, TableKind
 from workloads.load import load
 
@@ -43,7 +44,7 @@ class PlannedNetwork:
 
 def planned_network(workload: str, chip: Chip) -> PlannedNetwork:
     """Plan and simulate ``workload`` as the chip's own tool would. Raises BadInput, DoesNotFit."""
-    program = reuse(compiled(load(workload), chip), "all")
+    program = reuse(fitted(compiled(load(workload), chip), chip), "all")
     planned = plan(PlanRequest(program, chip, streamer=VENDOR_STREAMER, cascade=CASCADE_AUTO))
     trace = planned.trace or simulate(planned.commands, chip, {})
     ops = {op.name: op for op in program.ops()}

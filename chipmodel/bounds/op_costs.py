@@ -91,7 +91,11 @@ def _read_columns(op: Op, name: str) -> Fraction:
 
 
 def _read_rows(op: Op, name: str) -> Fraction:
-    if name in op.inputs[1:] or op.inputs.index(name) in op.whole:
+    if op.inputs.index(name) in op.whole:
+        return Fraction(1)
+    if isinstance(op.work, Vector) and op.work.cut is not None:
+        return op.work.cut.read_share(op.inputs.index(name))
+    if name in op.inputs[1:]:
         return Fraction(1)
     if isinstance(op.work, Vector) and op.work.reach is not None:
         reach = op.work.reach

@@ -12,7 +12,7 @@ from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import Conv, Pool
+from chipmodel.model.work import Conv, Pool, Vector
 from dma.residency.tiling import Tiling, samples, slice_bytes
 
 
@@ -46,6 +46,8 @@ class OpOnChip:
     def repeated_rows(self, name: str) -> int:
         """How many rows of the op read the same part of an input as the row before. A stripe that begins with
         such a row may read the same as the stripe before it, which is then not loaded again."""
+        if isinstance(self.op.work, Vector) and self.op.work.cut:
+            return self.rows - 1  # at least one part is another one
         if name not in self._repeated:
             index, channels = self.op.inputs.index(name), Interval(0, self.channels)
             parts = (self.op.reads(index, Interval(r, r + 1), channels) for r in range(self.rows))
@@ -68,10 +70,14 @@ class StreamedTiling:
 
     def stripes_alike(self, name: str) -> bool:
         """Whether all stripes read the same part of an input."""
+        if isinstance(self.op.work, Vector) and self.op.work.cut:
+            return not self.op.work.cut.depends(self.op.inputs.index(name), True)
         return len(self._shares(name, True)) == 1
 
     def slices_alike(self, name: str) -> bool:
         """Whether all slices read the same part of an input."""
+        if isinstance(self.op.work, Vector) and self.op.work.cut:
+            return not self.op.work.cut.depends(self.op.inputs.index(name), False)
         return len(self._shares(name, False)) == 1
 
     def _shares(self, name: str, rows: bool) -> set[object]:
@@ -145,6 +151,8 @@ class StreamedTiling:
         """DMA cycles of all set-ups but one for each tensor: each different part has one of its own."""
         loads = (slices - 1) * bool(self.weights)
         for name, (_, stripes_alike, slices_alike) in zip(self.loads, self._reads, strict=True):
+            if isinstance(self.op.work, Vector) and self.op.work.cut:
+                continue  # parts of different tiles may be the same, or none
             parts = 1 if stripes_alike else max(1, stripes - self.on_chip.repeated_rows(name))
             loads += parts * (1 if slices_alike else slices) - 1
         stores = len(self.stores) * (stripes * slices - 1)

@@ -44,7 +44,9 @@ def _read(op: Op, index: int, array: Bytes, rows: Interval, channels: Interval) 
     total = op.work.rows
     first = _needs(op, index, Interval(rows.start, rows.start + 1), Interval(0, op.work.channels))
     # The first row may read one row, and the others more.
-    windowed = isinstance(op.work, Conv | Pool) or (isinstance(op.work, Vector) and op.work.reach is not None)
+    windowed = isinstance(op.work, Conv | Pool) or (
+        isinstance(op.work, Vector) and (op.work.reach is not None or op.work.cut is not None)
+    )
     own_row = by_rows(Interval(rows.start, rows.start + 1), total)
     if not windowed and first == own_row != WHOLE and len(array) % total == 0:
         own = array.reshape(total, -1)[rows.start : rows.stop]

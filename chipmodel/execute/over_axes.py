@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from chipmodel.execute.byte_arrays import Bytes, digests, mixed
 from chipmodel.execute.elements import Integers, Numbers, decode, fixed, is_float, requantised, unfixed
 from chipmodel.execute.kernels import weight_dtype
+from chipmodel.execute.weights import separated
 from chipmodel.model.attributes import AlongAxis, ChannelWindow, OverAxes, OverGroups
 from chipmodel.model.program import DTYPE_BITS, Op, Program
 from chipmodel.model.work import Vector
@@ -126,12 +127,8 @@ def _normalised(
 def scale_and_shift(program: Program, op: Op, block: Bytes, channels: int) -> tuple[Integers, Integers]:
     """The first number of each channel in the weights, and what follows: the second, and digests of more."""
     found: list[Integers] = []
-    first = 0
-    for name in op.weights:
-        weight = program.weights[name]
-        numbers = fixed(decode(block[first : first + weight.bytes], weight_dtype(op, weight) or "uint8"))
-        first += weight.bytes
-        found.append(numbers)
+    for name, own in zip(op.weights, separated(program, op, block), strict=True):
+        found.append(fixed(decode(own, weight_dtype(op, program.weights[name]) or "uint8")))
     every = np.concatenate([*found, np.zeros(0, np.int64)])
     scale = np.ones(channels, np.int64)
     shift = np.zeros(channels, np.int64)

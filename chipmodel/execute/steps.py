@@ -15,7 +15,7 @@ from chipmodel.execute.places import Numbers, numbers, part_addresses, touched_a
 from chipmodel.execute.request import RecurrentState
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.interval import Interval
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.model.share import WHOLE
 from chipmodel.passes.columns import part_reads, part_writes
 from chipmodel.passes.in_place import places_in_concat
@@ -119,8 +119,9 @@ class StepRunner:
         table = self.blocks[op.name]
         size = min(len(table), self.program.block_bytes(op))
         for place in _weights(step):
-            found = shared.read(place.offset + np.arange(size, dtype=np.int64))
-            if np.array_equal(found, table[:size]):
+            own = min(size, place.part.share.bytes(self.program.block_bytes(op)))
+            found = shared.read(place.offset + np.arange(own, dtype=np.int64))
+            if np.array_equal(found, table[:own]):
                 return table
         return self.garbage.take(len(table))
 
@@ -144,8 +145,9 @@ class StepRunner:
 def _operands(op: Op, step: Compute) -> Iterator[Located | None]:
     """Where each input of ``op`` is read; None for one that is not."""
     places = [place for place in step.reads if not place.part.weights]
-    for name in op.inputs:
-        if places and places[0].part.name == name:
+    for index, name in enumerate(op.inputs):
+        apart = op.reads(index, step.rows, step.channels) == NO_SHARE and not op.collects
+        if places and places[0].part.name == name and not apart:
             yield places.pop(0)
         else:
             yield None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from chipmodel.errors import Place
+from chipmodel.model.axis_cut import NOTHING_READ
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.layout import Storage, usual_layout
@@ -130,7 +131,7 @@ class Op:
         return _in_slice(share, self.slices) if name == self.sliced else share
 
 
-NO_SHARE = Share(Interval(0, 0))
+NO_SHARE = NOTHING_READ
 """No byte of a tensor."""
 
 

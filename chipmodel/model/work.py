@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from chipmodel.model.attributes import AlongAxis, Attributes
+from chipmodel.model.axis_cut import AxisCut
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.share import WHOLE, Share, by_channels, by_rows, by_rows_and_channels
@@ -231,6 +232,8 @@ class Vector:
     """What the op does, where its kind alone does not say it."""
     reach: MovedRows | None = None
     """Which rows of its other operands an output row needs; None for those at the same place."""
+    cut: AxisCut | None = None
+    """Along which axes it is cut, where rows alone are too large; it then says what parts need."""
 
     @property
     def macs(self) -> int:
@@ -238,9 +241,11 @@ class Vector:
 
     @property
     def channels(self) -> int:
-        return 1
+        return self.cut.channels if self.cut else 1
 
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        if self.cut:
+            return self.cut.needs(operand, rows, channels)
         if operand in self.broadcast:
             return WHOLE
         if self.reach is None:
@@ -255,7 +260,7 @@ class Vector:
 
     def part(self, rows: int, channels: int) -> Vector:
         def share(total: int) -> int:
-            return -(-total * rows // self.rows)
+            return -(-total * rows * channels // (self.rows * self.channels))
 
         sizes = share(self.elements), share(self.in_bytes), share(self.out_bytes)
         return Vector(*sizes, rows, attributes=self.attributes)

@@ -35,6 +35,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import Source
+from dma.residency.fitted import fitted
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named
 
@@ -112,7 +113,7 @@ def _answer(task: PointTask, kept: WorkerCache) -> Row:
     if isinstance(workload, PackingTable):
         return _packed(task, workload)
     assert task.chip is not None, "a program runs on a chip"
-    return _simulated(task, compiled(workload, task.chip), task.chip, kept)
+    return _simulated(task, fitted(compiled(workload, task.chip), task.chip), task.chip, kept)
 
 
 def _packed(task: PointTask, table: PackingTable) -> Row:

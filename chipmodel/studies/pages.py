@@ -21,6 +21,7 @@ from chipmodel.studies.points import tasks_of
 from chipmodel.studies.study_file import Study, parse_study
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import load_workload
+from dma.residency.fitted import fitted
 from reports.packing.page import render_packing
 from reports.run.page import render_page
 
@@ -71,7 +72,7 @@ def page_of(task: PointTask) -> str:
     if isinstance(workload, PackingTable):
         return render_packing(pack_task(task, workload))
     assert task.chip is not None, "a program runs on a chip"
-    result = _result(task, compiled(workload, task.chip), task.chip)
+    result = _result(task, fitted(compiled(workload, task.chip), task.chip), task.chip)
     return render_page(with_unmerged(result, task.point.packer))
 
 

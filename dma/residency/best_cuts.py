@@ -102,11 +102,10 @@ def _sizes(total: int) -> list[int]:
 
 def _forecast(key: _CutKey, tiling: Tiling) -> TilingForecast:
     program, chip, op, kept = key.program, key.chip, key.op, key.kept
-    stripes = -(-op.work.rows // tiling.rows)
-    slices = -(-op.work.channels // tiling.channels)
-    inner = tiling.rows * ((stripes - 1) // 2)  # never the last of several, which may be small
-    middle = Interval(inner, min(op.work.rows, inner + tiling.rows))
-    channels = Interval(0, tiling.channels)
+    every, widths = tiling.stripes(op), tiling.slices(op)
+    stripes, slices = len(every), len(widths)
+    middle = every.piece((stripes - 1) // 2)  # never the last of several, which may be small
+    channels = widths.piece(0)
 
     def moved(direction: Direction, name: str, share: Share) -> int:
         size = share.bytes(program.tensors[name].bytes)

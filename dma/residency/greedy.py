@@ -20,7 +20,7 @@ from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
 from chipmodel.passes.in_place import PlaceInTensor
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
 from dma.residency import storages
-from dma.residency.tiling import NONE_KEPT, least_stripe
+from dma.residency.tiling import NONE_KEPT, least_parts, least_stripe
 
 Reserve = Callable[[Op], int]
 """Bytes to keep free for weights while an op runs."""
@@ -399,11 +399,16 @@ def _conditions(body: tuple[Node, ...], position: int) -> Iterable[tuple[int, st
 
 
 def _refusal(program: Program, op: Op, alive: list[str], needed: int, budget: int) -> DoesNotFit:
-    listed = ", ".join(f"{name} {program.tensors[name].bytes:,} B" for name in alive[:8])
-    more = f" and {len(alive) - 8} more" if len(alive) > 8 else ""
+    listed = [f"{name} {program.tensors[name].bytes:,} B" for name in alive]
+    what = "alive there:"
+    if not alive:
+        sizes = ((name, size, program.tensors[name].bytes) for name, size in least_parts(program, op))
+        listed = [f"{size:,} of the {total:,} B of {name}" for name, size, total in sizes]
+        what = f"the smallest part that {op.kind!r} can be cut into has"
+    more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
     return DoesNotFit(
         f"op {op.name!r} has the largest live set: {needed:,} B with its weight buffers, of "
-        f"{budget:,} B; alive there: {listed or 'no tensors'}{more}",
+        f"{budget:,} B; {what} {', '.join(listed[:8]) or 'no tensors'}{more}",
         where=op.place,
         hint="give the chip more SharedMemory: --set shared_memory.bytes=...",
     )

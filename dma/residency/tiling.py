@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
+from chipmodel.model.aligned_cuts import AlignedCuts, aligned_cuts
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.share import Share, by_channels
-from chipmodel.model.work import Recurrent
+from chipmodel.model.work import Recurrent, Vector
 
 NONE_KEPT: frozenset[str] = frozenset()
 """Operands of a striped op that stay whole in SharedMemory: none."""
@@ -34,16 +34,26 @@ class Tiling:
 
     def tiles(self, op: Op) -> Iterator[tuple[Interval, Interval]]:
         """(rows, channels) of each step, in order of execution."""
-        rows = list(_cuts(op.work.rows, self.rows))
-        channels = list(_cuts(op.work.channels, self.channels))
+        rows = list(self.stripes(op))
+        channels = list(self.slices(op))
         if self.channels_outer:
             yield from ((r, c) for c in channels for r in rows)
         else:
             yield from ((r, c) for r in rows for c in channels)
 
+    def stripes(self, op: Op) -> AlignedCuts:
+        """The rows of each stripe: of an op that is cut along axes none lies across two blocks of them."""
+        cut = op.work.cut if isinstance(op.work, Vector) else None
+        return aligned_cuts(op.work.rows, self.rows, cut.row_blocks if cut else ())
+
+    def slices(self, op: Op) -> AlignedCuts:
+        """The channels of each slice, as ``stripes``."""
+        cut = op.work.cut if isinstance(op.work, Vector) else None
+        return aligned_cuts(op.work.channels, self.channels, cut.channel_blocks if cut else ())
+
     def count(self, op: Op) -> int:
         """Number of steps."""
-        return _pieces(op.work.rows, self.rows) * _pieces(op.work.channels, self.channels)
+        return len(self.stripes(op)) * len(self.slices(op))
 
 
 def sliced(program: Program, op: Op, limit: int, granule: int) -> int | None:
@@ -139,6 +149,15 @@ def striped(
     return best[1] if best else None
 
 
+def least_parts(program: Program, op: Op) -> list[tuple[str, int]]:
+    """The operands of ``op``, each with the bytes of its part in the smallest step."""
+    operands = (*op.inputs, *op.outputs)
+    sizes = tuple(program.tensors[name].bytes for name in operands)
+    return [
+        (name, part.bytes) for name, part in zip(operands, _operand_stripes(op, 1, 1, sizes), strict=True)
+    ]
+
+
 def least_stripe(program: Program, op: Op, kept: frozenset[str] = NONE_KEPT) -> int:
     """Bytes of the smallest stripe buffers that ``op`` can run with."""
     return stripe_bytes(program, op, Tiling(1, 1, striped=True), kept)
@@ -188,7 +207,9 @@ def _moved(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> in
     count as the bytes that could be loaded in their time (``transfer_bytes``)."""
     fetched = [name for name in op.inputs if name not in kept]
     stored = [name for name in op.outputs if name not in kept]
-    slices, stripes = _pieces(op.work.channels, tiling.channels), _pieces(op.work.rows, tiling.rows)
+    slices, stripes = len(tiling.slices(op)), len(tiling.stripes(op))
+    if isinstance(op.work, Vector) and op.work.cut:
+        return _moved_in_tiles(program, op, tiling, kept)
     passes = slices if tiling.channels_outer and stripes > 1 else 1
     reloads = stripes if slices > 1 and not tiling.channels_outer else 1
     inputs = sum(_fetched(program, op, name) for name in fetched)
@@ -197,6 +218,16 @@ def _moved(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> in
     transfers += slices * stripes * len(stored)
     runs = slices * stripes * _lost_in_runs(program, op, tiling, kept) if slices > 1 else 0
     return inputs * passes + weights * reloads + SETUP_BYTES * transfers + runs
+
+
+def _moved_in_tiles(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> int:
+    """As ``_moved``, of an op that is cut along axes, each of whose tiles loads its own parts."""
+    tile = tiling.stripes(op).piece(0), tiling.slices(op).piece(0)
+    shares = [(name, op.reads(index, *tile)) for index, name in enumerate(op.inputs)]
+    shares += [(name, op.writes(name, *tile)) for name in op.outputs]
+    each = [(share.bytes(program.tensors[n].bytes), share.runs) for n, share in shares if n not in kept]
+    once = sum(transfer_bytes(size, runs) for size, runs in each if size)
+    return once * tiling.count(op) + program.block_bytes(op)
 
 
 def _lost_in_runs(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> int:
@@ -220,13 +251,24 @@ def _fetched(program: Program, op: Op, name: str) -> int:
 def samples(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
     """A few tiles that include the largest: a halo is widest away from the image's edges, and from there on
     the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
-    total, size = op.work.rows, tiling.rows
-    count = _pieces(total, size)
+    stripes, slices = tiling.stripes(op), tiling.slices(op)
     bands = op.work.bands if isinstance(op.work, CascadeWork) else 1
-    chosen = sorted({i for i in _sampled(count, bands) if i < count})
-    rows = [Interval(i * size, min(total, (i + 1) * size)) for i in chosen]
-    channels = list(islice(_cuts(op.work.channels, tiling.channels), 2))
+    row_places: list[int] = []
+    channel_places: list[int] = []
+    if isinstance(op.work, Vector) and op.work.cut:
+        row_places, channel_places = op.work.cut.beginnings()
+    chosen = {*_sampled(len(stripes), bands), *_around(stripes, row_places)}
+    rows = [stripes.piece(i) for i in sorted(chosen) if i < len(stripes)]
+    first = {0, 1, *_around(slices, channel_places)}
+    channels = [slices.piece(i) for i in sorted(first) if i < len(slices)]
     return [(r, c) for r in rows for c in channels]
+
+
+def _around(cuts: AlignedCuts, places: Iterable[int]) -> Iterator[int]:
+    """The pieces that have ``places``, and the ones after them."""
+    for place in places:
+        number = cuts.number_at(place)
+        yield from (number, number + 1)
 
 
 def _sampled(count: int, bands: int) -> Iterator[int]:
@@ -234,14 +276,6 @@ def _sampled(count: int, bands: int) -> Iterator[int]:
     for band in range(bands):
         first, last = count * band // bands, count * (band + 1) // bands
         yield from (first, first + 1, (first + last) // 2, (first + last) // 2 + 1)
-
-
-def _cuts(total: int, size: int) -> Iterator[Interval]:
-    return (Interval(start, min(total, start + size)) for start in range(0, total, size))
-
-
-def _pieces(total: int, size: int) -> int:
-    return -(-total // size)
 
 
 def weight_share(op: Op, channels: Interval) -> Share:

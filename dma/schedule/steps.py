@@ -13,7 +13,7 @@ from typing import Literal
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.interval import Interval
-from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.model.program import NO_SHARE, If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import (
     BufferKind,
     BufferSpec,
@@ -137,7 +137,7 @@ class _Emitter:
         costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = {}
         result: list[Step] = []
         for index, (rows, channels) in enumerate(tiling.tiles(op)):
-            read = [i for i, name in enumerate(op.inputs) if self._is_operand(op, name, position)]
+            read = [i for i in range(len(op.inputs)) if self._is_operand(op, i, rows, channels, position)]
             reads = [self._read(op, i, rows, channels, position, lanes) for i in read]
             reads += self.weights(op, channels, lanes.weights)
             written = () if op.allocates and not self.resident(op.outputs[0], position) else op.outputs
@@ -190,9 +190,12 @@ class _Emitter:
         storage = self.residency.storage
         return frozenset(n for n in op.absorbs if storage[n] == storage[op.outputs[0]])
 
-    def _is_operand(self, op: Op, name: str, position: int) -> bool:
-        """Whether the input ``name`` is read: not a tensor in Psram of which only one slice is written."""
-        return name != op.sliced or not op.collects or self.resident(name, position) is not None
+    def _is_operand(self, op: Op, index: int, rows: Interval, channels: Interval, position: int) -> bool:
+        """Whether a part reads an input: not a tensor in Psram of which only one slice is written, and not a
+        piece of a concat that is none of the part's."""
+        if op.reads(index, rows, channels) != NO_SHARE:
+            return True
+        return op.collects and self.resident(op.inputs[index], position) is not None
 
     def _read(
         self, op: Op, index: int, rows: Interval, channels: Interval, position: int, lanes: Lanes

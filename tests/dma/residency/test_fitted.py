@@ -1,0 +1,58 @@
+"""Ops whose operands do not fit are cut finer: they run, and the plan computes what the network does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.model.program import Program
+from chipmodel.passes.in_place import reuse
+from chipmodel.passes.lower import lower
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from chipmodel.verify.commands import verify
+from dma.residency.fitted import fitted, least_part
+from tests.support.chips import LUNA_LIKE
+from tests.support.large_operands import CUT, SMALL, LargeOp
+from tests.support.true_parts import check_part
+from tests.workloads.from_onnx.support_models import load
+
+CAPACITY = SMALL.shared_memory.bytes
+
+
+def check_plan(program: Program) -> None:
+    """Plan ``program`` on the small chip, and check the plan, its bytes and the bound on its cycles."""
+    program = reuse(fitted(program, SMALL), "all")
+    result = run(PlanRequest(program, SMALL, streamer="ping-pong"))
+    commands = lower(result.schedule, result.solved.plan)
+    assert result.solved.peak <= CAPACITY
+    assert verify(program, commands, SMALL) == ()
+    assert result.bound is not None
+    assert result.bound.cycles <= result.trace.cycles
+    (verdict,) = check_paths(PlanRun(program, (commands,), CAPACITY, ()), {}, 0)
+    assert verdict.faults == ()
+
+
+@pytest.mark.parametrize("large", CUT, ids=lambda each: each.name)
+def test_a_large_op_runs_and_its_plan_is_right(large: LargeOp, tmp_path: Path) -> None:
+    program = load(tmp_path, large.make())
+    assert any(least_part(program, op) > CAPACITY for op in program.ops())
+    check_plan(program)
+
+
+@pytest.mark.parametrize("large", CUT, ids=lambda each: each.name)
+def test_parts_of_a_finer_cut_are_true(large: LargeOp, tmp_path: Path) -> None:
+    before = load(tmp_path, large.make())
+    after = fitted(before, SMALL)
+    known = set(before.ops())
+    for op in after.ops():
+        if op not in known:
+            for seed in range(4):
+                check_part(after, op, seed)
+
+
+def test_what_fits_stays_as_it_is(tmp_path: Path) -> None:
+    program = load(tmp_path, CUT[0].make())
+    assert fitted(program, LUNA_LIKE) is program

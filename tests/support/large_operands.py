@@ -1,0 +1,128 @@
+"""Ops whose operands do not fit a small SharedMemory: ONNX models as exporters write them, shrunken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tests.support.chips import LUNA_LIKE
+from tests.workloads.from_onnx.support_models import ints, model, node
+
+SMALL = replace(LUNA_LIKE, shared_memory=replace(LUNA_LIKE.shared_memory, bytes=8 * 1024))
+"""LUNA with 8 KiB: a sixty-fourth of 512 KiB, and the operands below have up to 40 KB."""
+INT64 = 7
+
+
+@dataclass(frozen=True)
+class LargeOp:
+    """A model, by a function, as making it needs onnx."""
+
+    name: str
+    make: Callable[[], Any]
+
+
+def _op(name: str, text: str, shapes: dict[str, list[int]], **options: Any) -> LargeOp:
+    """One node ``Kind a b -> y z`` with these input shapes; ``constants`` and ``types`` as for ``model``."""
+    constants, types = options.pop("constants", {}), options.pop("types", {})
+    domain, opset = options.pop("domain", ""), options.pop("opset", 17)
+    made, _, outputs = text.partition(" -> ")
+    kind, _, inputs = made.partition(" ")
+
+    def make() -> Any:
+        nodes = [node(kind, inputs, outputs, domain=domain, **options)]
+        return model(nodes, shapes, outputs, constants, types=types, opset=opset)
+
+    return LargeOp(name, make)
+
+
+def _patch_embedding() -> Any:
+    """ViT: the channels of an image become the features of its patches."""
+    nodes = [
+        node("Conv", "x w", "c", kernel_shape=[4, 4], strides=[4, 4]),
+        node("Reshape", "c s", "r"),
+        node("Transpose", "r", "y", perm=[0, 2, 1]),
+    ]
+    return model(nodes, {"x": [1, 3, 48, 48]}, "y", {"w": [160, 3, 4, 4], "s": ints(1, 160, 144)})
+
+
+def _windows() -> Any:
+    """Swin: an image becomes windows of 7 x 7 pixels."""
+    nodes = [
+        node("Reshape", "x s", "r"),
+        node("Transpose", "r", "t", perm=[0, 1, 3, 2, 4, 5]),
+        node("Reshape", "t u", "y"),
+    ]
+    return model(nodes, {"x": [1, 28, 28, 24]}, "y", {"s": ints(1, 4, 7, 4, 7, 24), "u": ints(16, 49, 24)})
+
+
+def _attention() -> Any:
+    """ViT: queries, keys and values of one product, for each head."""
+    shapes = {"q": [4, 100, 60], "k": [4, 100, 60], "v": [4, 100, 60]}
+    nodes = [
+        node("Transpose", "k", "t", perm=[0, 2, 1]),
+        node("MatMul", "q t", "s"),
+        node("Softmax", "s", "p", axis=-1),
+        node("MatMul", "p v", "y"),
+    ]
+    return model(nodes, shapes, "y")
+
+
+def _retina_head() -> Any:
+    """RetinaNet: scores of the anchors of each pixel, class by class; two levels of them joined."""
+    nodes: list[Any] = []
+    for level in ("a", "b"):
+        nodes += [
+            node("Conv", f"{level} w", f"{level}c", kernel_shape=[1, 1]),
+            node("Reshape", f"{level}c {level}s", f"{level}r"),
+            node("Transpose", f"{level}r", f"{level}t", perm=[0, 3, 4, 1, 2]),
+            node("Reshape", f"{level}t {level}u", f"{level}y"),
+        ]
+    nodes.append(node("Concat", "ay by", "y", axis=1))
+    constants: dict[str, Any] = {"w": [45, 8, 1, 1]}
+    constants |= {f"{n}s": ints(1, 9, 5, size, size) for n, size in (("a", 16), ("b", 8))}
+    constants |= {f"{n}u": ints(1, 9 * size * size, 5) for n, size in (("a", 16), ("b", 8))}
+    return model(nodes, {"a": [1, 8, 16, 16], "b": [1, 8, 8, 8]}, "y", constants)
+
+
+CUT: tuple[LargeOp, ...] = (
+    _op("transpose", "Transpose x -> y", {"x": [120, 150]}, perm=[1, 0]),
+    _op("heads", "Transpose x -> y", {"x": [1, 61, 3, 4, 24]}, perm=[2, 0, 3, 1, 4]),
+    LargeOp("patch embedding", _patch_embedding),
+    LargeOp("windows", _windows),
+    LargeOp("attention", _attention),
+    LargeOp("anchors", _retina_head),
+    _op("expand", "Expand x s -> y", {"x": [1, 90, 64]}, constants={"s": ints(3, 90, 64)}),
+    _op("tile", "Tile x s -> y", {"x": [1, 5120]}, constants={"s": ints(5, 1)}),
+    _op("mean of channels", "ReduceMean x -> y", {"x": [1, 128, 100]}, axes=[1], keepdims=0),
+    _op("softmax of channels", "Softmax x -> y", {"x": [1, 128, 100]}, axis=1),
+    _op("best channel", "ArgMax x -> y", {"x": [1, 128, 100]}, axis=1, keepdims=0),
+    _op("grid sample", "GridSample x g -> y", {"x": [1, 16, 24, 24], "g": [1, 4, 24, 2]}),
+    _op(
+        "embedding",
+        "Gather w i -> y",
+        {"i": [1, 90]},
+        types={"i": INT64},
+        constants={"w": np.zeros((500, 100), np.float32)},
+    ),
+    _op("gather", "Gather x i -> y", {"x": [1, 90, 96], "i": [4]}, types={"i": INT64}, axis=1),
+    _op(
+        "concat of rows",
+        "Concat a b c -> y",
+        {"a": [1, 900, 7], "b": [1, 400, 7], "c": [1, 9, 7]},
+        axis=1,
+    ),
+    _op("concat of a row", "Concat a b -> y", {"a": [1, 9000], "b": [1, 9000]}, axis=1),
+    _op("split", "Split x -> a b c", {"x": [3, 64, 48]}, axis=0),
+    _op("positions", "Add x w -> y", {"x": [1, 90, 100]}, constants={"w": [1, 90, 100]}),
+    _op(
+        "instance norm",
+        "InstanceNormalization x s b -> y",
+        {"x": [1, 8, 40, 40]},
+        constants={"s": [8], "b": [8]},
+    ),
+    _op("mask", "Where c x z -> y", {"c": [1, 1, 90, 90], "x": [4, 1, 90, 90], "z": [1]}, types={"c": 9}),
+)
+"""Models with ops that are cut along axes of their outputs."""

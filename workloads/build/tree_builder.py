@@ -207,6 +207,7 @@ class TreeBuilder:
         sliced, slices = options.get("sliced") or (None, 1)
         in_place = options.get("in_place", False)
         values = tuple(self.tensor(*each) for each in zip(names, shapes, dtypes, strict=True))
+        table = sum(self._weights[name].bytes for name in options.get("weights", ()))
         op = Op(
             name=name,
             kind=kind,
@@ -217,7 +218,8 @@ class TreeBuilder:
             dtype=inputs[0].dtype if inputs else dtypes[0],
             cycles=options.get("cycles"),
             overwrites=inputs[0].name if in_place and inputs else None,
-            gathers=options.get("gathers", False),
+            # A table with fewer bytes than are written is loaded as any weight.
+            gathers=options.get("gathers", False) and table >= sum(v.bytes for v in values),
             sliced=sliced,
             slices=slices,
             place=self.place,

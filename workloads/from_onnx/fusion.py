@@ -70,6 +70,10 @@ class FusionResult:
     """The constant that becomes the bias of an op without one."""
     weights: list[str] = field(default_factory=list[str])
     """Constants of the activation function (the slopes of a PRelu)."""
+    merged: tuple[str, ...] = ()
+    """Constants that the weights and the bias are multiplied by before deployment."""
+    shifted: tuple[str, ...] = ()
+    """Constants that are added to the bias."""
 
 
 @dataclass(slots=True)
@@ -83,6 +87,8 @@ class _FusionGroup:
     nodes: list[OnnxNode]
     bias: str = ""
     slopes: list[str] = field(default_factory=list[str])
+    merged: tuple[str, ...] = ()
+    shifted: tuple[str, ...] = ()
     affine: bool = True
 
 
@@ -99,7 +105,7 @@ def fuse(low: OnnxLowering, output: str, *, channel_axis: int, scales: bool = Tr
         if not _take(low, group, node):
             break
         if group.open == {node.output} and not is_view(low, node):
-            best = FusionResult(node.output, group.bias, list(group.slopes))
+            best = FusionResult(node.output, group.bias, list(group.slopes), group.merged, group.shifted)
             taken = len(group.nodes)
     low.absorbed.update(node.name for node in group.nodes[:taken])
     return best
@@ -136,6 +142,7 @@ def _affine(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
         return is_view(low, node)
     if is_inference_norm(low, node):
         group.bias = group.bias or node.input(2)
+        group.merged += node.inputs[1:]
         return True
     constants = [low.fact(name) for name in node.inputs if low.is_constant(name)]
     if node.op not in LINEAR or len(node.inputs) != 2 or len(constants) != 1:
@@ -147,6 +154,9 @@ def _affine(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
         return False
     if node.op in {"Add", "Sub"} and fact.elements > 1:
         group.bias = group.bias or fact.name
+        group.shifted += (fact.name,)
+    elif fact.elements > 1:
+        group.merged += (fact.name,)
     return True
 
 

@@ -191,6 +191,8 @@ class Fact:
     stored: int = 0
     scale_bytes: int = 0
     """Bytes of the scales that a quantised weight has for its channels, stored with it."""
+    digest: str = ""
+    """The same for stored constants of equal bytes; "" for those that are equal to no other."""
 
     @property
     def elements(self) -> int:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 from chipmodel.errors import BadInput
 from chipmodel.model.attributes import AlongAxis, Attributes, OverAxes
 from chipmodel.model.work import Vector, Work
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype, tensor_bytes
-from workloads.from_onnx.graph import ELEMENT_BITS, ELEMENT_NAMES, FLOATS, Fact, OnnxNode, fault
+from workloads.from_onnx.graph import ELEMENT_BITS, ELEMENT_NAMES, FLOATS, Fact, OnnxNode, fault, unique_name
 from workloads.from_onnx.onnx_package import module
 
 Handler = Callable[["OnnxLowering", OnnxNode], None]
@@ -41,6 +41,14 @@ def operator(*names: str, domain: str = "") -> Callable[[Handler], Handler]:
 def handler_of(node: OnnxNode) -> Handler | None:
     """The handler of a node, if it has one."""
     return HANDLERS.get(f"{node.domain}.{node.op}" if node.domain else node.op)
+
+
+class WeightKey(NamedTuple):
+    """What makes two weights one: the stored constant, bytes when deployed, and what is merged into it."""
+
+    constant: str
+    size: int
+    merged: tuple[str, ...]
 
 
 class LoweredOpOptions(TypedDict, total=False):
@@ -87,8 +95,8 @@ class OnnxLowering:
     values: dict[str, Value] = field(default_factory=dict[str, Value])
     absorbed: set[str] = field(default_factory=set[str])
     """Names of nodes that are fused into an op before them."""
-    declared: dict[str, str] = field(default_factory=dict[str, str])
-    """The program's weight, by the name of the stored constant."""
+    declared: dict[WeightKey, str] = field(default_factory=dict["WeightKey", str])
+    """The program's weights."""
 
     def run(self, nodes: Sequence[OnnxNode]) -> None:
         """Lower nodes, which are in execution order."""
@@ -185,33 +193,46 @@ class OnnxLowering:
             )
         return self.values[name]
 
-    def weight(self, name: str, *, bias: bool = False) -> str:
-        """Declare, once, the stored weight that a constant is or views."""
+    def weight(self, name: str, *, bias: bool = False, merged: Sequence[str] = ()) -> str:
+        """Declare, once, the stored weight that a constant is or views.
+
+        Constants of equal bytes are one weight where what is ``merged`` into them is equal too. A float bias
+        is not: deployment scales it by its layer's inputs and weights.
+        """
         fact = self.facts[name]
-        key = fact.origin or name
+        stored = fact.stored or fact.element
+        real = bias_dtype(self.builder.dtype) if bias else self.builder.dtype
+        size = tensor_bytes((fact.elements,), self._deployed(stored, name, real)) + fact.scale_bytes
+        own = bias and stored in FLOATS and bias_dtype(self.builder.dtype) != self.builder.dtype
+        constant = (fact.origin or name) if own else self._identity(name)
+        key = WeightKey(constant, size, tuple(map(self._identity, merged)))
+        return self._once(key, fact.origin or name, fact.elements)
+
+    def _once(self, key: WeightKey, name: str, elements: int) -> str:
         if key not in self.declared:
-            real = bias_dtype(self.builder.dtype) if bias else self.builder.dtype
-            dtype = self._deployed(fact.stored or fact.element, name, real)
-            size = tensor_bytes((fact.elements,), dtype) + fact.scale_bytes
-            self.declared[key] = self.builder.raw_weight(key, size, fact.elements)
+            unique = unique_name(name, set(self.declared.values()))
+            self.declared[key] = self.builder.raw_weight(unique, key.size, elements)
         return self.declared[key]
+
+    def _identity(self, name: str) -> str:
+        """What constants of equal bytes have in common."""
+        origin = self.facts[name].origin or name
+        source = self.facts.get(origin)
+        return (source.digest if source is not None else "") or origin
 
     def stored(self, name: str, elements: int = 0) -> str:
         """Declare a constant with its bytes in the file, which hold ``elements`` numbers; "" for none."""
         if not self.is_constant(name):
             return ""
         fact = self.facts[name]
-        key = fact.origin or name
-        if key not in self.declared:
-            bits = ELEMENT_BITS.get(fact.stored or fact.element, 32)
-            size = -(-fact.elements * bits // 8)
-            self.declared[key] = self.builder.raw_weight(key, size, elements or fact.elements)
-        return self.declared[key]
+        size = -(-fact.elements * ELEMENT_BITS.get(fact.stored or fact.element, 32) // 8)
+        key = WeightKey(self._identity(name), size, ())
+        return self._once(key, fact.origin or name, elements or fact.elements)
 
-    def weights(self, names: Sequence[str], *, bias: bool = False) -> list[str]:
+    def weights(self, names: Sequence[str], *, bias: bool = False, merged: Sequence[str] = ()) -> list[str]:
         """Declare the weights among ``names``: constants of more than one element."""
         wanted = [n for n in names if n and self.is_constant(n) and self.facts[n].elements > 1]
-        return [self.weight(name, bias=bias) for name in wanted]
+        return [self.weight(name, bias=bias, merged=merged) for name in wanted]
 
     def activations(self, names: Sequence[str]) -> list[Value]:
         """The values of the tensors in ``names`` that are no constants."""

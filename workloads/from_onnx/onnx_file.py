@@ -7,6 +7,7 @@ from math import prod
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
+from workloads.from_onnx.equal_constants import digest
 from workloads.from_onnx.graph import LIMIT, Fact
 from workloads.from_onnx.onnx_package import ModelProto, NodeProto, TensorProto, module
 
@@ -175,7 +176,8 @@ def constant(tensor: TensorProto, name: str, folder: Path, where: Place) -> Fact
                 where=where,
                 hint="export the model again; the file is damaged",
             ) from None
-    return Fact(name, shape, tensor.data_type, True, array, name, tensor.data_type)
+    kind = tensor.data_type
+    return Fact(name, shape, kind, True, array, name, kind, digest=digest(held, array))
 
 
 def _with_data(tensor: TensorProto, name: str, folder: Path, where: Place) -> TensorProto:

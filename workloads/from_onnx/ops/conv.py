@@ -59,7 +59,10 @@ def _convolution(
         return
     fused = fuse(low, node.output, channel_axis=1)
     bias = bias or fused.bias
-    weights = [low.weight(w), *([low.weight(bias, bias=True)] if bias else []), *low.weights(fused.weights)]
+    shifted = (*fused.merged, *fused.shifted)
+    weights = [low.weight(w, merged=fused.merged)]
+    weights += [low.weight(bias, bias=True, merged=shifted)] if bias else []
+    weights += low.weights(fused.weights)
     image, out = low.shape(x)[2:], low.shape(node.output)[2:]
     kernel = low.shape(w)[2:]
     stride, dilation = _each(node, "strides", image), _each(node, "dilations", image)
@@ -125,7 +128,11 @@ def _as_product(low: OnnxLowering, node: OnnxNode, x: str, w: str, others: Seque
             f"{node.label}: a convolution over {len(out) - 2} axes"
             f"{'' if low.is_constant(w) else ' with computed weights'} is modelled as its matrix product"
         )
-    held = [*low.weights([w]), *low.weights(operands[1:], bias=True), *low.weights(fused.weights)]
+    held = low.weights([w], merged=fused.merged)
+    held += [
+        *low.weights(operands[1:], bias=True, merged=(*fused.merged, *fused.shifted)),
+        *low.weights(fused.weights),
+    ]
     # Rows of the product are no rows of its operands.
     whole = range(len(inputs))
     low.emit("conv", node, work, inputs, outputs=[fused.output], weights=held, whole=whole)

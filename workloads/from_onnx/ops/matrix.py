@@ -97,8 +97,11 @@ def product(
     channels = -2 if low.is_constant(a) and len(left) > 1 and len(right) > 1 else -1
     fused = fuse(low, node.output, channel_axis=channels, scales=weighted)
     biases = [name for name in (*others, fused.bias) if name]
-    held = low.weights([a, b])
-    held += [*low.weights(biases, bias=True), *low.weights(fused.weights)]
+    held = low.weights([a, b], merged=fused.merged)
+    held += [
+        *low.weights(biases, bias=True, merged=(*fused.merged, *fused.shifted)),
+        *low.weights(fused.weights),
+    ]
     inputs = [*low.activations([a, b]), *low.activations(others)]
     work = (
         _transposed(work)

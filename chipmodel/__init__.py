@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
     from chipmodel.hardware.chip import Chip
     from chipmodel.model.program import Program
+    from workloads.from_python.network import Network
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,7 @@ __all__ = [
     "Comparison",
     "DoesNotFit",
     "MemoryFront",
+    "Network",
     "Packing",
     "Program",
     "ProgramPlan",
@@ -67,6 +69,7 @@ _HOMES = {
     "chipmodel.errors": ("BadInput", "ChipmodelError", "DoesNotFit"),
     "chipmodel.hardware.chip": ("Chip",),
     "chipmodel.model.program": ("Program",),
+    "workloads.from_python.network": ("Network",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

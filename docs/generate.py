@@ -7,7 +7,7 @@
 A generated part stands between ``<!-- generated: COMMAND -->`` and ``<!-- end -->``. COMMAND is what prints
 it: a ``chipmodel`` command, whose output becomes a sample of a terminal, or a ``python`` command that prints
 Markdown. ``| head -N`` after it keeps the first N lines. Pictures are files of their own, listed in
-``PICTURES``.
+``PICTURES``, modules in ``MODULES``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ PICTURES = {
     "docs/pictures/resnet18-ping-pong.svg": f"{_PICTURE} --streamer ping-pong",
 }
 """File and the command that prints it."""
+MODULES = {"workloads/from_python/layers.py": "python -m docs.tools.network_layers"}
+"""The same for Python modules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def parts(only: Sequence[str] = ()) -> Iterator[Part]:
         if not wanted or page in wanted:
             for number, found in enumerate(PART.finditer(page.read_text())):
                 yield Part(page, number, found["command"])
-    for file, command in PICTURES.items():
+    for file, command in {**PICTURES, **MODULES}.items():
         if not wanted or ROOT / file in wanted:
             yield Part(ROOT / file, -1, command)
 

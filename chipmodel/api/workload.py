@@ -11,6 +11,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from chipmodel.passes.steady_state import steady
 from workloads.build.control_options import with_probabilities
+from workloads.from_python.network import Network
 from workloads.load import load as load_source
 from workloads.load import load_bytes
 from workloads.profile import read_profile, with_profile
@@ -18,7 +19,7 @@ from workloads.profile import read_profile, with_profile
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-WorkloadSource: TypeAlias = "str | Path | bytes | ModelProto | Program"
+WorkloadSource: TypeAlias = "str | Path | bytes | ModelProto | Network | Program"
 """What names a workload: a file or ``zoo:NAME``, a file's contents, a model, or a program itself."""
 
 Chance: TypeAlias = float | Fraction
@@ -39,7 +40,8 @@ def load(
     """The workload that ``source`` names, as a validated program.
 
     ``source`` is a .yaml, .onnx or .tflite file, ``zoo:NAME``, ``onnx:NAME``, the contents of an ONNX or
-    TensorFlow Lite file (of YAML where ``name`` ends in .yaml), an ``onnx.ModelProto``, or a program.
+    TensorFlow Lite file (of YAML where ``name`` ends in .yaml), an ``onnx.ModelProto``, a ``Network``, or a
+    program.
 
     ``dtype`` is the deployed type of tensors and weights, ``shapes`` those of inputs and the sizes of
     symbols, ``iterations`` how often loops of a model run, ``probabilities`` of the first arms of each
@@ -47,8 +49,9 @@ def load(
     weights may stay. ``strict`` makes an unknown operator an error. ``name`` is what messages call a source
     that is no file. What was assumed is in the program's ``notes``. Raises BadInput.
     """
-    if isinstance(source, Program):
-        program = _as_it_is(source, dtype, shapes, iterations)
+    if isinstance(source, Program | Network):
+        program = source if isinstance(source, Program) else source.build()
+        _refuse(dtype=dtype, shapes=shapes, iterations=iterations)
     else:
         options = {n: (s,) if isinstance(s, int) else tuple(s) for n, s in (shapes or {}).items()}
         if isinstance(source, str | Path):
@@ -67,11 +70,12 @@ def load(
     return program if inferences is None else steady(program, inferences)
 
 
-def _as_it_is(program: Program, dtype: object, shapes: object, iterations: object) -> Program:
-    for option, value in (("dtype", dtype), ("shapes", shapes), ("iterations", iterations)):
+def _refuse(**options: object) -> None:
+    """Raise BadInput for an option that belongs where a program is made."""
+    for option, value in options.items():
         if value:
-            raise BadInput(f"{option} says nothing about a program", hint="give it where the program is made")
-    return program
+            what = f"{option} says nothing about a program"
+            raise BadInput(what, hint="give it where the program is made")
 
 
 def _chances(given: Chance | Sequence[Chance]) -> tuple[Fraction, ...]:

@@ -10,7 +10,7 @@ MEASURED_ONES = ("espdet_pico", "fdmobilenet", "rnnoise", "st_efficientnet_lc_v1
 """Of the networks that measurements of boards name, one each of: a neck with splits, concats and resizing, a
 plain chain, gates of a recurrent cell, gates by squeeze and excitation."""
 
-PLANNED: tuple[zoo.Network, ...] = tuple(
+PLANNED: tuple[zoo.BuiltInNetwork, ...] = tuple(
     network
     for network in zoo.networks()
     if network in (*CATALOGUE, *CONTROL_FLOW) or network.name in MEASURED_ONES

@@ -53,7 +53,14 @@ def parse_yaml_program(
     text: str, file: str, *, dtype: str | None = None, shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES
 ) -> Program:
     """The program in ``text``; ``file`` is its name in messages."""
-    document = read_yaml(text, file)
+    return program_of(read_yaml(text, file), dtype=dtype, shapes=shapes)
+
+
+def program_of(
+    document: Document, *, dtype: str | None = None, shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES
+) -> Program:
+    """The program that a document describes, which may come from a file or from code."""
+    file = document.file
     workload = validate(YamlWorkload, document)
     if dtype is not None and dtype not in get_args(Dtype):
         raise BadInput(f"unknown dtype '{dtype}'", hint=suggest(dtype, get_args(Dtype), "one of"))

@@ -17,20 +17,28 @@ from workloads.zoo.catalogue import CATALOGUE
 from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
 from workloads.zoo.catalogue_detectors import DETECTORS
 from workloads.zoo.catalogue_measured import MEASURED
-from workloads.zoo.network import Network, NetworkOption, OptionValue, PublishedFigure
+from workloads.zoo.network import BuiltInNetwork, NetworkOption, OptionValue, PublishedFigure
 
-__all__ = ["Network", "NetworkOption", "OptionValue", "PublishedFigure", "build", "networks", "parse_zoo_url"]
+__all__ = [
+    "BuiltInNetwork",
+    "NetworkOption",
+    "OptionValue",
+    "PublishedFigure",
+    "build",
+    "networks",
+    "parse_zoo_url",
+]
 
 SCHEME = "zoo:"
 DEFAULT_DTYPE = "int8"
 
-_BY_NAME: Mapping[str, Network] = {
+_BY_NAME: Mapping[str, BuiltInNetwork] = {
     network.name: network for network in (*CATALOGUE, *MEASURED, *DETECTORS, *CONTROL_FLOW)
 }
 _NO_OPTIONS: Mapping[str, str] = {}
 
 
-def networks() -> tuple[Network, ...]:
+def networks() -> tuple[BuiltInNetwork, ...]:
     """Every built-in network, sorted by name."""
     return tuple(sorted(_BY_NAME.values(), key=lambda network: network.name))
 

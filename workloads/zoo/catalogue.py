@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads.zoo.network import Network, NetworkOption, PublishedFigure, of_family
+from workloads.zoo.network import BuiltInNetwork, NetworkOption, PublishedFigure, of_family
 from workloads.zoo.options import WIDTH, class_count, head, image_size, imagenet, width
 
 MLPERF_TINY = "MLPerf Tiny v1 reference model (Banbury et al. 2021, arXiv:2106.07597)"
@@ -14,8 +14,8 @@ TFLITE_FILE = "bytes of the int8 TFLite file, its graph and quantisation tables 
 KERAS_COUNT = "multiply-accumulates counted here by layer: not a published figure"
 
 
-CATALOGUE: tuple[Network, ...] = (
-    Network(
+CATALOGUE: tuple[BuiltInNetwork, ...] = (
+    BuiltInNetwork(
         name="ds_cnn",
         title="DS-CNN, keyword spotting in 49 x 10 MFCC (Speech Commands)",
         source=f"{MLPERF_TINY}, after Zhang et al. 2017, arXiv:1711.07128",
@@ -28,7 +28,7 @@ CATALOGUE: tuple[Network, ...] = (
         macs=PublishedFigure("2.66 M", KERAS_COUNT),
         parameters=PublishedFigure("52.5 kB", TFLITE_FILE),
     ),
-    Network(
+    BuiltInNetwork(
         name="mobilenetv1_025",
         title="MobileNet v1 0.25, visual wake words at 96 x 96",
         source=f"{MLPERF_TINY}, after Howard et al. 2017, arXiv:1704.04861",
@@ -43,7 +43,7 @@ CATALOGUE: tuple[Network, ...] = (
         macs=PublishedFigure("7.49 M", KERAS_COUNT),
         parameters=PublishedFigure("325 kB", TFLITE_FILE),
     ),
-    Network(
+    BuiltInNetwork(
         name="resnet8",
         title="ResNet-8, image classification at 32 x 32 (CIFAR-10)",
         source=f"{MLPERF_TINY}, after He et al. 2015, arXiv:1512.03385",
@@ -52,7 +52,7 @@ CATALOGUE: tuple[Network, ...] = (
         macs=PublishedFigure("12.5 M", KERAS_COUNT),
         parameters=PublishedFigure("96 kB", TFLITE_FILE),
     ),
-    Network(
+    BuiltInNetwork(
         name="autoencoder",
         title="FC-AutoEncoder, anomaly detection in machine sounds (ToyADMOS)",
         source=f"{MLPERF_TINY}, after the baseline of DCASE 2020 task 2",
@@ -65,7 +65,7 @@ CATALOGUE: tuple[Network, ...] = (
         macs=PublishedFigure("0.264 M", KERAS_COUNT),
         parameters=PublishedFigure("270 kB", TFLITE_FILE),
     ),
-    Network(
+    BuiltInNetwork(
         name="mobilenetv2",
         title="MobileNet v2 1.0 at 224 x 224",
         source="Sandler et al. 2018, arXiv:1801.04381, as in torchvision",
@@ -83,7 +83,7 @@ CATALOGUE: tuple[Network, ...] = (
         macs=PublishedFigure("300 M", "multiply-adds (Sandler et al., Table 4)"),
         parameters=PublishedFigure("3504872", WITH_BATCH_NORM),
     ),
-    Network(
+    BuiltInNetwork(
         name="resnet18",
         title="ResNet-18 at 224 x 224",
         source="He et al. 2015, arXiv:1512.03385, as in torchvision",
@@ -92,7 +92,7 @@ CATALOGUE: tuple[Network, ...] = (
         macs=PublishedFigure("1.814 G", CONV_AND_DENSE),
         parameters=PublishedFigure("11689512", WITH_BATCH_NORM),
     ),
-    Network(
+    BuiltInNetwork(
         name="resnet50",
         title="ResNet-50 v1.5 (stride in the 3x3 convolution) at 224 x 224",
         source="He et al. 2015, arXiv:1512.03385, as in torchvision",
@@ -101,7 +101,7 @@ CATALOGUE: tuple[Network, ...] = (
         macs=PublishedFigure("4.089 G", CONV_AND_DENSE),
         parameters=PublishedFigure("25557032", WITH_BATCH_NORM),
     ),
-    Network(
+    BuiltInNetwork(
         name="vgg16",
         title="VGG-16 (configuration D, no BatchNorm) at 224 x 224",
         source="Simonyan and Zisserman 2014, arXiv:1409.1556, as in torchvision",
@@ -110,7 +110,7 @@ CATALOGUE: tuple[Network, ...] = (
         macs=PublishedFigure("15.47 G", CONV_AND_DENSE),
         parameters=PublishedFigure("138357544", WITHOUT_BATCH_NORM),
     ),
-    Network(
+    BuiltInNetwork(
         name="alexnet",
         title="AlexNet, the one-tower network of 'One weird trick', at 224 x 224",
         source="Krizhevsky 2014, arXiv:1404.5997, as in torchvision; not the network of 2012",
@@ -119,7 +119,7 @@ CATALOGUE: tuple[Network, ...] = (
         macs=PublishedFigure("0.714 G", CONV_AND_DENSE),
         parameters=PublishedFigure("61100840", WITHOUT_BATCH_NORM),
     ),
-    Network(
+    BuiltInNetwork(
         name="googlenet",
         title="GoogLeNet (Inception v1) at 224 x 224, without auxiliary heads",
         source="Szegedy et al. 2014, arXiv:1409.4842, as in torchvision",
@@ -133,7 +133,7 @@ CATALOGUE: tuple[Network, ...] = (
         macs=PublishedFigure("1.498 G", CONV_AND_DENSE),
         parameters=PublishedFigure("6624904", WITH_BATCH_NORM),
     ),
-    Network(
+    BuiltInNetwork(
         name="shufflenetv1",
         title="ShuffleNet v1 1.0x, 3 groups, at 224 x 224",
         source="Zhang et al. 2017, arXiv:1707.01083, as in github.com/megvii-model/ShuffleNet-Series",
@@ -148,7 +148,7 @@ CATALOGUE: tuple[Network, ...] = (
             "1.9 M", "weights, and scale and shift of BatchNorm (README of the reference code)"
         ),
     ),
-    Network(
+    BuiltInNetwork(
         name="blazeface",
         title="BlazeFace, front camera, 128 x 128, 896 anchors",
         source="Bazarevsky et al. 2019, arXiv:1907.05047; heads and variant=mediapipe as in "

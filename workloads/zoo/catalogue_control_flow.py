@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads.zoo.network import Network, NetworkOption, PublishedFigure, of_family
+from workloads.zoo.network import BuiltInNetwork, NetworkOption, PublishedFigure, of_family
 
 COUNTED = "multiply-accumulates counted here, every arm and all iterations: not a published figure"
 WEIGHTS = "weights and biases counted here: not a published figure"
@@ -12,8 +12,8 @@ _STEPS = NetworkOption(
     20, "the largest number of words in a sentence; the distribution of lengths is assumed", 1, 1000
 )
 
-CONTROL_FLOW: tuple[Network, ...] = (
-    Network(
+CONTROL_FLOW: tuple[BuiltInNetwork, ...] = (
+    BuiltInNetwork(
         name="branchynet",
         title="BranchyNet, B-AlexNet for CIFAR-10, early exits: ifs exit1 and exit2, arms exit and continue",
         source="Teerapittayanon et al. 2016, arXiv:1709.01686, probabilities from Table I; layers as in "
@@ -30,7 +30,7 @@ CONTROL_FLOW: tuple[Network, ...] = (
         macs=PublishedFigure("30.47 M", COUNTED),
         parameters=PublishedFigure("605886", WEIGHTS),
     ),
-    Network(
+    BuiltInNetwork(
         name="denoise",
         title="RNNoise, noise suppression: loop frames, one iteration per 10 ms, with if voice_activity, "
         "arms speech and silence",
@@ -43,7 +43,7 @@ CONTROL_FLOW: tuple[Network, ...] = (
         ),
         parameters=PublishedFigure("87503", "weights and biases of the layers in training/rnn_train.py"),
     ),
-    Network(
+    BuiltInNetwork(
         name="fusiondetect",
         title="Detector of faces or bodies, shaped like FusionDetect: if branch, arms face and body",
         source="Shape of the network in Wang et al. 2025, which is not public; stem and faces are FaceBoxes "
@@ -56,7 +56,7 @@ CONTROL_FLOW: tuple[Network, ...] = (
         macs=PublishedFigure("406.1 M", COUNTED),
         parameters=PublishedFigure("1885117", WEIGHTS),
     ),
-    Network(
+    BuiltInNetwork(
         name="gru_decoder",
         title="RNN Encoder-Decoder, English to French: loops encode and decode, one word per iteration",
         source="Cho et al. 2014, arXiv:1406.1078, section 4.1 and appendix A; "
@@ -70,7 +70,7 @@ CONTROL_FLOW: tuple[Network, ...] = (
         macs=PublishedFigure("267.00 M", COUNTED),
         parameters=PublishedFigure("18259000", WEIGHTS),
     ),
-    Network(
+    BuiltInNetwork(
         name="lstm_decoder",
         title="Show and Tell, image captions: GoogLeNet, then loop decode, one word per iteration",
         source="Vinyals et al. 2015, arXiv:1411.4555, 12,000 words as in im2txt; "
@@ -85,7 +85,7 @@ CONTROL_FLOW: tuple[Network, ...] = (
         macs=PublishedFigure("1.749 G", COUNTED),
         parameters=PublishedFigure("20897552", WEIGHTS),
     ),
-    Network(
+    BuiltInNetwork(
         name="skipnet",
         title="SkipNet-38 for CIFAR-10, skipped blocks: ifs layer1.1.gate and so on, arms run and skip",
         source="Wang et al. 2018, arXiv:1711.09485, layers as in github.com/ucbdrive/skipnet; each "
@@ -100,7 +100,7 @@ CONTROL_FLOW: tuple[Network, ...] = (
         macs=PublishedFigure("83.30 M", COUNTED),
         parameters=PublishedFigure("569767", WEIGHTS),
     ),
-    Network(
+    BuiltInNetwork(
         name="wakeword",
         title="Wake-word detector (DS-CNN S) before a recogniser (DS-CNN L): if wake, arms sleep and awake",
         source="Both networks of Zhang et al. 2017, arXiv:1711.07128, sized as in github.com/ARM-software/"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workloads.zoo.network import Network, NetworkOption, PublishedFigure, of_family
+from workloads.zoo.network import BuiltInNetwork, NetworkOption, PublishedFigure, of_family
 from workloads.zoo.options import WIDTH, class_count, image_size
 
 KERAS_TOTAL = "all numbers of the Keras network, four for each channel of BatchNorm"
@@ -34,8 +34,8 @@ _HEAD = NetworkOption(
     choices=("same", "int16"),
 )
 
-DETECTORS: tuple[Network, ...] = (
-    Network(
+DETECTORS: tuple[BuiltInNetwork, ...] = (
+    BuiltInNetwork(
         name="st_yoloxn",
         title="ST YOLOX nano, 0.33 of the depth and 0.25 of the width, one class, at 416 x 416",
         source="STMicroelectronics/stm32ai-modelzoo-services, after Ge et al. 2021, arXiv:2107.08430",
@@ -54,7 +54,7 @@ DETECTORS: tuple[Network, ...] = (
         macs=PublishedFigure("518.6 M", f"multiply-accumulates {ST}"),
         parameters=PublishedFigure("912500", KERAS_TOTAL),
     ),
-    Network(
+    BuiltInNetwork(
         name="st_yolod",
         title="ST YOLO v2 (milli; tiny with variant), 80 classes, at 192 x 192",
         source="STMicroelectronics/stm32ai-modelzoo-services; arXiv:2601.05364",
@@ -69,7 +69,7 @@ DETECTORS: tuple[Network, ...] = (
             "3250968", "weights, biases, and scale and shift of BatchNorm (ST's code)"
         ),
     ),
-    Network(
+    BuiltInNetwork(
         name="ssd_mobilenetv2",
         title="SSD on MobileNet v2, 80 classes and background, at 300 x 300",
         source=f"{SSD}; Liu et al. 2015, arXiv:1512.02325",
@@ -80,7 +80,7 @@ DETECTORS: tuple[Network, ...] = (
             "19925108", "weights, biases, and scale and shift of BatchNorm (ST's code)"
         ),
     ),
-    Network(
+    BuiltInNetwork(
         name="ssdlite_mobilenetv2",
         title="SSDLite on MobileNet v2, 80 classes and background, at 300 x 300",
         source=f"{SSD}; Sandler et al. 2018, arXiv:1801.04381",
@@ -91,7 +91,7 @@ DETECTORS: tuple[Network, ...] = (
             "4450228", "weights, biases, and scale and shift of BatchNorm (ST's code)"
         ),
     ),
-    Network(
+    BuiltInNetwork(
         name="yolo11",
         title="YOLO11 n (s with scale), 80 classes, at 640 x 640",
         source=f"{ULTRALYTICS}/11/yolo11.yaml",
@@ -100,7 +100,7 @@ DETECTORS: tuple[Network, ...] = (
         macs=PublishedFigure("3.271 G", f"{LAYERS}; 6.6 GFLOPs there, two for each"),
         parameters=PublishedFigure("2616248", f"weights and biases, BatchNorm folded ({ULTRALYTICS})"),
     ),
-    Network(
+    BuiltInNetwork(
         name="yolo26",
         title="YOLO26 n (s with scale), 80 classes, at 640 x 640",
         source=f"{ULTRALYTICS}/26/yolo26.yaml",
@@ -109,7 +109,7 @@ DETECTORS: tuple[Network, ...] = (
         macs=PublishedFigure("2.740 G", LAYERS),
         parameters=PublishedFigure("2408932", f"weights and biases, BatchNorm folded ({ULTRALYTICS})"),
     ),
-    Network(
+    BuiltInNetwork(
         name="yolov8",
         title="YOLOv8 n (s with scale), 80 classes, at 640 x 640",
         source=f"{ULTRALYTICS}/v8/yolov8.yaml",
@@ -118,7 +118,7 @@ DETECTORS: tuple[Network, ...] = (
         macs=PublishedFigure("4.372 G", LAYERS),
         parameters=PublishedFigure("3151904", f"weights and biases, BatchNorm folded ({ULTRALYTICS})"),
     ),
-    Network(
+    BuiltInNetwork(
         name="espdet_pico",
         title="ESPDet-Pico, one class, at 224 x 224",
         source="github.com/espressif/esp-detection, cfg/models/espdet_pico.yaml",
@@ -131,7 +131,7 @@ DETECTORS: tuple[Network, ...] = (
             "361167", "weights, biases, and scale and shift of BatchNorm (the source's code)"
         ),
     ),
-    Network(
+    BuiltInNetwork(
         name="swift_yolo",
         title="Swift-YOLO (YOLOv5 with ReLU, 0.15 of the width), one class, at 192 x 192",
         source="github.com/Seeed-Studio/ModelAssistant 2.0.0, configs/swift_yolo",
@@ -149,7 +149,7 @@ DETECTORS: tuple[Network, ...] = (
             "0.699 M", "weights, biases, and scale and shift of BatchNorm (Seeed-Studio/sscma-model-zoo)"
         ),
     ),
-    Network(
+    BuiltInNetwork(
         name="face_msr",
         title="ESP-DL's first stage of face detection (msr_s8_v1) at 120 x 160",
         source=f"{ESP_DL}/human_face_detect",
@@ -158,7 +158,7 @@ DETECTORS: tuple[Network, ...] = (
         macs=PublishedFigure("8.11 M", IN_FILE),
         parameters=PublishedFigure("22556", "weights and biases in the .espdl file"),
     ),
-    Network(
+    BuiltInNetwork(
         name="face_mnp",
         title="ESP-DL's second stage of face detection (mnp_s8_v1) at 48 x 48",
         source=f"{ESP_DL}/human_face_detect",
@@ -167,7 +167,7 @@ DETECTORS: tuple[Network, ...] = (
         macs=PublishedFigure("2.36 M", IN_FILE),
         parameters=PublishedFigure("110752", "weights, biases and slopes in the .espdl file"),
     ),
-    Network(
+    BuiltInNetwork(
         name="picodet",
         title="PicoDet of ESP-DL (pedestrian_detect_pico_s8_v1), one class, at 224 x 224",
         source=f"{ESP_DL}/pedestrian_detect, after Yu et al. 2021, arXiv:2111.00902",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads.zoo.network import Network, NetworkOption, PublishedFigure, of_family
+from workloads.zoo.network import BuiltInNetwork, NetworkOption, PublishedFigure, of_family
 from workloads.zoo.options import class_count, head, image_size, imagenet, width
 
 ESP_DL = "github.com/espressif/esp-dl, models"
@@ -20,8 +20,8 @@ def _micronet_size() -> NetworkOption:
     return NetworkOption("medium", "the size of the network", choices=("small", "medium", "large"))
 
 
-MEASURED: tuple[Network, ...] = (
-    Network(
+MEASURED: tuple[BuiltInNetwork, ...] = (
+    BuiltInNetwork(
         name="fdmobilenet",
         title="FD-MobileNet 1.0 at 224 x 224",
         source="Qin et al. 2018, arXiv:1802.03750, as in pytorchcv and stm32ai-modelzoo-services",
@@ -30,7 +30,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("144 M", "multiply-adds (Qin et al., Table 2)"),
         parameters=PublishedFigure("2901288", "weights, and scale and shift of BatchNorm (pytorchcv)"),
     ),
-    Network(
+    BuiltInNetwork(
         name="efficientnetv2",
         title="EfficientNetV2 (B0; B1, B2, B3, S, M, L with variant) at 224 x 224",
         source="Tan and Le 2021, arXiv:2104.00298, as in keras.applications without preprocessing",
@@ -47,7 +47,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("718.1 M", f"multiply-accumulates {KERAS}"),
         parameters=PublishedFigure("7200312", KERAS_TOTAL),
     ),
-    Network(
+    BuiltInNetwork(
         name="st_efficientnet_lc_v1",
         title="ST EfficientNet LC v1, image classification at 224 x 224 (Food-101)",
         source="STMicroelectronics/stm32ai-modelzoo-services, after Tan and Le 2019, arXiv:1905.11946",
@@ -56,7 +56,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("60.6 M", f"multiply-accumulates {ST}"),
         parameters=PublishedFigure("580777", KERAS_TOTAL),
     ),
-    Network(
+    BuiltInNetwork(
         name="mnasnet",
         title="MnasNet 1.0 (B1; A1 with squeeze and excitation) at 224 x 224",
         source="Tan et al. 2018, arXiv:1807.11626, as in torchvision (B1) and timm's semnasnet_100 (A1)",
@@ -74,7 +74,7 @@ MEASURED: tuple[Network, ...] = (
             "4383312", f"weights, biases, and scale and shift of BatchNorm ({TORCHVISION})"
         ),
     ),
-    Network(
+    BuiltInNetwork(
         name="proxylessnas",
         title="ProxylessNAS for phones at 224 x 224",
         source="Cai et al. 2018, arXiv:1812.00332, as in pytorchcv (proxylessnas_mobile)",
@@ -83,7 +83,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("320.4 M", f"multiply-accumulates {PYTORCHCV}"),
         parameters=PublishedFigure("4080512", "weights, and scale and shift of BatchNorm (pytorchcv)"),
     ),
-    Network(
+    BuiltInNetwork(
         name="hardnet",
         title="HarDNet-39DS (68DS with depth) at 224 x 224",
         source="Chao et al. 2019, arXiv:1909.00948, as in pytorchcv (hardnet39ds, hardnet68ds)",
@@ -92,7 +92,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("429.5 M", f"multiply-accumulates {PYTORCHCV}"),
         parameters=PublishedFigure("3488228", "weights, and scale and shift of BatchNorm (pytorchcv)"),
     ),
-    Network(
+    BuiltInNetwork(
         name="squeezenet",
         title="SqueezeNet 1.0 (1.1 with version) at 224 x 224",
         source="Iandola et al. 2016, arXiv:1602.07360, as in torchvision",
@@ -104,7 +104,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("0.819 G", f"multiply-accumulates ({TORCHVISION}, GFLOPS)"),
         parameters=PublishedFigure("1248424", f"weights and biases ({TORCHVISION})"),
     ),
-    Network(
+    BuiltInNetwork(
         name="st_resnet",
         title="ST ResNet (micro; pico, nano, milli, tiny with variant) at 224 x 224",
         source="STMicroelectronics/stm32ai-modelzoo-services; arXiv:2601.05364 and arXiv:2511.11716",
@@ -118,7 +118,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("749.4 M", f"multiply-accumulates {ST}"),
         parameters=PublishedFigure("1576841", "weights, and scale and shift of BatchNorm (ST's code)"),
     ),
-    Network(
+    BuiltInNetwork(
         name="wav2letter",
         title="Wav2letter (tiny with variant), speech recognition in 296 frames of 39 MFCC",
         source="ARM-software/ML-zoo, after Collobert et al. 2016, arXiv:1609.03193",
@@ -131,7 +131,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("3491.1 M", f"multiply-accumulates {ARM}"),
         parameters=PublishedFigure("23766192", "bytes of the int8 TFLite file (ARM-software/ML-zoo)"),
     ),
-    Network(
+    BuiltInNetwork(
         name="rnnoise",
         title="RNNoise, noise suppression, one frame of 42 features",
         source="ARM-software/ML-zoo, after Valin 2018, arXiv:1709.08243",
@@ -140,7 +140,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("0.087 M", f"multiply-accumulates {ARM}"),
         parameters=PublishedFigure("88007", "weights and biases, two for each gate, counted here by layer"),
     ),
-    Network(
+    BuiltInNetwork(
         name="dnn_kws",
         title="DNN, keyword spotting in 25 x 10 MFCC (Speech Commands), size S",
         source="ARM-software/ML-zoo (dnn_small), after Zhang et al. 2017, arXiv:1711.07128; sizes in "
@@ -156,7 +156,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("0.079 M", "multiply-accumulates counted here by layer"),
         parameters=PublishedFigure("79644", "weights and biases counted here by layer"),
     ),
-    Network(
+    BuiltInNetwork(
         name="mobilefacenet",
         title="MobileFaceNet of ESP-DL (mfn_s8_v1; mbf_s8_v1 with variant) at 112 x 112",
         source=f"{ESP_DL}/human_face_recognition, after Chen et al. 2018, arXiv:1804.07573",
@@ -168,7 +168,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("221.2 M", IN_FILE),
         parameters=PublishedFigure("1190336", "weights, biases and slopes in the .espdl file"),
     ),
-    Network(
+    BuiltInNetwork(
         name="osnet",
         title="OSNet of ESP-DL (osn_s8_v1), recognition of persons at 192 x 96",
         source=f"{ESP_DL}/person_reid, after Zhou et al. 2019, arXiv:1905.00953",
@@ -177,7 +177,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("42.7 M", IN_FILE),
         parameters=PublishedFigure("194384", "weights and biases in the .espdl file"),
     ),
-    Network(
+    BuiltInNetwork(
         name="micronet_ad",
         title="MicroNet-AD-M (S, L with variant), anomaly detection in a 32 x 32 spectrogram (MIMII)",
         source="Banbury et al. 2021, arXiv:2010.11267, Table 5; 8 classes as in ARM-software/ML-zoo",
@@ -186,7 +186,7 @@ MEASURED: tuple[Network, ...] = (
         macs=PublishedFigure("62.35 M", "half of the operations, 124.7 M (Banbury et al., Table 4)"),
         parameters=PublishedFigure("464 kB", "bytes of the int8 TFLite file (Banbury et al.)"),
     ),
-    Network(
+    BuiltInNetwork(
         name="micronet_kws",
         title="MicroNet-KWS-M (S, L with variant), keyword spotting in 49 x 10 MFCC (Speech Commands)",
         source="Banbury et al. 2021, arXiv:2010.11267, Table 5; without the softmax, as in Arm's ML-zoo",

@@ -65,7 +65,7 @@ class PublishedFigure:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class BuiltInNetwork:
     """One entry of the catalogue. ``macs`` and ``parameters`` are published figures for the default options.
 
     The program's own ``parameters`` count one bias per channel where BatchNorm was folded; a figure's

@@ -280,7 +280,7 @@ def test_the_networks_are_sorted_and_have_one_name_each() -> None:
 
 
 @pytest.mark.parametrize("network", zoo.networks(), ids=lambda n: n.name)
-def test_the_catalogue_is_complete(network: zoo.Network) -> None:
+def test_the_catalogue_is_complete(network: zoo.BuiltInNetwork) -> None:
     for text in (network.title, network.source, *_figures(network)):
         assert text
     for option in network.options.values():
@@ -288,7 +288,7 @@ def test_the_catalogue_is_complete(network: zoo.Network) -> None:
         assert option.read(str(option.default)) == option.default
 
 
-def _figures(network: zoo.Network) -> tuple[str, ...]:
+def _figures(network: zoo.BuiltInNetwork) -> tuple[str, ...]:
     both = (network.macs, network.parameters)
     return tuple(text for figure in both for text in (figure.printed, figure.counts))
 

@@ -1,0 +1,1 @@
+"""Programs written in Python: the ops of YAML workloads as methods."""

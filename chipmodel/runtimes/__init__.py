@@ -1,0 +1,1 @@
+"""Plans for the memory of runtimes that run networks on devices."""

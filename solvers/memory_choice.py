@@ -137,7 +137,8 @@ class _Choosing:
 
 
 def _chosen(run: _Choosing) -> tuple[dict[str, int] | None, int, bool]:
-    """The cheapest choice that is not excluded, a bound on its cost, and whether there is proven to be none."""
+    """The cheapest choice that is not excluded, a bound on its cost, and whether there is proven to be no
+    choice."""
     sat: Any = import_module("ortools.sat.python.cp_model")
     model: cp_model.CpModel = sat.CpModel()
     lies = {(b.name, m): model.new_bool_var("") for b in run.buffers for m in run.homes(b)}

@@ -34,6 +34,8 @@ class SpecLives:
         default_factory=list[tuple[PlannedSpec, PlannedSpec]]
     )
     """Pairs of which the first has to live at all positions of the second too."""
+    moved: set[PlannedSpec] = field(default_factory=set[PlannedSpec])
+    """Results of a ``cond`` that point elsewhere than to their planned address."""
 
 
 def first_and_last(spec: PlannedSpec) -> tuple[int, int]:
@@ -51,7 +53,7 @@ def spec_lives(root: GraphRun, specs_of_graph: SpecsOf, pins: Pins) -> SpecLives
     _refuse_shared_arms(runs)
     for run in runs:
         _add_own(found, run, specs_of_graph)
-    for run in runs:
+    for run in reversed(runs):
         for inner in run.inner:
             if inner.kind == COND:
                 _tie_results(found, run, inner, pins)
@@ -110,7 +112,9 @@ def _tie_results(found: SpecLives, run: GraphRun, inner: InnerRuns, pins: Pins) 
         homes = {pins.get(spec) for spec in (result, *own)} - {None}
         if len(homes) <= 1 and _at_one_address(found, inner, number, result, from_arms):
             found.results.append((result, *own))
+            found.outlived += [(spec, result) for spec in own]
             continue
+        found.moved.add(result)
         if any(is_view(node) and _views(node.args, result) for node in run.nodes) and result in found.lives:
             raise BadInput(
                 f"a view of result {number} of {inner.node} needs an address that its arms do not have",
@@ -133,9 +137,9 @@ def _at_one_address(
     from_arms: Sequence[PlannedSpec | None],
 ) -> bool:
     """Whether a result and what the arms return for it may lie at one address: tensors of the arms' own, of
-    the same size, each returned once, and none of them within the bytes of another."""
+    the same size, each returned once, none of them within the bytes of another or moved itself."""
     for arm, spec in zip(inner.runs, from_arms, strict=True):
-        if spec is None or spec not in found.lives or arm.outputs[number] is not spec:
+        if spec is None or spec not in found.lives or spec in found.moved or arm.outputs[number] is not spec:
             return False
         if arm.outputs.count(spec) > 1 or spec.allocated_memory != result.allocated_memory:
             return False

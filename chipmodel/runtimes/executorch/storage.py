@@ -60,6 +60,8 @@ def _base(found: SpecLives, spec: PlannedSpec, alignment: int) -> tuple[PlannedS
         at, end = base.storage_base_offset, base.storage_base_offset + base.allocated_memory
         if outer in seen or outer not in found.lives:
             wrong = "is its own base" if outer in seen else "is in one that is not planned"
+        elif outer in found.moved:
+            wrong = "is in the result of a cond whose arms have other addresses"
         elif at < 0 or end > outer.allocated_memory:
             wrong = f"takes bytes {at} to {end} of one with {outer.allocated_memory}"
         elif at % alignment:

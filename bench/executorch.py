@@ -1,0 +1,204 @@
+"""ExecuTorch's runtime with chipmodel's plans and with those of ExecuTorch's own planners.
+
+Needs ``pip install chipmodel[executorch] torchvision transformers``. Every network is exported, lowered once
+for each planner, loaded by the real runtime (portable kernels, no delegate), run twice on two inputs. Outputs
+are *equal* where they are PyTorch's within 1e-3, which ours must be. Bytes are those of all memories that
+ExecuTorch plans; *bound* is proven for any plan of the same graph. Cadence's planners do not plan submodules.
+
+    python -m bench.executorch [MODEL ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+
+import torch
+from executorch.backends.cadence.aot.memory_planning import (
+    GreedyWithHeuristic,
+    PositionBasedGreedyWithHierarchy,
+)
+from executorch.backends.cadence.aot.pass_utils import CompileMode
+from executorch.backends.cadence.aot.utils import MemoryConfig
+from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.exir.banked_memory_planning import Bank, TargetMemoryMap, banked_memory_planning_pass
+from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, get_node_tensor_specs, greedy
+from executorch.exir.passes import MemoryPlanningPass
+from executorch.runtime import Runtime
+from torch.export import ExportedProgram, export
+
+from bench.executorch_models import MODELS, Made
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.runtimes.executorch import ExecutorchAnswer, ExecutorchMemory, ExecutorchPlanner
+from solvers.heuristics.executorch_greedy import executorch_greedy
+
+TOLERANCE = 1e-3
+"""Of the absolute value, and relative: kernels of the runtime differ from PyTorch's."""
+PLENTY = 1 << 40
+ALIGNMENT = 16
+FAST_SHARE = 0.5
+"""The fast memory of the second table, as a share of the bound."""
+Tensors = tuple[torch.Tensor, ...]
+
+
+@dataclass
+class Subject:
+    """A network, its inputs (those of the export, and their negatives, which take other arms), and what
+    PyTorch computes from them."""
+
+    name: str
+    program: ExportedProgram
+    inputs: list[Tensors]
+    wanted: list[torch.Tensor]
+    answer: ExecutorchAnswer | None = None
+
+
+@dataclass
+class Lowered:
+    """A program, the bytes of each memory, and the bytes of tensors in memory 2."""
+
+    buffer: bytes
+    sizes: list[int]
+    spilled: int
+
+
+def subject(name: str) -> Subject:
+    module, first = made(MODELS[name])
+    program = export(module, first)
+    second = tuple(-x if x.is_floating_point() else x.flip(-1) for x in first)
+    return Subject(name, program, [first, second], eager(MODELS[name], [first, second]))
+
+
+def made(make: Callable[[], Made]) -> Made:
+    torch.manual_seed(0)
+    module, inputs = make()
+    return module.requires_grad_(False), inputs
+
+
+def eager(make: Callable[[], Made], inputs: Sequence[Tensors]) -> list[torch.Tensor]:
+    module, _ = made(make)
+    outputs: list[torch.Tensor] = []
+    for each in inputs:
+        for _ in range(2):
+            found = module(*each)
+            outputs += [x.clone() for x in (found if isinstance(found, tuple) else (found,))]
+    return outputs
+
+
+def lowered(of: Subject, planning: MemoryPlanningPass) -> Lowered:
+    program = to_edge(of.program).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning))
+    graph = program.exported_program().graph_module
+    specs = {id(s): s for node in graph.graph.nodes for s in get_node_tensor_specs(node) if s.mem_id == 2}
+    spilled = sum(spec.allocated_memory for spec in specs.values() if spec.storage_base is None)
+    return Lowered(program.buffer, graph.meta["non_const_buffer_sizes"], spilled)
+
+
+def ran(of: Subject, program: Lowered) -> list[torch.Tensor]:
+    """The outputs of every input, run twice."""
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    return [x.clone() for each in of.inputs for _ in range(2) for x in method.execute(list(each))]
+
+
+def verdict(of: Subject, outputs: Sequence[torch.Tensor]) -> str:
+    pairs = zip(outputs, of.wanted, strict=True)
+    return "equal" if all(torch.allclose(x, y, TOLERANCE, TOLERANCE) for x, y in pairs) else "**wrong**"
+
+
+def demand_equal(of: Subject, outputs: Sequence[torch.Tensor]) -> str:
+    if verdict(of, outputs) != "equal":
+        raise AssertionError(f"{of.name}: outputs with our plan differ from PyTorch's")
+    return "equal"
+
+
+def separate() -> MemoryPlanningPass:
+    """``greedy`` as it was before tensors could lie above others in a shared object."""
+    return MemoryPlanningPass(
+        MemoryPlanningAlgorithmSuite([partial(greedy, allow_overlapping_allocations=False)])
+    )
+
+
+def cadence(kind: type) -> MemoryPlanningPass:
+    config = MemoryConfig([PLENTY], [ALIGNMENT])
+    return MemoryPlanningPass(kind(config, CompileMode.MINIMAL), allow_lifetime_and_storage_overlap=True)
+
+
+def twin(alignment, specs, graph_module, graph_signature, extra_padding):
+    """``greedy`` as chipmodel repeats it, which has to be the same to the byte."""
+    buffers = tuple(
+        Buffer(str(n), spec.realign(alignment), (Interval(spec.lifetime[0], spec.lifetime[1] + 1),))
+        for n, spec in enumerate(specs)
+    )
+    plan = executorch_greedy(Problem(buffers))
+    for number, spec in enumerate(specs):
+        spec.mem_id, spec.mem_offset, spec.mem_obj_id = 1, plan.offsets[str(number)], 0
+    return [0, plan.peak(Problem(buffers)) + extra_padding]
+
+
+def one_memory(of: Subject) -> tuple[str, float]:
+    """A row of the first table, and the share that is saved on the smallest other plan."""
+    planner = ExecutorchPlanner()
+    ours, own = lowered(of, MemoryPlanningPass(planner)), lowered(of, MemoryPlanningPass())
+    of.answer = planner.answers[-1]
+    others = [lowered(of, separate()), own]
+    cells = [f"{sum(each.sizes):,}" for each in others]
+    if any(hasattr(node.target, "cacheable") for node in of.program.graph.nodes):
+        cells += ["", ""]
+    else:
+        others += [lowered(of, cadence(k)) for k in (PositionBasedGreedyWithHierarchy, GreedyWithHeuristic)]
+        cells += [f"{sum(each.sizes):,}" for each in others[2:]]
+        if lowered(of, MemoryPlanningPass(twin)).sizes != own.sizes:
+            raise AssertionError(f"{of.name}: our twin of greedy differs")
+    with_own, with_ours = ran(of, own), ran(of, ours)
+    bits = all(torch.equal(x, y) for x, y in zip(with_ours, with_own, strict=True))
+    total, bound = sum(ours.sizes), sum(of.answer.lower_bounds)
+    saved = 1 - total / min(sum(each.sizes) for each in others)
+    words = (verdict(of, with_own), demand_equal(of, with_ours), "to the bit" if bits else "no")
+    cells += [f"{total:,}", f"{bound:,}", f"{saved:.1%}", *words]
+    return f"| {of.name} | {of.answer.tensors} | {' | '.join(cells)} |", saved
+
+
+def two_memories(of: Subject) -> str:
+    """A row of the second table."""
+    assert of.answer is not None
+    fast = int(sum(of.answer.lower_bounds) * FAST_SHARE) // ALIGNMENT * ALIGNMENT
+    planner = ExecutorchPlanner((ExecutorchMemory("fast", 1, fast), ExecutorchMemory("slow", 2, PLENTY)))
+    target = TargetMemoryMap([Bank("fast", fast, 1), Bank("slow", PLENTY, 2)])
+    banked, ours = lowered(of, banked_memory_planning_pass(target)), lowered(of, MemoryPlanningPass(planner))
+    found = planner.answers[-1]
+    # A method with submodules has tensors that are not in its graph: theirs are not counted.
+    flat = not any(hasattr(node.target, "cacheable") for node in of.program.graph.nodes)
+    spilled = f"{banked.spilled:,}" if flat else ""
+    figures = (found.spilled_bytes, found.spilled_bound, banked.sizes[2], ours.sizes[2])
+    words = (verdict(of, ran(of, banked)), demand_equal(of, ran(of, ours)))
+    return f"| {of.name} | {fast:,} | {spilled} | {' | '.join((*(f'{n:,}' for n in figures), *words))} |"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print both tables as Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("models", nargs="*", help=f"of {', '.join(MODELS)}")
+    subjects = [subject(name) for name in parser.parse_args(argv).models or MODELS]
+    theirs = "greedy, one in an object | greedy | Cadence, position | Cadence, gaps"
+    print(f"| model | tensors | {theirs} | ours | bound | saved | outputs: greedy | ours | same |")
+    print("| --- |" + " ---: |" * 8 + " --- |" * 3, flush=True)
+    saved: list[float] = []
+    for each in subjects:
+        row, share = one_memory(each)
+        saved.append(share)
+        print(row, flush=True)
+    proven = sum(each.answer is not None and each.answer.optimal for each in subjects)
+    print(f"\n{len(subjects)} models, ours proven smallest on {proven}; saved on the smallest other plan:")
+    print(f"median {median(saved):.1%}, most {max(saved):.1%}, least {min(saved):.1%}.\n")
+    spilled = "spilled by banked greedy | by ours | bound | slow memory: banked greedy | ours"
+    print(f"| model | fast memory | {spilled} | outputs: banked greedy | ours |")
+    print("| --- |" + " ---: |" * 6 + " --- |" * 2, flush=True)
+    for each in subjects:
+        print(two_memories(each), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -126,11 +126,12 @@ class Mapped(nn.Module):
 class MappedBranches(nn.Module):
     """A branch within a loop over rows."""
 
-    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+    def forward(self, rows: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
         def body(row: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+            row = row * 2
             return torch.cond(row.sum() > 0, lambda r, s: r * s, lambda r, s: r - s, (row, scale)) + row
 
-        return torch_map(body, rows, rows[0]) + 1
+        return torch_map(body, rows, scale) + 1
 
 
 class Scanned(nn.Module):
@@ -193,6 +194,6 @@ MODELS: dict[str, Callable[[], Made]] = {
     "cond viewed": of(ViewedBranch, (16, 64)),
     "cond nested": of(NestedBranches, (16, 64), (16, 64)),
     "map": of(Mapped, (8, 48), (6, 8)),
-    "map of cond": of(MappedBranches, (8, 48)),
+    "map of cond": of(MappedBranches, (8, 48), (48,)),
     "scan": of(Scanned, (8, 48), (48,)),
 }

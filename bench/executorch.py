@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
+import executorch.backends.cadence.aot.ops_registrations  # noqa: F401 (Cadence's planners ask for these)
 import torch
 from executorch.backends.cadence.aot.memory_planning import (
     GreedyWithHeuristic,

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import NamedTuple
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.banks import bank_map
@@ -38,8 +40,7 @@ Stall = tuple[Hold, str]
 """Why a unit makes no progress in a cycle, and the op, transfer or CPU that is served instead."""
 
 
-@dataclass(frozen=True)
-class _UnitCycle:
+class _UnitCycle(NamedTuple):
     """One cycle of a unit: a serial number of its activity, an event of this cycle alone, and its stall."""
 
     serial: int
@@ -141,10 +142,8 @@ class _Stepper:
                 if not any(core.compute for core in self.cores):
                     raise Deadlock(f"in cycle {self.clock} no core can continue")
             self.cycle()
-        for cycles in self.channel_cycles:
-            _mark_finished(cycles)
-        units = [*(core.cycles for core in self.cores), *self.channel_cycles]
-        events = [event for cycles in units for event in _joined(cycles)]
+        events = [event for core in self.cores for event in _joined(core.cycles)]
+        events += [event for cycles in self.channel_cycles for event in _finished(_joined(cycles))]
         events.sort(key=lambda e: (e.start, e.unit, e.channel, e.core))
         return Trace(tuple(events), self.clock, path, len(self.channels), len(self.cores))
 
@@ -358,30 +357,25 @@ class _Stepper:
         return _UnitCycle(transfer.serial, event, self.engine.stalls[0] if self.engine.stalls else stall)
 
 
-def _mark_finished(cycles: list[_UnitCycle]) -> None:
-    """After its last transfer a channel is finished; it does not wait for the next one to be issued."""
-    for index in range(len(cycles) - 1, -1, -1):
-        cycle = cycles[index]
-        if cycle.event.cause != "nothing issued":
-            return
-        cycles[index] = replace(cycle, event=replace(cycle.event, cause="finished"))
-
-
 def _joined(cycles: list[_UnitCycle]) -> list[Event]:
     """Join consecutive cycles of one activity to one event."""
     events: list[Event] = []
-    stalls: list[Counter[Stall]] = []
-    before: tuple[int, str] | None = None
-    for cycle in cycles:
-        if before == (cycle.serial, cycle.event.cause):
-            events[-1] = replace(events[-1], stop=cycle.event.stop)
-        else:
-            events.append(cycle.event)
-            stalls.append(Counter())
-        if cycle.stall:
-            stalls[-1][cycle.stall] += 1
-        before = (cycle.serial, cycle.event.cause)
-    return [replace(event, waits=_waits(counts)) for event, counts in zip(events, stalls, strict=True)]
+    for _, same in groupby(cycles, key=_activity):
+        joined = [*same]
+        waits = _waits(Counter(cycle.stall for cycle in joined if cycle.stall))
+        events.append(replace(joined[0].event, stop=joined[-1].event.stop, waits=waits))
+    return events
+
+
+def _activity(cycle: _UnitCycle) -> tuple[int, str]:
+    return cycle.serial, cycle.event.cause
+
+
+def _finished(events: list[Event]) -> list[Event]:
+    """After its last transfer a channel is finished; it does not wait for the next one to be issued."""
+    if events and events[-1].cause == "nothing issued":
+        events[-1] = replace(events[-1], cause="finished")
+    return events
 
 
 def _waits(stalls: Counter[Stall]) -> tuple[Wait, ...]:

@@ -48,7 +48,7 @@ def program(url: str) -> Program:
     return zoo.build(*zoo.parse_zoo_url(f"zoo:{url}"))
 
 
-ON_LUNA = {"gru_decoder": "gru_decoder?units=64", "lstm_decoder": "lstm_decoder?units=64"}
+ON_LUNA = {"gru_decoder": "gru_decoder?units=16", "lstm_decoder": "lstm_decoder?units=16"}
 """Smaller variants for LUNA, whose simulation is long where every load has bank conflicts."""
 
 

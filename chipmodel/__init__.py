@@ -16,13 +16,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from chipmodel.api.arena import Arena, arena
     from chipmodel.api.check import Verification, check
     from chipmodel.api.comparison import Comparison, compare
+    from chipmodel.api.difference import Difference, diff
     from chipmodel.api.effort import TimeLimit
+    from chipmodel.api.listings import chips, networks, planners
+    from chipmodel.api.measured import FittedChip, Validation, calibrate, validate
     from chipmodel.api.memory import MemoryFront, smallest_memory
     from chipmodel.api.packing import Packing, pack
     from chipmodel.api.plan import ProgramPlan, plan
     from chipmodel.api.simulation import Simulation, simulate
+    from chipmodel.api.study import StudyTable, study
     from chipmodel.api.target import chip
     from chipmodel.api.workload import load
     from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
@@ -33,37 +38,73 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Arena",
     "BadInput",
     "Chip",
     "ChipmodelError",
     "Comparison",
+    "Difference",
     "DoesNotFit",
+    "FittedChip",
     "MemoryFront",
     "Network",
     "Packing",
     "Program",
     "ProgramPlan",
     "Simulation",
+    "StudyTable",
     "TimeLimit",
+    "Validation",
     "Verification",
+    "arena",
+    "calibrate",
     "check",
     "chip",
+    "chips",
     "compare",
+    "diff",
     "load",
+    "networks",
     "pack",
     "plan",
+    "planners",
     "simulate",
     "smallest_memory",
+    "study",
+    "validate",
 ]
 
 _HOMES = {
+    "chipmodel.api.arena": (
+        "Arena",
+        "arena",
+    ),
     "chipmodel.api.check": ("Verification", "check"),
     "chipmodel.api.comparison": ("Comparison", "compare"),
+    "chipmodel.api.difference": (
+        "Difference",
+        "diff",
+    ),
     "chipmodel.api.effort": ("TimeLimit",),
+    "chipmodel.api.listings": (
+        "chips",
+        "networks",
+        "planners",
+    ),
+    "chipmodel.api.measured": (
+        "FittedChip",
+        "Validation",
+        "calibrate",
+        "validate",
+    ),
     "chipmodel.api.memory": ("MemoryFront", "smallest_memory"),
     "chipmodel.api.packing": ("Packing", "pack"),
     "chipmodel.api.plan": ("ProgramPlan", "plan"),
     "chipmodel.api.simulation": ("Simulation", "simulate"),
+    "chipmodel.api.study": (
+        "StudyTable",
+        "study",
+    ),
     "chipmodel.api.target": ("chip",),
     "chipmodel.api.workload": ("load",),
     "chipmodel.errors": ("BadInput", "ChipmodelError", "DoesNotFit"),

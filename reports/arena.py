@@ -55,7 +55,7 @@ def print_arena(answer: ArenaAnswer, console: Console) -> None:
         ("tail, estimated", count(answer.tail_estimate), "stays for good, on 32 bits"),
         ("tensor_arena_size, estimated", count(answer.head_bytes + answer.tail_estimate), ""),
     ]
-    console.print(Text.assemble((answer.source, "bold"), f": {_headline(answer)}"), highlight=False)
+    console.print(Text.assemble((answer.source, "bold"), f": {headline(answer)}"), highlight=False)
     console.print(ruled_table(("", ">B", ""), rows))
     alive = largest_alive(answer.requests)
     shown = sorted(alive, key=lambda each: (-each.bytes, each.name))[:LARGEST]
@@ -68,7 +68,8 @@ def print_arena(answer: ArenaAnswer, console: Console) -> None:
         console.print(Text(f"Not counted: memory that custom operators may ask for ({names})"))
 
 
-def _headline(answer: ArenaAnswer) -> str:
+def headline(answer: ArenaAnswer) -> str:
+    """How many buffers are planned, and how large the head is."""
     return f"{plural(len(answer.requests), 'buffer')} in a head of {size(answer.head_bytes)}"
 
 

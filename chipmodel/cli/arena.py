@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
+from chipmodel.api.arena import arena as plan_arena
 from chipmodel.cli.file_options import READS, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import show, write_files
 from chipmodel.cli.packing_source import SearchOptions, search_options
-from chipmodel.comparison.arena import DEFAULT_PACKER, DEFAULT_SECONDS, plan_arena
-from chipmodel.errors import Place
-from chipmodel.files.json_text import json_text
-from chipmodel.terminal.progress import stage
-from reports.arena import document, print_arena
-from workloads.from_tflite.model_file import read_model
-from workloads.from_tflite.offline_plan import with_offline_plan
+from chipmodel.comparison.arena import DEFAULT_PACKER, DEFAULT_SECONDS
+from reports.arena import print_arena
 
 
 @click.command(cls=FileCommand)
@@ -47,14 +41,9 @@ def arena(
     estimated. Kernels are TensorFlow Lite Micro's reference kernels; those for one processor may ask for
     more.
     """
-    path, where = Path(source), Place(source)
-    with stage(f"planning the arena of {path.name}"):
-        model = read_model(path, where)
-        answer = plan_arena(model, path.name, packer, search.limits(DEFAULT_SECONDS))
-    write_files(
-        [
-            (model_file, lambda: with_offline_plan(model.data, answer.offsets, where)),
-            (json_file, lambda: json_text(document(answer))),
-        ]
+    limits = search.limits(DEFAULT_SECONDS)
+    answer = plan_arena(
+        source, packer=packer, time_limit=limits.seconds, node_limit=limits.nodes, seed=limits.seed
     )
-    show(json_file, lambda: json_text(document(answer)), lambda console: print_arena(answer, console))
+    write_files([(model_file, lambda: answer.model), (json_file, answer.to_json)])
+    show(json_file, answer.to_json, lambda console: print_arena(answer.answer, console))

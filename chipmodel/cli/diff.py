@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
+from chipmodel.api.difference import diff as compare_runs
 from chipmodel.cli.file_options import READS, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import show, write_files
-from chipmodel.files.json_text import json_text
-from chipmodel.files.text_file import read_text
-from reports.diff.difference import compare_results
 from reports.diff.table import print_diff
-from reports.diff.words import diff_document
-from reports.result_file import read_result
 
 
 @click.command(cls=FileCommand)
@@ -33,8 +27,6 @@ def diff(*, a_file: str, b_file: str, json_file: str | None) -> None:
     totals, causes and ops, the largest changes first. Ops are matched by name. The parts of a difference
     add up to it exactly. The exit code is 0, whichever is faster.
     """
-    a, b = (read_result(read_text(Path(name)), name) for name in (a_file, b_file))
-    found = compare_results(a, b)
-    text = json_text(diff_document(found))
-    write_files([(json_file, lambda: text)])
-    show(json_file, lambda: text, lambda console: print_diff(found, console))
+    found = compare_runs(a_file, b_file)
+    write_files([(json_file, found.to_json)])
+    show(json_file, found.to_json, lambda console: print_diff(found.result, console))

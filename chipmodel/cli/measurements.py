@@ -8,26 +8,14 @@ from pathlib import Path
 
 import click
 
-from chipmodel.boards.fit import fit as fit_networks
-from chipmodel.boards.fit import free_numbers
-from chipmodel.boards.prediction import NETWORKS
+from chipmodel.api.measured import calibrate as fit_chip
+from chipmodel.api.measured import validate as compare_table
 from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.option_groups import all_of, group
 from chipmodel.cli.options import ChipOptions, chip_options
 from chipmodel.cli.output import note, show, write_files
-from chipmodel.errors import BadInput
-from chipmodel.files.json_text import json_text
-from chipmodel.files.text_file import read_text
-from chipmodel.terminal.progress import stage
-from dma.validation.calibration import Calibration, chip_text
-from dma.validation.calibration import calibrate as fit
-from dma.validation.compare import MeasuredTable, chip_for, compare, document, read_table
-from dma.validation.kinds import KINDS
 from reports.lists import print_calibration
-from reports.validation.page import render_validation
 from reports.validation.terminal import print_validation
-
-ALL_KINDS = {**KINDS, NETWORKS.name: NETWORKS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +24,6 @@ class TableOptions:
 
     table_file: str
     kind: str | None
-
-    def read(self) -> MeasuredTable:
-        """Raises BadInput."""
-        return read_table(read_text(Path(self.table_file)), self.table_file, self.kind, ALL_KINDS)
 
 
 _table_options = all_of(
@@ -117,16 +101,13 @@ def validate(
         rtl_ef_psram               controller,command,is_read,bytes,
           wait_clocks,controller_cycles and sck_clocks
     """
-    with stage(f"comparing {measured.table_file}"):
-        table = measured.read()
-        chip = chip_for(table, target.chip_name, target.overrides)
-        answer = document(compare(table, chip))
-    text = json_text(answer)
+    answer = compare_table(
+        measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind
+    )
     if json_file == STDOUT:
-        note(answer["notes"])
-    page = (html_file, lambda: render_validation({"predicted": answer}, chip.accuracy))
-    write_files([(json_file, lambda: text), page])
-    show(json_file, lambda: text, lambda console: print_validation(answer, console))
+        note(answer.result.notes)
+    write_files([(json_file, answer.to_json), (html_file, answer.to_html)])
+    show(json_file, answer.to_json, lambda console: print_validation(answer.to_dict(), console))
 
 
 @click.command(cls=FileCommand)
@@ -154,43 +135,17 @@ def calibrate(
     unless --free names others, at most one for five rows; the error is given once more for each family as
     predicted by a fit to all others.
     """
-    with stage(f"fitting to {measured.table_file}"):
-        table = measured.read()
-        if table.kinds[0].name == NETWORKS.name:
-            calibration = _fit_networks(table, target, free)
-        elif free:
-            raise BadInput("--free is for tables of networks", hint="leave it out")
-        else:
-            calibration = fit(table, target.chip_name, target.overrides)
-    base = target.chip_name or calibration.before.kind.chip
-    name = Path(measured.table_file).name
-    write_files(
-        [
-            (output, lambda: chip_text(calibration, _base_of(base, Path(output or ".")), name)),
-            (html_file, lambda: _page(calibration)),
-        ]
+    answer = fit_chip(
+        measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind, free=free
     )
-    errors = [[abs(float(r.relative)) for r in c.rows] for c in (calibration.before, calibration.after)]
-    changes = [(c.path, float(c.before), float(c.after)) for c in calibration.changes]
-    held_out = calibration.held_out.rows if calibration.held_out else ()
-    held = [abs(float(row.relative)) for row in held_out]
-    print_calibration(calibration.before.chip, changes, errors[0], errors[1], held)
-
-
-def _page(calibration: Calibration) -> str:
-    predicted = {"before": calibration.before, "fitted": calibration.after}
-    if calibration.held_out:
-        predicted["families held out"] = calibration.held_out
-    changes = [(c.path, float(c.before), float(c.after)) for c in calibration.changes]
-    documents = {name: document(each) for name, each in predicted.items()}
-    return render_validation(documents, changes=changes)
-
-
-def _fit_networks(table: MeasuredTable, target: ChipOptions, free: tuple[str, ...]) -> Calibration:
-    chip = chip_for(table, target.chip_name, target.overrides)
-    found = fit_networks(table, chip, free or free_numbers(chip))
-    given = {path: figure.value for path, figure in chip.figures.items() if figure.source == "--set"}
-    return Calibration(found.chip, given, found.changes, found.before, found.after, found.held_out)
+    base = _base_of(target.chip_name or answer.result.before.kind.chip, Path(output or "."))
+    write_files([(output, lambda: answer.chip_file(base)), (html_file, answer.to_html)])
+    errors = [
+        [abs(float(row.relative)) for row in each.rows] if each else []
+        for each in (answer.result.before, answer.result.after, answer.result.held_out)
+    ]
+    changes = [(path, old, new) for path, (old, new) in answer.changes.items()]
+    print_calibration(answer.result.before.chip, changes, *errors)
 
 
 def _base_of(chip: str, output: Path) -> str:

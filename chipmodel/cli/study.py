@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from chipmodel.api.study import StudyEffort, ask, study_table
 from chipmodel.cli.file_options import (
     STDOUT,
     WRITES,
@@ -23,25 +22,18 @@ from chipmodel.cli.output import note, write_files
 from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
 from chipmodel.files.json_text import json_text
-from chipmodel.model.study_row import Row
-from chipmodel.studies.code_version import code_version
-from chipmodel.studies.dask_cluster import Cluster
 from chipmodel.studies.engine import stopping, work
 from chipmodel.studies.export import csv_bytes, writer_of
 from chipmodel.studies.points import idle_filters, tasks_of
-from chipmodel.studies.pool import LocalPool, cores
-from chipmodel.studies.progress import StudyStatus, show_progress
-from chipmodel.studies.store import StudyCounts, StudyHeader, StudyStore, opened, read_rows
-from chipmodel.studies.study_file import Study, read_study
+from chipmodel.studies.progress import show_progress
+from chipmodel.studies.store import StudyStore, opened
+from chipmodel.studies.study_file import read_study
 from chipmodel.studies.task import PointTask
-from chipmodel.studies.worker_group import WorkerGroup
 from chipmodel.terminal.printing import emit, remark, say
 from chipmodel.terminal.progress import stage
 
-MOST_WORKERS = 1024
 INTERRUPTED = 130
 SHOWN_ERRORS = 5
-ORDER = ("optimal", "feasible", "unknown", "does not fit", "infeasible", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +50,14 @@ class StudyOptions:
     no_times: bool
     json_file: str | None
 
+    @property
+    def effort(self) -> StudyEffort:
+        """Who answers the points."""
+        return StudyEffort(self.workers, self.dask)
+
     def check(self) -> None:
         """Raises BadInput for options that contradict one another."""
-        if self.workers is not None and not 1 <= self.workers <= MOST_WORKERS:
-            raise BadInput(f"--workers {self.workers} is no number of processes", hint=f"1 to {MOST_WORKERS}")
-        if self.workers is not None and self.dask:
-            raise BadInput("--workers is of this machine, --dask of a cluster", hint="give one of the two")
+        self.effort.check()
         if self.only_status and (self.retry_failed or self.workers is not None or self.dask):
             raise BadInput("--status answers no point", hint="leave out --retry-failed, --workers and --dask")
         if self.no_times and not self.table_file:
@@ -138,13 +132,13 @@ def study(*, options: StudyOptions) -> int:
     note(idle_filters(asked))
     path = store_path(options.study_file, options.store_file)
     with opened(path) as store:
-        _ask(store, asked, tasks)
+        ask(store, asked, tasks)
         if options.retry_failed:
             store.retry_failed()
         finished = options.only_status or _run(store, tasks, options)
         counts, errors = store.counts(), store.errors()
-    header, rows = read_rows(path)
-    document = _document(header.name, counts, errors, rows)
+    answer = study_table(path, counts, errors)
+    rows, document = answer.results.rows, answer.to_dict()
     write_files(
         [
             (options.table_file, lambda: table_of_rows(rows, not options.no_times)),
@@ -155,14 +149,7 @@ def study(*, options: StudyOptions) -> int:
     if not finished:
         remark("stopped; what is finished is stored: run it again to go on")
         return INTERRUPTED
-    return EXIT_DONE if counts.stored == counts.points and not counts.failed else EXIT_UNKNOWN
-
-
-def _ask(store: StudyStore, asked: Study, tasks: tuple[PointTask, ...]) -> None:
-    """Hand out searches first: they may take long, and no worker should wait for one at the end."""
-    header = StudyHeader(asked.name, asked.title, asked.file.name, asked.text, code_version(), len(tasks))
-    turns = sorted(tasks, key=lambda task: not task.searches)
-    store.ask(header, [task.key for task in tasks], (task.key for task in turns))
+    return EXIT_DONE if answer.complete else EXIT_UNKNOWN
 
 
 def _run(store: StudyStore, tasks: tuple[PointTask, ...], options: StudyOptions) -> bool:
@@ -172,33 +159,11 @@ def _run(store: StudyStore, tasks: tuple[PointTask, ...], options: StudyOptions)
         return True
     with (
         stopping() as stop,
-        _workers(missing, options) as workers,
+        options.effort.group(missing) as workers,
         show_progress(len(tasks), store.rows()) as watch,
     ):
         work(store, {task.key: task for task in tasks}, workers, watch, stop)
     return not stop.asked
-
-
-def _workers(missing: int, options: StudyOptions) -> AbstractContextManager[WorkerGroup]:
-    return Cluster(options.dask) if options.dask else LocalPool(min(missing, options.workers or cores()))
-
-
-def _document(
-    name: str, counts: StudyCounts, errors: list[tuple[str, int]], rows: Iterable[Row]
-) -> dict[str, Any]:
-    """How far the study is, as JSON."""
-    gaps = StudyStatus(counts.points, rows)
-    return {
-        "study": name,
-        "points": counts.points,
-        "stored": counts.stored,
-        "being_answered": counts.claimed,
-        "by_status": {status: counts.by_status[status] for status in ORDER if status in counts.by_status},
-        "old_rows": counts.old_rows,
-        "mean_peak_gap": dict(gaps.peaks.best()),
-        "mean_cycle_gap": dict(gaps.cycles.best()),
-        "errors": [{"error": error, "points": number} for error, number in errors],
-    }
 
 
 def _print(document: dict[str, Any], json_file: str | None) -> None:

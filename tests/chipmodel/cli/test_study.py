@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-import chipmodel.cli.study
+from chipmodel.api.study import StudyEffort
 from chipmodel.model.study_row import Point, Row
 from chipmodel.studies.progress import StudyStatus
 from chipmodel.studies.store import read_rows
@@ -48,7 +48,7 @@ def test_it_runs_then_has_nothing_to_do_and_grows_with_the_file(
     assert out.startswith("s: 2 of 2 points have a row\n")
     assert "cycles above their bound, on average: sync" in out
     with monkeypatch.context() as patched:
-        patched.setattr(chipmodel.cli.study, "_workers", None)  # Nobody is hired where nothing is missing.
+        patched.setattr(StudyEffort, "group", None)  # Nobody is hired where nothing is missing.
         assert call(capsys, study)[:2] == (0, out)
     study.write_text(STUDY.replace("[sync]", "[sync, ping-pong]"))
     assert call(capsys, study, "--status")[1].startswith("s: 2 of 4 points have a row\n")

@@ -1,0 +1,56 @@
+"""What changed between two simulations, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from chipmodel.api.answer import Answer
+from chipmodel.api.simulation import Simulation
+from chipmodel.files.json_text import json_text
+from chipmodel.files.text_file import read_text
+from reports.diff.difference import RunDifference, compare_results
+from reports.diff.words import diff_document, sentences
+from reports.result_file import SavedResult, read_result
+
+ResultSource: TypeAlias = str | Path | Simulation | Mapping[str, Any]
+"""A simulation, what its ``to_dict`` said, or a file that has that."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Difference(Answer):
+    """The parts of a difference in cycles, which add up to it exactly. ``result`` has all of them."""
+
+    result: RunDifference
+
+    def headline(self) -> str:
+        """What changed and why, in a sentence or two."""
+        return " ".join(sentences(self.result))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``chipmodel diff --json`` writes."""
+        return diff_document(self.result)
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """A part of the difference a row: op, cause, cycles in both runs, and its share."""
+        return [
+            {"op": each.op, "cause": each.cause, "a": each.a, "b": each.b, "cycles": each.cycles}
+            for each in self.result.parts
+        ]
+
+    def __repr__(self) -> str:
+        return f"<Difference: {self.headline()}>"
+
+
+def diff(a: ResultSource, b: ResultSource) -> Difference:
+    """Say what changed from ``a`` to ``b``, and why; ops are matched by name. Raises BadInput."""
+    return Difference(compare_results(_saved(a, "a"), _saved(b, "b")))
+
+
+def _saved(source: ResultSource, called: str) -> SavedResult:
+    if isinstance(source, str | Path):
+        return read_result(read_text(Path(source)), str(source))
+    document = source.to_dict() if isinstance(source, Simulation) else dict(source)
+    return read_result(json_text(document), called)

@@ -1,0 +1,167 @@
+"""The model against tables of measurements, and fitted to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chipmodel.api.answer import PageAnswer
+from chipmodel.boards.fit import fit as fit_networks
+from chipmodel.boards.fit import free_numbers
+from chipmodel.boards.prediction import NETWORKS
+from chipmodel.errors import BadInput
+from chipmodel.files.text_file import read_text
+from chipmodel.hardware.chip import OVERRIDE, Chip
+from chipmodel.terminal.progress import stage
+from dma.validation.calibration import Calibration, chip_text
+from dma.validation.calibration import calibrate as fit_constants
+from dma.validation.compare import MeasuredTable, TableComparison, chip_for, compare, document, read_table
+from dma.validation.kinds import KINDS
+from reports.validation.page import render_validation
+
+ALL_KINDS = {**KINDS, NETWORKS.name: NETWORKS}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Validation(PageAnswer):
+    """Every row of a table with the model's prediction. ``result`` has the exact numbers."""
+
+    result: TableComparison
+    chip: Chip
+
+    @property
+    def mean_relative_error(self) -> float | None:
+        """Mean of the errors without signs, as shares of what was measured; None without rows."""
+        mean: float | None = self.to_dict()["summary"]["mean_relative_error"]
+        return mean
+
+    def headline(self) -> str:
+        """Rows and mean error in a sentence."""
+        mean = self.mean_relative_error
+        error = "" if mean is None else f", mean error {mean:.1%}"
+        return f"{len(self.result.rows):,} rows of {self.result.file} on {self.chip.name}{error}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``chipmodel validate --json`` writes."""
+        return document(self.result)
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """A measurement a row, with prediction and error."""
+        rows: list[dict[str, object]] = self.to_dict()["rows"]
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        return [{column: row.get(column) for column in columns} for row in rows]
+
+    def to_html(self) -> str:
+        """The page with the chart of predicted against measured."""
+        return render_validation({"predicted": self.to_dict()}, self.chip.accuracy)
+
+    def __repr__(self) -> str:
+        return f"<Validation: {self.headline()}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FittedChip(PageAnswer):
+    """A chip whose few free constants were fitted to a table. ``result`` has every step."""
+
+    result: Calibration
+
+    @property
+    def chip(self) -> Chip:
+        """The fitted chip."""
+        return self.result.chip
+
+    @property
+    def changes(self) -> Mapping[str, tuple[float, float]]:
+        """What was fitted, before and after, by field of the chip."""
+        return {each.path: (float(each.before), float(each.after)) for each in self.result.changes}
+
+    @property
+    def comparisons(self) -> Mapping[str, TableComparison]:
+        """The table before and after the fit and, of networks, with families held out."""
+        found = {"before": self.result.before, "fitted": self.result.after}
+        return {**found, "families held out": self.result.held_out} if self.result.held_out else found
+
+    def chip_file(self, base: str | None = None) -> str:
+        """The fitted chip as the text of a chip file, based on ``base`` or on what it was fitted from."""
+        table = Path(self.result.before.file).name
+        return chip_text(self.result, base or self.result.before.kind.chip, table)
+
+    def headline(self) -> str:
+        """Mean errors before and after in a sentence."""
+        summaries = {name: document(each)["summary"] for name, each in self.comparisons.items()}
+        means = {name: each["mean_relative_error"] for name, each in summaries.items()}
+        errors = ", ".join(f"{name} {mean:.1%}" for name, mean in means.items() if mean is not None)
+        return f"{self.chip.name}: {len(self.changes)} numbers fitted; mean error {errors}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The changes, and the documents of all comparisons."""
+        changes = {path: {"before": old, "after": new} for path, (old, new) in self.changes.items()}
+        return {"changes": changes} | {name: document(each) for name, each in self.comparisons.items()}
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """A fitted number a row."""
+        return [{"field": path, "before": old, "after": new} for path, (old, new) in self.changes.items()]
+
+    def to_html(self) -> str:
+        """The page with the chart of predicted against measured, before and after."""
+        documents = {name: document(each) for name, each in self.comparisons.items()}
+        changes = [(path, old, new) for path, (old, new) in self.changes.items()]
+        return render_validation(documents, changes=changes)
+
+    def __repr__(self) -> str:
+        return f"<FittedChip: {self.headline()}>"
+
+
+def validate(
+    table: str | Path,
+    chip: str | Path | None = None,
+    *,
+    overrides: Sequence[str] = (),
+    kind: str | None = None,
+) -> Validation:
+    """Compare the model with the measurements in a CSV file, row by row.
+
+    The columns tell the kind of table, unless ``kind`` does; ``chip`` is by default the kind's own, with
+    ``overrides`` such as ``psram.clock_mhz=100``. Raises BadInput.
+    """
+    with stage(f"comparing {table}"):
+        read = _read(table, kind)
+        target = chip_for(read, None if chip is None else str(chip), overrides)
+        return Validation(compare(read, target), target)
+
+
+def calibrate(
+    table: str | Path,
+    chip: str | Path | None = None,
+    *,
+    overrides: Sequence[str] = (),
+    kind: str | None = None,
+    free: Sequence[str] = (),
+) -> FittedChip:
+    """Fit the free constants of a chip to the measurements in a CSV file, as ``validate`` takes it.
+
+    Of networks on boards, ``free`` names what is fitted (fields joined by + have one value). Raises BadInput.
+    """
+    with stage(f"fitting to {table}"):
+        read = _read(table, kind)
+        name = None if chip is None else str(chip)
+        if read.kinds[0].name == NETWORKS.name:
+            return FittedChip(_fit_networks(read, name, overrides, free))
+        if free:
+            raise BadInput("--free is for tables of networks", hint="leave it out")
+        return FittedChip(fit_constants(read, name, overrides))
+
+
+def _read(table: str | Path, kind: str | None) -> MeasuredTable:
+    return read_table(read_text(Path(table)), str(table), kind, ALL_KINDS)
+
+
+def _fit_networks(
+    table: MeasuredTable, name: str | None, overrides: Sequence[str], free: Sequence[str]
+) -> Calibration:
+    chip = chip_for(table, name, overrides)
+    found = fit_networks(table, chip, tuple(free) or free_numbers(chip))
+    given = {path: figure.value for path, figure in chip.figures.items() if figure.source == OVERRIDE}
+    return Calibration(found.chip, given, found.changes, found.before, found.after, found.held_out)

@@ -1,0 +1,62 @@
+"""``validate``, ``calibrate``, ``diff``, ``arena`` and lists: the command line's answers, as values."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import chipmodel as cm
+from tests.support.command_line import call
+from tests.support.folders import ROOT
+
+TRANSFERS = ROOT / "tests" / "data" / "hardware" / "luna_transfer.csv"
+MODEL = ROOT / "workloads" / "residual.tflite"
+
+
+def test_a_table_is_compared_as_by_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    found = cm.validate(TRANSFERS)
+    _, out, _ = call(capsys, "validate", TRANSFERS, "--json", "-")
+    assert json.loads(found.to_json()) == json.loads(out)
+    assert len(found.rows()) == len(found.result.rows)
+    assert found.mean_relative_error is not None
+    assert found.mean_relative_error < 0.02
+    assert found.to_html().startswith("<!DOCTYPE html>")
+
+
+def test_a_wrong_constant_is_fitted() -> None:
+    found = cm.calibrate(TRANSFERS, overrides=["dma.bursts.setup_cycles=500"])
+    before, after = found.changes["dma.bursts.setup_cycles"]
+    assert before == 500
+    fitted, shipped = after, float(cm.chip("luna-arcs").figures["dma.bursts.setup_cycles"].value)
+    assert fitted == pytest.approx(shipped, rel=0.05)
+    assert "dma" in found.chip_file()
+    assert [row["field"] for row in found.rows()] == list(found.changes)
+    with pytest.raises(cm.BadInput, match="for tables of networks"):
+        cm.calibrate(TRANSFERS, free=["psram.clock_mhz"])
+
+
+def test_a_difference_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = (cm.simulate("zoo:ds_cnn", streamer=name) for name in ("sync", "ping-pong"))
+    found = cm.diff(a, b.to_dict())
+    assert sum(int(str(row["cycles"])) for row in found.rows()) == b.cycles - a.cycles
+    assert found.to_dict() == cm.diff(a.to_dict(), b).to_dict()
+    assert "ping-pong" in found.headline() or "faster" in found.headline()
+
+
+def test_an_arena_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    found = cm.arena(MODEL, node_limit=1000)
+    _, out, _ = call(capsys, "arena", MODEL, "--node-limit", "1000", "--json", "-")
+    assert json.loads(found.to_json()) == json.loads(out)
+    assert found.bound <= found.head_bytes <= found.runtime_bytes
+    again = cm.arena(found.model, node_limit=1000)
+    assert again.head_bytes == found.head_bytes
+    assert sum(row["tensor"] is not None for row in found.rows()) > 1
+
+
+def test_lists_name_what_the_other_functions_take() -> None:
+    kinds = {each["kind"] for each in cm.planners()}
+    assert kinds == {"packer", "merge", "streamer"}
+    names = {each["name"] for each in cm.chips()}
+    assert {"luna-arcs", "alif-e7"} <= names
+    assert cm.load(cm.networks()[0]["name"]).macs

@@ -10,7 +10,7 @@ from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.program import Op
 from chipmodel.model.window import Window
-from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, SummedPiece, Vector
 from chipmodel.npu.cycles import busy_cycles
 
 
@@ -90,6 +90,10 @@ def _read_columns(op: Op, name: str) -> Fraction:
     return Fraction(sum(len(columns) for columns in each), window.in_h)
 
 
+def _summed(piece: SummedPiece) -> Fraction:
+    return Fraction(piece.count, piece.of)
+
+
 def _read_rows(op: Op, name: str) -> Fraction:
     if op.inputs.index(name) in op.whole:
         return Fraction(1)
@@ -101,8 +105,11 @@ def _read_rows(op: Op, name: str) -> Fraction:
         reach = op.work.reach
         found = merged(reach.input_rows(Interval(row, row + 1)) for row in range(reach.out_rows))
         return Fraction(sum(len(rows) for rows in found), reach.in_rows)
+    if isinstance(op.work, Matmul) and op.work.summed:
+        return _summed(op.work.summed)
     if not isinstance(op.work, Conv | Pool) or op.work.solid:
         return Fraction(1)
     window = op.work.window
     each = merged(window.input_rows(Interval(row, row + 1)) for row in range(window.out_h))
-    return Fraction(sum(len(rows) for rows in each), window.in_h)
+    piece = op.work.summed if isinstance(op.work, Conv) else None
+    return Fraction(sum(len(rows) for rows in each), window.in_h) * (_summed(piece) if piece else 1)

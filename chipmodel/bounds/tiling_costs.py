@@ -94,6 +94,8 @@ class StreamedTiling:
         if not isinstance(work, Conv | Pool) or work.window.transposed or work.batch > 1:
             return 0
         name = self.op.inputs[0]
+        if isinstance(work, Conv) and work.summed:
+            return 0
         if name in self.kept or not self.program.tensors[name].bytes:
             return 0
         if self.on_chip.repeated_rows(name):

@@ -75,7 +75,8 @@ def plan(
         raise BadInput("--write-model is for TFLite files", hint="leave it out, or give a .tflite file")
     chip = target.load()
     options = plan_options(packer, streamer, memory, order, effort, limit)
-    answer = plan_workload(source.load(), chip, **options)
+    program = source.load()
+    answer = plan_workload(program, chip, **options)
     if output == STDOUT:
         emit(answer.to_json())
     limits = None if effort.time_limit is None else Limits(seconds=effort.time_limit)
@@ -86,5 +87,6 @@ def plan(
         ]
     )
     remark("\n".join((answer.headline(), *answer.remarks())))
+    note(text for text in answer.program.notes if text not in program.notes)
     note(f"the time limit cut short: {part}" for part in answer.cut_short)
     return verdict(answer.fit, answer.planned.solved, bool(answer.cut_short))

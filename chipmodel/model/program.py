@@ -16,7 +16,7 @@ from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.layout import Storage, usual_layout
 from chipmodel.model.share import WHOLE, Share
-from chipmodel.model.work import Work, output_share
+from chipmodel.model.work import Conv, Matmul, Vector, Work, output_share
 
 MAX_ITERATIONS = 1_000_000
 """The largest number of a loop's iterations (assumed)."""
@@ -106,6 +106,14 @@ class Op:
     def collects(self) -> bool:
         """Whether a run writes one slice of ``sliced`` and keeps the others."""
         return self.sliced is not None and self.sliced in self.outputs
+
+    @property
+    def along_rows(self) -> bool:
+        """Whether a part needs all channels of some rows of each operand, or all of it."""
+        work = self.work
+        if isinstance(work, Vector):
+            return work.cut is None
+        return not isinstance(work, Conv | Matmul) or work.summed is None
 
     @property
     def allocates(self) -> bool:

@@ -22,6 +22,19 @@ from chipmodel.model.window import MovedRows, Window
 
 
 @dataclass(frozen=True, slots=True)
+class SummedPiece:
+    """``count`` elements or channels, from ``first`` on, of the ``of`` that make a whole sum."""
+
+    first: int
+    count: int
+    of: int
+
+    def share(self, rows: Interval, of_rows: int) -> Share:
+        """The share of a tensor with these elements in ``rows``."""
+        return by_rows_and_channels(rows, of_rows, Interval(self.first, self.first + self.count), self.of)
+
+
+@dataclass(frozen=True, slots=True)
 class Conv:
     """A convolution: plain, grouped, depthwise (``groups == in_c``) or transposed."""
 
@@ -31,6 +44,8 @@ class Conv:
     groups: int = 1
     batch: int = 1
     solid: bool = False
+    summed: SummedPiece | None = None
+    """The input channels that it sums over, where they are a piece of the input's: a partial sum."""
 
     @property
     def macs(self) -> int:
@@ -53,6 +68,8 @@ class Conv:
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
         if self.solid:
             return WHOLE
+        if operand == 0 and self.summed:
+            return self.summed.share(self.window.image_rows(rows), self.batch * self.window.in_h)
         if operand == 0:
             return by_rows(self.window.image_rows(rows), self.batch * self.window.in_h)
         return by_rows_and_channels(rows, self.rows, channels, self.channels)
@@ -129,6 +146,10 @@ class Matmul:
     right_transposed: bool = False
     """Whether the right operand, an activation, lies in memory as (cols x inner)."""
     solid: bool = False
+    summed: SummedPiece | None = None
+    """The elements of a row that it sums over, where they are a piece of the row: a partial sum."""
+    by_columns: bool = False
+    """Whether parts have some of the columns, although every product has a right matrix of its own."""
 
     @property
     def macs(self) -> int:
@@ -142,15 +163,19 @@ class Matmul:
     def channels(self) -> int:
         if self.solid:
             return 1
-        return self.cols if self.shared_right or self.batch == 1 else 1
+        return self.cols if self.shared_right or self.batch == 1 or self.by_columns else 1
 
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
         if self.solid:
             return WHOLE
+        if operand == 0 and self.summed:
+            return self.summed.share(rows, self.rows)
         if operand == 0:
             return by_rows(rows, self.rows)
         if operand > 1:
             return by_rows_and_channels(rows, self.rows, channels, self.channels)
+        if self.by_columns:
+            return self._own_columns(rows, channels)
         if self.channels > 1 and self.right_transposed:
             return by_channels(channels, self.channels)
         if self.channels > 1:
@@ -158,6 +183,16 @@ class Matmul:
         if self.shared_right or self.batch == 1:
             return WHOLE
         return by_rows(Interval(rows.start // self.rows_, -(-rows.stop // self.rows_)), self.batch)
+
+    def _own_columns(self, rows: Interval, channels: Interval) -> Share:
+        """Some columns of the right matrices of the products that have ``rows``; of transposed ones all from
+        the first to the last."""
+        first, stop = rows.start // self.rows_, -(-rows.stop // self.rows_)
+        if self.right_transposed:
+            lines = Interval(first * self.cols + channels.start, (stop - 1) * self.cols + channels.stop)
+            return by_rows(lines, self.batch * self.cols)
+        lines = Interval(first * self.inner, stop * self.inner)
+        return by_rows_and_channels(lines, self.batch * self.inner, channels, self.cols)
 
     def part(self, rows: int, channels: int) -> Matmul:
         if self.solid:

@@ -197,7 +197,7 @@ def cascade_shape(program: Program, ops: Sequence[Op]) -> CascadeShape:
     maker: dict[str, int] = {}
     readers: dict[str, list[tuple[int, int]]] = {}
     for index, op in enumerate(ops):
-        if op.sliced is not None or op.gathers or op.allocates or not op.outputs:
+        if op.sliced is not None or op.gathers or op.allocates or not op.outputs or not op.along_rows:
             raise ValueError(f"{op.name!r} cannot run in a cascade")
         for operand, name in enumerate(op.inputs):
             readers.setdefault(name, []).append((index, operand))

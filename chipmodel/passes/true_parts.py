@@ -26,10 +26,11 @@ def with_true_parts(program: Program) -> Program:
     """``program`` with the storage of its tensors, and with ops whose parts are true."""
     stored = storages(program)
     tensors = {name: replace(t, storage=stored[name]) for name, t in program.tensors.items()}
-    return replace(program, tensors=tensors, body=with_ops(program.body, lambda op: _true_op(op, tensors)))
+    return replace(program, tensors=tensors, body=with_ops(program.body, lambda op: true_op(op, tensors)))
 
 
-def _true_op(op: Op, tensors: Mapping[str, Tensor]) -> Op:
+def true_op(op: Op, tensors: Mapping[str, Tensor]) -> Op:
+    """``op`` with true parts, its ``tensors`` stored as they are."""
     inputs, outputs = seen_inputs(op, tensors), seen_outputs(op, tensors)
     work = op.work
     if isinstance(work, Vector):

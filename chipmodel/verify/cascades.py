@@ -107,7 +107,7 @@ class CascadeTable:
             yield f"{subject} has no tensor inside, so that no row is computed again"
         seen: set[str] = set()
         for op in (self.ops[name] for name in cascade.ops):
-            if op.gathers or op.allocates or op.sliced is not None:
+            if op.gathers or op.allocates or op.sliced is not None or not op.along_rows:
                 yield f"{subject} has {op.name!r}, which cannot take turns with others"
             seen |= set(op.inputs)
             again = [name for name in op.outputs if name in seen]

@@ -100,7 +100,9 @@ class RunGeometry:
         if op.sliced is not None or op.gathers or op.allocates or not op.outputs or op.cascade:
             return False
         made = self.rows[op.outputs[0]]
-        return op.work.rows % made == 0 and all(self.rows[name] == made for name in op.outputs)
+        return (
+            op.along_rows and op.work.rows % made == 0 and all(self.rows[name] == made for name in op.outputs)
+        )
 
     def cycles(self, index: int, rows: int, band: Band | None = None) -> int:
         """NPU cycles of ``rows`` rows of the output of an op, in all columns or those of a ``band``."""

@@ -6,38 +6,98 @@ along other axes of its output (``chipmodel.passes.axis_cuts``). All other ops s
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.axis_cut import AxisCut
-from chipmodel.model.program import Op, Program, with_ops
+from chipmodel.model.program import Body, Node, Op, Program, with_bodies
 from chipmodel.model.work import Vector
 from chipmodel.passes.axis_cuts import CutNeeds, axis_cut
 from chipmodel.passes.axis_relations import relations
 from chipmodel.passes.in_place import may_die
 from chipmodel.passes.op_shapes import is_pointwise, seen_inputs, seen_outputs
+from dma.residency.rewritten_ops import (
+    Rewritten,
+    by_columns,
+    in_memory_order,
+    in_partial_sums,
+    in_passes,
+    streamed,
+)
 from dma.residency.tiling import least_stripe, slice_bytes
 
 WEIGHTS_SHARE = 4
 """Weights of at most the capacity by this may stay in SharedMemory for all parts of an op (chosen)."""
+MOST_REWRITINGS = 4
+"""How often what takes the place of an op is rewritten again, such as a product after its operand has been
+copied (chosen: none needs more than three)."""
 _NORMS = ("instance_norm", "group_norm", "layer_norm", "batch_norm")
 
 
 def fitted(program: Program, chip: Chip) -> Program:
-    """``program`` with the ops that do not fit the SharedMemory of ``chip`` cut finer, where that is known to
-    be possible."""
+    """``program`` with the ops that do not fit the SharedMemory of ``chip`` cut finer, or as several ops,
+    where that is known to be possible. What is assumed of them is in its notes."""
     capacity = chip.shared_memory.bytes
-    large = [op.name for op in program.ops() if least_part(program, op) > capacity]
-    if not large:
-        return program
-    dying = {name: set(each.absorbs) for name, each in may_die(program, "all").items() if each.absorbs}
-    small = {name for name in large if name in dying and _in_place(program, name, dying[name]) <= capacity}
-    chosen = set(large) - small
+    dying: dict[str, set[str]] | None = None
+    kept: set[str] = set()
+    for _ in range(MOST_REWRITINGS):
+        large = [op for op in program.ops() if op.name not in kept and least_part(program, op) > capacity]
+        if not large:
+            break
+        if dying is None:
+            dying = {name: set(each.absorbs) for name, each in may_die(program, "all").items()}
+        known = dying
+        changes = {op.name: _change(program, op, capacity, known.get(op.name, set())) for op in large}
+        kept |= {name for name, change in changes.items() if change is None}
+        program = _rewritten(program, {name: each for name, each in changes.items() if each is not None})
+    return program
 
-    def change(op: Op) -> Op:
-        return _cut(program, op, capacity) if op.name in chosen else op
 
-    return replace(program, body=with_ops(program.body, change))
+def _change(program: Program, op: Op, capacity: int, dying: set[str]) -> Rewritten | None:
+    """What takes the place of ``op``; None where it stays."""
+    if op.cascade or op.collects or op.allocates:
+        return None
+    if dying and _in_place(program, op, dying) <= capacity:
+        return None
+    cut = _cut(program, op, capacity)
+    if cut != op and least_part(program, cut) <= capacity:
+        return Rewritten((cut,))
+    if isinstance(op.work, Vector):
+        tried = (in_passes, streamed) if op.work.attributes is not None else (streamed, in_passes)
+        return _first(each(program, op, capacity) for each in tried)
+    return (
+        in_memory_order(program, op)
+        or by_columns(op)
+        or in_partial_sums(program, op, capacity)
+        or in_passes(program, op, capacity)
+    )
+
+
+def _first(found: Iterable[Rewritten | None]) -> Rewritten | None:
+    return next((each for each in found if each is not None), None)
+
+
+def _rewritten(program: Program, changes: Mapping[str, Rewritten]) -> Program:
+    """``program`` with ops replaced by others, and with the tensors, weights and notes that these bring."""
+
+    def body(nodes: Body) -> Body:
+        found: list[Node] = []
+        for node in nodes:
+            change = changes.get(node.name) if isinstance(node, Op) else None
+            found += change.ops if change else (with_bodies(node, body),)
+        return tuple(found)
+
+    tensors, weights, notes = dict(program.tensors), dict(program.weights), list(program.notes)
+    for name, change in changes.items():
+        tensors |= {each.name: each for each in change.tensors}
+        weights |= {each.name: each for each in change.weights}
+        notes += [f"{name!r} does not fit and runs {change.note}"] if change.note else []
+    new = replace(program, body=body(program.body), tensors=tensors, weights=weights, notes=tuple(notes))
+    used = {name for op in new.ops() for name in op.weights}
+    before = {name for op in program.ops() for name in op.weights}
+    left = {name: weight for name, weight in weights.items() if name in used or name not in before}
+    return replace(new, weights=left)
 
 
 def least_part(program: Program, op: Op) -> int:
@@ -47,9 +107,8 @@ def least_part(program: Program, op: Op) -> int:
     return least_stripe(program, op) + slice_bytes(program, op, 1)
 
 
-def _in_place(program: Program, name: str, dying: set[str]) -> int:
+def _in_place(program: Program, op: Op, dying: set[str]) -> int:
     """Bytes of a concat whose inputs ``dying`` are made in its output."""
-    op = next(op for op in program.ops() if op.name == name)
     moved = {each for each in op.inputs if each not in dying}
     return sum(program.tensors[each].bytes for each in (*moved, *op.outputs))
 

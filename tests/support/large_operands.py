@@ -25,15 +25,16 @@ class LargeOp:
 
 
 def _op(name: str, text: str, shapes: dict[str, list[int]], **options: Any) -> LargeOp:
-    """One node ``Kind a b -> y z`` with these input shapes; ``constants`` and ``types`` as for ``model``."""
+    """One node ``Kind a b -> y z`` with these input shapes; ``constants``, ``types`` and ``declared`` as for
+    ``model``."""
     constants, types = options.pop("constants", {}), options.pop("types", {})
-    domain, opset = options.pop("domain", ""), options.pop("opset", 17)
+    domain, declared = options.pop("domain", ""), options.pop("declared", {})
     made, _, outputs = text.partition(" -> ")
     kind, _, inputs = made.partition(" ")
 
     def make() -> Any:
         nodes = [node(kind, inputs, outputs, domain=domain, **options)]
-        return model(nodes, shapes, outputs, constants, types=types, opset=opset)
+        return model(nodes, shapes, outputs, constants, types=types, declared=declared)
 
     return LargeOp(name, make)
 
@@ -126,3 +127,74 @@ CUT: tuple[LargeOp, ...] = (
     _op("mask", "Where c x z -> y", {"c": [1, 1, 90, 90], "x": [4, 1, 90, 90], "z": [1]}, types={"c": 9}),
 )
 """Models with ops that are cut along axes of their outputs."""
+
+
+def _flattened() -> Any:
+    """The features of an image, flattened for a dense layer: channels were outermost, and lie between."""
+    nodes = [
+        node("Conv", "x k", "c", kernel_shape=[1, 1]),
+        node("Reshape", "c s", "f"),
+        node("MatMul", "f w", "y"),
+    ]
+    constants: dict[str, Any] = {"k": [24, 4, 1, 1], "s": ints(1, -1), "w": [24 * 24 * 24, 3]}
+    return model(nodes, {"x": [1, 4, 24, 24]}, "y", constants)
+
+
+def _tokens() -> Any:
+    """SegFormer: the pixels of an image become tokens, which are multiplied, and an image again."""
+    nodes = [
+        node("Reshape", "x s", "r"),
+        node("Transpose", "r", "t", perm=[0, 2, 1]),
+        node("MatMul", "t w", "m"),
+        node("Transpose", "m", "b", perm=[0, 2, 1]),
+        node("Reshape", "b u", "i"),
+        node("Conv", "i k", "y", kernel_shape=[1, 1]),
+    ]
+    constants: dict[str, Any] = {
+        "s": ints(1, 16, 1024),
+        "w": [16, 16],
+        "u": ints(1, 16, 32, 32),
+        "k": [8, 16, 1, 1],
+    }
+    return model(nodes, {"x": [1, 16, 32, 32]}, "y", constants)
+
+
+def _dynamically_quantised() -> Any:
+    nodes = [
+        node("DynamicQuantizeLinear", "x", "q s z"),
+        node("MatMulInteger", "q w z", "m"),
+        node("Cast", "m", "f", to=1),
+        node("Mul", "f s", "y"),
+    ]
+    return model(nodes, {"x": [160, 64]}, "y", {"w": np.zeros((64, 8), np.uint8)})
+
+
+REWRITTEN: tuple[LargeOp, ...] = (
+    _op("long dense", "MatMul x w -> y", {"x": [1, 20000]}, constants={"w": [20000, 4]}),
+    _op("deep", "Conv x w -> y", {"x": [1, 512, 6, 6]}, constants={"w": [4, 512, 3, 3]}, kernel_shape=[3, 3]),
+    _op(
+        "large kernel",
+        "Conv x w -> y",
+        {"x": [1, 16, 24, 24]},
+        constants={"w": [2, 16, 22, 22]},
+        kernel_shape=[22, 22],
+    ),
+    _op("wide product", "MatMul a b -> y", {"a": [2, 10, 90], "b": [2, 90, 120]}),
+    LargeOp("flattened", _flattened),
+    LargeOp("tokens", _tokens),
+    LargeOp("dynamically quantised", _dynamically_quantised),
+    _op("mean of all", "ReduceMean x -> y", {"x": [128, 160]}, keepdims=0),
+    _op("mean of a large image", "GlobalAveragePool x -> y", {"x": [1, 1, 120, 120]}),
+    _op("softmax of a long row", "Softmax x -> y", {"x": [2, 12000]}, axis=-1),
+    _op(
+        "norm of a long row",
+        "LayerNormalization x s -> y",
+        {"x": [1, 12000]},
+        constants={"s": [12000]},
+        axis=-1,
+    ),
+    _op("best of a long row", "TopK x k -> y j", {"x": [1, 20000]}, constants={"k": ints(16)}, axis=-1),
+    _op("unknown", "Wobble x -> y", {"x": [1, 80, 128]}, domain="my.ops", declared={"y": [1, 80, 128]}),
+    _op("scatter", "ScatterND x i u -> y", {"x": [80, 128], "i": [4, 1], "u": [4, 128]}, types={"i": INT64}),
+)
+"""Models with ops that become several ops, or run piece by piece."""

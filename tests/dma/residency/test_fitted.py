@@ -15,7 +15,7 @@ from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from dma.residency.fitted import fitted, least_part
 from tests.support.chips import LUNA_LIKE
-from tests.support.large_operands import CUT, SMALL, LargeOp
+from tests.support.large_operands import CUT, REWRITTEN, SMALL, LargeOp
 from tests.support.true_parts import check_part
 from tests.workloads.from_onnx.support_models import load
 
@@ -35,7 +35,7 @@ def check_plan(program: Program) -> None:
     assert verdict.faults == ()
 
 
-@pytest.mark.parametrize("large", CUT, ids=lambda each: each.name)
+@pytest.mark.parametrize("large", [*CUT, *REWRITTEN], ids=lambda each: each.name)
 def test_a_large_op_runs_and_its_plan_is_right(large: LargeOp, tmp_path: Path) -> None:
     program = load(tmp_path, large.make())
     assert any(least_part(program, op) > CAPACITY for op in program.ops())

@@ -3,7 +3,8 @@
 Needs ``pip install chipmodel[executorch] torchvision transformers``. Every network is exported, lowered once
 for each planner, loaded by the real runtime (portable kernels, no delegate), run twice on two inputs. Outputs
 are *equal* where they are PyTorch's within 1e-3, which ours must be. Bytes are those of all memories that
-ExecuTorch plans; *bound* is proven for any plan of the same graph. Cadence's planners do not plan submodules.
+ExecuTorch plans; *bound* is proven for any plan of the same graph. The other planners than ``greedy`` plan no
+submodules. *One in an object* is ``greedy`` without tensors above others in a shared object.
 
     python -m bench.executorch [MODEL ...]
 """
@@ -11,9 +12,8 @@ ExecuTorch plans; *bound* is proven for any plan of the same graph. Cadence's pl
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from statistics import median
 
 import executorch.backends.cadence.aot.ops_registrations  # noqa: F401 (Cadence's planners ask for these)
@@ -26,7 +26,7 @@ from executorch.backends.cadence.aot.pass_utils import CompileMode
 from executorch.backends.cadence.aot.utils import MemoryConfig
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.exir.banked_memory_planning import Bank, TargetMemoryMap, banked_memory_planning_pass
-from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, get_node_tensor_specs, greedy
+from executorch.exir.memory_planning import get_node_tensor_specs, greedy
 from executorch.exir.passes import MemoryPlanningPass
 from executorch.runtime import Runtime
 from torch.export import ExportedProgram, export
@@ -56,6 +56,11 @@ class Subject:
     inputs: list[Tensors]
     wanted: list[torch.Tensor]
     answer: ExecutorchAnswer | None = None
+
+    @property
+    def flat(self) -> bool:
+        """Whether it has no submodules."""
+        return not any(hasattr(node.target, "cacheable") for node in self.program.graph.nodes)
 
 
 @dataclass
@@ -115,48 +120,48 @@ def demand_equal(of: Subject, outputs: Sequence[torch.Tensor]) -> str:
     return "equal"
 
 
-def separate() -> MemoryPlanningPass:
-    """``greedy`` as it was before tensors could lie above others in a shared object."""
-    return MemoryPlanningPass(
-        MemoryPlanningAlgorithmSuite([partial(greedy, allow_overlapping_allocations=False)])
-    )
+class WithOthers:
+    """Our planner, after the others have planned the same tensors; ``sizes`` has their bytes."""
+
+    def __init__(self) -> None:
+        self.planner = ExecutorchPlanner()
+        self.sizes: list[int] = []
+
+    def __call__(self, alignment, specs, graph_module, graph_signature, extra_padding):
+        given = (alignment, specs, graph_module, graph_signature, extra_padding)
+        config = MemoryConfig([PLENTY], [alignment])
+        self.sizes = [
+            sum(greedy(*given, allow_overlapping_allocations=False).bufsizes),
+            sum(greedy(*given).bufsizes),
+        ]
+        if not any(graph_module.input_mem_buffer_sizes):
+            lone = Problem(tuple(buffers(specs)))
+            if executorch_greedy(lone).peak(lone) + extra_padding != self.sizes[1]:
+                raise AssertionError("our twin of greedy differs")
+            for kind in (PositionBasedGreedyWithHierarchy, GreedyWithHeuristic):
+                self.sizes.append(sum(kind(config, CompileMode.MINIMAL)(*given)))
+                for spec in specs:
+                    spec.mem_id = spec.mem_offset = spec.mem_obj_id = None
+        return self.planner(*given)
 
 
-def cadence(kind: type) -> MemoryPlanningPass:
-    config = MemoryConfig([PLENTY], [ALIGNMENT])
-    return MemoryPlanningPass(kind(config, CompileMode.MINIMAL), allow_lifetime_and_storage_overlap=True)
-
-
-def twin(alignment, specs, graph_module, graph_signature, extra_padding):
-    """``greedy`` as chipmodel repeats it, which has to be the same to the byte."""
-    buffers = tuple(
-        Buffer(str(n), spec.realign(alignment), (Interval(spec.lifetime[0], spec.lifetime[1] + 1),))
-        for n, spec in enumerate(specs)
-    )
-    plan = executorch_greedy(Problem(buffers))
+def buffers(specs) -> Iterator[Buffer]:
     for number, spec in enumerate(specs):
-        spec.mem_id, spec.mem_offset, spec.mem_obj_id = 1, plan.offsets[str(number)], 0
-    return [0, plan.peak(Problem(buffers)) + extra_padding]
+        life = Interval(spec.lifetime[0], spec.lifetime[1] + 1)
+        yield Buffer(str(number), spec.allocated_memory, (life,))
 
 
 def one_memory(of: Subject) -> tuple[str, float]:
     """A row of the first table, and the share that is saved on the smallest other plan."""
-    planner = ExecutorchPlanner()
-    ours, own = lowered(of, MemoryPlanningPass(planner)), lowered(of, MemoryPlanningPass())
-    of.answer = planner.answers[-1]
-    others = [lowered(of, separate()), own]
-    cells = [f"{sum(each.sizes):,}" for each in others]
-    if any(hasattr(node.target, "cacheable") for node in of.program.graph.nodes):
-        cells += ["", ""]
-    else:
-        others += [lowered(of, cadence(k)) for k in (PositionBasedGreedyWithHierarchy, GreedyWithHeuristic)]
-        cells += [f"{sum(each.sizes):,}" for each in others[2:]]
-        if lowered(of, MemoryPlanningPass(twin)).sizes != own.sizes:
-            raise AssertionError(f"{of.name}: our twin of greedy differs")
+    both = WithOthers()
+    ours, own = lowered(of, MemoryPlanningPass(both)), lowered(of, MemoryPlanningPass())
+    of.answer = both.planner.answers[-1]
+    others = both.sizes if of.flat else [sum(own.sizes)]
+    cells = [f"{size:,}" for size in others] if of.flat else ["", f"{others[0]:,}", "", ""]
     with_own, with_ours = ran(of, own), ran(of, ours)
     bits = all(torch.equal(x, y) for x, y in zip(with_ours, with_own, strict=True))
     total, bound = sum(ours.sizes), sum(of.answer.lower_bounds)
-    saved = 1 - total / min(sum(each.sizes) for each in others)
+    saved = 1 - total / min(others)
     words = (verdict(of, with_own), demand_equal(of, with_ours), "to the bit" if bits else "no")
     cells += [f"{total:,}", f"{bound:,}", f"{saved:.1%}", *words]
     return f"| {of.name} | {of.answer.tensors} | {' | '.join(cells)} |", saved
@@ -170,9 +175,8 @@ def two_memories(of: Subject) -> str:
     target = TargetMemoryMap([Bank("fast", fast, 1), Bank("slow", PLENTY, 2)])
     banked, ours = lowered(of, banked_memory_planning_pass(target)), lowered(of, MemoryPlanningPass(planner))
     found = planner.answers[-1]
-    # A method with submodules has tensors that are not in its graph: theirs are not counted.
-    flat = not any(hasattr(node.target, "cacheable") for node in of.program.graph.nodes)
-    spilled = f"{banked.spilled:,}" if flat else ""
+    # A method with submodules has tensors that are not in its graph: those are not counted.
+    spilled = f"{banked.spilled:,}" if of.flat else ""
     figures = (found.spilled_bytes, found.spilled_bound, banked.sizes[2], ours.sizes[2])
     words = (verdict(of, ran(of, banked)), demand_equal(of, ran(of, ours)))
     return f"| {of.name} | {fast:,} | {spilled} | {' | '.join((*(f'{n:,}' for n in figures), *words))} |"
@@ -182,23 +186,26 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print both tables as Markdown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("models", nargs="*", help=f"of {', '.join(MODELS)}")
-    subjects = [subject(name) for name in parser.parse_args(argv).models or MODELS]
-    theirs = "greedy, one in an object | greedy | Cadence, position | Cadence, gaps"
+    names = parser.parse_args(argv).models or list(MODELS)
+    second: list[str] = []
+    theirs = "one in an object | greedy | Cadence, position | Cadence, gaps"
     print(f"| model | tensors | {theirs} | ours | bound | saved | outputs: greedy | ours | same |")
     print("| --- |" + " ---: |" * 8 + " --- |" * 3, flush=True)
     saved: list[float] = []
-    for each in subjects:
+    proven = 0
+    for name in names:
+        each = subject(name)
         row, share = one_memory(each)
-        saved.append(share)
         print(row, flush=True)
-    proven = sum(each.answer is not None and each.answer.optimal for each in subjects)
-    print(f"\n{len(subjects)} models, ours proven smallest on {proven}; saved on the smallest other plan:")
+        saved.append(share)
+        proven += each.answer is not None and each.answer.optimal
+        second.append(two_memories(each))
+    print(f"\n{len(names)} models, ours proven smallest on {proven}; saved on the smallest other plan:")
     print(f"median {median(saved):.1%}, most {max(saved):.1%}, least {min(saved):.1%}.\n")
     spilled = "spilled by banked greedy | by ours | bound | slow memory: banked greedy | ours"
     print(f"| model | fast memory | {spilled} | outputs: banked greedy | ours |")
     print("| --- |" + " ---: |" * 6 + " --- |" * 2, flush=True)
-    for each in subjects:
-        print(two_memories(each), flush=True)
+    print("\n".join(second))
 
 
 if __name__ == "__main__":

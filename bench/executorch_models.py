@@ -178,11 +178,11 @@ def of(made: type[nn.Module], *shapes: tuple[int, ...]) -> Callable[[], Made]:
 
 
 MODELS: dict[str, Callable[[], Made]] = {
-    "mobilenet_v2": published("mobilenet_v2", 96),
-    "mobilenet_v3_small": published("mobilenet_v3_small", 96),
+    "mobilenet_v2": published("mobilenet_v2", 64),
+    "mobilenet_v3_small": published("mobilenet_v3_small", 64),
     "resnet18": published("resnet18", 64),
     "squeezenet1_1": published("squeezenet1_1", 64),
-    "shufflenet_v2_x0_5": published("shufflenet_v2_x0_5", 96),
+    "shufflenet_v2_x0_5": published("shufflenet_v2_x0_5", 64),
     "efficientnet_b0": published("efficientnet_b0", 64),
     "densenet121": published("densenet121", 32),
     "unet": of(UNet, (1, 3, 64, 64)),

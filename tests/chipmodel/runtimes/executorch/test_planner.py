@@ -18,7 +18,7 @@ from chipmodel.model.plan import Buffer, Problem
 from chipmodel.runtimes.executorch import ExecutorchMemory, ExecutorchPlanner
 from solvers.core.outcome import Limits
 from solvers.heuristics.executorch_greedy import executorch_greedy
-from tests.support.executorch_fakes import Clobbered, Machine, Module, Spec, plan, random_module
+from tests.support.executorch_fakes import Clobbered, Machine, Module, Node, Spec, plan, random_module
 
 NODES = Limits(nodes=2_000)
 SEEDS = st.integers(0, 1 << 32)
@@ -66,6 +66,12 @@ def arm(*sizes: int) -> Module:
     for size in (*sizes, 8):
         node = module.call([node], size)
     return module.output([node])
+
+
+def passing() -> Module:
+    """A graph that returns its only placeholder."""
+    module = Module()
+    return module.output([module.placeholder(8)])
 
 
 def viewed_branch() -> Module:
@@ -204,6 +210,15 @@ def test_a_mem_id_inside_of_a_submodule_is_kept_though_it_is_planned_twice() -> 
     computes_the_same(module, sizes, "t")
 
 
+def test_a_method_that_is_planned_again_does_not_keep_what_was_chosen() -> None:
+    module = chain(8, 16)
+    planner = ExecutorchPlanner((ExecutorchMemory("fast", 1, 16), ExecutorchMemory("slow", 2, 99)))
+    assert plan(planner, module) == [0, 16, 8]
+    module.graph.nodes[1].spec.bytes = 4
+    assert plan(planner, module) == [0, 12, 0]
+    assert len(planner.answers) == 1
+
+
 def test_the_fast_memory_keeps_most_bytes() -> None:
     """24 of 8 + 16, 16 + 20, 20 + 8: the 20 go to the slow memory, which is fewer than 8 + 16 would be."""
     module = chain(8, 16, 20, 8)
@@ -296,11 +311,37 @@ def test_an_arm_of_two_branches_is_refused() -> None:
 
 def test_a_view_of_a_result_that_is_an_operand_is_refused() -> None:
     """An arm that returns its operand: the result points there, but its view has the planned address."""
-    same = Module()
-    same.output([same.placeholder(8)])
     module = Module()
     x = module.placeholder(8)
-    (result,) = module.cond((same, arm()), [x], [8], x)
+    (result,) = module.cond((passing(), arm()), [x], [8], x)
+    module.output([module.call([module.view(result)], 8)])
+    with pytest.raises(BadInput, match="remove_view_copy=False"):
+        plan(ExecutorchPlanner(), module)
+
+
+def passed_through() -> tuple[Module, Node]:
+    """A method, and the result of a branch whose one arm returns what a branch within got as operand."""
+    outer = Module()
+    inside = outer.placeholder(8)
+    node = outer.call([inside], 8)
+    (passed,) = outer.cond((passing(), passing()), [node], [8], node)
+    outer.output([passed])
+    module = Module()
+    x = module.placeholder(8)
+    (result,) = module.cond((outer, arm()), [x], [8], x)
+    return module, result
+
+
+def test_a_result_that_was_passed_through_two_branches_keeps_its_bytes() -> None:
+    for arms in ("ttt", "tff", "ff"):
+        module, result = passed_through()
+        (other,) = module.cond((arm(32), arm(16)), [module.graph.nodes[0]], [8], result)
+        module.output([module.call([result, other], 8)])
+        computes_the_same(module, plan(ExecutorchPlanner(), module), arms)
+
+
+def test_a_view_of_a_result_that_points_elsewhere_through_an_inner_branch_is_refused() -> None:
+    module, result = passed_through()
     module.output([module.call([module.view(result)], 8)])
     with pytest.raises(BadInput, match="remove_view_copy=False"):
         plan(ExecutorchPlanner(), module)

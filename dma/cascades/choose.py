@@ -15,10 +15,12 @@ from fractions import Fraction
 from math import inf
 from typing import get_args
 
+import numpy as np
+
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Way
-from dma.cascades.cuts import cheapest_cut
+from dma.cascades.cuts import EXCLUDED, Counts, cheapest_cut
 from dma.cascades.reloads import Reloading
 from dma.cascades.segmented_runs import (
     Candidate,
@@ -31,7 +33,6 @@ from dma.cascades.segmented_runs import (
     with_bands,
     with_reloads,
 )
-from dma.cascades.segments import CascadeSegment
 from dma.timing.transfer import transfer_cycles
 
 BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 14, 12, 9, 6, 4))
@@ -78,7 +79,7 @@ def proposed_cascades(
     times = _TransferEstimate(chip)
     alone = _estimate(times, capacity, [(run, single) for run in runs for single in run.single_ops])
     rows = _ranked(program, times, [runs, plain], capacity, alone, rolls)
-    best = _cut(times, _fitting(times, runs, capacity, capacity, rolls), capacity, capacity)
+    best = _placed(times, _fitting(times, runs, capacity, capacity, rolls), capacity, capacity)
     if all(segment.bytes <= capacity for _, segment in best):
         return CascadeProposals(rows)
     banded = [with_bands(run, rolls, capacity + 1, in_psram=True) for run in runs]
@@ -101,7 +102,7 @@ def _ranked(
         for index, offered in enumerate(offers):
             budget = int(capacity * share)
             offers[index] = fitting = _fitting(times, offered, capacity, budget, rolls)
-            segments = _cut(times, fitting, capacity, budget)
+            segments = _placed(times, fitting, capacity, budget)
             candidate, cycles = cascade_choices(segments, rolls), _estimate(times, capacity, segments)
             new = bool(candidate) and candidate not in found
             if new and cycles < WORTHWHILE * alone and is_possible(program, candidate):
@@ -140,35 +141,52 @@ class _TransferEstimate:
         small, each = self.lines[way]
         return max(0, round(small + each * (size - self.SMALL))) if size > 0 else 0
 
+    def of_each(self, way: Way, sizes: Counts) -> Counts:
+        """``cycles`` of each of ``sizes``."""
+        small, each = self.lines[way]
+        cycles = np.maximum(0, np.rint(small + each * (sizes - self.SMALL))).astype(np.int64)
+        return np.where(sizes > 0, cycles, 0)
+
     def spill(self, excess: int) -> int:
         """Cycles to store bytes that do not fit, and to load them again."""
         return self.cycles("store", excess) + self.cycles("load", excess)
 
 
-def _cut(
+def _cut(times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int) -> tuple[int, ...]:
+    """The numbers of the segments of the cheapest cut of a run."""
+    table = run.table
+    costs = table.cycles + times.of_each("weights", table.bytes - budget)
+    excess = table.bytes - capacity
+    costs += times.of_each("store", excess) + times.of_each("load", excess)
+    return cheapest_cut(table, np.where(run.allowed, costs, EXCLUDED)).numbers
+
+
+def _placed(
     times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, budget: int
 ) -> list[PlacedSegment]:
-    def cost(segment: CascadeSegment) -> int:
-        cycles = segment.cycles + times.cycles("weights", segment.bytes - budget)
-        return cycles + times.spill(segment.bytes - capacity)
-
-    return [(run, s) for run in runs for s in cheapest_cut(len(run.geometry.ops), run.ending, cost).segments]
+    """The cheapest cut of all runs."""
+    return [(run, run.table.segments[n]) for run in runs for n in _cut(times, run, capacity, budget)]
 
 
 def _fitting(
-    times: _TransferEstimate, runs: list[SegmentedRun], capacity: int, budget: int, rolls: bool
+    times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, budget: int, rolls: bool
 ) -> list[SegmentedRun]:
     """``runs`` without the cascades of a cut that do not fit even where all that crosses their border passes
     in stripes, by their exact geometry; one that is impossible keeps no set from being planned."""
+    return [_fitting_run(times, run, capacity, budget, rolls) for run in runs]
+
+
+def _fitting_run(
+    times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int, rolls: bool
+) -> SegmentedRun:
+    segments = run.table.segments
     for _ in range(MOST_CUTS):
-        cut = _cut(times, runs, capacity, budget)
-        large = {
-            segment for run, segment in cut if segment.heights and least_bytes(run, segment, rolls) > capacity
-        }
+        cascades = [n for n in _cut(times, run, capacity, budget) if segments[n].heights]
+        large = [n for n in cascades if least_bytes(run, segments[n], rolls) > capacity]
         if not large:
             break
-        runs = [run.without(large) for run in runs]
-    return runs
+        run = run.without(large)
+    return run
 
 
 def _estimate(times: _TransferEstimate, capacity: int, segments: Sequence[PlacedSegment]) -> int:

@@ -10,12 +10,12 @@ Source: chipmodel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
+
+import numpy as np
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.passes.cascades import CascadeChoice, cascade_op
 from dma.cascades.cuts import Cut, cheapest_cut, least_maximum
@@ -48,7 +48,7 @@ def least_memory_candidates(program: Program, chip: Chip, rolls: bool | None = N
     """Sets of cascades for the smallest SharedMemory, the one that is expected to need the least first."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
     plain = segmented_runs(program, chip, rolls, 0)
-    least = max((least_maximum(len(run.geometry.ops), run.ending) for run in plain), default=0)
+    least = max((least_maximum(run.table, run.table.bytes) for run in plain), default=0)
     reloading = Reloading(least, RELOADED, MAX_OPS)
     rows = [with_reloads(run, rolls, reloading) for run in plain]
     exact = [_ExactRun(program, run, rolls) for run in rows]
@@ -77,19 +77,19 @@ class _ExactRun:
     """A straight run, in which the bytes of every cascade that was ever chosen are exact."""
 
     def __init__(self, program: Program, run: SegmentedRun, rolls: bool) -> None:
-        self.program, self.run, self.rolls = program, run, rolls
-        self.count = len(run.geometry.ops)
-        self.ending = [list(segments) for segments in run.ending]
-        self.exact: dict[tuple[Interval, tuple[int, ...], tuple[int, ...], int], int] = {}
-        self.beyond_all = 1 + sum(segment.cycles for segments in run.ending for segment in segments)
+        self.program, self.run, self.rolls, self.table = program, run, rolls, run.table
+        self.bytes = self.table.bytes.copy()
+        """By number of a segment: as estimated, or exact."""
+        self.known: set[int] = set()
+        self.beyond_all = 1 + int(self.table.cycles.sum())
 
     def least(self) -> int:
         """The bytes of the largest segment, in the cut where they are the fewest."""
         for _ in range(MOST_CUTS):
-            budget = least_maximum(self.count, self.ending)
+            budget = least_maximum(self.table, self.bytes)
             if not self.corrects(self.cut(budget)):
                 break
-        return least_maximum(self.count, self.ending)
+        return least_maximum(self.table, self.bytes)
 
     def fastest(self, budget: int) -> list[PlacedSegment]:
         """The fastest cut into segments of at most ``budget`` bytes."""
@@ -97,25 +97,24 @@ class _ExactRun:
             cut = self.cut(budget)
             if not self.corrects(cut):
                 break
-        return [(self.run, segment) for segment in self.cut(budget).segments]
+        return [(self.run, self.table.segments[number]) for number in self.cut(budget).numbers]
 
     def cut(self, budget: int) -> Cut:
-        def cost(segment: CascadeSegment) -> int:
-            return segment.cycles + (self.beyond_all if segment.bytes > budget else 0)
-
-        return cheapest_cut(self.count, self.ending, cost)
+        return cheapest_cut(self.table, self.table.cycles + np.where(self.bytes > budget, self.beyond_all, 0))
 
     def corrects(self, cut: Cut) -> bool:
         """Whether the bytes of any cascade in the cut are not what was estimated; they are then."""
         changed = False
-        for segment in cut.segments:
-            key = segment.ops, segment.heights, segment.reloaded, segment.bands
-            if not segment.heights or key in self.exact:
+        for number in cut.numbers:
+            segment = self.table.segments[number]
+            if not segment.heights or number in self.known:
                 continue
-            self.exact[key] = exact = self.exact_bytes(segment)
-            index = self.ending[segment.ops.stop].index(segment)
-            self.ending[segment.ops.stop][index] = replace(segment, bytes=exact)
-            changed = changed or exact != segment.bytes
+            exact = self.exact_bytes(segment)
+            for same in self.table.ending_with(number):
+                if self.table.segments[same] == segment:
+                    self.known.add(same)
+                    changed = changed or exact != self.bytes[same]
+                    self.bytes[same] = exact
         return changed
 
     def exact_bytes(self, segment: CascadeSegment) -> int:

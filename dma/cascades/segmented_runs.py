@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
@@ -11,6 +14,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.cascades import CascadeChoice, cascade_op, with_cascades
+from dma.cascades.cuts import SegmentTable, segment_table
 from dma.cascades.reloads import Reloading, reloading_cascades
 from dma.cascades.segments import CascadeSegment, RunGeometry
 from dma.cascades.straight_runs import LiveAround, straight_runs
@@ -24,20 +28,30 @@ Candidate = tuple[CascadeChoice, ...]
 
 @dataclass(frozen=True, slots=True)
 class SegmentedRun:
-    """A straight run, and its segments by where they end; the first of each is the single op."""
+    """A straight run, and its segments; of those that end before an op the first is the single op."""
 
     geometry: RunGeometry
-    ending: tuple[tuple[CascadeSegment, ...], ...]
+    table: SegmentTable
+    allowed: NDArray[np.bool_]
+    """By number of a segment, whether a cut may have it."""
 
     @property
-    def single_ops(self) -> tuple[CascadeSegment, ...]:
+    def single_ops(self) -> Iterator[CascadeSegment]:
         """Every op on its own."""
-        return tuple(segments[0] for segments in self.ending[1:])
+        return (segments[0] for segments in self.table.ending if segments)
 
-    def without(self, segments: Collection[CascadeSegment]) -> SegmentedRun:
-        """The run without some of its segments."""
-        ending = tuple(tuple(s for s in each if s not in segments) for each in self.ending)
-        return SegmentedRun(self.geometry, ending)
+    def without(self, numbers: Collection[int]) -> SegmentedRun:
+        """The run without some of its segments and all that are equal to them."""
+        allowed, segments = self.allowed.copy(), self.table.segments
+        for number in numbers:
+            same = [n for n in self.table.ending_with(number) if segments[n] == segments[number]]
+            allowed[same] = False
+        return replace(self, allowed=allowed)
+
+
+def _run(geometry: RunGeometry, ending: Sequence[Sequence[CascadeSegment]]) -> SegmentedRun:
+    table = segment_table(ending)
+    return SegmentedRun(geometry, table, np.ones(len(table.segments), np.bool_))
 
 
 PlacedSegment = tuple[SegmentedRun, CascadeSegment]
@@ -73,16 +87,16 @@ def _segmented(
         cascades = geometry.cascades(stop, rolls, most_bytes=capacity)
         fitting = (each for each in cascades if capacity is None or each.least <= capacity)
         ending.append((_single(geometry, stop - 1, weight_floor), *fitting))
-    return SegmentedRun(geometry, tuple(ending))
+    return _run(geometry, ending)
 
 
 def with_reloads(run: SegmentedRun, rolls: bool, reloading: Reloading) -> SegmentedRun:
     """``run`` with further cascades, which load some of their weights again."""
-    ending = tuple(
+    ending = [
         (*known, *reloading_cascades(run.geometry, stop, rolls, reloading, known))
-        for stop, known in enumerate(run.ending)
-    )
-    return SegmentedRun(run.geometry, ending)
+        for stop, known in enumerate(run.table.ending)
+    ]
+    return _run(run.geometry, ending)
 
 
 def with_bands(run: SegmentedRun, rolls: bool, budget: int, in_psram: bool = False) -> SegmentedRun:
@@ -92,11 +106,11 @@ def with_bands(run: SegmentedRun, rolls: bool, budget: int, in_psram: bool = Fal
     def needed(segment: CascadeSegment) -> int:
         return segment.least if in_psram else segment.bytes
 
-    ending = tuple(
+    ending = [
         (*known, *(each for each in _banded(run.geometry, stop, rolls, budget) if needed(each) < budget))
-        for stop, known in enumerate(run.ending)
-    )
-    return SegmentedRun(run.geometry, ending)
+        for stop, known in enumerate(run.table.ending)
+    ]
+    return _run(run.geometry, ending)
 
 
 def _banded(geometry: RunGeometry, stop: int, rolls: bool, budget: int) -> Iterator[CascadeSegment]:

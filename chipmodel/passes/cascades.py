@@ -162,8 +162,8 @@ class CascadeShape:
         default_factory=dict[str, tuple[tuple[int, int], ...]]
     )
     """By tensor, the index of each op that reads it, and which operand it is there."""
-    known: dict[tuple[int, int, Interval], Interval] = field(
-        default_factory=dict[tuple[int, int, Interval], Interval], compare=False, repr=False
+    known: dict[tuple[int, int, int, int], Interval] = field(
+        default_factory=dict[tuple[int, int, int, int], Interval], compare=False, repr=False
     )
     """Answers of ``read``, which are asked for several times each."""
 
@@ -178,7 +178,7 @@ class CascadeShape:
 
     def read(self, index: int, operand: int, rows: Interval) -> Interval:
         """The rows of an operand that an op reads for ``rows`` of its outputs."""
-        key = index, operand, rows
+        key = index, operand, rows.start, rows.stop
         if key not in self.known:
             op = self.ops[index]
             share = op.reads(operand, self.in_work(index, rows), Interval(0, op.work.channels))

@@ -103,7 +103,12 @@ def columns_read(program: Program, op: Op, operand: int, columns: Interval) -> I
 
 def tensor_columns(program: Program, name: str) -> int:
     """The number of columns of a tensor as it lies in memory."""
-    return program.tensors[name].stored.grid[2]
+    return _columns(program.tensors[name])
+
+
+@lru_cache(maxsize=1 << 14)
+def _columns(tensor: Tensor) -> int:
+    return tensor.stored.grid[2]
 
 
 def part_reads(

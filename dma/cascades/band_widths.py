@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from chipmodel.model.cascade_work import Band
@@ -22,35 +22,56 @@ class BandWidth:
     share: Fraction = Fraction(1)
     share_read: Fraction = Fraction(1)
 
+    def of(self, amount: int) -> int:
+        """``share`` of an amount, rounded up."""
+        return -(-amount * self.share.numerator // self.share.denominator)
 
-def band_widths(program: Program, ops: Sequence[Op], start: int, bands: int) -> Mapping[int, BandWidth]:
-    """By number of an op, from the last of ``ops`` back to ``start`` or the first that cannot run in bands;
-    empty where the last one cannot run in so many."""
-    last = len(ops) - 1
-    if bands == 1:
-        return dict.fromkeys(range(start, last + 1), BandWidth())
-    of = op_columns(program, ops[last])
-    width = -(-of // bands) if of else 0
-    if of is None or -(-of // width) != bands:
-        return {}
-    needed = {ops[last].outputs[0]: Interval(bands // 2 * width, min(of, (bands // 2 + 1) * width))}
-    found: dict[int, BandWidth] = {}
-    for index in range(last, start - 1, -1):
-        op = ops[index]
-        columns, of = needed.get(op.outputs[0]), op_columns(program, op)
-        if of is None or columns is None:
-            break
-        band = None if len(columns) == of else Band(columns, of)
-        found[index] = BandWidth(bands, band, Fraction(len(columns), of), _read(program, op, columns, needed))
-    return found
+    def of_read(self, amount: int) -> int:
+        """``share_read`` of an amount, rounded up."""
+        return -(-amount * self.share_read.numerator // self.share_read.denominator)
 
 
-def _read(program: Program, op: Op, columns: Interval, needed: dict[str, Interval]) -> Fraction:
-    """The share of the first operand's columns that is read. Adds those of each operand to ``needed``."""
-    shares: list[Fraction] = []
-    for operand, name in enumerate(op.inputs):
-        every = Interval(0, tensor_columns(program, name))
-        read = columns_read(program, op, operand, columns) or every
-        needed[name] = hull((needed.get(name, Interval(0, 0)), read))
-        shares.append(Fraction(len(read), len(every)))
-    return shares[0] if shares else Fraction(1)
+@dataclass
+class BandedOps:
+    """Ops in a row, and what is known of their columns."""
+
+    program: Program
+    ops: Sequence[Op]
+    columns: list[int | None] = field(init=False)
+    """By op, the columns of its output; None where it cannot run in bands."""
+
+    def __post_init__(self) -> None:
+        self.columns = [op_columns(self.program, op) for op in self.ops]
+
+    def widths(self, start: int, stop: int, bands: int) -> Mapping[int, BandWidth]:
+        """By number of an op, from the last one before ``stop`` back to ``start`` or the first that cannot
+        run in bands; empty where the last one cannot run in so many."""
+        last = stop - 1
+        if bands == 1:
+            return dict.fromkeys(range(start, stop), BandWidth())
+        of = self.columns[last]
+        width = -(-of // bands) if of else 0
+        if of is None or -(-of // width) != bands:
+            return {}
+        middle = Interval(bands // 2 * width, min(of, (bands // 2 + 1) * width))
+        needed = {self.ops[last].outputs[0]: middle}
+        found: dict[int, BandWidth] = {}
+        for index in range(last, start - 1, -1):
+            op = self.ops[index]
+            columns, of = needed.get(op.outputs[0]), self.columns[index]
+            if of is None or columns is None:
+                break
+            band = None if len(columns) == of else Band(columns, of)
+            read = self._read(op, columns, needed)
+            found[index] = BandWidth(bands, band, Fraction(len(columns), of), read)
+        return found
+
+    def _read(self, op: Op, columns: Interval, needed: dict[str, Interval]) -> Fraction:
+        """The share of the first operand's columns that is read. Adds those of each operand to ``needed``."""
+        shares: list[tuple[int, int]] = []
+        for operand, name in enumerate(op.inputs):
+            of = tensor_columns(self.program, name)
+            read = columns_read(self.program, op, operand, columns) or Interval(0, of)
+            needed[name] = hull((needed[name], read)) if name in needed else read
+            shares.append((len(read), of))
+        return Fraction(*shares[0]) if shares else Fraction(1)

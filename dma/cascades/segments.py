@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from typing import NamedTuple
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import Band, CascadeWork
@@ -16,7 +16,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.cascade_arrivals import late_arrival
-from dma.cascades.band_widths import BandWidth, band_widths
+from dma.cascades.band_widths import BandedOps, BandWidth
 from dma.cascades.row_reach import RowReach, row_reach
 from dma.cascades.straight_runs import LiveAround, run_rows
 from dma.timing.transfer import transfer_cycles
@@ -52,6 +52,15 @@ class CascadeSegment:
         return self.bytes - self.outside
 
 
+class _Around(NamedTuple):
+    """A cascade's first op, the bytes of whole tensors while it runs, and whether anything but its ops needs
+    what the first one makes."""
+
+    start: int
+    outside: int
+    leaves: bool
+
+
 @dataclass
 class RunGeometry:
     """A straight run of ops with what its cascades' rows depend on."""
@@ -66,6 +75,10 @@ class RunGeometry:
     _cycles: dict[tuple[int, int, Band | None], int] = field(
         init=False, default_factory=dict[tuple[int, int, Band | None], int]
     )
+    _estimates: dict[tuple[int, bool, tuple[int, ...]], _Rolling | _Recomputed] = field(
+        init=False, default_factory=dict[tuple[int, bool, tuple[int, ...]], "_Rolling | _Recomputed"]
+    )
+    _arounds: dict[int, Sequence[_Around]] = field(init=False, default_factory=dict[int, "Sequence[_Around]"])
     _step_cycles: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
 
     def __post_init__(self) -> None:
@@ -84,6 +97,8 @@ class RunGeometry:
         self.row_bytes = [
             sum(self.program.tensors[name].bytes // self.rows[name] for name in op.outputs) for op in self.ops
         ]
+        self.banded = BandedOps(self.program, self.ops)
+        self.alike = list(_alike(self.ops))
         self.weights = [self.program.block_bytes(op) for op in self.ops]
         self.load_cycles = [
             transfer_cycles(self.chip, "weights", size) if size else 0 for size in self.weights
@@ -106,7 +121,7 @@ class RunGeometry:
 
     def cycles(self, index: int, rows: int, band: Band | None = None) -> int:
         """NPU cycles of ``rows`` rows of the output of an op, in all columns or those of a ``band``."""
-        key = index, rows, band
+        key = self.alike[index], rows, band
         if key not in self._cycles:
             op = self.ops[index]
             assert not isinstance(op.work, CascadeWork)
@@ -139,30 +154,34 @@ class RunGeometry:
         last = stop - 1
         if not self.fits[last]:
             return
-        starts = self._starts(stop, most_ops)
-        if not starts:
+        around = self._around(stop)[: most_ops + 1]
+        if len(around) < 2:
             return
-        outside = list(zip(range(last, -1, -1), self._outside(stop, starts[-1]), strict=False))
-        widths = band_widths(self.program, self.ops[:stop], starts[-1], bands)
+        start = stop - len(around)
+        widths = self.banded.widths(start, stop, bands)
         if last not in widths:
             return
-        for each in self._heights(starts[-1], stop, rolls) if heights is None else heights:
-            yield from self._ending(stop, each, outside, rolls, most_bytes, widths)
+        for each in self._heights(start, stop, rolls) if heights is None else heights:
+            yield from self._ending(stop, each, around, rolls, most_bytes, widths)
 
-    def _outside(self, stop: int, start: int) -> Iterator[int]:
-        for _, size in zip(range(stop - start), self.around.outside(self.first + stop), strict=False):
-            yield size
+    def _around(self, stop: int) -> Sequence[_Around]:
+        """The starts of cascades that end before ``stop``, from that of the single op before it on: each op
+        but the last makes what a later one reads, and what other cores make arrives in time."""
+        if stop not in self._arounds:
+            outside = zip(self._starts(stop), self.around.outside(self.first + stop), strict=False)
+            self._arounds[stop] = [
+                _Around(start, size, start < stop - 1 and self._leaves(start, stop))
+                for start, size in outside
+            ]
+        return self._arounds[stop]
 
-    def _starts(self, stop: int, most_ops: int) -> list[int]:
-        """Where a cascade that ends before ``stop`` may begin, the shortest first: each of its ops but the
-        last makes what a later one reads, and what other cores make arrives in time."""
-        found: list[int] = []
-        for start in range(stop - 2, max(-1, stop - 1 - most_ops), -1):
+    def _starts(self, stop: int) -> Iterator[int]:
+        yield stop - 1
+        for start in range(stop - 2, max(-1, stop - 1 - MAX_OPS), -1):
             reads = any(reader < stop for reader, _ in self.readers[start])
             if not self.fits[start] or not reads or late_arrival(self.program, self.ops[start:stop]):
                 break
-            found.append(start)
-        return found
+            yield start
 
     def _heights(self, start: int, stop: int, rolls: bool) -> Iterator[list[int]]:
         """By op of the run up to ``stop``: one row at a time, then stripes of 1, 2, 4, ... rows of the last
@@ -179,41 +198,48 @@ class RunGeometry:
         self,
         stop: int,
         heights: list[int],
-        outside: list[tuple[int, int]],
+        around: Sequence[_Around],
         rolls: bool,
         most_bytes: int | None,
         widths: Mapping[int, BandWidth],
     ) -> Iterator[CascadeSegment]:
         last = stop - 1
         bands = widths[last].bands
-        estimate = _Rolling(self, stop, heights) if rolls else _Recomputed(self, stop, heights)
+        estimate = self._estimate(stop, heights, rolls)
         held, weights = 0, self.weights[last]
         cycles = self._in_bands(last, heights[last], estimate.cycles(last), widths[last])
-        for start, around in outside[1:]:
+        for start, outside, leaves in around[1:]:
             if start not in widths:
                 return
             width = widths[start]
-            cycles += self._in_bands(start, heights[start], estimate.cycles(start), width)
             weights += self.weights[start]
-            if not self._leaves(start, stop):
-                held += ceil(estimate.held(start) * self.row_bytes[start] * width.share)
+            rows = estimate.held(start)
+            if not leaves:
+                held += width.of(rows * self.row_bytes[start])
             elif not rolls or bands > 1:
                 return
-            else:
-                estimate.held(start)
             if most_bytes is not None and held + weights > most_bytes:
                 return
+            cycles += self._in_bands(start, heights[start], estimate.cycles(start), width)
             own = stripes = 0
             for name, reach in self.streamed[start]:
                 whole = self.program.tensors[name].bytes
                 own += whole
-                rows = whole * min(reach.rows, estimate.read(start, reach)) // reach.rows
-                stripes += ceil(rows * width.share_read)
-            needed = around - own + stripes + held + weights
+                read = whole * min(reach.rows, estimate.read(start, reach)) // reach.rows
+                stripes += width.of_read(read)
+            needed = outside - own + stripes + held + weights
             where = Interval(start, stop)
             yield CascadeSegment(
-                where, tuple(heights[start:]), needed, cycles, weights, around - own, bands=bands
+                where, tuple(heights[start:]), needed, cycles, weights, outside - own, bands=bands
             )
+
+    def _estimate(self, stop: int, heights: list[int], rolls: bool) -> _Rolling | _Recomputed:
+        """The rows in such stripes: the same in any number of bands."""
+        key = stop, rolls, tuple(heights)
+        if key not in self._estimates:
+            made = _Rolling(self, stop, heights) if rolls else _Recomputed(self, stop, heights)
+            self._estimates[key] = made
+        return self._estimates[key]
 
     def _in_bands(self, index: int, height: int, cycles: int, width: BandWidth) -> int:
         """The NPU cycles of an op in all bands, which takes ``cycles`` in all columns at once."""
@@ -229,6 +255,14 @@ class RunGeometry:
         return not all(self.around.is_inside(name, ops) for name in self.ops[index].outputs)
 
 
+def _alike(ops: Sequence[Op]) -> Iterator[int]:
+    """By op, the first one on which parts of rows take the same cycles."""
+    first: dict[object, int] = {}
+    for index, op in enumerate(ops):
+        operands = len(op.inputs), len(op.outputs), bool(op.weights)
+        yield first.setdefault((op.kind, op.work, op.dtype, op.cycles, op.views, operands), index)
+
+
 class _Rolling:
     """Rows done and held after a few steps of the last op."""
 
@@ -237,6 +271,7 @@ class _Rolling:
 
     def __init__(self, run: RunGeometry, stop: int, heights: list[int]) -> None:
         self.run, self.stop, self.heights = run, stop, heights
+        self.most: dict[int, int] = {}
         self.done = [[0] * stop for _ in range(self.PHASES)]
         height, rows = min(heights[stop - 1], run.op_rows[stop - 1]), run.op_rows[stop - 1]
         middle = rows // 2 // height * height
@@ -250,6 +285,11 @@ class _Rolling:
 
     def held(self, index: int) -> int:
         """The most rows of an op's output that are there at once. Ops are asked for from the last on."""
+        if index not in self.most:
+            self.most[index] = self._held(index)
+        return self.most[index]
+
+    def _held(self, index: int) -> int:
         rows, height = self.run.op_rows[index], self.heights[index]
         most = 0
         for done in self.done:

@@ -7,7 +7,7 @@ import pytest
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
 from chipmodel.passes.cascades import CascadeChoice, cascade_op
-from dma.cascades.band_widths import band_widths
+from dma.cascades.band_widths import BandedOps
 from workloads.build.builder import ProgramBuilder
 
 
@@ -29,7 +29,7 @@ def test_widths_are_those_of_the_widest_band(bands: int, stride: int) -> None:
     ops = list(program.ops())[:-1]
     op = cascade_op(program, ops, CascadeChoice(tuple(o.name for o in ops), (1,) * 4, True, bands=bands))
     assert isinstance(op.work, CascadeWork)
-    found = band_widths(program, ops, 0, bands)
+    found = BandedOps(program, ops).widths(0, 4, bands)
     for index, width in found.items():
         exact = max(
             len(step.columns or range(width.share.denominator)) for step in op.work.steps if step.op == index
@@ -44,7 +44,7 @@ def test_widths_are_those_of_the_widest_band(bands: int, stride: int) -> None:
 
 def test_all_columns_where_there_are_no_bands() -> None:
     program = chain()
-    found = band_widths(program, list(program.ops()), 0, 1)
+    found = BandedOps(program, list(program.ops())).widths(0, 5, 1)
     assert {width.share for width in found.values()} == {1}
     assert list(found) == [0, 1, 2, 3, 4]
 
@@ -52,6 +52,6 @@ def test_all_columns_where_there_are_no_bands() -> None:
 def test_ops_that_need_all_columns_end_the_bands() -> None:
     program = chain()
     ops = list(program.ops())
-    assert band_widths(program, ops, 0, 2) == {}  # a global pooling at the end
-    assert band_widths(program, ops[:3], 0, 35) == {}  # 36 columns are 18 or 36 bands
-    assert sorted(band_widths(program, ops[:3], 1, 2)) == [1, 2]
+    assert BandedOps(program, ops).widths(0, 5, 2) == {}  # a global pooling at the end
+    assert BandedOps(program, ops).widths(0, 3, 35) == {}  # 36 columns are 18 or 36 bands
+    assert sorted(BandedOps(program, ops).widths(1, 3, 2)) == [1, 2]

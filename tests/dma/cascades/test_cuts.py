@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
-from dma.cascades.cuts import cheapest_cut
+from dma.cascades.cuts import cheapest_cut, least_maximum, segment_table
 from dma.cascades.segments import CascadeSegment
 
 Ending = tuple[tuple[CascadeSegment, ...], ...]
@@ -22,7 +22,10 @@ def _runs(draw: st.DrawFn) -> Ending:
     for stop in range(1, count + 1):
         starts = [stop - 1, *draw(st.lists(st.integers(0, stop - 1), max_size=4))]
         cycles = st.integers(0, 50)
-        ending.append(tuple(CascadeSegment(Interval(s, stop), (), 0, draw(cycles), 0) for s in starts))
+        size = st.integers(0, 50)
+        ending.append(
+            tuple(CascadeSegment(Interval(s, stop), (), draw(size), draw(cycles), 0) for s in starts)
+        )
     return tuple(ending)
 
 
@@ -37,10 +40,26 @@ def _all_cuts(ending: Ending, stop: int) -> Iterator[tuple[CascadeSegment, ...]]
 
 @given(_runs())
 def test_no_cut_is_cheaper(ending: Ending) -> None:
-    count = len(ending) - 1
-    found = cheapest_cut(count, ending, lambda segment: segment.cycles)
-    assert found.cost == min(sum(s.cycles for s in cut) for cut in _all_cuts(ending, count))
-    assert found.cost == sum(s.cycles for s in found.segments)
-    stops = [s.ops.stop for s in found.segments]
-    assert [s.ops.start for s in found.segments] == [0, *stops[:-1]]
-    assert stops[-1] == count
+    table = segment_table(ending)
+    found = cheapest_cut(table, table.cycles)
+    segments = [table.segments[number] for number in found.numbers]
+    assert found.cost == min(sum(s.cycles for s in cut) for cut in _all_cuts(ending, table.count))
+    assert found.cost == sum(s.cycles for s in segments)
+    stops = [s.ops.stop for s in segments]
+    assert [s.ops.start for s in segments] == [0, *stops[:-1]]
+    assert stops[-1] == table.count == len(ending) - 1
+
+
+@given(_runs())
+def test_no_cut_has_a_smaller_largest_segment(ending: Ending) -> None:
+    table = segment_table(ending)
+    least = min(max(s.bytes for s in cut) for cut in _all_cuts(ending, table.count))
+    assert least_maximum(table, table.bytes) == least
+
+
+@given(_runs())
+def test_segments_are_numbered_by_where_they_end(ending: Ending) -> None:
+    table = segment_table(ending)
+    assert tuple(table.ending) == ending
+    for number, segment in enumerate(table.segments):
+        assert [table.segments[n] for n in table.ending_with(number)] == list(ending[segment.ops.stop])

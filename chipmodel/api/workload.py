@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
+from chipmodel.passes.states import with_states
 from chipmodel.passes.steady_state import steady
 from workloads.build.control_options import with_probabilities
 from workloads.from_python.network import Network
@@ -35,6 +36,7 @@ def load(
     iterations: Mapping[str, int] | None = None,
     probabilities: Mapping[str, Chance | Sequence[Chance]] | None = None,
     profile: str | Path | None = None,
+    states: Mapping[str, str] | None = None,
     inferences: int | None = None,
 ) -> Program:
     """The workload that ``source`` names, as a validated program.
@@ -46,8 +48,9 @@ def load(
     ``dtype`` is the deployed type of tensors and weights, ``shapes`` those of inputs and the sizes of
     symbols, ``iterations`` how often loops of a model run, ``probabilities`` of the first arms of each
     ``if``, ``profile`` a CSV of measured cycles of ops; ``inferences`` that many, one after another, whose
-    weights may stay. ``strict`` makes an unknown operator an error. ``name`` is what messages call a source
-    that is no file. What was assumed is in the program's ``notes``. Raises BadInput.
+    weights may stay, as ``states`` do: inputs, each with the output that has its next value, ``*`` in both
+    for any text. ``strict`` makes an unknown operator an error. ``name`` is what messages call a source that
+    is no file. What was assumed is in the program's ``notes``. Raises BadInput.
     """
     if isinstance(source, Program | Network):
         program = source if isinstance(source, Program) else source.build()
@@ -67,6 +70,7 @@ def load(
         program = with_probabilities(program, {n: _chances(p) for n, p in probabilities.items()})
     if profile is not None:
         program = with_profile(program, read_profile(Path(profile)))
+    program = with_states(program, tuple((states or {}).items()))
     return program if inferences is None else steady(program, inferences)
 
 

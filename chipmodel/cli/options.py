@@ -18,6 +18,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import InPlace
+from chipmodel.passes.states import parse_state_option
 from chipmodel.passes.steady_state import parse_inferences
 from chipmodel.pipeline.order_choice import OrderWish
 from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER
@@ -40,6 +41,7 @@ class WorkloadOptions:
     iterations: tuple[str, ...]
     probability: tuple[str, ...]
     profile: str | None
+    states: tuple[str, ...]
     steady_state: str | None
 
     def load(self) -> Program:
@@ -53,6 +55,7 @@ class WorkloadOptions:
                 iterations=dict(parse_iterations_option(text) for text in self.iterations),
                 probabilities=dict(parse_probability_option(text) for text in self.probability),
                 profile=self.profile,
+                states=dict(parse_state_option(text) for text in self.states),
                 inferences=parse_inferences(self.steady_state) if self.steady_state else None,
             )
         note(program.notes)
@@ -67,6 +70,7 @@ class WorkloadOptions:
             "--iterations": self.iterations,
             "--probability": self.probability,
             "--profile": self.profile,
+            "--state": self.states,
             "--steady-state": self.steady_state,
         }
 
@@ -98,6 +102,13 @@ workload_options = group(
     ),
     click.option(
         "--profile", metavar="FILE", type=READS, help="CSV of op,cycles: measured NPU cycles of ops."
+    ),
+    click.option(
+        "--state",
+        "states",
+        multiple=True,
+        metavar="IN=OUT",
+        help="Input that the next inference finds in an output: --state 'past_*=present_*'. Repeatable.",
     ),
     click.option(
         "--steady-state",

@@ -212,6 +212,9 @@ class Program:
     arrivals: Mapping[str, int] = field(default_factory=dict[str, int])
     """For one core's part of a program: each input that another core makes, with the number (in linear
     order) of the first op that may wait for it. See ``chipmodel.model.core_parts``."""
+    states: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Inputs whose value an output has for the next inference, with that output: key-value caches, states of
+    recurrent layers."""
     inferences: int = 1
     """More than 1 where the body is a loop over that many inferences (``chipmodel.passes.steady_state``).
     Inputs and outputs are then stacks in Psram, of which each iteration moves one slice."""
@@ -378,3 +381,25 @@ def _op_counts(body: Body, path: Mapping[str, str] | None, times: int) -> Iterat
             case Loop():
                 iterations = node.iterations if path is None else int(path[node.name])
                 yield from _op_counts(node.body, path, times * iterations)
+
+
+def renamed(node: Node, names: Mapping[str, str]) -> Node:
+    """``node`` itself, without the nodes below it, with its tensors renamed by ``names``."""
+
+    def new(every: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names.get(name, name) for name in every)
+
+    match node:
+        case Op():
+            return replace(
+                node,
+                inputs=new(node.inputs),
+                outputs=new(node.outputs),
+                absorbs=new(node.absorbs),
+                overwrites=node.overwrites and names.get(node.overwrites, node.overwrites),
+                sliced=node.sliced and names.get(node.sliced, node.sliced),
+            )
+        case If():
+            return replace(node, condition=node.condition and names.get(node.condition, node.condition))
+        case Loop():
+            return replace(node, carried=new(node.carried))

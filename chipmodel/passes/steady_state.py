@@ -14,8 +14,9 @@ from math import gcd, prod
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown
-from chipmodel.model.program import If, Loop, Node, Op, Program, Tensor, ops, reads, rewritten
+from chipmodel.model.program import Loop, Node, Op, Program, Tensor, ops, reads, renamed, rewritten
 from chipmodel.model.work import Vector
+from chipmodel.passes.states import carried_states
 
 LOOP = "inferences"
 """The loop's name."""
@@ -31,14 +32,15 @@ def steady(program: Program, inferences: int) -> Program:
     op does. Raises BadInput for fewer than two inferences, and where a node is named ``inferences`` already.
     """
     _refuse(program, inferences)
-    slicing = _slicing(program, inferences)
-    body = (*slicing.slice_ops(), *slicing.body(), *slicing.collect_ops())
-    stacks = tuple(slicing.results.values())
+    states = carried_states(program)
+    slicing = _slicing(states.program, inferences)
+    body = (*slicing.slice_ops(), *slicing.body(), *slicing.collect_ops(), *states.end)
+    carried = (*slicing.results.values(), *states.kept)
     return replace(
-        program,
+        states.program,
         tensors=slicing.tensors(),
-        outputs=tuple(slicing.results.get(name, name) for name in program.outputs),
-        body=(*slicing.allocate_ops(), Loop(LOOP, inferences, body, stacks)),
+        outputs=tuple(slicing.results.get(name, name) for name in states.program.outputs),
+        body=(*slicing.allocate_ops(), *states.begin, Loop(LOOP, inferences, body, carried)),
         inferences=inferences,
     )
 
@@ -99,7 +101,7 @@ class _Slicing:
 
     def body(self) -> Iterator[Node]:
         """The program's nodes as they run in an iteration."""
-        for node in rewritten(self.program.body, lambda node: _renamed(node, self.pieces)):
+        for node in rewritten(self.program.body, lambda node: renamed(node, self.pieces)):
             yield self._sliced(node) if isinstance(node, Op) and node.name in self.direct else node
 
     def _sliced(self, op: Op) -> Op:
@@ -157,8 +159,9 @@ def unrolled(program: Program, inferences: int | None = None) -> Program:
     """A program of ``steady`` without its loop: every inference, or the first ``inferences``, with tensors
     and ops of its own, which are named ``NAME@1``, ``NAME@2`` ..., and the weights shared.
 
-    Nothing is sliced, so what holds for it holds for every way to move the slices. Branches and loops keep
-    their names, so that a path decides for all inferences. Any other program is returned as it is.
+    States of an inference are those that the one before made. Nothing is sliced, so what holds for it holds
+    for every way to move the slices. Branches and loops keep their names, so that a path decides for all
+    inferences. Any other program is returned as it is.
     """
     if program.inferences == 1:
         return program
@@ -166,16 +169,19 @@ def unrolled(program: Program, inferences: int | None = None) -> Program:
     loop = next(node for node in program.body if isinstance(node, Loop))
     inside = dict.fromkeys(name for op in ops(loop.body) for name in (*op.inputs, *op.outputs))
     stacks = {*program.inputs, *program.outputs}
+    states = {name for name in loop.carried if name not in stacks}
     tensors: dict[str, Tensor] = {}
     body: list[Node] = []
-    for number in every:
-        for name in inside:
+    begun = {name: f"{name}@1" for name in states}
+    body += (renamed(op, begun) for op in program.body if isinstance(op, Op) and states & {*op.outputs})
+    for number in (*every, every.stop):
+        for name in inside if number < every.stop else states:
             tensor = program.tensors[name]
             share = program.inferences if name in stacks else 1
             own = replace(tensor, name=f"{name}@{number}", bytes=tensor.bytes // share)
             tensors[own.name] = own
-        inference = _UnrolledInference(number, {name: f"{name}@{number}" for name in inside}, stacks)
-        body += rewritten(loop.body, inference.node)
+        if number < every.stop:
+            body += _inference(loop, number, {name: f"{name}@{number}" for name in inside}, stacks, states)
     return replace(
         program,
         tensors=tensors,
@@ -184,6 +190,19 @@ def unrolled(program: Program, inferences: int | None = None) -> Program:
         body=tuple(body),
         inferences=1,
     )
+
+
+def _inference(
+    loop: Loop, number: int, names: dict[str, str], stacks: Collection[str], states: Collection[str]
+) -> Iterator[Node]:
+    """The nodes of one inference; what is made of ``states`` belongs to the next."""
+    for node in loop.body:
+        written = {name for name in states if isinstance(node, Op) and name in node.outputs}
+        following = {**names, **{name: f"{name}@{number + 1}" for name in written}}
+        for made in rewritten((node,), _UnrolledInference(number, names, stacks).node):
+            outputs = tuple(following[name] for name in node.outputs) if isinstance(node, Op) else ()
+            yield replace(made, outputs=outputs) if isinstance(made, Op) else made
+        names = following
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +216,13 @@ class _UnrolledInference:
     def node(self, node: Node) -> Node:
         """``node`` with this inference's names, and without slices of the stacks."""
         if not isinstance(node, Op):
-            return _renamed(node, self.names)
+            return renamed(node, self.names)
         if node.sliced in self.stacks:
             kept = [i for i, name in enumerate(node.inputs) if name != node.sliced or not node.collects]
             inputs = tuple(node.inputs[i] for i in kept)
             views = node.views and tuple(node.views[i] for i in kept) + node.views[len(node.inputs) :]
             node = replace(node, inputs=inputs, views=views, sliced=None, slices=1)
-        return _renamed(replace(node, name=f"{node.name}@{self.number}"), self.names)
+        return renamed(replace(node, name=f"{node.name}@{self.number}"), self.names)
 
 
 def _refuse(program: Program, inferences: int) -> None:
@@ -250,25 +269,3 @@ def _op_name(program: Program, name: str) -> str:
 def _copy_work(tensor: Tensor) -> Vector:
     elements = prod(tensor.shape) if tensor.shape else tensor.bytes
     return Vector(elements, tensor.bytes, tensor.bytes, rows=max(1, gcd(elements, tensor.bytes)))
-
-
-def _renamed(node: Node, names: Mapping[str, str]) -> Node:
-    """``node`` itself, without the nodes below it, with its tensors renamed by ``names``."""
-
-    def new(every: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(names.get(name, name) for name in every)
-
-    match node:
-        case Op():
-            return replace(
-                node,
-                inputs=new(node.inputs),
-                outputs=new(node.outputs),
-                absorbs=new(node.absorbs),
-                overwrites=node.overwrites and names.get(node.overwrites, node.overwrites),
-                sliced=node.sliced and names.get(node.sliced, node.sliced),
-            )
-        case If():
-            return replace(node, condition=node.condition and names.get(node.condition, node.condition))
-        case Loop():
-            return replace(node, carried=new(node.carried))

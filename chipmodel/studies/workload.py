@@ -21,6 +21,7 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
+from chipmodel.passes.states import with_states
 from chipmodel.passes.steady_state import parse_inferences, steady
 from workloads.build.control_options import parse_iterations_option
 from workloads.from_onnx.bundled_models import SCHEME, model_file, models
@@ -118,7 +119,7 @@ def _program(source: Source, plain: str, options: dict[str, str]) -> Program:
     )
     program = load(source.file or plain, dtype=options.get("dtype"), shapes=shapes, iterations=iterations)
     if "steady_state" in options:
-        program = steady(program, parse_inferences(options["steady_state"]))
+        program = steady(with_states(program, ()), parse_inferences(options["steady_state"]))
     return reuse(program, "all")
 
 

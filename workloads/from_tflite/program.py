@@ -8,6 +8,7 @@ turns those into ops.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
@@ -83,7 +84,9 @@ def _program(state: ImportState, path: Path, dtype: str) -> Program:
     for name in kept:
         if name in low.values:
             builder.output(low.values[name])
-    return builder.build()
+    known = ((first, last) for first, last in state.states.values() if first != last)
+    held = {a: low.values[b].name for a, b in known if a in low.values and b in low.values}
+    return replace(builder.build(), states=held)
 
 
 def _check_iterations(state: ImportState, nodes: Sequence[OnnxNode]) -> None:

@@ -17,7 +17,7 @@ from chipmodel.errors import BadInput
 
 TEXTS = {
     "free",
-    *("dtype", "shapes", "iterations", "probability", "steady_state", "overrides", "choices"),
+    *("dtype", "shapes", "iterations", "probability", "states", "steady_state", "overrides", "choices"),
     *("packer", "streamer", "merge", "packers", "merges", "streamers", "capacity", "memories"),
     *("kind", "prefix", "keys", "dask", "cascade"),
 }

@@ -58,3 +58,14 @@ def test_what_is_wrong_is_said(
     assert code == 2
     assert why in err
     assert hint in err
+
+
+def test_a_state_is_named_by_its_input_and_output(capsys: pytest.CaptureFixture[str]) -> None:
+    step = ("simulate", "workloads/recurrent_step.yaml", "--steady-state", "3")
+    plain, kept = (call(capsys, *step, *more, "--json", "-") for more in ((), ("--state", "h=h1")))
+    assert (plain[0], kept[0]) == (0, 0)
+    # The state is neither loaded nor stored.
+    assert json.loads(kept[1])["total_cycles"] < json.loads(plain[1])["total_cycles"]
+    code, _, err = call(capsys, *step, "--state", "g=h1")
+    assert code == 2
+    assert "there is no input 'g'" in err

@@ -220,3 +220,4 @@ def test_variables_keep_their_value_in_psram(tmp_path: Path) -> None:
     assert program.inputs == ("t0", "variable sum")
     assert len(program.outputs) == 2
     assert prod(program.tensors["variable sum"].shape) == 16
+    assert program.states == {"variable sum": program.outputs[-1]}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from chipmodel.api.arena import Arena, arena
+    from chipmodel.api.budget import BudgetReport, ci
     from chipmodel.api.check import Verification, check
     from chipmodel.api.comparison import Comparison, compare
     from chipmodel.api.difference import Difference, diff
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Arena",
     "BadInput",
+    "BudgetReport",
     "Chip",
     "ChipmodelError",
     "Comparison",
@@ -61,6 +63,7 @@ __all__ = [
     "check",
     "chip",
     "chips",
+    "ci",
     "compare",
     "diff",
     "load",
@@ -79,6 +82,7 @@ _HOMES = {
         "Arena",
         "arena",
     ),
+    "chipmodel.api.budget": ("BudgetReport", "ci"),
     "chipmodel.api.check": ("Verification", "check"),
     "chipmodel.api.comparison": ("Comparison", "compare"),
     "chipmodel.api.difference": (

@@ -22,6 +22,7 @@ COMMANDS = {
     "calibrate": ("measurements", "Fit the few free constants of a chip to measurements."),
     "check": ("check", "Verify a plan with code that shares nothing with the planners."),
     "chips": ("lists", "List the chip presets, or every number of one with its origin."),
+    "ci": ("ci", "Fail where a model outgrows its budget of memory, time or traffic."),
     "compare": ("compare", "Compare packers, mergers and streamers on a workload."),
     "diff": ("diff", "Say what changed between two results, and why."),
     "export": ("export", "Write a plan or a result in the format of another tool."),

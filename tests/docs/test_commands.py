@@ -20,6 +20,7 @@ OTHER_LINES = (f"{INSTALL} .", f"{INSTALL} -e '.[test]' && .venv/bin/pytest -q -
 FILES = {
     DOCS / "tutorial.md": {"tiny.yaml": ("yaml", 0)},
     DOCS / "howto" / "chip.md": {"my-chip.yaml": ("yaml", 0)},
+    DOCS / "howto" / "budget.md": {"budget.yaml": ("yaml", 0)},
     DOCS / "howto" / "measured.md": {"cycles.csv": ("text", 0)},
 }
 """Examples that the reader is asked to save: file name, language and number of the block."""
@@ -62,6 +63,7 @@ def test_the_readmes_second_shell_block_is_the_test_command() -> None:
 
 
 def test_yaml_examples_are_valid(tmp_path: Path) -> None:
+    from chipmodel.api.budget_file import read_budget
     from chipmodel.hardware.chip_file import load_chip
     from chipmodel.studies.study_file import read_study
     from workloads.load import load
@@ -72,6 +74,8 @@ def test_yaml_examples_are_valid(tmp_path: Path) -> None:
             file.write_text(example)
             if "ops:" in example:
                 assert load(str(file)).name == "tiny"
+            elif "budgets:" in example:
+                assert read_budget(file)[0].budgets
             elif "workloads:" in example:
                 assert read_study(file).title
             else:

@@ -1,0 +1,92 @@
+"""The keys of a budget file as pydantic models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chipmodel.api.target import DEFAULT_CHIP
+from chipmodel.errors import BadInput
+from chipmodel.files.sizes import parse_bytes
+from chipmodel.files.text_file import read_text
+from chipmodel.files.yaml_file import read_yaml, validate
+from chipmodel.files.yaml_tree import Document
+from chipmodel.hardware.chip_file import preset_names
+from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_STREAMER
+
+Text = Annotated[str, Field(min_length=1)]
+Size = Annotated[int, Field(ge=0)] | str
+Positive = Annotated[float, Field(gt=0)]
+SIZES = ("peak", "traffic", "weights", "psram")
+"""Limits that are written as bytes or as a size such as 320KiB."""
+
+
+class BudgetModel(BaseModel):
+    """What all parts of a budget file share: no unknown keys, strict types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class LimitKeys(BudgetModel):
+    """What may not be exceeded; ``latency`` in milliseconds."""
+
+    peak: Size | None = None
+    cycles: Annotated[int, Field(ge=0)] | None = None
+    latency: Positive | None = None
+    traffic: Size | None = None
+    weights: Size | None = None
+    psram: Size | None = None
+
+
+class EntryKeys(BudgetModel):
+    """A workload on a chip, how it is planned, and its limits."""
+
+    workload: Text
+    name: str = Field("", max_length=100)
+    chip: Text = DEFAULT_CHIP
+    set: dict[Text, str | int | float] = Field(default_factory=dict[str, str | int | float])
+    dtype: Text | None = None
+    streamer: Text = DEFAULT_STREAMER
+    cascade: Text = CASCADE_AUTO
+    limits: LimitKeys
+
+
+class BudgetKeys(BudgetModel):
+    """A budget file."""
+
+    title: str = Field("", max_length=300)
+    budgets: Annotated[list[EntryKeys], Field(min_length=1)]
+
+
+def read_budget(path: Path) -> tuple[BudgetKeys, Document]:
+    """The budgets in a file. Raises BadInput, at a line and column, for whatever is wrong with it."""
+    document = read_yaml(read_text(path), str(path))
+    keys = validate(BudgetKeys, document)
+    for number, entry in enumerate(keys.budgets):
+        if not entry.limits.model_fields_set:
+            where = document.place(("budgets", number, "limits"))
+            hint = f"one of {', '.join(LimitKeys.model_fields)}"
+            raise BadInput("there is no limit", where=where, hint=hint)
+        limits_of(entry, document, number)
+    return keys, document
+
+
+def limits_of(entry: EntryKeys, document: Document, number: int) -> dict[str, float]:
+    """The limits of entry ``number`` in bytes, cycles and milliseconds. Raises BadInput at its place."""
+    found: dict[str, float] = {}
+    for name, value in entry.limits.model_dump(exclude_none=True).items():
+        try:
+            found[name] = parse_bytes(value) if name in SIZES else value
+        except BadInput as error:
+            where = document.place(("budgets", number, "limits", name))
+            raise BadInput(error.what, where=where, hint=error.hint) from None
+    return found
+
+
+def beside(name: str, file: Path) -> str:
+    """A workload or chip as seen from the folder of ``file``, if it is a file there."""
+    if name in preset_names() or ":" in name:
+        return name
+    return str(file.parent / name)

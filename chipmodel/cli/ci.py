@@ -1,0 +1,49 @@
+"""``chipmodel ci``: fail where a model outgrows its budget."""
+
+from __future__ import annotations
+
+import click
+
+from chipmodel.api.budget import ci as hold_budgets
+from chipmodel.cli.file_options import READS, WRITES, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.output import show, write_files
+from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
+from chipmodel.terminal.printing import remark
+from reports.budget import faults, print_budget
+
+
+@click.command(cls=FileCommand)
+@click.argument("budget", metavar="BUDGET.yaml", type=READS)
+@click.option(
+    "--junit", "junit_file", metavar="FILE", type=WRITES, help="JUnit XML with a test case for each limit."
+)
+@click.option(
+    "--markdown", "markdown_file", metavar="FILE", type=WRITES, help="A table for a comment or job summary."
+)
+@click.option(
+    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="The answer as one JSON document."
+)
+def ci(*, budget: str, junit_file: str | None, markdown_file: str | None, json_file: str | None) -> int:
+    """Hold every workload of BUDGET.yaml against its limits, for a firmware project's continuous integration.
+
+    \b
+      title      what the report is called
+      budgets    a list of:
+        workload   as simulate takes it; files are relative to BUDGET.yaml
+        chip       a preset or a chip file [luna-arcs]; set: {FIELD: VALUE}
+        limits     any of peak (SharedMemory: 320KiB), latency (milliseconds),
+                   cycles, traffic (bytes to and from Psram in a run), weights
+                   and psram (bytes)
+        name, dtype, streamer, cascade
+                   optional, as in simulate
+
+    Exit codes: 0 all limits are kept, 1 a limit is exceeded or a model does not fit, 2 bad input.
+    """
+    answer = hold_budgets(budget)
+    write_files(
+        ((junit_file, answer.to_junit), (markdown_file, answer.to_markdown), (json_file, answer.to_json))
+    )
+    show(json_file, answer.to_json, lambda console: print_budget(answer.answer, console))
+    for fault in (fault for entry in answer.answer.entries for fault in faults(entry)):
+        remark(f"over budget: {fault}")
+    return EXIT_DONE if answer.kept else EXIT_DOES_NOT_FIT

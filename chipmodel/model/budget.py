@@ -1,0 +1,65 @@
+"""Budgets of a firmware project: what a workload may need on a chip, and what it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNITS = {
+    "peak": "B",
+    "cycles": "cycles",
+    "latency": "ms",
+    "traffic": "B",
+    "weights": "B",
+    "psram": "B",
+}
+"""Every quantity that may have a limit, with its unit: bytes of SharedMemory, cycles and milliseconds of a
+run, bytes that cross the Psram in a run, bytes of weights, bytes of Psram that are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLine:
+    """One limit of one workload on one chip. ``value`` is None where there is no plan."""
+
+    entry: str
+    quantity: str
+    limit: float
+    value: float | None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the value is within the limit."""
+        return self.value is not None and self.value <= self.limit
+
+    @property
+    def unit(self) -> str:
+        """Of both numbers."""
+        return UNITS[self.quantity]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetEntry:
+    """A workload on a chip: its lines, and why it has no plan that fits, where it has none."""
+
+    name: str
+    workload: str
+    chip: str
+    lines: tuple[BudgetLine, ...]
+    refused: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """Whether there is a plan that fits, and every limit is kept."""
+        return not self.refused and all(line.kept for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetAnswer:
+    """Every entry of a budget file."""
+
+    title: str
+    entries: tuple[BudgetEntry, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Whether all budgets are kept."""
+        return all(entry.kept for entry in self.entries)

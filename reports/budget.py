@@ -1,0 +1,127 @@
+"""Budgets in words, as JSON values, as JUnit XML and as a Markdown table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from chipmodel.model.budget import BudgetAnswer, BudgetEntry, BudgetLine
+from chipmodel.terminal.escapes import visible
+from reports.terminal_table import ruled_table
+from reports.words import percent, plural
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+HEADS = ("budget", "quantity", "limit", "value", "of limit", "")
+
+
+def document(answer: BudgetAnswer) -> dict[str, object]:
+    """The report as JSON values: bytes, cycles and milliseconds; null where there is no plan."""
+    return {
+        "title": answer.title,
+        "kept": answer.kept,
+        "budgets": [
+            {
+                "name": entry.name,
+                "workload": entry.workload,
+                "chip": entry.chip,
+                "kept": entry.kept,
+                "refused": entry.refused or None,
+                "limits": [
+                    {
+                        "quantity": line.quantity,
+                        "unit": line.unit,
+                        "limit": line.limit,
+                        "value": line.value,
+                        "kept": line.kept,
+                    }
+                    for line in entry.lines
+                ],
+            }
+            for entry in answer.entries
+        ],
+    }
+
+
+def headline(answer: BudgetAnswer) -> str:
+    """How many budgets are kept, and what the first is exceeded by."""
+    kept = sum(entry.kept for entry in answer.entries)
+    text = f"{answer.title}: {kept} of {plural(len(answer.entries), 'budget')} kept"
+    broken = [fault for entry in answer.entries for fault in faults(entry)]
+    return f"{text}; {broken[0]}" if broken else text
+
+
+def faults(entry: BudgetEntry) -> list[str]:
+    """Every reason why a budget is not kept."""
+    found = [f"{entry.name}: {entry.refused}"] if entry.refused else []
+    return found + [f"{entry.name}: {_excess(line)}" for line in entry.lines if not line.kept]
+
+
+def _excess(line: BudgetLine) -> str:
+    if line.value is None:
+        return f"{line.quantity} is not known: there is no plan"
+    return f"{line.quantity} of {_amount(line, line.value)} is above the limit of {_amount(line, line.limit)}"
+
+
+def _amount(line: BudgetLine, value: float | None) -> str:
+    return _number(value) if line.unit == line.quantity else f"{_number(value)} {line.unit}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if value == int(value) else f"{value:,.3f}"
+
+
+def _cells(line: BudgetLine) -> tuple[str, ...]:
+    limit, value = (_amount(line, each) for each in (line.limit, line.value))
+    share = "-" if line.value is None or not line.limit else percent(line.value / line.limit)
+    verdict = "kept" if line.kept else "EXCEEDED"
+    return line.entry, line.quantity, limit, value if line.value is not None else "-", share, verdict
+
+
+def print_budget(answer: BudgetAnswer, console: Console) -> None:
+    """Print a row for every limit, then the headline."""
+    heads = [f">{head}" if head in HEADS[2:5] else head for head in HEADS]
+    rows = [_cells(line) for entry in answer.entries for line in entry.lines]
+    console.print(ruled_table(heads, rows, answer.title))
+    console.print(headline(answer), highlight=False, markup=False)
+
+
+def markdown(answer: BudgetAnswer) -> str:
+    """A heading, a row for every limit, and why budgets are not kept."""
+    lines = [f"### {_escaped(headline(answer))}", "", "| " + " | ".join(HEADS) + " |"]
+    lines.append("| --- | --- | ---: | ---: | ---: | --- |")
+    for entry in answer.entries:
+        for line in entry.lines:
+            cells = [_escaped(cell) for cell in _cells(line)]
+            cells[-1] = cells[-1] if line.kept else f"**{cells[-1]}**"
+            lines.append("| " + " | ".join(cells) + " |")
+    broken = [fault for entry in answer.entries for fault in faults(entry)]
+    lines += ["", *(f"* {_escaped(fault)}" for fault in broken)] if broken else []
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """``text`` with nothing in it that Markdown or a terminal would take for more than text."""
+    plain = visible(text)
+    for sign in "\\|<>*_`[]":
+        plain = plain.replace(sign, f"\\{sign}")
+    return plain
+
+
+def junit(answer: BudgetAnswer) -> str:
+    """A suite with a test case for every limit, as JUnit's readers in GitHub, GitLab and Jenkins take it."""
+    lines = [(entry, line) for entry in answer.entries for line in entry.lines]
+    failed = sum(not line.kept or bool(entry.refused) for entry, line in lines)
+    suite = ElementTree.Element(
+        "testsuite", name=visible(answer.title), tests=str(len(lines)), failures=str(failed), errors="0"
+    )
+    for entry, line in lines:
+        case = ElementTree.SubElement(suite, "testcase", classname=visible(entry.name), name=line.quantity)
+        if entry.refused or not line.kept:
+            message = visible(entry.refused or _excess(line))
+            ElementTree.SubElement(case, "failure", message=message).text = message
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"

@@ -77,13 +77,13 @@ def schedules(shape: Callable[[int], TreeShape], seeds: range) -> list[tuple[Chi
     return result
 
 
-@pytest.mark.parametrize("first", range(0, 60, 30))
+@pytest.mark.parametrize("first", range(0, 60, 60))
 def test_invariants_of_schedules(first: int) -> None:
     """Never more bytes are alive than the budget; names are unique, buffers large enough, every operand's
     buffer exists, positions count up, and a transfer never crosses the border of its straight run."""
-    shapes = range(first, first + 30)
+    shapes = range(first, first + 24)
     cases = schedules(lambda seed: TreeShape(ops=5, depth=seed % 3, side=5, channels=6), shapes)
-    assert len(cases) > 80
+    assert len(cases) > 70
     for chip, program, schedule in cases:
         problem = liveness(schedule, chip)
         assert contention(problem) <= chip.shared_memory.bytes, (program.name, schedule.streamer)
@@ -367,7 +367,7 @@ def test_a_race_without_time_has_a_schedule_or_says_why_not(streamer: str) -> No
         StreamerRace(StreamRequest(program, LUNA_LIKE, 64, False, False), portfolio, no_time).next()
 
 
-@pytest.mark.parametrize("batch", range(3))
+@pytest.mark.parametrize("batch", range(2))
 def test_unusual_programs_are_planned_correctly(batch: int) -> None:
     seen: Counter[str] = Counter()
     for seed in range(batch * 45, batch * 45 + 45):
@@ -375,7 +375,7 @@ def test_unusual_programs_are_planned_correctly(batch: int) -> None:
         program = odd.program()
         validate_program(program)
         chip, streamer = tiny_chip(odd.random), odd.random.choice(QUICK)
-        streamer = "exact:3" if seed in (0, 22, 110) else streamer
+        streamer = "exact:3" if seed in (0, 22, 66) else streamer
         try:
             planned = plan(PlanRequest(program, chip, odd.random.choice(("naive", "large-first")), streamer))
         except DoesNotFit:

@@ -22,24 +22,24 @@ COUNTED_TWICE = 359
 """The seed of a program whose plan beat a bound that counted a channel's weights twice."""
 
 
-@pytest.mark.parametrize("first", range(0, 10, 10))
+@pytest.mark.parametrize("first", range(0, 6, 6))
 def test_no_plan_beats_the_bound(first: int) -> None:
     seen: Counter[str] = Counter()
-    for seed in range(first, first + 10):
+    for seed in range(first, first + 6):
         seen += tally(random_runs(seed, QUICK))
-    assert seen["runs"] > 30
+    assert seen["runs"] > 18
     assert seen["joint"]
 
 
 def test_no_plan_beats_the_bound_for_cascades() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(20):
+    for seed in range(14):
         seen += tally(random_runs(seed, ("prefetch-greedy",), cascades=True))
     assert seen["runs"] > 10
     assert seen["joint"]
 
 
-@pytest.mark.parametrize("seed", [0, 3, 7, 11, 19, COUNTED_TWICE])
+@pytest.mark.parametrize("seed", [0, 7, 11, COUNTED_TWICE])
 def test_no_exact_plan_beats_the_bound(seed: int) -> None:
     assert tally(random_runs(seed, ("exact:5",)))["runs"]
 

@@ -132,7 +132,7 @@ def random_tiling(seed: int) -> RealTiling | None:
     return RealTiling(program, chip, op, passing, tiling)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6))
 @example(10040)  # two rows of which each reads both input rows: they are not loaded again
 def test_every_real_tiling_costs_at_least_as_much_as_some_option(seed: int) -> None:

@@ -15,7 +15,9 @@ TINY = "workloads/tiny_cnn.yaml"
 
 
 def made_plan(capsys: pytest.CaptureFixture[str], file: Path, workload: str) -> None:
-    code, _, _ = call(capsys, "plan", workload, "--set", "shared_memory.bytes=24KiB", "-o", file)
+    code, _, _ = call(
+        capsys, "plan", workload, "--streamer", "sync", "--set", "shared_memory.bytes=24KiB", "-o", file
+    )
     assert code == 0
 
 

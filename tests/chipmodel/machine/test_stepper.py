@@ -78,7 +78,7 @@ class _CommandGenerator:
         return compute(f"c{number}", random.randint(0, 20), number)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.integers(0, 1 << 32))
 def test_both_simulators_give_the_same_trace(seed: int) -> None:
     random = Random(seed)

@@ -74,7 +74,7 @@ CHIPS = {
 
 
 @pytest.mark.parametrize("chip_name", list(CHIPS))
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(works(), st.data())
 def test_parts_cost_at_least_the_bound(
     chip_name: str, kind_and_work: tuple[str, Work], data: st.DataObject

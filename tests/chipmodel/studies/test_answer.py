@@ -61,13 +61,13 @@ def test_a_program_has_the_figures_of_simulate() -> None:
 
 
 def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:
-    """What has to leave SharedMemory comes back: 25 KiB are half of what ResNet-8 needs on this chip."""
-    text = "workloads: zoo:resnet8\nchips: gap9-psram\nstreamers: [sync, 'exact:20']\n"
-    rows = answered(text + "set: {shared_memory.bytes: [25KiB]}")
+    """What has to leave SharedMemory comes back: 8 KiB hold half of the image that the first op makes."""
+    text = "workloads: workloads/tiny_cnn.yaml\nchips: gap9-psram\nstreamers: [sync, 'exact:5']\n"
+    rows = answered(text + "set: {shared_memory.bytes: [8KiB]}")
     by_streamer = {row.point.streamer: row for row in rows}
-    chip = load_chip("gap9-psram", ["shared_memory.bytes=25KiB"])
-    result = run(PlanRequest(reuse(load("zoo:resnet8"), "all"), chip, "large-first", "exact:20"))
-    exact, sync = by_streamer["exact:20"], by_streamer["sync"]
+    chip = load_chip("gap9-psram", ["shared_memory.bytes=8KiB"])
+    result = run(PlanRequest(reuse(load("workloads/tiny_cnn.yaml"), "all"), chip, "large-first", "exact:5"))
+    exact, sync = by_streamer["exact:5"], by_streamer["sync"]
     assert (exact.total_cycles, exact.lower_bound_cycles) == (result.trace.cycles, result.lower_bound_cycles)
     assert exact.lower_bound_cycles
     assert exact.total_cycles

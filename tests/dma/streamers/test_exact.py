@@ -41,7 +41,7 @@ def simulated(program: Program, chip: Chip, streamer: str) -> int:
 
 @pytest.mark.parametrize(("name", "part"), [("gap9-psram", 48)])
 def test_predicted_cycles_are_simulated_and_fewer_than_those_of_the_others(name: str, part: int) -> None:
-    program, chip = build("mobilenetv1_025"), quiet(name, part)
+    program, chip = build("ds_cnn"), quiet(name, part)
     planned = plan(PlanRequest(program, chip, "large-first", "exact:5"))
     assert planned.solved.peak <= chip.shared_memory.bytes
     assert planned.schedule.streamer == "exact:5"
@@ -68,8 +68,8 @@ def test_more_states_on_request() -> None:
     assert len(PORTFOLIO.candidates) == others + len(DECIDERS) * len(WEIGHT_FLOOR_DIVISORS) * len(
         SLICES_AT_ONCE
     )
-    program, chip = build("mobilenetv1_025"), quiet("stm32n6", 16)
-    assert simulated(program, chip, "exact:0") >= simulated(program, chip, "exact")
+    program, chip = build("ds_cnn"), quiet("stm32n6", 128)
+    assert simulated(program, chip, "exact:0") >= simulated(program, chip, "exact:20")
     for setting in ("", "x", "-1", "1" * 40, "²"):
         with pytest.raises(BadInput) as refusal:
             streamer_named(f"exact:{setting}")

@@ -202,7 +202,7 @@ def cases(seed: int) -> Program:
     return random_program(seed, TreeShape(ops=4, depth=1 + seed % 3, side=4, channels=8))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from(["sync", "ping-pong", NAME]))
 def test_the_forecast_is_what_all_paths_take_on_average(seed: int, streamer: str) -> None:
     program = cases(seed)
@@ -222,7 +222,7 @@ def test_the_forecast_is_what_all_paths_take_on_average(seed: int, streamer: str
         assert said == pytest.approx(float(paths.expected))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_with_room_it_is_never_slower_than_ping_pong_on_average(seed: int) -> None:
     program = cases(seed)
@@ -238,7 +238,7 @@ def test_with_room_it_is_never_slower_than_ping_pong_on_average(seed: int) -> No
     assert mean[1] <= mean[0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_no_wait_after_a_fork_for_what_all_paths_waited_for(seed: int) -> None:
     """``waits_after`` names a fork exactly where ``due`` is in it and ``issue`` is not, or a loop that the

@@ -142,7 +142,7 @@ def test_names() -> None:
 # -- random trees ------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 1 << 40), st.sampled_from(HEURISTICS), st.sampled_from(("sync", "ping-pong")))
 def test_every_merge_is_correct_and_conflict_never_worse(seed: int, packer: str, streamer: str) -> None:
     program = random_program(seed, TreeShape(ops=4, depth=1 + seed % 4, side=4, channels=4))

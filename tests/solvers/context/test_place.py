@@ -120,14 +120,14 @@ def test_one_size_is_planned_as_low_as_any_plan(problem: Problem, size: int) -> 
 
 def test_a_capacity_is_tried_where_the_halving_would_pass_it_by() -> None:
     """Whatever the capacity, the answer fits it if that of some memory between bound and peak does."""
-    for seed in range(15):
+    for seed in range(8):
         problem = random_buffers(seed, 60, horizon=30, longest=12)
         free = context_fit(problem).peak(problem)
         capped = replace(problem, capacity=free)
         assert context_fit(capped).peak(capped) <= free, seed
 
 
-FEED_FORWARD = ("googlenet", "mobilenetv2", "resnet18", "resnet50", "shufflenetv1", "vgg16")
+FEED_FORWARD = ("googlenet", "mobilenetv2", "resnet18", "shufflenetv1")
 
 
 def test_a_longer_context_is_better_on_networks_and_16_are_nearly_enough_for_the_bound() -> None:

@@ -129,6 +129,7 @@ def test_sizes_beyond_64_bits() -> None:
     assert first_fit(huge, ORDERS["sequential"]).offsets == {"a": 0, "b": 1 << 70}
 
 
+@settings(max_examples=35)
 @given(problems())
 def test_every_packer_is_correct_and_not_below_the_bound(problem: Problem) -> None:
     step = lcm(*(b.alignment for b in problem.buffers))

@@ -305,7 +305,7 @@ def test_relaxed_bounds_from_below_and_a_dma_weight_idles_the_engine() -> None:
     assert solve_residency(problem((50, 50), idle), dma_weight=0.1).kept == ((False, True),)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(SEEDS)
 def test_agrees_with_every_residency(seed: int) -> None:
     asked = random_problem(seed)
@@ -342,7 +342,7 @@ def test_bytes_not_stored_yet_take_memory() -> None:
     assert cycles(problem((0, 100), made, other, capacity=120)) == pytest.approx(100, rel=GAP)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(SEEDS, st.integers(1, 2))
 def test_a_shorter_horizon_gives_a_lower_bound(seed: int, horizon: int) -> None:
     """Of runs without loops, as those of the bound are: what a loop repeats costs more in it than before."""
@@ -374,14 +374,14 @@ def never_slower(asked: ResidencyProblem, better: ResidencyProblem) -> None:
         assert other.cycles <= one.cycles * (1 + GAP) + 1e-3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(SEEDS, st.integers(0, 80))
 def test_more_memory_is_never_slower(seed: int, more: int) -> None:
     asked = random_problem(seed)
     never_slower(asked, replace(asked, capacity=asked.capacity + more))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(SEEDS, st.integers(0, 8))
 def test_faster_transfers_are_never_slower(seed: int, eighths: int) -> None:
     """All of them, as with more bandwidth or a faster Psram."""
@@ -394,7 +394,7 @@ def test_faster_transfers_are_never_slower(seed: int, eighths: int) -> None:
     never_slower(asked, replace(asked, items=tuple(quick), options=options))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(SEEDS, st.integers(0, 8))
 def test_a_faster_npu_is_never_slower(seed: int, eighths: int) -> None:
     asked = replace(random_problem(seed), joins=())
@@ -409,7 +409,7 @@ def test_the_same_problem_has_the_same_answer(seed: int) -> None:
 
 
 def test_fewer_nodes_still_give_a_bound() -> None:
-    for seed in range(40):
+    for seed in range(20):
         asked = random_problem(seed)
         found = solve_residency(asked, nodes=1)
         best = best_of_all(asked)

@@ -10,7 +10,7 @@ import pytest
 from solvers.registry import solve
 from tests.fuzz.broken_merges import BREAKS, case, check_tree, corrupts, objections
 
-TREES = 15
+TREES = 10
 BATCHES = 1
 
 
@@ -20,7 +20,7 @@ def test_a_broken_merge_that_corrupts_is_always_noticed(batch: int) -> None:
     for seed in range(batch, TREES, BATCHES):
         seen += check_tree(seed)
     assert seen["trees"] == TREES // BATCHES
-    assert seen["corrupted"] >= 3
+    assert seen["corrupted"] >= 2
 
 
 def test_every_way_to_break_it_corrupts_some_tree() -> None:

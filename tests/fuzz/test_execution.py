@@ -14,7 +14,7 @@ from tests.fuzz.execution import PROGRAMS, check, random_case
 from tests.fuzz.fuzzer import Fault
 
 BATCHES = 2
-BATCH = 20
+BATCH = 12
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))

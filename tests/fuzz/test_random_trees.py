@@ -22,7 +22,7 @@ from tests.fuzz.random_trees import PACKERS, check, check_one, combinations, ran
 BATCHES = 2
 FIRST = 10
 """Of the trees before it one takes as long as ten others."""
-TREES = 5
+TREES = 3
 FITS = 2
 """The seed of a tree that fits its chip with large-first, and runs."""
 

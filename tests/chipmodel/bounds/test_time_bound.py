@@ -212,7 +212,7 @@ def test_rows_that_strides_skip_need_not_be_loaded(streamer: str, size: int) -> 
 def test_no_plan_of_a_random_program_is_below_its_bound(streamer: str) -> None:
     """The bound is tight only for transfers without set-up, so half of the chips have none."""
     planned = 0
-    for seed in range(90):
+    for seed in range(50):
         random = Random(seed)
         program = random_program(seed, TreeShape(ops=4, depth=seed % 3, side=5, channels=5))
         chip = tiny_chip(random)
@@ -224,4 +224,4 @@ def test_no_plan_of_a_random_program_is_below_its_bound(streamer: str) -> None:
             continue
         planned += 1
         assert lower_bound_cycles(program, chip, trace.path) <= trace.cycles, seed
-    assert planned > 60
+    assert planned > 33

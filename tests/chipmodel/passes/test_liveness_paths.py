@@ -199,7 +199,7 @@ def arm_of(fork: StepIf | StepLoop, position: int) -> str:
     return next((arm.name for arm in arms if any(s.position == position for s in steps(arm.body))), "")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.integers(0, 1 << 40))
 @example(27109).via("due in another arm than issue: the loop around both carries it")
 def test_a_transfer_is_in_flight_where_some_path_has_it(seed: int) -> None:

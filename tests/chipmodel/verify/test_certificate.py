@@ -170,7 +170,7 @@ def test_memories_that_overlap_prove_nothing() -> None:
     assert verify_certificate(problem, Regions(14, 0, ("a", "b"))) == ("the problem's memories overlap",)
 
 
-@pytest.mark.parametrize("first", range(0, 500, 100))
+@pytest.mark.parametrize("first", range(0, 300, 100))
 def test_no_certificate_of_a_random_problem_claims_too_much(first: int) -> None:
     """The planner's own bound verifies, and so does nothing above the true optimum."""
     for seed in range(first, first + 100):
@@ -191,7 +191,7 @@ def test_no_certificate_of_a_random_problem_claims_too_much(first: int) -> None:
                 assert verify_certificate(problem, claim(best + 1, position, live)), seed
 
 
-@pytest.mark.parametrize("first", range(0, 300, 100))
+@pytest.mark.parametrize("first", range(0, 200, 100))
 def test_trying_all_plans_finds_the_optimum(first: int) -> None:
     for seed in range(first, first + 100):
         problem = random_problem(seed)

@@ -68,7 +68,7 @@ def test_a_spilled_tensor_comes_back_as_another_part() -> None:
 
 def test_names_are_unique_and_say_nothing_of_planners() -> None:
     named = 0
-    for seed in range(50):
+    for seed in range(25):
         random = Random(seed)
         program = reuse(random_program(seed, TreeShape(ops=random.randint(3, 12), depth=seed % 3)), "all")
         chip, streamer = tiny_chip(random), random.choice(("sync", "ping-pong", "ping-pong-across"))
@@ -81,7 +81,7 @@ def test_names_are_unique_and_say_nothing_of_planners() -> None:
         again = stream(program, chip, streamer, chip.shared_memory.bytes)
         assert list(again.buffers) == list(schedule.buffers)
         named += len(schedule.buffers)
-    assert named > 200
+    assert named > 100
 
 
 def test_equal_wishes_and_names_of_the_user_never_meet() -> None:

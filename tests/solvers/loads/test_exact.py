@@ -35,7 +35,7 @@ def hold(problem: StreamProblem, outcome: StreamOutcome) -> None:
 def test_agrees_with_all_plans_of_small_stretches() -> None:
     """``python -m tests.fuzz exact-streamer`` tries more."""
     alone = 0
-    for seed in range(3000):
+    for seed in range(1500):
         problem = random_stream(seed)
         outcome = solve_stream(problem)
         hold(problem, outcome)
@@ -43,7 +43,7 @@ def test_agrees_with_all_plans_of_small_stretches() -> None:
         assert outcome.status == "optimal", seed
         assert outcome.least_peak, seed
         alone += not problem.fixed and len(problem.slices) > 3
-    assert alone > 250
+    assert alone > 120
 
 
 def test_states_that_differ_in_arrivals_alone_are_both_kept() -> None:
@@ -54,7 +54,7 @@ def test_states_that_differ_in_arrivals_alone_are_both_kept() -> None:
 
 
 def test_bound_holds_for_every_plan_at_any_limit() -> None:
-    for seed in range(3000, 3300):
+    for seed in range(3000, 3150):
         problem = random_stream(seed)
         best, _ = best_of_all(problem)
         for nodes in (0, 3, 20):
@@ -64,7 +64,7 @@ def test_bound_holds_for_every_plan_at_any_limit() -> None:
 
 
 def test_tails_hold_from_every_step() -> None:
-    for seed in range(300):
+    for seed in range(150):
         problem = random_stream(seed, 4, 4)
         least = tail_bounds(problem, problem.spare)
         outcome = solve_stream(problem)

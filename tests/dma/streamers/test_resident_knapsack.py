@@ -81,9 +81,8 @@ def test_as_many_weights_stay_as_fit_beside_the_others(size: int, kept: int) -> 
     (loop,) = (node for node in made.schedule.body if isinstance(node, StepLoop))
     inside = {step.position for step in steps(loop.body)}
     assert sum(t.due in inside and not inside & {*t.issues} for t in made.schedule.transfers) == kept
-    for iterations in (0, 1, 6):
+    for iterations in (0, 1, 2):
         choices = {"loop": str(iterations)}
-        trace = simulate(made.commands, chip, choices)
-        assert trace == step_through(made.commands, chip, choices)
+        assert simulate(made.commands, chip, choices) == step_through(made.commands, chip, choices)
     greedy = plan(PlanRequest(program, chip, "large-first", "prefetch-greedy"))
-    assert trace.cycles < simulate(greedy.commands, chip, choices).cycles
+    assert simulate(made.commands, chip).cycles < simulate(greedy.commands, chip).cycles

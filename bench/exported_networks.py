@@ -34,6 +34,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.plan_file.read import read_plan
 from chipmodel.verify.plan_file import verify_file
+from dma.residency.fitted import fitted
 from solvers.core.deadline import deadline_in
 from workloads.load import load
 
@@ -118,7 +119,9 @@ def measured(program: Program, name: str, streamer: str, limit: float) -> Point:
     chip = load_chip(name)
     begun = time.process_time()
     try:
-        cycles, verdict = _run(reuse(compiled(program, chip), "all"), chip, name, streamer, limit)
+        cycles, verdict = _run(
+            reuse(fitted(compiled(program, chip), chip), "all"), chip, name, streamer, limit
+        )
     except ChipmodelError as error:
         cycles, verdict = 0, f"{type(error).__name__}: {error.what}"
     seconds = time.process_time() - begun
@@ -132,7 +135,7 @@ def _run(program: Program, chip: Chip, name: str, streamer: str, limit: float) -
     if not result.fit.fits:
         needs = ", ".join(f"{need.bytes:,} of {need.capacity_bytes:,} B" for need in result.fit.exceeded)
         return result.trace.cycles, f"does not fit: {needs}"
-    faults = verify_file(program, read_plan(plan_text(result, name, ()), name), chip)
+    faults = verify_file(result.program, read_plan(plan_text(result, name, ()), name), chip)
     return result.trace.cycles, f"wrong: {faults[0]}" if faults else "correct"
 
 

@@ -32,7 +32,7 @@ from chipmodel.plan_file.read import read_plan
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
-from dma.residency.fitted import fitted
+from dma.residency.fitted import FINER_SHARES, fitted
 
 PlanSource: TypeAlias = str | Path | ProgramPlan | Simulation | Packing | Mapping[str, Any]
 """What names a plan: a file, an answer of this library, or what its ``to_dict`` said."""
@@ -119,13 +119,25 @@ def check(
         with stage(f"checking {called}"):
             program, disorder = order_faults(program, file)
             program = reuse(program, "all")
-            violations = violations or disorder or verify_file(program, file, target)
+            program, faults = _checked(program, file, target)
+            violations = violations or disorder or faults
         runs: tuple[PathVerdict, ...] = ()
         if execute:
             with stage(f"executing {called}"):
                 choices = {name: str(choice) for name, choice in (path or {}).items()}
                 runs = _executed(program, file, target.shared_memory.bytes, choices, seed)
         return Verification(violations, _summary(file, target), runs)
+
+
+def _checked(program: Program, file: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:
+    """The program that the plan is of, with large ops cut finer if need be, and what is wrong with the
+    plan."""
+    faults = verify_file(program, file, chip)
+    for share in FINER_SHARES if faults and chip.cores == 1 else ():
+        finer = fitted(program, chip, share)
+        if finer != program and not verify_file(finer, file, chip):
+            return finer, ()
+    return program, faults
 
 
 def _text_of(plan: PlanSource) -> tuple[str, str]:

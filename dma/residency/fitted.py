@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.axis_cut import AxisCut
@@ -29,40 +30,55 @@ from dma.residency.tiling import least_stripe, slice_bytes
 
 WEIGHTS_SHARE = 4
 """Weights of at most the capacity by this may stay in SharedMemory for all parts of an op (chosen)."""
+ALL = Fraction(1)
+"""All of SharedMemory."""
+FINER_SHARES = (Fraction(1, 2), Fraction(1, 4))
+"""Shares of SharedMemory that one op may need at once, where a plan with larger ones has no room for
+something else (chosen)."""
 MOST_REWRITINGS = 4
 """How often what takes the place of an op is rewritten again, such as a product after its operand has been
 copied (chosen: none needs more than three)."""
 _NORMS = ("instance_norm", "group_norm", "layer_norm", "batch_norm")
 
 
-def fitted(program: Program, chip: Chip) -> Program:
+def fitted(program: Program, chip: Chip, share: Fraction = ALL) -> Program:
     """``program`` with the ops that do not fit the SharedMemory of ``chip`` cut finer, or as several ops,
-    where that is known to be possible. What is assumed of them is in its notes."""
+    where that is known to be possible. What is assumed of them is in its notes. With a smaller
+    ``share`` those too that need more than that of it at once and can be cut along other axes.
+    """
     capacity = chip.shared_memory.bytes
+    limit = int(capacity * share)
     dying: dict[str, set[str]] | None = None
     kept: set[str] = set()
     for _ in range(MOST_REWRITINGS):
-        large = [op for op in program.ops() if op.name not in kept and least_part(program, op) > capacity]
+        large = [op for op in program.ops() if op.name not in kept and least_part(program, op) > limit]
         if not large:
             break
         if dying is None:
             dying = {name: set(each.absorbs) for name, each in may_die(program, "all").items()}
         known = dying
-        changes = {op.name: _change(program, op, capacity, known.get(op.name, set())) for op in large}
+        changes = {
+            op.name: _change(program, op, (capacity, limit), known.get(op.name, set())) for op in large
+        }
         kept |= {name for name, change in changes.items() if change is None}
         program = _rewritten(program, {name: each for name, each in changes.items() if each is not None})
     return program
 
 
-def _change(program: Program, op: Op, capacity: int, dying: set[str]) -> Rewritten | None:
-    """What takes the place of ``op``; None where it stays."""
+def _change(program: Program, op: Op, room: tuple[int, int], dying: set[str]) -> Rewritten | None:
+    """What takes the place of ``op``; None where it stays. ``room`` is the capacity, and the bytes that
+    ``op`` should take at most."""
+    capacity, limit = room
+    needed = least_part(program, op)
     if op.cascade or op.collects or op.allocates:
         return None
-    if dying and _in_place(program, op, dying) <= capacity:
+    if dying and _in_place(program, op, dying) <= limit:
         return None
     cut = _cut(program, op, capacity)
-    if cut != op and least_part(program, cut) <= capacity:
+    if cut != op and least_part(program, cut) <= (limit if needed > capacity else needed - 1):
         return Rewritten((cut,))
+    if needed <= capacity:
+        return in_memory_order(program, op) or by_columns(op)
     if isinstance(op.work, Vector):
         tried = (in_passes, streamed) if op.work.attributes is not None else (streamed, in_passes)
         return _first(each(program, op, capacity) for each in tried)

@@ -6,18 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from chipmodel.api.check import check
 from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
 from chipmodel.passes.lower import lower
+from chipmodel.pipeline.plan_export import plan_text
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
-from dma.residency.fitted import fitted, least_part
+from dma.residency.fitted import FINER_SHARES, fitted, least_part
 from tests.support.chips import LUNA_LIKE
 from tests.support.large_operands import CUT, REWRITTEN, SMALL, LargeOp
 from tests.support.true_parts import check_part
-from tests.workloads.from_onnx.support_models import load
+from tests.workloads.from_onnx.support_models import load, model, node
+from workloads.load import load as load_workload
 
 CAPACITY = SMALL.shared_memory.bytes
 
@@ -56,3 +60,18 @@ def test_parts_of_a_finer_cut_are_true(large: LargeOp, tmp_path: Path) -> None:
 def test_what_fits_stays_as_it_is(tmp_path: Path) -> None:
     program = load(tmp_path, CUT[0].make())
     assert fitted(program, LUNA_LIKE) is program
+
+
+def test_a_plan_with_ops_cut_finer_than_need_be_is_checked_as_such(tmp_path: Path) -> None:
+    made = node("Transpose", "x", "y", perm=[1, 0])
+    path = tmp_path / "half.onnx"
+    path.write_bytes(model([made], {"x": [60, 60]}, "y").SerializeToString())
+    overrides = (f"shared_memory.bytes={CAPACITY}",)
+    chip = load_chip("luna-arcs", overrides)
+    program = reuse(load_workload(str(path)), "all")
+    assert fitted(program, chip) is program
+    finer = fitted(program, chip, FINER_SHARES[0])
+    assert max(least_part(finer, op) for op in finer.ops()) <= CAPACITY // 2
+    plan = plan_text(run(PlanRequest(finer, chip, streamer="sync")), "luna-arcs", overrides)
+    (tmp_path / "plan.json").write_text(plan)
+    assert check(tmp_path / "plan.json", path, execute=True).correct

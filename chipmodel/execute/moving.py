@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from chipmodel.execute.elements import Numbers, fixed, unfixed
+from chipmodel.execute.elements import Numbers, fixed, is_float, unfixed
 from chipmodel.model.attributes import (
     AlongAxis,
     AxisOrder,
@@ -16,6 +16,7 @@ from chipmodel.model.attributes import (
     Scaling,
     SliceRanges,
 )
+from chipmodel.model.program import DTYPE_BITS
 from chipmodel.model.work import Vector
 
 Shapes = Sequence[tuple[int, ...]]
@@ -41,8 +42,8 @@ def moved(
         case "slice", SliceRanges(starts, steps) if len(given) == 1:
             indices = (s + np.arange(n) * p for s, p, n in zip(starts, steps, shape, strict=True))
             return [x[np.ix_(*indices)]]
-        case "pad", Margins(before) if len(given) == 1:
-            return [_padded(x, before, shape)]
+        case "pad", Margins(before, value) if len(given) == 1:
+            return [_padded(x, before, shape, _nearest_number(value, dtype))]
         case "resize", Scaling(linear) if len(given) == 1:
             return [_blended(x, shape, dtype) if linear else _nearest(x, shape)]
         case "expand" | "tile", _ if x.ndim == len(shape):
@@ -68,9 +69,18 @@ def _interleaved(x: Numbers, groups: int) -> list[Numbers] | None:
     return [x.reshape(n, groups, c // groups, *rest).swapaxes(1, 2).reshape(x.shape)]
 
 
-def _padded(x: Numbers, before: tuple[int, ...], shape: tuple[int, ...]) -> Numbers:
-    """Zeros around ``x``; negative amounts leave elements out."""
-    result = np.zeros(shape, x.dtype)
+def _nearest_number(value: float, dtype: str) -> float:
+    """``value`` as an element of a tensor of ``dtype``."""
+    if is_float(dtype):
+        return value
+    bits, signed = DTYPE_BITS[dtype], not dtype.startswith("u")
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    return round(max(least, min(most, value)))
+
+
+def _padded(x: Numbers, before: tuple[int, ...], shape: tuple[int, ...], value: float) -> Numbers:
+    """``value`` around ``x``; negative amounts leave elements out."""
+    result = np.full(shape, value, x.dtype)
     target = tuple(
         slice(max(0, b), max(0, min(n, b + m))) for b, n, m in zip(before, shape, x.shape, strict=True)
     )

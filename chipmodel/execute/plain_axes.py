@@ -65,6 +65,8 @@ def _normalised(part: PartRequest, work: Vector, x: Numbers, axes: tuple[int, ..
         even = _even(x, axes, x.mean(axis=axes, keepdims=True) if part.op.kind == "rms_norm" else 0.0)
         channels = prod(shape[a] for a in axes)
         sizes = tuple(size if a in axes else 1 for a, size in enumerate(shape))
+    if not part.op.weights:
+        return np.asarray(even)
     scale, shift = scale_and_shift(part.program, part.op, part.block, channels)
     return np.asarray(even * (scale / _UNIT).reshape(sizes) + (shift / _UNIT).reshape(sizes))
 

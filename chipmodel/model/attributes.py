@@ -57,6 +57,8 @@ class Margins:
     """Elements added before each axis (negative: left out); the output's shape says how many after it."""
 
     before: tuple[int, ...]
+    value: float = 0.0
+    """What they are; the nearest number that the element type has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from itertools import chain, count
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -214,13 +215,17 @@ def placed(error: BadInput, where: Place) -> BadInput:
     return error if error.where else BadInput(error.what, where=where, hint=error.hint)
 
 
+def unused_name(name: str, taken: Container[str]) -> str:
+    """``name``, or ``name_2`` and so on where it is taken."""
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(each for each in chain((name,), numbered) if each not in taken)
+
+
 def unique_name(name: str, taken: set[str]) -> str:
-    """``name``, or ``name_2`` and so on where it is taken; adds the result to ``taken``."""
-    candidate, count = name, 2
-    while candidate in taken:
-        candidate, count = f"{name}_{count}", count + 1
-    taken.add(candidate)
-    return candidate
+    """As ``unused_name``; adds the result to ``taken``."""
+    found = unused_name(name, taken)
+    taken.add(found)
+    return found
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:

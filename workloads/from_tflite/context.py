@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput
-from workloads.from_onnx.graph import Fact, OnnxNode, unique_name
+from workloads.from_onnx.graph import Fact, OnnxNode, unique_name, unused_name
 from workloads.from_tflite.model_file import TfliteModel, TfliteOperator, TfliteSubgraph, TfliteTensor
 from workloads.from_tflite.schema import ELEMENT_OF_TYPE
 
@@ -63,10 +63,7 @@ class ImportState:
 
     def fact_name(self, name: str) -> str:
         """A name for a tensor that no other has."""
-        candidate, count = name, 2
-        while candidate in self.facts:
-            candidate, count = f"{name}_{count}", count + 1
-        return candidate
+        return unused_name(name, self.facts)
 
     def add(self, fact: Fact) -> str:
         """Add what is known of a tensor; returns its name."""

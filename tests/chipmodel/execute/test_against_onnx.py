@@ -145,6 +145,7 @@ CASES: dict[str, Case] = {
     "split": Case("Split", [X], (), {"axis": 1, "num_outputs": 2}, outputs=2),
     "slice": Case("Slice", [X], [np.array(v) for v in ([1, 6], [9, 0], [2, 3], [2, -1])]),
     "pad": Case("Pad", [X], [np.array([0, 1, 2, 0, 0, 0, 1, 3])]),
+    "pad with a number": Case("Pad", [X], [np.array([0, 1, 2, 0, 0, 0, 1, 3]), np.array(-0.75, "f")]),
     "transpose to channels last": of("Transpose", perm=[0, 2, 3, 1]),
     "transpose rows and columns": of("Transpose", perm=[0, 1, 3, 2]),
     "resize, nearest": Case(

@@ -8,6 +8,7 @@ another one:
     python -m venv et && et/bin/pip install torch torchvision onnx onnxscript timm transformers
     python -m bench.exported_networks --folder exported --torch et/bin/python
     python -m bench.exported_networks --folder exported --networks swin_t --chips stm32n6,alif-e7
+    python -m bench.exported_networks --folder exported --memory 256MiB
 
 Without ``--torch`` the files are there already. With the default streamer a point takes seconds to a minute.
 """
@@ -69,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--chips", help="by default all presets with 512 KiB or more")
     parser.add_argument("--streamer", default=STREAMER)
+    parser.add_argument("--memory", help="size of Psram and of the weights' memory, such as 256MiB")
     parser.add_argument("--time-limit", type=float, default=30.0, help="seconds for a plan [30]")
     asked = parser.parse_args(argv)
     names = asked.networks.split(",")
@@ -86,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             continue
         print(heading(name, program, counts.get(name, {})), flush=True)
         for chip in chips:
-            point = measured(program, chip, asked.streamer, asked.time_limit)
+            point = measured(program, chip_with(chip, asked.memory), asked.streamer, asked.time_limit)
             print(line(point), flush=True)
             right = right and point.verdict == "correct"
     return 0 if right else 1
@@ -114,28 +116,37 @@ def large_chips() -> Iterator[str]:
             yield name
 
 
-def measured(program: Program, name: str, streamer: str, limit: float) -> Point:
-    """Plan, simulate and check one network on one chip."""
+def chip_with(name: str, memory: str | None) -> Chip:
+    """The preset, with other sizes of the memories off chip: boards differ in them, and few have enough for
+    networks as large as these."""
     chip = load_chip(name)
+    if memory is None:
+        return chip
+    fields = ["psram.bytes", *(["weights.bytes"] if chip.weights else [])]
+    return load_chip(name, [f"{field}={memory}" for field in fields])
+
+
+def measured(program: Program, chip: Chip, streamer: str, limit: float) -> Point:
+    """Plan, simulate and check one network on one chip."""
     begun = time.process_time()
     try:
-        cycles, verdict = _run(
-            reuse(fitted(compiled(program, chip), chip), "all"), chip, name, streamer, limit
-        )
+        cycles, verdict = _run(reuse(fitted(compiled(program, chip), chip), "all"), chip, streamer, limit)
     except ChipmodelError as error:
         cycles, verdict = 0, f"{type(error).__name__}: {error.what}"
     seconds = time.process_time() - begun
-    return Point(name, cycles, float(cycles / chip.core_mhz / 1000), seconds, verdict)
+    return Point(chip.name, cycles, float(cycles / chip.core_mhz / 1000), seconds, verdict)
 
 
-def _run(program: Program, chip: Chip, name: str, streamer: str, limit: float) -> tuple[int, str]:
+def _run(program: Program, chip: Chip, streamer: str, limit: float) -> tuple[int, str]:
     """Cycles, and what the verifier says of the plan as a file has it."""
     request = PlanRequest(program, chip, streamer=streamer, deadline=deadline_in(limit))
     result = run(request)
     if not result.fit.fits:
         needs = ", ".join(f"{need.bytes:,} of {need.capacity_bytes:,} B" for need in result.fit.exceeded)
         return result.trace.cycles, f"does not fit: {needs}"
-    faults = verify_file(result.program, read_plan(plan_text(result, name, ()), name), chip)
+    faults = verify_file(
+        result.program, read_plan(plan_text(result, chip.source, chip.overrides), chip.name), chip
+    )
     return result.trace.cycles, f"wrong: {faults[0]}" if faults else "correct"
 
 

@@ -133,6 +133,7 @@ def test_the_pairs_are_those_of_all_commands_that_write() -> None:
         *(
             "arena",
             "calibrate",
+            "ci",
             "compare",
             "diff",
             "export",

@@ -90,6 +90,7 @@ def test_every_example_is_tested() -> None:
         "early_exit",
         "gated_vision",
         "plain_bytes",
+        "recurrent_step",
         "spoken_words",
         "tiny_cnn",
         "two_cores",

@@ -41,6 +41,9 @@ class Answer(ABC):
         """
         return data_frame(self.rows(), backend)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.headline()}>"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return f"<p>{escape(self.headline())}</p>"

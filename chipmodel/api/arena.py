@@ -80,9 +80,6 @@ class Arena(Answer):
             for each in self.answer.requests
         ]
 
-    def __repr__(self) -> str:
-        return f"<Arena: {self.headline()}>"
-
 
 def arena(
     model: str | Path | bytes,

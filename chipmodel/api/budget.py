@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.api.answer import Answer
-from chipmodel.api.budget_file import EntryKeys, beside, limits_of, read_budget
+from chipmodel.api.budget_file import EntryKeys, beside, read_budget
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.simulation import Simulation, simulate
 from chipmodel.api.workload import load
@@ -53,9 +53,6 @@ class BudgetReport(Answer):
         """The report as a Markdown table, for a comment or a job summary."""
         return markdown(self.answer)
 
-    def __repr__(self) -> str:
-        return f"<BudgetReport: {self.headline()}>"
-
 
 def ci(file: str | Path, *, progress: Progress | None = None) -> BudgetReport:
     """Plan and simulate every entry of a budget file, and hold it against its limits.
@@ -64,10 +61,9 @@ def ci(file: str | Path, *, progress: Progress | None = None) -> BudgetReport:
     """
     path = Path(file)
     with observing(progress):
-        keys, document = read_budget(path)
+        keys, document, limits = read_budget(path)
         entries = tuple(
-            _entry(each, limits_of(each, document, number), path, document, number)
-            for number, each in enumerate(keys.budgets)
+            _entry(each, limits[number], path, document, number) for number, each in enumerate(keys.budgets)
         )
     return BudgetReport(BudgetAnswer(keys.title or path.stem, entries))
 

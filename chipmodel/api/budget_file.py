@@ -60,21 +60,23 @@ class BudgetKeys(BudgetModel):
     budgets: Annotated[list[EntryKeys], Field(min_length=1)]
 
 
-def read_budget(path: Path) -> tuple[BudgetKeys, Document]:
-    """The budgets in a file. Raises BadInput, at a line and column, for whatever is wrong with it."""
+def read_budget(path: Path) -> tuple[BudgetKeys, Document, list[dict[str, float]]]:
+    """The budgets in a file, and the limits of each in bytes, cycles and milliseconds. Raises BadInput, at a
+    line and column, for whatever is wrong with it."""
     document = read_yaml(read_text(path), str(path))
     keys = validate(BudgetKeys, document)
+    limits: list[dict[str, float]] = []
     for number, entry in enumerate(keys.budgets):
         if not entry.limits.model_fields_set:
             where = document.place(("budgets", number, "limits"))
             hint = f"one of {', '.join(LimitKeys.model_fields)}"
             raise BadInput("there is no limit", where=where, hint=hint)
-        limits_of(entry, document, number)
-    return keys, document
+        limits.append(_limits_of(entry, document, number))
+    return keys, document, limits
 
 
-def limits_of(entry: EntryKeys, document: Document, number: int) -> dict[str, float]:
-    """The limits of entry ``number`` in bytes, cycles and milliseconds. Raises BadInput at its place."""
+def _limits_of(entry: EntryKeys, document: Document, number: int) -> dict[str, float]:
+    """The limits of entry ``number``. Raises BadInput at its place."""
     found: dict[str, float] = {}
     for name, value in entry.limits.model_dump(exclude_none=True).items():
         try:

@@ -59,9 +59,6 @@ class Comparison(PageAnswer):
         """The page with the charts of both kinds of gaps."""
         return render_comparison(self.result)
 
-    def __repr__(self) -> str:
-        return f"<Comparison: {self.headline()}>"
-
 
 def compare(
     workload: WorkloadSource | PackingSource,

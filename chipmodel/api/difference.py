@@ -40,9 +40,6 @@ class Difference(Answer):
             for each in self.result.parts
         ]
 
-    def __repr__(self) -> str:
-        return f"<Difference: {self.headline()}>"
-
 
 def diff(a: ResultSource, b: ResultSource) -> Difference:
     """Say what changed from ``a`` to ``b``, and why; ops are matched by name. Raises BadInput."""

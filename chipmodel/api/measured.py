@@ -57,9 +57,6 @@ class Validation(PageAnswer):
         """The page with the chart of predicted against measured."""
         return render_validation({"predicted": self.to_dict()}, self.chip.accuracy)
 
-    def __repr__(self) -> str:
-        return f"<Validation: {self.headline()}>"
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FittedChip(PageAnswer):
@@ -109,9 +106,6 @@ class FittedChip(PageAnswer):
         documents = {name: document(each) for name, each in self.comparisons.items()}
         changes = [(path, old, new) for path, (old, new) in self.changes.items()]
         return render_validation(documents, changes=changes)
-
-    def __repr__(self) -> str:
-        return f"<FittedChip: {self.headline()}>"
 
 
 def validate(

@@ -63,9 +63,6 @@ class MemoryFront(PageAnswer):
         """The page with the chart of latency against SharedMemory."""
         return render_memory(self.answer)
 
-    def __repr__(self) -> str:
-        return f"<MemoryFront: {self.headline()}>"
-
 
 def _cycles(plan: MemoryPlan | None) -> int | None:
     return None if plan is None else plan.cycles

@@ -108,9 +108,6 @@ class Packing(PageAnswer):
         """The page with the memory map."""
         return render_packing(self.answer)
 
-    def __repr__(self) -> str:
-        return f"<Packing: {self.headline()}>"
-
 
 def pack(
     buffers: PackingSource,

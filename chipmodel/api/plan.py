@@ -128,9 +128,6 @@ class ProgramPlan(Answer):
         """Write a plan file, whole or not at all. Raises BadInput where that cannot be."""
         write_atomically(Path(path), self.to_json())
 
-    def __repr__(self) -> str:
-        return f"<ProgramPlan: {self.headline()}>"
-
 
 def plan(
     workload: WorkloadSource, chip: ChipSource = DEFAULT_CHIP, **options: Unpack[PlanOptions]

@@ -128,9 +128,6 @@ class Simulation(PageAnswer):
         """Trace events for Perfetto, as JSON text."""
         return trace_text(self.result)
 
-    def __repr__(self) -> str:
-        return f"<Simulation: {self.headline()}>"
-
 
 def _flat(op: Mapping[str, Any], causes: Sequence[str]) -> dict[str, object]:
     """An op of the document with a column for each cause of stalls."""

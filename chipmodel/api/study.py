@@ -81,9 +81,6 @@ class StudyTable(PageAnswer):
         """The page with charts of all gaps."""
         return render_study(self.results)
 
-    def __repr__(self) -> str:
-        return f"<StudyTable: {self.headline()}>"
-
 
 @dataclass(frozen=True, slots=True)
 class StudyEffort:

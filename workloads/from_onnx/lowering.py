@@ -286,7 +286,9 @@ class OnnxLowering:
 
     def _outputs(self, node: OnnxNode, options: LoweredOpOptions) -> list[str]:
         given = options.get("outputs")
-        return [name for name in node.outputs if self.is_used(name)] if given is None else list(given)
+        if given is not None:
+            return list(given)
+        return [name for name in node.outputs if self.is_used(name) and not self.is_constant(name)]
 
     def _vector_work(self, inputs: Sequence[Value], outputs: Sequence[str], rows: int, moves: bool) -> Vector:
         elements = sum(prod(self.shape(name)) for name in outputs)

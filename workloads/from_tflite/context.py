@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput
 from workloads.from_onnx.graph import Fact, OnnxNode, unique_name, unused_name
+from workloads.from_onnx.input_shapes import empty_is_constant
 from workloads.from_tflite.model_file import TfliteModel, TfliteOperator, TfliteSubgraph, TfliteTensor
 from workloads.from_tflite.schema import ELEMENT_OF_TYPE
 
@@ -102,7 +103,7 @@ class SubgraphContext:
         element = ELEMENT_OF_TYPE[tensor.type]
         shape = channels_first(tensor.shape)
         if not tensor.constant:
-            return state.add(Fact(name, shape, element))
+            return state.add(empty_is_constant(Fact(name, shape, element)))
         origin = state.origins.setdefault(tensor.buffer, name)
         scaled = tensor.scales > 1 and tensor.type in NARROW
         scales = tensor.scales * SCALE_BYTES if scaled else 0
@@ -158,7 +159,7 @@ class SubgraphContext:
     def fresh(self, label: str, shape: Sequence[int], like: int) -> str:
         """A new tensor of the type of tensor ``like``."""
         element = ELEMENT_OF_TYPE[self.tensor(like).type]
-        return self.state.add(Fact(self.state.fact_name(label), tuple(shape), element))
+        return self.state.add(empty_is_constant(Fact(self.state.fact_name(label), tuple(shape), element)))
 
     # -- nodes ---------------------------------------------------------------------------------
 
@@ -171,6 +172,8 @@ class SubgraphContext:
                 continue
             self._made.add(number)
             name = self.name(number)
+            if not self.state.facts[name].elements:
+                continue
             if self.tensor(number).variable:
                 self.state.states.setdefault(name, (name, name))
             else:

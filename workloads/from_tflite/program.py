@@ -98,8 +98,10 @@ def _check_iterations(state: ImportState, nodes: Sequence[OnnxNode]) -> None:
 
 
 def _declare(low: OnnxLowering, names: Sequence[str]) -> None:
-    """Declare the inputs that some op reads, and note the others."""
+    """Declare the inputs that some op reads, and note the others. Those without elements are constants."""
     for name in dict.fromkeys(names):
+        if low.is_constant(name):
+            continue
         if low.is_used(name):
             low.values[name] = low.builder.input(name, low.shape(name), low.dtype(name))
         else:

@@ -221,3 +221,40 @@ def test_variables_keep_their_value_in_psram(tmp_path: Path) -> None:
     assert len(program.outputs) == 2
     assert prod(program.tensors["variable sum"].shape) == 16
     assert program.states == {"variable sum": program.outputs[-1]}
+
+
+def test_an_op_that_computes_on_nothing_is_refused(tmp_path: Path) -> None:
+    model = ModelWriter()
+    net = LayerWriter(model.graph())
+    out = net.conv(net.input(1, 0, 10, 16), 4)
+    net.graph.tensors[out]["shape"] = (1, 10, 10, 4)
+    net.output(out)
+    with pytest.raises(BadInput, match=r"CONV_2D: its operand 't0' of shape \[1, 16, 0, 10\]") as refused:
+        loaded(model, tmp_path)
+    assert refused.value.hint
+    assert str(refused.value.where).endswith("net.tflite")
+
+
+def test_nothing_is_not_carried_through_a_loop(tmp_path: Path) -> None:
+    model = repeated()
+    for graph in model.graphs:
+        for tensor in graph.tensors:
+            if tuple(tensor["shape"]) == (1, 8, 8, 4):
+                tensor["shape"] = (1, 0, 8, 4)
+    main = model.graphs[0]
+    main.outputs = main.operators[1]["outputs"][:1]
+    with pytest.raises(BadInput, match=r"WHILE: its operand 't\d+' of shape \[1, 4, 0, 8\] has no elements"):
+        loaded(model, tmp_path)
+
+
+def test_an_empty_cache_costs_nothing(tmp_path: Path) -> None:
+    """What is appended to it is the whole; an op on it alone makes nothing and is left out."""
+    model = ModelWriter()
+    net = LayerWriter(model.graph())
+    x, cache = net.input(1, 4, 16), net.input(1, 0, 16)
+    scaled = net.add(cache, cache)
+    net.output(net.dense(net.concat([scaled, x], 1), 8))
+    program = loaded(model, tmp_path)
+    assert program.inputs == ("t0",)
+    assert kinds(program) == ["dense"]
+    assert program.macs == 4 * 16 * 8

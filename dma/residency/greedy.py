@@ -84,12 +84,15 @@ def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) 
     """Decide what stays in SharedMemory, of which ``budget`` bytes may be used; with ``spill`` off
     everything. Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
     table = ResidencyTable(program)
+    reserved = [reserve(op) for op in table.ops]
+    if spill:
+        _refuse_too_large_ops(table, reserved, budget)
     decisions = table.initial_decisions()
     while True:
         residency = table.residency(decisions)
         needs = [
-            live + reserve(op) + (table.stripes(op, residency) if op.name in decisions.striped else 0)
-            for op, live in zip(table.ops, residency.through, strict=True)
+            live + weights + (table.stripes(op, residency) if op.name in decisions.striped else 0)
+            for op, live, weights in zip(table.ops, residency.through, reserved, strict=True)
         ]
         worst = max(range(len(needs)), key=needs.__getitem__, default=0)
         if not needs or needs[worst] <= budget:
@@ -98,6 +101,22 @@ def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) 
             continue
         if not spill or not table.relieve(decisions, residency, worst):
             raise _refusal(program, table.ops[worst], table.alive(residency, worst), needs[worst], budget)
+
+
+def _refuse_too_large_ops(table: ResidencyTable, reserved: list[int], budget: int) -> None:
+    """Refuse at once the op that needs the most in its smallest stripes, if that is more than ``budget``:
+    with many such ops it takes thousands of rounds to find out.
+
+    No decision gives an op less: it has all of an operand in SharedMemory, or is striped. A cascade may keep
+    some of its operands whole, and ops that allocate need nothing.
+    """
+    needs = [
+        weights + table.least(op) if not op.cascade and not op.allocates else 0
+        for op, weights in zip(table.ops, reserved, strict=True)
+    ]
+    worst = max(range(len(needs)), key=needs.__getitem__, default=0)
+    if needs and needs[worst] > budget:
+        raise _refusal(table.program, table.ops[worst], [], needs[worst], budget)
 
 
 class ResidencyTable:
@@ -162,6 +181,12 @@ class ResidencyTable:
         if key not in self.least_stripes:
             self.least_stripes[key] = least_stripe(self.program, op, key[1])
         return self.least_stripes[key]
+
+    def least(self, op: Op) -> int:
+        """Bytes that the operands of an op need at least, in stripes or the largest of them whole."""
+        operands = (*op.inputs, *op.outputs)
+        whole = max((self.program.tensors[name].bytes for name in operands), default=0)
+        return min(whole, least_stripe(self.program, op))
 
     def _storages(self, decisions: _Decisions) -> storages.Storages:
         """Cached, as most rounds leave it as it is."""

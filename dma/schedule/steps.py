@@ -137,8 +137,12 @@ class _Emitter:
         costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = {}
         result: list[Step] = []
         for index, (rows, channels) in enumerate(tiling.tiles(op)):
-            read = [i for i in range(len(op.inputs)) if self._is_operand(op, i, rows, channels, position)]
-            reads = [self._read(op, i, rows, channels, position, lanes) for i in read]
+            shares = [op.reads(number, rows, channels) for number in range(len(op.inputs))]
+            reads = [
+                self._read(op, number, share, position, lanes)
+                for number, share in enumerate(shares)
+                if self._is_operand(op, number, share, position)
+            ]
             reads += self.weights(op, channels, lanes.weights)
             written = () if op.allocates and not self.resident(op.outputs[0], position) else op.outputs
             writes = [self._write(op, n, rows, channels, position, lanes.writes[n]) for n in written]
@@ -190,19 +194,16 @@ class _Emitter:
         storage = self.residency.storage
         return frozenset(n for n in op.absorbs if storage[n] == storage[op.outputs[0]])
 
-    def _is_operand(self, op: Op, index: int, rows: Interval, channels: Interval, position: int) -> bool:
-        """Whether a part reads an input: not a tensor in Psram of which only one slice is written, and not a
-        piece of a concat that is none of the part's."""
-        if op.reads(index, rows, channels) != NO_SHARE:
+    def _is_operand(self, op: Op, index: int, share: Share, position: int) -> bool:
+        """Whether a part reads its share of an input: not a tensor in Psram of which only one slice is
+        written, and not a piece of a concat that is none of the part's."""
+        if share != NO_SHARE:
             return True
         return op.collects and self.resident(op.inputs[index], position) is not None
 
-    def _read(
-        self, op: Op, index: int, rows: Interval, channels: Interval, position: int, lanes: Lanes
-    ) -> Operand:
+    def _read(self, op: Op, index: int, share: Share, position: int, lanes: Lanes) -> Operand:
         name = op.inputs[index]
         resident = self.resident(name, position)
-        share = op.reads(index, rows, channels)
         if resident:
             touched = Interval(0, 0) if name in self._in_place(op) else self.touched(name, share)
             advance = 0 if op.collects else self._advance(op, name)

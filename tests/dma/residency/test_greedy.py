@@ -6,7 +6,7 @@ import pytest
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.program import Node, Program
+from chipmodel.model.program import Node, Op, Program
 from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
@@ -14,6 +14,7 @@ from chipmodel.verify.commands import verify
 from dma.residency.greedy import decide
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
+from workloads.zoo import build
 
 
 def skip_connection() -> Program:
@@ -131,3 +132,17 @@ def test_a_cascade_reads_an_input_in_stripes_where_it_does_not_fit_whole() -> No
     cascades = [each.members for each in planned.schedule.cascades]
     assert planned.solved.peak <= 6000
     assert verify(plain, planned.commands, chip, cascades) == ()
+
+
+def test_where_no_part_of_an_op_fits_it_is_refused_before_anything_is_moved() -> None:
+    """It took thousands of rounds over all ops to refuse MobileNetV2 in 1 KiB."""
+    program = build("resnet8")
+    asked: list[str] = []
+
+    def reserve(op: Op) -> int:
+        asked.append(op.name)
+        return 0
+
+    with pytest.raises(DoesNotFit, match="the smallest part that 'conv' can be cut into has"):
+        decide(program, 512, reserve)
+    assert asked == [op.name for op in program.ops()]

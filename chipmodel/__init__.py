@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from chipmodel.api.comparison import Comparison, compare
     from chipmodel.api.difference import Difference, diff
     from chipmodel.api.effort import TimeLimit
-    from chipmodel.api.listings import chips, networks, planners
+    from chipmodel.api.export import ExportedFile, export
+    from chipmodel.api.listings import chips, networks, planners, schema
     from chipmodel.api.measured import FittedChip, Validation, calibrate, validate
     from chipmodel.api.memory import MemoryFront, smallest_memory
     from chipmodel.api.packing import Packing, pack
     from chipmodel.api.plan import ProgramPlan, plan
+    from chipmodel.api.report import StudyReport, report
     from chipmodel.api.simulation import Simulation, simulate
     from chipmodel.api.study import StudyTable, study
     from chipmodel.api.target import chip
@@ -47,6 +49,7 @@ __all__ = [
     "Comparison",
     "Difference",
     "DoesNotFit",
+    "ExportedFile",
     "FittedChip",
     "MemoryFront",
     "Network",
@@ -54,6 +57,7 @@ __all__ = [
     "Program",
     "ProgramPlan",
     "Simulation",
+    "StudyReport",
     "StudyTable",
     "TimeLimit",
     "Validation",
@@ -66,11 +70,14 @@ __all__ = [
     "ci",
     "compare",
     "diff",
+    "export",
     "load",
     "networks",
     "pack",
     "plan",
     "planners",
+    "report",
+    "schema",
     "simulate",
     "smallest_memory",
     "study",
@@ -89,11 +96,13 @@ _HOMES = {
         "Difference",
         "diff",
     ),
+    "chipmodel.api.export": ("ExportedFile", "export"),
     "chipmodel.api.effort": ("TimeLimit",),
     "chipmodel.api.listings": (
         "chips",
         "networks",
         "planners",
+        "schema",
     ),
     "chipmodel.api.measured": (
         "FittedChip",
@@ -104,6 +113,7 @@ _HOMES = {
     "chipmodel.api.memory": ("MemoryFront", "smallest_memory"),
     "chipmodel.api.packing": ("Packing", "pack"),
     "chipmodel.api.plan": ("ProgramPlan", "plan"),
+    "chipmodel.api.report": ("StudyReport", "report"),
     "chipmodel.api.simulation": ("Simulation", "simulate"),
     "chipmodel.api.study": (
         "StudyTable",

@@ -10,6 +10,7 @@ from typing import Any
 from chipmodel.api.answer import Answer
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import check_limits
+from chipmodel.api.wording import worded
 from chipmodel.comparison.arena import DEFAULT_PACKER, DEFAULT_SECONDS, plan_arena
 from chipmodel.errors import Place
 from chipmodel.files.atomic_write import write_atomically
@@ -81,6 +82,7 @@ class Arena(Answer):
         ]
 
 
+@worded
 def arena(
     model: str | Path | bytes,
     *,

@@ -11,6 +11,7 @@ from chipmodel.api.answer import Answer
 from chipmodel.api.budget_file import EntryKeys, beside, read_budget
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.simulation import Simulation, simulate
+from chipmodel.api.wording import worded
 from chipmodel.api.workload import load
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.yaml_tree import Document
@@ -54,6 +55,7 @@ class BudgetReport(Answer):
         return markdown(self.answer)
 
 
+@worded
 def ci(file: str | Path, *, progress: Progress | None = None) -> BudgetReport:
     """Plan and simulate every entry of a budget file, and hold it against its limits.
 

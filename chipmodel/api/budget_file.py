@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from chipmodel.api.target import DEFAULT_CHIP
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
+from chipmodel.files.strict_model import StrictModel
 from chipmodel.files.text_file import read_text
 from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document
@@ -23,13 +24,7 @@ SIZES = ("peak", "traffic", "weights", "psram")
 """Limits that are written as bytes or as a size such as 320KiB."""
 
 
-class BudgetModel(BaseModel):
-    """What all parts of a budget file share: no unknown keys, strict types."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class LimitKeys(BudgetModel):
+class LimitKeys(StrictModel):
     """What may not be exceeded; ``latency`` in milliseconds."""
 
     peak: Size | None = None
@@ -40,7 +35,7 @@ class LimitKeys(BudgetModel):
     psram: Size | None = None
 
 
-class EntryKeys(BudgetModel):
+class EntryKeys(StrictModel):
     """A workload on a chip, how it is planned, and its limits."""
 
     workload: Text
@@ -53,7 +48,7 @@ class EntryKeys(BudgetModel):
     limits: LimitKeys
 
 
-class BudgetKeys(BudgetModel):
+class BudgetKeys(StrictModel):
     """A budget file."""
 
     title: str = Field("", max_length=300)

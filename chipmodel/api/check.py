@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from chipmodel.api.answer import Answer
 from chipmodel.api.effort import Progress, observing
-from chipmodel.api.packing import Packing, PackingSource, is_packing, packing_table
+from chipmodel.api.packing import PackingSource, is_packing, packing_table
 from chipmodel.api.plan import ProgramPlan
+from chipmodel.api.plan_text import PlanSource, text_of_plan
 from chipmodel.api.simulation import Simulation
 from chipmodel.api.target import ChipSource
 from chipmodel.api.target import chip as chip_of
+from chipmodel.api.wording import worded
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
-from chipmodel.files.json_text import json_text
-from chipmodel.files.text_file import read_text
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.model.program import Program
@@ -33,9 +33,6 @@ from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.fitted import FINER_SHARES, fitted
-
-PlanSource: TypeAlias = str | Path | ProgramPlan | Simulation | Packing | Mapping[str, Any]
-"""What names a plan: a file, an answer of this library, or what its ``to_dict`` said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +79,7 @@ class Verification(Answer):
         ]
 
 
+@worded
 def check(
     plan: PlanSource,
     workload: WorkloadSource | PackingSource,
@@ -103,7 +101,7 @@ def check(
     if path and not execute:
         raise BadInput("--path chooses what --execute runs", hint="add --execute, or leave out --path")
     with observing(progress):
-        text, called = _text_of(plan)
+        text, called = text_of_plan(plan)
         if is_packing(workload):
             if execute:
                 raise BadInput("a packing has no commands to execute", hint="leave out --execute")
@@ -138,17 +136,6 @@ def _checked(program: Program, file: PlanFile, chip: Chip) -> tuple[Program, tup
         if finer != program and not verify_file(finer, file, chip):
             return finer, ()
     return program, faults
-
-
-def _text_of(plan: PlanSource) -> tuple[str, str]:
-    """The text of the plan, and what messages call it."""
-    if isinstance(plan, str | Path):
-        return read_text(Path(plan)), str(plan)
-    if isinstance(plan, Simulation):
-        return plan.plan_text(), "the plan"
-    if isinstance(plan, ProgramPlan | Packing):
-        return plan.to_json(), "the plan"
-    return json_text(dict(plan)), "the plan"
 
 
 def _own_chip(plan: PlanSource) -> Chip | None:

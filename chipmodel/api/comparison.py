@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from chipmodel.api.answer import PageAnswer
+from chipmodel.api.data_frames import same_columns
 from chipmodel.api.effort import TimeLimit, observing
 from chipmodel.api.packing import PackingSource, check_limits, is_packing, packing_table
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import DEFAULT_CHIP, ChipSource
 from chipmodel.api.target import chip as chip_of
+from chipmodel.api.wording import worded
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.comparison.run import Contenders, compare_in_order, compare_packing
 from chipmodel.model.comparison import PlannerComparison
@@ -51,15 +53,14 @@ class Comparison(PageAnswer):
         found = [
             {"kind": kind, "name": row[kind], **row} for kind, key in kinds.items() for row in document[key]
         ]
-        nested = ("trajectory", "cores", "cascades", *kinds)
-        columns = [key for key in dict.fromkeys(key for row in found for key in row) if key not in nested]
-        return [{column: row.get(column) for column in columns} for row in found]
+        return same_columns(found, ("trajectory", "cores", "cascades", *kinds))
 
     def to_html(self) -> str:
         """The page with the charts of both kinds of gaps."""
         return render_comparison(self.result)
 
 
+@worded
 def compare(
     workload: WorkloadSource | PackingSource,
     chip: ChipSource = DEFAULT_CHIP,

@@ -25,6 +25,14 @@ def data_frame(rows: Sequence[Mapping[str, object]], backend: Backend | None = N
     return narwhals.from_dict(columns, backend=name).to_native()
 
 
+def same_columns(
+    rows: Sequence[Mapping[str, object]], leave_out: Sequence[str] = ()
+) -> list[dict[str, object]]:
+    """The rows with every column that one of them has, but those to leave out; None where a row has none."""
+    columns = [key for key in dict.fromkeys(key for row in rows for key in row) if key not in leave_out]
+    return [{column: row.get(column) for column in columns} for row in rows]
+
+
 def _installed(backend: Backend | None) -> Backend:
     if backend is not None and backend not in BACKENDS:
         raise BadInput(f"backend {backend!r} is not known", hint=f"one of {', '.join(BACKENDS)}")

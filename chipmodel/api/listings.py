@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from dma.stream import streamers
 from reports.lists import NamedEntry
 from solvers.branches.mergers import mergers
 from solvers.registry import packers
+from workloads.from_yaml.program import schema as workload_schema
 from workloads.zoo import networks as zoo_networks
 
 
@@ -37,3 +39,8 @@ def networks() -> tuple[Mapping[str, str], ...]:
     return tuple(
         {"name": f"zoo:{each.name}", "title": each.title, "source": each.source} for each in zoo_networks()
     )
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of YAML workloads, for editors and generators."""
+    return workload_schema()

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.api.answer import PageAnswer
+from chipmodel.api.data_frames import same_columns
+from chipmodel.api.wording import worded
 from chipmodel.boards.fit import fit as fit_networks
 from chipmodel.boards.fit import free_numbers
 from chipmodel.boards.prediction import NETWORKS
@@ -49,9 +51,7 @@ class Validation(PageAnswer):
 
     def rows(self) -> Sequence[Mapping[str, object]]:
         """A measurement a row, with prediction and error."""
-        rows: list[dict[str, object]] = self.to_dict()["rows"]
-        columns = list(dict.fromkeys(key for row in rows for key in row))
-        return [{column: row.get(column) for column in columns} for row in rows]
+        return same_columns(self.to_dict()["rows"])
 
     def to_html(self) -> str:
         """The page with the chart of predicted against measured."""
@@ -108,6 +108,7 @@ class FittedChip(PageAnswer):
         return render_validation(documents, changes=changes)
 
 
+@worded
 def validate(
     table: str | Path,
     chip: str | Path | None = None,
@@ -126,6 +127,7 @@ def validate(
         return Validation(compare(read, target), target)
 
 
+@worded
 def calibrate(
     table: str | Path,
     chip: str | Path | None = None,

@@ -11,6 +11,7 @@ from chipmodel.api.effort import observing
 from chipmodel.api.settings import CallOptions, PlanSettings
 from chipmodel.api.target import DEFAULT_CHIP, ChipSource
 from chipmodel.api.target import chip as chip_of
+from chipmodel.api.wording import worded
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.model.memory_answer import MemoryAnswer, MemoryPlan
@@ -68,6 +69,7 @@ def _cycles(plan: MemoryPlan | None) -> int | None:
     return None if plan is None else plan.cycles
 
 
+@worded
 def smallest_memory(
     workload: WorkloadSource,
     chip: ChipSource = DEFAULT_CHIP,

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeGuard, Unpack
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.effort import TimeLimit, observing
 from chipmodel.api.settings import CallOptions
+from chipmodel.api.wording import worded
 from chipmodel.comparison.packing import checked_answer
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
@@ -109,6 +110,7 @@ class Packing(PageAnswer):
         return render_packing(self.answer)
 
 
+@worded
 def pack(
     buffers: PackingSource,
     *,

@@ -13,6 +13,7 @@ from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import DEFAULT_CHIP, ChipSource
 from chipmodel.api.target import chip as chip_of
+from chipmodel.api.wording import worded
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
@@ -129,6 +130,7 @@ class ProgramPlan(Answer):
         write_atomically(Path(path), self.to_json())
 
 
+@worded
 def plan(
     workload: WorkloadSource, chip: ChipSource = DEFAULT_CHIP, **options: Unpack[PlanOptions]
 ) -> ProgramPlan:

@@ -12,6 +12,7 @@ from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import DEFAULT_CHIP, ChipSource
 from chipmodel.api.target import chip as chip_of
+from chipmodel.api.wording import worded
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
@@ -136,6 +137,7 @@ def _flat(op: Mapping[str, Any], causes: Sequence[str]) -> dict[str, object]:
     return plain | {f"stall_{cause.replace(' ', '_')}": stalls.get(cause, 0) for cause in causes}
 
 
+@worded
 def simulate(
     workload: WorkloadSource,
     chip: ChipSource = DEFAULT_CHIP,

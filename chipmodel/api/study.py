@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from chipmodel.api.answer import PageAnswer
-from chipmodel.api.data_frames import Backend, data_frame
 from chipmodel.api.effort import Cancel, Progress
+from chipmodel.api.study_rows import StudyRows, stored_results
+from chipmodel.api.wording import worded
 from chipmodel.errors import BadInput
-from chipmodel.model.study_results import StudyResults
 from chipmodel.model.study_row import Row
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.dask_cluster import Cluster
-from chipmodel.studies.engine import StopRequest, work
-from chipmodel.studies.export import table_of
+from chipmodel.studies.engine import StopRequest, Watch, work
 from chipmodel.studies.points import tasks_of
 from chipmodel.studies.pool import LocalPool, cores
 from chipmodel.studies.progress import StudyStatus
-from chipmodel.studies.store import StudyCounts, StudyHeader, StudyStore, opened, read_rows
+from chipmodel.studies.store import StudyCounts, StudyHeader, StudyStore, opened
+from chipmodel.studies.store_place import store_path
 from chipmodel.studies.study_file import Study, read_study
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import WorkerGroup
-from reports.study.page import render_study
+from chipmodel.terminal.progress import stage
 
 MOST_WORKERS = 1024
 ORDER = ("optimal", "feasible", "unknown", "does not fit", "infeasible", "failed")
@@ -33,13 +32,14 @@ ORDER = ("optimal", "feasible", "unknown", "does not fit", "infeasible", "failed
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class StudyTable(PageAnswer):
-    """The rows that a study has so far. ``results`` has every column of every row."""
+class StudyTable(StudyRows):
+    """How far a study is, with the rows that it has so far."""
 
-    results: StudyResults
     counts: StudyCounts
     errors: tuple[tuple[str, int], ...]
     """What failed, and at how many points."""
+    stopped: bool = False
+    """Whether the caller ended it before every point had a row."""
 
     @property
     def complete(self) -> bool:
@@ -65,31 +65,13 @@ class StudyTable(PageAnswer):
             "errors": [{"error": error, "points": number} for error, number in self.errors],
         }
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
-        """A point a row, without what differs from run to run."""
-        return self._rows(times=False)
-
-    def to_dataframe(self, backend: Backend | None = None, *, times: bool = False) -> Any:
-        """The rows as a table, with ``times`` also how long each took."""
-        return data_frame(self._rows(times), backend)
-
-    def _rows(self, times: bool) -> Sequence[Mapping[str, object]]:
-        header, lines = table_of(self.results.rows, times)
-        return [dict(zip(header, line, strict=True)) for line in lines]
-
-    def to_html(self) -> str:
-        """The page with charts of all gaps."""
-        return render_study(self.results)
-
 
 @dataclass(frozen=True, slots=True)
 class StudyEffort:
-    """Who answers the points, who hears of it, and when to stop. ``watch`` sees rows as they are stored."""
+    """Who answers the points."""
 
     workers: int | None = None
     dask: str | None = None
-    progress: Progress | None = None
-    cancel: Cancel | None = None
 
     def check(self) -> None:
         """Raise BadInput for values that contradict one another."""
@@ -103,21 +85,42 @@ class StudyEffort:
         return Cluster(self.dask) if self.dask else LocalPool(min(missing, self.workers or cores()))
 
 
-class _Watch(StopRequest):
-    """Counts rows for a caller, and asks it now and then whether to stop."""
+class StudyObserver(Protocol):
+    """Who hears of a study while it runs, and may ask it to stop."""
 
-    def __init__(self, points: int, before: Iterable[Row], effort: StudyEffort) -> None:
+    def stopping(self) -> AbstractContextManager[StopRequest]:
+        """While the body runs, what says whether to stop."""
+        ...
+
+    def progress(self, points: int, before: Iterable[Row]) -> AbstractContextManager[Watch]:
+        """While the body runs, what is called with rows as they are stored; ``before`` are older ones."""
+        ...
+
+
+class _Calls(StopRequest):
+    """Counts rows for a caller of the library, and asks now and then whether to stop."""
+
+    def __init__(self, progress: Progress | None, cancel: Cancel | None) -> None:
+        self.points = self.done = 0
+        self.say, self.cancel = progress, cancel
+
+    def stopping(self) -> AbstractContextManager[StopRequest]:
+        return nullcontext(self)
+
+    def progress(self, points: int, before: Iterable[Row]) -> AbstractContextManager[Watch]:
         self.points, self.done = points, sum(1 for _ in before)
-        self.effort = effort
+        return nullcontext(self.take)
 
-    def __call__(self, rows: Sequence[Row]) -> None:
+    def take(self, rows: Sequence[Row]) -> None:
+        """Count ``rows``, which were just stored."""
         self.done += len(rows)
-        if rows and self.effort.progress:
-            self.effort.progress(f"{self.done:,} of {self.points:,} points")
-        if self.effort.cancel and self.effort.cancel():
+        if rows and self.say:
+            self.say(f"{self.done:,} of {self.points:,} points")
+        if self.cancel and self.cancel():
             self.asked = True
 
 
+@worded
 def study(
     file: str | Path,
     store: str | Path | None = None,
@@ -136,35 +139,50 @@ def study(
     cancelled study goes on where it was. ``only_status`` answers nothing. Start it below ``if __name__ ==
     "__main__":``, as worker processes import the main module. Raises BadInput.
     """
-    effort = StudyEffort(workers, dask, progress, cancel)
+    effort = StudyEffort(workers, dask)
     effort.check()
     asked = read_study(Path(file))
-    tasks = tasks_of(asked)
-    path = Path(store) if store else Path(file).with_suffix(".sqlite")
-    with opened(path) as rows:
-        ask(rows, asked, tasks)
+    path = store_path(file, store)
+    observer = _Calls(progress, cancel)
+    return answer_study(asked, path, None if only_status else effort, observer, retry_failed=retry_failed)
+
+
+def answer_study(
+    asked: Study, path: Path, effort: StudyEffort | None, observer: StudyObserver, *, retry_failed: bool
+) -> StudyTable:
+    """Answer the points that have no row in the store at ``path``; none without ``effort``."""
+    with stage(f"reading {asked.file}"):
+        tasks = tasks_of(asked)
+    with opened(path) as store:
+        _ask(store, asked, tasks)
         if retry_failed:
-            rows.retry_failed()
-        missing = 0 if only_status else rows.open_points()
-        if missing:
-            watch = _Watch(len(tasks), rows.rows(), effort)
-            with effort.group(missing) as group:
-                work(rows, {task.key: task for task in tasks}, group, watch, watch)
-        counts, errors = rows.counts(), rows.errors()
-    return study_table(path, counts, errors)
+            store.retry_failed()
+        missing = store.open_points() if effort else 0
+        stopped = False
+        if effort and missing:
+            stopped = _run(store, tasks, effort.group(missing), observer)
+        counts, errors = store.counts(), store.errors()
+    return StudyTable(stored_results(path), counts, tuple(errors), stopped)
 
 
-def ask(store: StudyStore, asked: Study, tasks: Sequence[PointTask]) -> None:
+def _run(
+    store: StudyStore,
+    tasks: Sequence[PointTask],
+    workers: AbstractContextManager[WorkerGroup],
+    observer: StudyObserver,
+) -> bool:
+    """Answer the points that have no row; True where the observer stopped it."""
+    with (
+        observer.stopping() as stop,
+        workers as group,
+        observer.progress(len(tasks), store.rows()) as watch,
+    ):
+        work(store, {task.key: task for task in tasks}, group, watch, stop)
+    return stop.asked
+
+
+def _ask(store: StudyStore, asked: Study, tasks: Sequence[PointTask]) -> None:
     """Hand out searches first: they may take long, and no worker should wait for one at the end."""
     header = StudyHeader(asked.name, asked.title, asked.file.name, asked.text, code_version(), len(tasks))
     turns = sorted(tasks, key=lambda task: not task.searches)
     store.ask(header, [task.key for task in tasks], (task.key for task in turns))
-
-
-def study_table(path: Path, counts: StudyCounts, errors: Sequence[tuple[str, int]]) -> StudyTable:
-    """What the store at ``path`` holds."""
-    header, rows = read_rows(path)
-    results = StudyResults(
-        header.name, rows, header.title, header.file, header.text, header.code, header.points
-    )
-    return StudyTable(results, counts, tuple(errors))

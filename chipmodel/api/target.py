@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from chipmodel.api.wording import worded
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, parse_chip, with_overrides
 
@@ -14,6 +15,7 @@ ChipSource: TypeAlias = str | Path | Mapping[str, Any] | Chip
 DEFAULT_CHIP = "luna-arcs"
 
 
+@worded
 def chip(source: ChipSource = DEFAULT_CHIP, /, **overrides: object) -> Chip:
     """The chip that ``source`` names, with other values for some fields.
 

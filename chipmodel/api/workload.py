@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from chipmodel.api.wording import worded
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from chipmodel.passes.states import with_states
@@ -26,6 +27,7 @@ WorkloadSource: TypeAlias = "str | Path | bytes | ModelProto | Network | Program
 Chance: TypeAlias = float | Fraction
 
 
+@worded
 def load(
     source: WorkloadSource,
     *,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from chipmodel.api.wording import words_of_options
 from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.files.conflicts import (
     NamedFile,
@@ -25,13 +26,13 @@ from chipmodel.files.conflicts import (
     refuse_unwritable,
     refuse_unwritable_folder,
 )
+from chipmodel.studies.store_place import store_path
 from workloads.from_onnx.bundled_models import SCHEME as ONNX_SCHEME
 from workloads.from_onnx.bundled_models import model_file
 from workloads.from_onnx.data_files import data_files
 
 STDOUT = "-"
 STORE_LABEL = "the study's store"
-STORE_SUFFIX = ".sqlite"
 STORE_COMPANIONS = ("-wal", "-shm", "-journal")
 """What SQLite appends to a database's name for files of its own: https://sqlite.org/tempfiles.html."""
 MADE = ("zoo:", "guillotine:")
@@ -98,9 +99,10 @@ class FileCommand(click.Command):
     """A command whose files are checked before it runs."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Check the files, then run the command."""
+        """Check the files, then run the command; what is wrong is said with the names of options."""
         check_files(ctx)
-        return super().invoke(ctx)
+        with words_of_options():
+            return super().invoke(ctx)
 
 
 def check_files(context: click.Context) -> None:
@@ -157,14 +159,6 @@ def label_of(parameter: click.Parameter) -> str:
     if isinstance(parameter, click.Option):
         return max(parameter.opts, key=len)
     return parameter.metavar or (parameter.name or "").upper()
-
-
-def store_path(study: str, store: str | None) -> Path:
-    """Where the rows of a study are kept: where ``store`` says, or next to the study."""
-    if store:
-        return Path(store)
-    path = Path(study)
-    return path.with_suffix(STORE_SUFFIX) if path.name else path
 
 
 def workload_files(value: str) -> Iterator[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from chipmodel.api.listings import schema as workload_schema
 from chipmodel.cli.file_options import READS_CHIP, FileCommand
 from chipmodel.files.json_text import json_text
 from chipmodel.hardware.chip_file import load_chip, preset_names
@@ -12,7 +13,6 @@ from dma.stream import streamers
 from reports.lists import print_chip, print_chips, print_networks, print_planners
 from solvers.branches.mergers import mergers
 from solvers.registry import packers
-from workloads.from_yaml.program import schema as workload_schema
 from workloads.zoo import build, networks
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from os.path import relpath
+from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import quote
-from zlib import compress, decompress
 
 import click
 
+from chipmodel.api.report import report as read_report
 from chipmodel.cli.file_options import (
     WRITES,
     FileCommand,
@@ -19,28 +15,14 @@ from chipmodel.cli.file_options import (
     WritesInFolder,
     command_files,
     named_inputs,
-    store_path,
 )
-from chipmodel.cli.study_files import READS_STUDY, is_store
-from chipmodel.errors import BadInput, Place
-from chipmodel.files.atomic_write import write_together
+from chipmodel.cli.output import note
+from chipmodel.cli.study_files import READS_STUDY
+from chipmodel.errors import BadInput
 from chipmodel.files.conflicts import NamedFile, refuse_overwriting
-from chipmodel.model.study_results import StudyResults
-from chipmodel.studies.pages import SHORT, chosen, pages_of
-from chipmodel.studies.store import read_rows
-from chipmodel.terminal.printing import console, note
-from chipmodel.terminal.progress import stage
-from reports.study.page import render_study
+from chipmodel.studies.pages import SHORT
+from chipmodel.terminal.printing import console
 from reports.study.terminal import print_answer
-
-
-@dataclass(frozen=True, slots=True)
-class _PointPage:
-    """The page of a point: some 5 MB, of which compressed a quarter is left."""
-
-    key: str
-    path: Path
-    page: bytes
 
 
 @click.command(cls=FileCommand)
@@ -79,48 +61,15 @@ def report(
         raise BadInput(
             "pages of points are linked from a page", hint="give -o report.html and --points DIR too"
         )
-    with stage(f"reading {study}"):
-        store = _store(Path(study), store_file)
-        found = _read(Path(study), store)
-    if output:
-        pages = _pages(found, Path(study).parent, Path(folder), keys) if folder else ()
-        _write(found, Path(output), pages)
+    found = read_report(study, store_file)
+    if found.changed:
+        note((f"{study} has changed since it was run; this is of the study as it was",))
+    if not output:
+        print_answer(found.results, console())
         return
-    print_answer(found, console())
-
-
-def _store(path: Path, store_file: str | None) -> Path:
-    """Where the rows are: ``path`` itself, or the store in its folder. Raises BadInput."""
-    try:
-        itself = is_store(path)
-    except OSError as error:
-        hint = "give STUDY.yaml or STUDY.sqlite"
-        raise BadInput(f"cannot read: {error.strerror}", where=Place(str(path)), hint=hint) from None
-    if not itself:
-        return store_path(str(path), store_file)
-    if store_file:
-        raise BadInput("this is a store itself", where=Place(str(path)), hint="leave out --store")
-    return path
-
-
-def _read(path: Path, store: Path) -> StudyResults:
-    header, rows = read_rows(store)
-    if path != store and path.read_text(encoding="utf-8", errors="replace") != header.text:
-        note(f"{path} has changed since it was run; this is of the study as it was")
-    return StudyResults(header.name, rows, header.title, header.file, header.text, header.code, header.points)
-
-
-def _pages(found: StudyResults, home: Path, folder: Path, keys: tuple[str, ...]) -> tuple[_PointPage, ...]:
-    """The pages of the points, to be written into ``folder``. Raises BadInput."""
-    rows = chosen(found.rows, keys)
-    paths = {row.key: folder / f"{row.key[:SHORT]}.html" for row in rows}
-    _refuse_conflicts(paths)
-    pages: list[_PointPage] = []
-    with stage(f"planning {len(rows)} points again") as say:
-        for row, page in pages_of(found.text, home / found.file, rows):
-            pages.append(_PointPage(row.key, paths[row.key], compress(page.encode())))
-            say(f"{len(pages)} done")
-    return tuple(pages)
+    if folder:
+        _refuse_conflicts(found.page_files(folder, keys))
+    found.write(output, folder, keys)
 
 
 def _refuse_conflicts(paths: Mapping[str, Path]) -> None:
@@ -132,30 +81,3 @@ def _refuse_conflicts(paths: Mapping[str, Path]) -> None:
         refuse_overwriting(files.inputs, [page, *files.outputs])
         if page.path.exists():
             refuse_overwriting(tuple(named_inputs(context)), [page])
-
-
-def _write(found: StudyResults, output: Path, pages: tuple[_PointPage, ...]) -> None:
-    """Write the report and the pages that it links to, all or none."""
-    links = {page.key: quote(Path(relpath(page.path, output.parent)).as_posix()) for page in pages}
-    with stage("writing reports"):
-        report_page = render_study(replace(found, pages=links))
-        with _made({page.path.parent for page in pages}):
-            write_together((*((page.path, decompress(page.page)) for page in pages), (output, report_page)))
-
-
-@contextmanager
-def _made(folders: set[Path]) -> Generator[None]:
-    """Make the ``folders`` that are not there, and remove them again if the body fails."""
-    new = {each for folder in folders for each in (folder, *folder.parents) if not each.exists()}
-    for folder in folders:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"cannot make the folder: {error.strerror}", where=Place(str(folder))) from None
-    try:
-        yield
-    except BaseException:
-        for folder in sorted(new, key=lambda path: -len(path.parts)):
-            with suppress(OSError):
-                folder.rmdir()
-        raise

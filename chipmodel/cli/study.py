@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from chipmodel.api.study import StudyEffort, ask, study_table
+from chipmodel.api.study import StudyEffort, answer_study
 from chipmodel.cli.file_options import (
     STDOUT,
     WRITES,
     WRITES_OR_STDOUT,
     FileCommand,
     Store,
-    store_path,
 )
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.output import note, write_files
 from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
 from chipmodel.files.json_text import json_text
-from chipmodel.studies.engine import stopping, work
+from chipmodel.model.study_row import Row
+from chipmodel.studies.engine import StopRequest, Watch, stopping
 from chipmodel.studies.export import csv_bytes, writer_of
-from chipmodel.studies.points import idle_filters, tasks_of
+from chipmodel.studies.points import idle_filters
 from chipmodel.studies.progress import show_progress
-from chipmodel.studies.store import StudyStore, opened
+from chipmodel.studies.store_place import store_path
 from chipmodel.studies.study_file import read_study
-from chipmodel.studies.task import PointTask
 from chipmodel.terminal.printing import emit, remark, say
 from chipmodel.terminal.progress import stage
 
@@ -128,16 +129,14 @@ def study(*, options: StudyOptions) -> int:
     table_of_rows = writer_of(Path(options.table_file)) if options.table_file else csv_bytes
     with stage(f"reading {options.study_file}"):
         asked = read_study(Path(options.study_file))
-        tasks = tasks_of(asked)
-    note(idle_filters(asked))
-    path = store_path(options.study_file, options.store_file)
-    with opened(path) as store:
-        ask(store, asked, tasks)
-        if options.retry_failed:
-            store.retry_failed()
-        finished = options.only_status or _run(store, tasks, options)
-        counts, errors = store.counts(), store.errors()
-    answer = study_table(path, counts, errors)
+        note(idle_filters(asked))
+    answer = answer_study(
+        asked,
+        store_path(options.study_file, options.store_file),
+        None if options.only_status else options.effort,
+        _Terminal(),
+        retry_failed=options.retry_failed,
+    )
     rows, document = answer.results.rows, answer.to_dict()
     write_files(
         [
@@ -146,24 +145,20 @@ def study(*, options: StudyOptions) -> int:
         ]
     )
     _print(document, options.json_file)
-    if not finished:
+    if answer.stopped:
         remark("stopped; what is finished is stored: run it again to go on")
         return INTERRUPTED
     return EXIT_DONE if answer.complete else EXIT_UNKNOWN
 
 
-def _run(store: StudyStore, tasks: tuple[PointTask, ...], options: StudyOptions) -> bool:
-    """Answer the points that have no row; False where the user stopped it."""
-    missing = store.open_points()
-    if not missing:
-        return True
-    with (
-        stopping() as stop,
-        options.effort.group(missing) as workers,
-        show_progress(len(tasks), store.rows()) as watch,
-    ):
-        work(store, {task.key: task for task in tasks}, workers, watch, stop)
-    return not stop.asked
+class _Terminal:
+    """Shows how far a study is on the terminal, whose Ctrl-C asks it to stop."""
+
+    def stopping(self) -> AbstractContextManager[StopRequest]:
+        return stopping()
+
+    def progress(self, points: int, before: Iterable[Row]) -> AbstractContextManager[Watch]:
+        return show_progress(points, before)
 
 
 def _print(document: dict[str, Any], json_file: str | None) -> None:

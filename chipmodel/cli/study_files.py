@@ -8,15 +8,9 @@ from pathlib import Path
 from chipmodel.cli.file_options import Reads
 from chipmodel.files.text_file import read_text
 from chipmodel.studies.store import read_header
+from chipmodel.studies.store_place import is_store
 from chipmodel.studies.study_file import files_of_study
 from workloads.from_onnx.data_files import data_files
-
-
-def is_store(path: Path) -> bool:
-    """Whether a file that is there is an SQLite database. Raises OSError."""
-    magic = b"SQLite format 3\x00"
-    with path.open("rb") as file:
-        return file.read(len(magic)) == magic
 
 
 def _named(value: str) -> Iterator[Path]:

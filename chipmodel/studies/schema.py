@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
+from chipmodel.files.strict_model import StrictModel
 from chipmodel.pipeline.request import CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED
 
@@ -26,20 +27,14 @@ FilterItem = dict[str, Values]
 Items = list[Annotated[FilterItem, Field(min_length=1)]]
 
 
-class StudyModel(BaseModel):
-    """What all parts of a study file share: no unknown keys, strict types."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class FilterLists(StudyModel):
+class FilterLists(StrictModel):
     """Which points of the product are asked."""
 
     include: Items = Field(default_factory=list[FilterItem])
     exclude: Items = Field(default_factory=list[FilterItem])
 
 
-class StudyFile(StudyModel):
+class StudyFile(StrictModel):
     """A study file."""
 
     name: str = Field("", max_length=100)

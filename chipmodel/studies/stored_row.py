@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, Json
 
+from chipmodel.files.strict_model import StrictModel
 from chipmodel.model.study_row import Status
 from chipmodel.model.time_bound import PlanSpace
 
@@ -18,10 +19,8 @@ Key = Annotated[str, Field(min_length=1)]
 Text = str
 
 
-class StoredRow(BaseModel):
-    """A point and its answer. Strict: a text is no number."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+class StoredRow(StrictModel):
+    """A point and its answer."""
 
     key: Key
     workload: Text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from doctest import DocTestParser, DocTestRunner
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import chipmodel
+from chipmodel.cli.main import COMMANDS
 from docs.tools.samples import folder_of_commands, run_chipmodel
 from tests.docs.pages import DOCS, README, blocks, commands, first_shown, name_of, pages, shell_lines
 from tests.support.folders import ROOT
@@ -89,3 +92,14 @@ def test_the_python_example_prints_what_its_page_says() -> None:
         [sys.executable, "-c", example], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert f"It prints {ran.stdout.strip()}," in page.read_text()
+
+
+def test_every_command_has_its_function_in_the_sessions() -> None:
+    """The table of the page names a function for each command, and its sessions call it."""
+    page = DOCS / "howto" / "python.md"
+    named = dict(re.findall(r"^\| `(\w+)` \| `cm\.(\w+)`", page.read_text(), re.MULTILINE))
+    sessions = "".join(blocks(page, "pycon"))
+    assert list(named) == sorted(COMMANDS)
+    for function in named.values():
+        assert callable(getattr(chipmodel, function))
+        assert f"cm.{function}(" in sessions

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import Discriminator, Field, Tag, WithJsonSchema
+
+from chipmodel.files.strict_model import StrictModel
 
 MAX_COUNT = 1 << 40
 """The largest size, count or number of bytes (assumed): a tensor of more is a typing error."""
@@ -75,12 +77,6 @@ Padding = Annotated[
         lambda v: "(list)" if isinstance(v, list) else "(text)" if isinstance(v, str) else "(number)"
     ),
 ]
-
-
-class StrictModel(BaseModel):
-    """Refuses unknown keys and converts nothing: a text is no number, and true is not 1."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class ShapedTensor(StrictModel):

@@ -1,0 +1,148 @@
+"""What a study found: its rows as one page, and a page for each point."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from os.path import relpath
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from zlib import compress, decompress
+
+from chipmodel.api.effort import Progress, observing
+from chipmodel.api.study_rows import StudyRows, stored_results
+from chipmodel.api.wording import worded
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.atomic_write import write_together
+from chipmodel.studies.pages import SHORT, chosen, pages_of
+from chipmodel.studies.store_place import is_store, store_path
+from chipmodel.terminal.progress import stage
+from reports.study.page import render_study
+from reports.study.words import answer, scope
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StudyReport(StudyRows):
+    """What a study found so far."""
+
+    folder: Path
+    """Where the study is, or was when it was run: files that it names are sought there."""
+    changed: bool
+    """Whether the study's file is another now than when it was run."""
+
+    def headline(self) -> str:
+        """What was asked, and the answer in a few sentences."""
+        found = self.results
+        return " ".join((f"{found.title or found.name}:", scope(found), *answer(found)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sentences of the answer, and all rows."""
+        found = self.results
+        return {
+            "study": found.name,
+            "title": found.title,
+            "points": found.points,
+            "answer": [scope(found), *answer(found)],
+            "rows": [dict(row) for row in self.rows()],
+        }
+
+    def page_files(self, folder: str | Path, points: Sequence[str] = ()) -> Mapping[str, Path]:
+        """The files that ``write`` makes for points, by their keys: of those that begin with one of
+        ``points``, or of all. Raises BadInput for a point without a plan, and for too many."""
+        return {
+            row.key: Path(folder) / f"{row.key[:SHORT]}.html" for row in chosen(self.results.rows, points)
+        }
+
+    @worded
+    def write(
+        self,
+        page: str | Path,
+        folder: str | Path | None = None,
+        points: Sequence[str] = (),
+        *,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write the page and, into ``folder``, a page that it links for the plan of each point, all or none.
+
+        The points are planned again. Raises BadInput for points of other files or older code.
+        """
+        with observing(progress):
+            made = [] if folder is None else self._pages(self.page_files(folder, points))
+            _write(self, Path(page), made)
+
+    def _pages(self, files: Mapping[str, Path]) -> list[_PointPage]:
+        found = self.results
+        rows = [row for row in found.rows if row.key in files]
+        pages: list[_PointPage] = []
+        with stage(f"planning {len(rows)} points again") as say:
+            for row, page in pages_of(found.text, self.folder / found.file, rows):
+                pages.append(_PointPage(row.key, files[row.key], compress(page.encode())))
+                say(f"{len(pages)} done")
+        return pages
+
+
+@dataclass(frozen=True, slots=True)
+class _PointPage:
+    """The page of a point: some 5 MB, of which compressed a quarter is left."""
+
+    key: str
+    path: Path
+    page: bytes
+
+
+@worded
+def report(study: str | Path, store: str | Path | None = None) -> StudyReport:
+    """Read what the study in a file found: the study itself, with its rows in ``store`` (by default beside
+    it), or the store.
+
+    Nothing is answered, and a study that runs may be read as well. Raises BadInput.
+    """
+    with stage(f"reading {study}"):
+        path = Path(study)
+        kept = _store(path, store)
+        results = stored_results(kept)
+        changed = path != kept and path.read_text(encoding="utf-8", errors="replace") != results.text
+        return StudyReport(results, path.parent, changed)
+
+
+def _store(path: Path, store: str | Path | None) -> Path:
+    """Where the rows are: ``path`` itself, or the store in its folder. Raises BadInput."""
+    try:
+        itself = is_store(path)
+    except OSError as error:
+        hint = "give STUDY.yaml or STUDY.sqlite"
+        raise BadInput(f"cannot read: {error.strerror}", where=Place(str(path)), hint=hint) from None
+    if not itself:
+        return store_path(path, store)
+    if store:
+        raise BadInput("this is a store itself", where=Place(str(path)), hint="leave out --store")
+    return path
+
+
+def _write(report: StudyReport, output: Path, pages: Sequence[_PointPage]) -> None:
+    """Write the report and the pages that it links to, all or none."""
+    links = {page.key: quote(Path(relpath(page.path, output.parent)).as_posix()) for page in pages}
+    with stage("writing reports"):
+        report_page = render_study(replace(report.results, pages=links))
+        with _made({page.path.parent for page in pages}):
+            write_together((*((page.path, decompress(page.page)) for page in pages), (output, report_page)))
+
+
+@contextmanager
+def _made(folders: set[Path]) -> Generator[None]:
+    """Make the ``folders`` that are not there, and remove them again if the body fails."""
+    new = {each for folder in folders for each in (folder, *folder.parents) if not each.exists()}
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"cannot make the folder: {error.strerror}", where=Place(str(folder))) from None
+    try:
+        yield
+    except BaseException:
+        for folder in sorted(new, key=lambda path: -len(path.parts)):
+            with suppress(OSError):
+                folder.rmdir()
+        raise

@@ -1,0 +1,50 @@
+"""``report``: what a study found, with pages of its points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import chipmodel as cm
+
+STUDY = "title: Who packs?\nworkloads: ['guillotine:n=12,seed=1']\npackers: [large-first, greedy-best-fit]\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(STUDY)
+    assert cm.study(path, workers=1).complete
+    return path
+
+
+def test_it_reads_what_the_study_stored(file: Path) -> None:
+    found, table = cm.report(file), cm.study(file, only_status=True)
+    assert found.rows() == table.rows()
+    assert found.to_html() == table.to_html()
+    assert found.headline().startswith("Who packs?: 2 points")
+    assert found.to_dict()["rows"] == list(found.rows())
+    assert not found.changed
+    assert cm.report(file.with_suffix(".sqlite")).to_html() == found.to_html()
+    file.write_text(STUDY + "seeds: [3]\n")
+    assert cm.report(file).changed
+
+
+def test_it_writes_pages_of_chosen_points(file: Path, tmp_path: Path) -> None:
+    found = cm.report(file)
+    key = found.results.rows[0].key
+    heard: list[str] = []
+    found.write(tmp_path / "all.html", tmp_path / "plans", [key], progress=heard.append)
+    (page,) = (tmp_path / "plans").iterdir()
+    assert found.page_files(tmp_path / "plans", [key]) == {key: page}
+    assert f"plans/{page.name}" in (tmp_path / "all.html").read_text()
+    assert heard[0] == "planning 1 points again"
+
+
+def test_what_is_no_study_is_refused_in_python(tmp_path: Path, file: Path) -> None:
+    with pytest.raises(cm.BadInput, match="cannot read"):
+        cm.report(tmp_path / "missing.yaml")
+    with pytest.raises(cm.BadInput) as refused:
+        cm.report(file.with_suffix(".sqlite"), tmp_path / "other.sqlite")
+    assert refused.value.hint == "leave out store"

@@ -66,5 +66,13 @@ class DoesNotFit(ChipmodelError):
     exit_code = EXIT_DOES_NOT_FIT
 
 
+class PluginFault(BadInput):
+    """A plug-in that cannot be loaded, or whose answer is wrong. Names it and its package."""
+
+
+class PluginIgnored(UserWarning):
+    """An installed plug-in is not listed among the others, because it cannot be used."""
+
+
 class SlowSearch(UserWarning):
     """The exact search runs as Python, because its machine code cannot be made or loaded here."""

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from chipmodel.entry_points import Plugin, described, plugin_rows
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.planner_table import imported, no_setting, row_named
+from chipmodel.model.planner_table import imported, no_setting, row_or_plugin
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from dma.schedule.build import StreamRequest
 from dma.schedule.streamer import Streamer, StreamerPortfolio
+from dma.streamers.plugin import portfolio_of
 from dma.streamers.race import StreamerRace
 
 
@@ -30,6 +32,8 @@ class StreamerEntry:
     setting: str = ""
     """Makes the same from the text that a user writes after the name and a colon; raises BadInput. Empty: the
     streamer has no setting."""
+    plugin: Plugin | None = None
+    """Where it comes from, if it is not built in; then ``target`` is what ``dma.streamers.plugin`` says."""
 
 
 _ENTRIES = (
@@ -107,21 +111,28 @@ _ENTRIES = (
         "dma.streamers.exact:with_states",
     ),
 )
+_BUILT_IN = {entry.name: entry for entry in _ENTRIES}
 
 
 def streamers() -> Mapping[str, StreamerEntry]:
-    """The table of streamers by name, in the order in which they are listed."""
-    return {entry.name: entry for entry in _ENTRIES}
+    """The table of streamers by name, in the order in which they are listed; plug-ins come last."""
+    return {**_BUILT_IN, **plugin_rows("streamer", _BUILT_IN, _entry_of)}
+
+
+def _entry_of(plugin: Plugin) -> StreamerEntry:
+    title, source = described(plugin, "issue")
+    return StreamerEntry(plugin.name, "portfolio", plugin.target, title, source, plugin=plugin)
 
 
 def streamer_named(text: str) -> StreamerPortfolio:
     """The streamer that a user means by ``NAME`` or ``NAME:SETTING``, a single one as a portfolio of one.
 
-    Raises BadInput for an unknown name, and for a setting that the streamer does not have.
+    Raises BadInput for an unknown name, and for a setting that the streamer does not have; PluginFault for a
+    plug-in that is none.
     """
-    entry, setting = row_named("streamer", text, streamers())
+    entry, setting = row_or_plugin("streamer", text, _BUILT_IN, _entry_of)
     if setting is None:
-        return _portfolio(imported(entry.target))
+        return portfolio_of(entry.plugin) if entry.plugin else _portfolio(imported(entry.target))
     if not entry.setting:
         raise no_setting("streamer", entry.name, setting)
     configured: Callable[[str], Streamer | StreamerPortfolio] = imported(entry.setting)

@@ -1,7 +1,7 @@
 """A row of a table of planners.
 
-A planner is a row: a name, a kind, and ``"module:function"``, imported when it first runs. Another source of
-planners need only add rows. By kind the function is called as:
+A planner is a row: a name, a kind, and ``"module:function"``, imported when it first runs. Those of plug-ins
+(``solvers.plugin``) are rows, too. By kind the function is called as:
 
 * ``heuristic``: ``function(problem, **options) -> Plan``
 * ``search``: ``function(problem, limits, report, **options) -> Outcome``; keeps its limits, proves its claims
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
+from chipmodel.entry_points import Plugin
 from chipmodel.model.planner_table import imported
 from solvers.core.outcome import Limits
 
@@ -47,6 +48,8 @@ class Planner:
     parse: Parse | None = None
     """Reads the setting that a user may write after the name and a colon."""
     options: Mapping[str, object] = field(default_factory=dict[str, object])
+    plugin: Plugin | None = None
+    """Where it comes from, if it is no built-in one; then ``function`` answers as ``solvers.plugin`` says."""
 
     @property
     def searches(self) -> bool:

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import perf_counter
 
+from chipmodel.entry_points import plugin_rows
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import Certificate, excludes, rests_on
 from chipmodel.model.plan import Plan, Problem, Solved, Status
-from chipmodel.model.planner_table import imported, no_setting, row_named
+from chipmodel.model.planner_table import imported, no_setting, row_or_plugin
 from solvers.core.bounds import largest_live_set
 from solvers.core.bounds_certified import best_bound
 from solvers.core.dispatch import pack_plain, search_plain
 from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Report
 from solvers.planner import Planner, by_name
+from solvers.plugin import packer_of, plugin_plan
 
 
 def _reuse_threshold(packer: str, text: str) -> Mapping[str, object]:
@@ -202,13 +204,14 @@ FALLBACK = "solvers.core.start:start_plan"
 
 
 def packers() -> Mapping[str, Planner]:
-    """The packers by name, in the order in which they are listed."""
-    return by_name(PACKERS)
+    """The packers by name, in the order in which they are listed; plug-ins come last."""
+    built_in = by_name(PACKERS)
+    return {**built_in, **plugin_rows("packer", built_in, packer_of)}
 
 
 def packer_named(text: str) -> Planner:
     """The packer given as ``NAME`` or ``NAME:SETTING``. Raises BadInput where there is none."""
-    packer, setting = row_named("packer", text, packers())
+    packer, setting = row_or_plugin("packer", text, by_name(PACKERS), packer_of)
     if setting is None:
         return packer
     if packer.parse is None:
@@ -227,15 +230,18 @@ def solve(
     on the way. Where it has no plan, a heuristic's plan that keeps every constraint but the capacity is
     returned, or one without offsets.
 
-    Raises BadInput for an unknown name, and where the packer does not support the problem's constraints.
+    A plug-in that searches is judged as a heuristic: nothing that it might claim is believed.
+
+    Raises BadInput for an unknown name, and where the packer does not support the problem's constraints;
+    PluginFault where a plug-in fails or its plan is wrong.
     """
     chosen = packer_named(packer)
     began = perf_counter()
-    if chosen.searches:
+    if chosen.searches and chosen.plugin is None:
         outcome = _search(chosen, problem, limits or chosen.limits, report)
         return _searched(problem, outcome, began, packer)
     try:
-        plan, overflow = _pack(chosen, problem), ""
+        plan, overflow = _pack(chosen, problem, limits or chosen.limits), ""
     except MemoryOverflow as reason:
         plan, overflow = Plan({}), str(reason)
     seconds = perf_counter() - began
@@ -248,7 +254,9 @@ def solve(
     return Solved(plan, status, bound, peak, seconds, packer, proof, certificate)
 
 
-def _pack(packer: Planner, problem: Problem) -> Plan:
+def _pack(packer: Planner, problem: Problem, limits: Limits) -> Plan:
+    if packer.plugin:
+        return plugin_plan(packer.plugin, problem, limits)
     function: Callable[[Problem], Plan] = packer.load()
     if packer.keeps_constraints:
         return function(problem)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from chipmodel.entry_points import plugin_named, plugin_names
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import decoded
@@ -13,6 +14,7 @@ from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
 from workloads.from_onnx.bundled_models import SCHEME, model_file
 from workloads.from_tflite.schema import IDENTIFIER
+from workloads.plugin import imported_program
 from workloads.zoo import SCHEME as ZOO_SCHEME
 from workloads.zoo import build, networks, parse_zoo_url
 
@@ -121,7 +123,20 @@ def _load(
         from workloads.from_tflite.program import load_tflite  # imports the schema's readers
 
         return load_tflite(Path(source), dtype=dtype, shapes=shapes, strict=strict, iterations=iterations)
+    importer = plugin_named("importer", suffix.removeprefix("."))
+    if importer:
+        for option, given in {"dtype": dtype, "shape": shapes, "strict": strict}.items():
+            if given:
+                raise BadInput(f"--{option} says nothing about {suffix} files", hint="leave it out")
+        return imported_program(importer, source)
     raise _not_accepted(source)
+
+
+def plugin_suffixes() -> tuple[str, ...]:
+    """Suffixes of files that importers of other packages read."""
+    built_in = (*YAML_SUFFIXES, ONNX_SUFFIX, TFLITE_SUFFIX)
+    names = plugin_names("importer", [each.removeprefix(".") for each in built_in])
+    return tuple(f".{name}" for name in names)
 
 
 def _from_zoo(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ...]]) -> Program:
@@ -142,7 +157,8 @@ def _not_accepted(source: str) -> BadInput:
     if not Path(source).suffix:
         near = suggest(word, names, "").partition("?")
         hint = f"; {near[0].replace(chr(39), ZOO_SCHEME, 1).replace(chr(39), '')}?" if near[1] else ""
-    return BadInput(f"{shown(source)} is no workload of a known kind", hint=f"give {ACCEPTED}{hint}")
+    more = "".join(f", FILE{suffix}" for suffix in plugin_suffixes())
+    return BadInput(f"{shown(source)} is no workload of a known kind", hint=f"give {ACCEPTED}{more}{hint}")
 
 
 def parse_shape_option(text: str) -> tuple[str, tuple[int, ...]]:

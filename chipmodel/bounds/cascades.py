@@ -53,8 +53,8 @@ def least_rows_cycles(npu: Npu, op: Op, rows: int) -> int:
     """The least cycles of at least ``rows`` rows of ``op``, in any division.
 
     By so many rows at a time, all rows take at most as many times longer as there are such stripes, and at
-    least ``least_cycles``. Padding to the array is linear in whole rows, so without LUNA it is what a part
-    with these rows takes.
+    least ``least_cycles``. Padding to the array is linear in whole rows, so it is what a part with these rows
+    takes; but not on LUNA, and nobody knows of a plug-in's model.
     """
     whole = least_cycles(npu, op, columns=True)
     if rows >= op.work.rows or not rows:
@@ -62,7 +62,7 @@ def least_rows_cycles(npu: Npu, op: Op, rows: int) -> int:
     if op.cycles is not None:
         return op.cycles * rows // op.work.rows
     fewer = whole // -(-op.work.rows // rows)
-    if npu.luna or not whole:
+    if npu.luna or npu.plugin or not whole:
         return fewer
     return max(fewer, least_cycles(npu, replace(op, work=op.work.part(rows, op.work.channels)), columns=True))
 

@@ -16,6 +16,7 @@ from typing import Literal
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.luna_npu import LunaNpu
 from chipmodel.hardware.ne16_npu import Ne16Npu
+from chipmodel.hardware.plugin_npu import PluginNpu
 from chipmodel.hardware.psram_device import WIRES, Device, Protocol
 from chipmodel.hardware.vector_cpu import VectorCpu
 
@@ -317,6 +318,8 @@ class Npu:
     """Parameters of Ethos-U55 where ``npu.model`` is ``ethos-u55``."""
     ne16: Ne16Npu | None = None
     """The cluster's engine and cores where ``npu.model`` is ``ne16``."""
+    plugin: PluginNpu | None = None
+    """The model of another package, where ``npu.model`` is its name."""
 
 
 VendorStreamer = Literal["sync", "ping-pong", "ping-pong-across", "prefetch-greedy"]

@@ -39,9 +39,10 @@ from chipmodel.hardware.chip import (
 )
 from chipmodel.hardware.dma_fields import check_controller, dma_of, psram_of, weights_of
 from chipmodel.hardware.ethos_npu import ethos_of
-from chipmodel.hardware.fields import FIELDS, children, read_choice, read_number
+from chipmodel.hardware.fields import FIELDS, MODEL, children, field_at, fields_with, read_choice, read_number
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
 from chipmodel.hardware.ne16_npu import ne16_of
+from chipmodel.hardware.plugin_npu import plugin_npu_of
 from chipmodel.hardware.vector_cpu import vector_cpu_of
 
 PRESET_FOLDER = Path(__file__).parent / "presets"
@@ -117,7 +118,7 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
         _take(path, value, Place(f"--set {text}"), numbers, choices)
         figures[path] = Figure(value, "given", OVERRIDE)
     _take_defaults(figures, numbers, choices)
-    own = [path for path, field in FIELDS.items() if field.belongs(choices)]
+    own = [path for path, field in fields_with(choices).items() if field.belongs(choices)]
     for path, figure in figures.items():
         _refuse_stray(path, figure, choices)
     missing = [path for path in own if path not in figures]
@@ -134,7 +135,8 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
 
 
 def _take(path: str, text: str, where: Place, numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
-    if FIELDS[path].kind == "choice":
+    field = field_at(path)
+    if field is not None and field.kind == "choice":
         choices[path] = read_choice(path, text, where)
     else:
         numbers[path] = read_number(path, text, where)
@@ -143,7 +145,7 @@ def _take(path: str, text: str, where: Place, numbers: dict[str, Fraction], choi
 def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
     """Add the optional fields that the file leaves out; a choice comes before the fields that depend on
     it."""
-    for path, field in FIELDS.items():
+    for path, field in fields_with(choices).items():
         if field.default is not None and path not in figures and field.belongs(choices):
             figures[path] = Figure(field.default, "assumed", DEFAULT_ORIGIN)
             _take(path, field.default, Place(path), numbers, choices)
@@ -151,8 +153,9 @@ def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], cho
 
 def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None:
     """Raise BadInput for a user's number that the chip does not use; one from a base is ignored."""
-    only = FIELDS[path].only
-    if only and figure.mark == "given" and not FIELDS[path].belongs(choices):
+    field = field_at(path)
+    only = field.only if field else None
+    if field and only and figure.mark == "given" and not field.belongs(choices):
         what = f"{path} means nothing on a chip with {only[0]} = {choices.get(only[0], 'nothing')}"
         raise BadInput(
             what, where=Place(figure.source), hint=f"leave it out, or choose {only[0]}={' or '.join(only[1])}"
@@ -249,7 +252,7 @@ def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]
     for key, value in _mapping(document, data, keys).items():
         here = (*keys, key)
         path = ".".join(here)
-        if path in FIELDS:
+        if field_at(path):
             found.append((here, value))
         elif key and children(path):
             found.extend(_leaves(document, value, here))
@@ -297,7 +300,7 @@ def _figure(document: Document, keys: Keys, value: Any) -> Figure:
 def _scalar(document: Document, keys: Keys, value: Any) -> str:
     """The value as written. Raises ``BadInput`` for a list, a mapping, an empty value, and for true and false
     in a field of numbers."""
-    field = FIELDS.get(".".join(keys).removesuffix(".value"))
+    field = field_at(".".join(keys).removesuffix(".value"))
     chosen = isinstance(value, bool) and field is not None and field.kind == "choice"
     if isinstance(value, dict | list) or (isinstance(value, bool) and not chosen) or value is None:
         what = f"{'.'.join(keys)} must be a number, not {shown(cast('Any', value))}"
@@ -313,7 +316,7 @@ def _override(text: str) -> tuple[str, str]:
         raise BadInput(
             "this is not FIELD=VALUE", where=where, hint="write it as in --set psram.clock_mhz=100"
         )
-    if path not in FIELDS:
+    if field_at(path) is None:
         below = children(path)
         if below:
             hint = "set one of " + ", ".join(f"{path}.{key}" for key in below)
@@ -381,7 +384,8 @@ def _npu(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Npu:
     vector = vector_cpu_of(numbers, choices) if model == "vector-cpu" else None
     ethos = ethos_of(numbers, choices) if model == "ethos-u55" else None
     ne16 = ne16_of(numbers) if model == "ne16" else None
-    return Npu(macs, array, read, write, luna, rolling, costs, vector=vector, ethos=ethos, ne16=ne16)
+    plugin = None if model in FIELDS[MODEL].options else plugin_npu_of(model, numbers)
+    return Npu(macs, array, read, write, luna, rolling, costs, vector, ethos, ne16, plugin)
 
 
 def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> ArrayCosts:

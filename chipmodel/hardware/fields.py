@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, get_args
 
+from chipmodel.entry_points import plugin_names
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.sizes import format_bytes, parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import CPU_KINDS, OperandTime, VendorStreamer
 from chipmodel.hardware.ethos_npu import OUTPUT_RATES
+from chipmodel.hardware.plugin_npu import Parameter, parameters_of
 from chipmodel.hardware.psram_parts import DEVICES
 from chipmodel.hardware.vector_cpu import KERNELS
 
@@ -267,15 +269,46 @@ FIELDS: Mapping[str, Field] = {
 }
 
 
+MODEL = "npu.model"
+
+
 def children(path: str) -> tuple[str, ...]:
     """The keys directly below the group ``path`` ("" for the whole file); empty for a field."""
     prefix = f"{path}." if path else ""
-    return tuple(dict.fromkeys(f[len(prefix) :].split(".")[0] for f in FIELDS if f.startswith(prefix)))
+    found = tuple(dict.fromkeys(f[len(prefix) :].split(".")[0] for f in FIELDS if f.startswith(prefix)))
+    return found or tuple(each[len(prefix) :] for each in _plugin_fields(path))
+
+
+def field_at(path: str) -> Field | None:
+    """The field of that path, of a plug-in's NPU model too; None where there is none. Raises PluginFault."""
+    return FIELDS.get(path) or _plugin_fields(path.rpartition(".")[0]).get(path)
+
+
+def fields_with(choices: Mapping[str, str]) -> Mapping[str, Field]:
+    """All fields, those of the plug-in among them that is the NPU model of these choices."""
+    return {**FIELDS, **_plugin_fields(f"npu.{choices.get(MODEL, '')}")}
+
+
+def _plugin_fields(group: str) -> Mapping[str, Field]:
+    """The fields in ``npu.NAME`` of the NPU model NAME that is a plug-in; empty where there is none."""
+    top, _, name = group.partition(".")
+    if top != "npu" or not name or any(path.startswith(f"{group}.") for path in FIELDS):
+        return {}
+    return {f"{group}.{key}": _field_of(name, each) for key, each in parameters_of(name).items()}
+
+
+def _field_of(model: str, parameter: Parameter) -> Field:
+    kind: Kind = "whole" if parameter.whole else "rational"
+    low, high = Fraction(parameter.low), Fraction(parameter.high)
+    only = (MODEL, (model,))
+    return Field(kind, low, high, parameter.unit, only=only, default=parameter.default)
 
 
 def read_choice(path: str, text: str, where: Place) -> str:
     """One of the field's options. Raises ``BadInput`` at ``where`` for anything else."""
     options = FIELDS[path].options
+    if path == MODEL and text not in options:
+        options = (*options, *plugin_names("NPU model", (*options, *children("npu"))))
     if text not in options:
         raise BadInput(f"{path} is {shown_text(text)}", where=where, hint=f"one of {', '.join(options)}")
     return text
@@ -286,7 +319,8 @@ def read_number(path: str, text: str, where: Place) -> Fraction:
 
     Raises ``BadInput`` at ``where`` if it is not of the field's type or outside its limits.
     """
-    field = FIELDS[path]
+    field = field_at(path)
+    assert field is not None, f"{path} is a field"
     value = _bytes(path, text, where) if field.kind == "bytes" else _plain(path, field, text, where)
     if not field.low <= value <= field.high:
         limits = f"between {field.limit(field.low)} and {field.limit(field.high)}"

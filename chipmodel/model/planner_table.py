@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+from chipmodel.entry_points import Plugin, plugin_named, plugin_names
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
 
@@ -20,6 +21,21 @@ def row_named(kind: str, text: str, rows: Mapping[str, Row]) -> tuple[Row, str |
     if name not in rows:
         raise BadInput(f"unknown {kind} {text!r}", hint=suggest(name, rows, f"{kind}s are"))
     return rows[name], setting if colon else None
+
+
+def row_or_plugin(
+    kind: Literal["packer", "streamer"], text: str, rows: Mapping[str, Row], row_of: Callable[[Plugin], Row]
+) -> tuple[Row, str | None]:
+    """The same, also with the plug-ins of that kind, of which ``row_of`` makes rows. They are looked for
+    where no built-in row has the name."""
+    name, colon, setting = text.partition(":")
+    if name in rows:
+        return rows[name], setting if colon else None
+    plugin = plugin_named(kind, name)
+    if plugin is None:
+        known = (*rows, *plugin_names(kind, rows))
+        raise BadInput(f"unknown {kind} {text!r}", hint=suggest(name, known, f"{kind}s are"))
+    return row_of(plugin), setting if colon else None
 
 
 def no_setting(kind: str, name: str, setting: str) -> BadInput:

@@ -25,6 +25,7 @@ from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.model.study_row import Row
 from chipmodel.studies.answer import WorkerCache, Workload, answer, failed
 from chipmodel.studies.code_version import code_version
+from chipmodel.studies.point_plugins import plugin_identities
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import MOST_DEATHS, BatchSize, death_error
 from chipmodel.studies.workload import Source, load_workload
@@ -52,6 +53,9 @@ def answered(code: str, read: bytes, tasks: Sequence[PointTask]) -> list[Row]:
     that is empty. Raises CodeMismatch."""
     if code != code_version():
         raise CodeMismatch(code_version())
+    for task in tasks:
+        if plugin_identities(task.point, task.source, task.chip) != task.plugins:
+            raise CodeMismatch(f"other plug-ins than {', '.join(task.plugins)}")
     cache: WorkerCache | None = getattr(_here, "cache", None)
     if cache is None:
         cache = _here.cache = WorkerCache(load_workload)

@@ -15,6 +15,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.study_row import Point
 from chipmodel.studies.code_version import code_version
+from chipmodel.studies.point_plugins import plugin_identities
 from chipmodel.studies.study_file import Study, StudyFilter, reading
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import Source
@@ -132,7 +133,8 @@ def _machine(study: Study, name: str, overrides: Overrides) -> _StudyChip:
 
 
 def _task(point: Point, source: Source, machine: _StudyChip) -> PointTask:
-    decisive = [astuple(point), source.digest, machine.digest, code_version()]
+    plugins = plugin_identities(point, source, machine.chip)
+    decisive = [astuple(point), source.digest, machine.digest, code_version(), *plugins]
     key = sha256(json.dumps(decisive).encode()).hexdigest()
     searches = _searches(point.packer, point.merge)
-    return PointTask(point, key, source, machine.chip, machine.digest, searches, machine.error)
+    return PointTask(point, key, source, machine.chip, machine.digest, searches, machine.error, plugins)

@@ -35,7 +35,7 @@ from chipmodel.files.text_file import read_text
 from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document, PathStep
 from chipmodel.hardware.chip_file import chip_files, load_chip, preset_names
-from chipmodel.hardware.fields import FIELDS, children, read_choice, read_number
+from chipmodel.hardware.fields import FIELDS, children, field_at, read_choice, read_number
 from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.studies.schema import FilterItem, StudyFile
 from chipmodel.studies.workload import Source, file_of, matching, source_of
@@ -232,7 +232,7 @@ class _Reader:
         return tuple((field, self._values(field, asked.set[field])) for field in sorted(asked.set))
 
     def _values(self, field: str, values: Sequence[object]) -> tuple[str, ...]:
-        if field not in FIELDS:
+        if field_at(field) is None:
             below = [f"{field}.{key}" for key in children(field)]
             what = f"'{field}' holds several fields" if below else f"unknown chip field {shown(field)}"
             hint = f"set one of {', '.join(below)}" if below else suggest(field, FIELDS, "fields are")
@@ -271,7 +271,10 @@ class _Reader:
 
 def reading(field: str, text: str, place: Place) -> Any:
     """The value that ``text`` gives a chip field, to be compared. Raises BadInput at ``place``."""
-    read = read_choice if FIELDS[field].kind == "choice" else read_number
+    found = field_at(field)
+    if found is None:
+        raise KeyError(field)
+    read = read_choice if found.kind == "choice" else read_number
     return read(field, text, place)
 
 

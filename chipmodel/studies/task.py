@@ -21,3 +21,5 @@ class PointTask:
     searches: bool = False
     """Whether a planner searches, so that its time is unknown."""
     error: str = ""
+    plugins: tuple[str, ...] = ()
+    """The identities of the plug-ins that answer it (``chipmodel.entry_points.Plugin.identity``)."""

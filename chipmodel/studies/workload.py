@@ -25,7 +25,7 @@ from chipmodel.passes.states import with_states
 from chipmodel.passes.steady_state import parse_inferences, steady
 from workloads.build.control_options import parse_iterations_option
 from workloads.from_onnx.bundled_models import SCHEME, model_file, models
-from workloads.load import load, parse_shape_option
+from workloads.load import load, parse_shape_option, plugin_suffixes
 from workloads.packing.guillotine import guillotine_table
 from workloads.packing.problem_csv import read_packing
 from workloads.zoo import build, networks, parse_zoo_url
@@ -82,7 +82,7 @@ def source_of(name: str, folder: Path) -> Source:
     if plain.startswith(MADE):
         return Source(name, "", sha256(name.encode()).hexdigest())
     path = _file(plain, folder)
-    if path.suffix.lower() not in SUFFIXES:
+    if path.suffix.lower() not in (*SUFFIXES, *plugin_suffixes()):
         named = f"zoo:NAME, onnx:NAME, guillotine:n=60, {MINIMALLOC}NAME"
         hint = f"give {named}, or a file: {', '.join(SUFFIXES)}"
         raise BadInput(f"{shown(plain)} is no workload of a known kind", hint=hint)

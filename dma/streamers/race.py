@@ -65,6 +65,8 @@ class StreamerRace:
         portfolio = portfolio.on(request.chip)
         has_loops = bool(self.forecast.probabilities.iterations)
         self.portfolio = portfolio.with_loop_candidates() if has_loops else portfolio
+        candidates = self.portfolio.candidates
+        self.rivals = len(candidates) > 1 or any(isinstance(each, MemoryProbe) for each in candidates)
         self.cache = cache or BuildCache()
         self.waiting: list[tuple[bool, float, int, RankedSchedule]] = []
         self.entered = 0
@@ -182,7 +184,7 @@ class StreamerRace:
         if schedule is None:
             return
         cycles = 0.0
-        if len(self.portfolio.candidates) > 1 or streamer.recut:
+        if self.rivals or streamer.recut:
             schedule = self._named(schedule, streamer)
             cycles = self.forecast.cycles(schedule)
         self._wait(RankedSchedule(streamer, budget, schedule, cycles, followers, fallbacks))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from time import perf_counter
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, PluginFault
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Plan, Problem, Solved
 from solvers.branches.blocks import has_blocks, in_blocks
@@ -57,6 +57,8 @@ def by_conflicts(problem: Problem, nesting: Section, packer: str, limits: Limits
         return direct
     try:
         blocks = unified_block(problem, nesting, packer, limits)
+    except PluginFault:
+        raise
     except BadInput:
         return direct  # Blocks support fewer constraints than packers.
     if not direct.plan.offsets or blocks.peak < direct.peak:

@@ -1,0 +1,31 @@
+"""The plug-ins that a point's answer comes from: another version of one may answer otherwise."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from chipmodel.entry_points import Plugin, plugin_named
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.study_row import Point
+from chipmodel.studies.workload import Source
+
+
+def plugin_identities(point: Point, source: Source, chip: Chip | None) -> tuple[str, ...]:
+    """What decides the answers of the plug-ins that ``point`` names, of its chip's and its workload's.
+
+    A built-in planner goes before a plug-in of its name, whose version then counts for nothing but a new
+    answer.
+    """
+    found = (
+        plugin_named("packer", point.packer),
+        plugin_named("streamer", point.streamer),
+        plugin_named("importer", Path(source.file).suffix.lower().removeprefix(".")),
+        chip.npu.plugin.plugin if chip and chip.npu.plugin else None,
+    )
+    return tuple(_identity(each) for each in found if each)
+
+
+@cache
+def _identity(plugin: Plugin) -> str:
+    return plugin.identity

@@ -1,0 +1,68 @@
+"""Streamers that are plug-ins: they decide when each slice of weights is loaded.
+
+A plug-in is given one straight run of steps after another, with the cycles of every step and load and the
+bytes that are free, and answers where each load is issued. What stays in SharedMemory, how weights are cut
+and when tensors move is decided as for ``prefetch-greedy``, which tries several sizes of slices and
+several shares of the free memory; the plan with the fastest forecast that fits is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from operator import index
+from typing import Any, Protocol
+
+from chipmodel.entry_points import DescribedPlugin, Plugin
+from dma.schedule.steps import Emission
+from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, StreamerPortfolio
+from dma.streamers.prefetch_greedy import probe
+from dma.streamers.weight_pipeline import straight_runs
+from dma.streamers.weight_region import StraightRun
+
+
+class StreamerPlugin(DescribedPlugin, Protocol):
+    """A streamer of weights."""
+
+    def issue(self, run: StraightRun) -> Sequence[int]:
+        """For each of ``run.slices`` the step at which its load is issued: ``run.first`` at the earliest, at
+        the latest the slice's ``first`` reader, which waits for it. From that step to its ``last`` reader the
+        slice takes memory: of steps before its first reader, ``run.room`` says how much is free. A plan that
+        takes more is tried again with less room, and refused if it still does not fit."""
+        ...
+
+
+@cache
+def portfolio_of(plugin: Plugin) -> StreamerPortfolio:
+    """The plug-in in slices of several sizes. One object for each, by which what it decides is cached."""
+
+    def issue(
+        memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], free: Mapping[str, int]
+    ) -> IssuePlan:
+        issued: list[IssuedTransfer] = []
+        for needs, run in straight_runs(memory.chip, emission, others, free):
+            for need, position in zip(needs, _positions(plugin, run), strict=True):
+                issued.append(IssuedTransfer(need, need.buffer, position, need.first))
+        return IssuePlan(issued, {})
+
+    return StreamerPortfolio(plugin.name, (probe(issue, plugin.name),))
+
+
+def _positions(plugin: Plugin, run: StraightRun) -> list[int]:
+    """What the plug-in answers, each position at a step where the load may be issued. Raises PluginFault."""
+    answer: object = plugin.call(plugin.load().issue, run)
+    if not isinstance(answer, Iterable):
+        raise plugin.fault(f"answers {type(answer).__name__}, not a position for each slice")
+    given: list[Any] = [*answer]
+    if len(given) != len(run.slices):
+        raise plugin.fault(f"answers {len(given)} positions for {len(run.slices)} slices")
+    positions: list[int] = []
+    for number, (each, position) in enumerate(zip(run.slices, given, strict=True)):
+        try:
+            positions.append(index(position))
+        except TypeError:
+            raise plugin.fault(f"issues slice {number} at {position!r}, which is no step") from None
+        if not run.first <= positions[-1] <= each.first:
+            what = f"issues slice {number} at step {position}; it may be step {run.first} to {each.first}"
+            raise plugin.fault(what)
+    return positions

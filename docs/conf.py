@@ -10,7 +10,7 @@ html_title = "chipmodel"
 extensions = ["myst_parser"]
 myst_enable_extensions = ["deflist", "attrs_inline", "colon_fence"]
 myst_heading_anchors = 3
-exclude_patterns = ["tools"]
+exclude_patterns = ["tools", "examples"]
 suppress_warnings = ["myst.header"]  # included files begin at their own level
 nitpicky = True
 

@@ -15,6 +15,7 @@ from chipmodel.cli.main import COMMANDS
 from docs.tools.samples import folder_of_commands, run_chipmodel
 from tests.docs.pages import DOCS, README, blocks, commands, first_shown, name_of, pages, shell_lines
 from tests.support.folders import ROOT
+from tests.support.wheels import install, wheel_of
 
 PAGES = [page for page in pages() if commands(page)]
 INSTALL = "python3 -m venv .venv && .venv/bin/pip install -q -c constraints.txt"
@@ -29,6 +30,30 @@ FILES = {
 """Examples that the reader is asked to save: file name, language and number of the block."""
 
 
+TEMPLATE = DOCS / "examples" / "plugin"
+TEMPLATES = {
+    DOCS / "howto" / "planner.md": ("area_first", "one_ahead"),
+    DOCS / "howto" / "plugin.md": ("systolic", "layer_list"),
+}
+"""Pages that show modules of the template of plug-ins, which is installed for their commands."""
+
+
+@pytest.fixture
+def prepared(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the package that the page says to install."""
+    if page in TEMPLATES:
+        (tmp_path / "wheels").mkdir()
+        install(wheel_of(TEMPLATE, tmp_path / "wheels"), tmp_path / "site")
+        monkeypatch.syspath_prepend(str(tmp_path / "site"))
+
+
+@pytest.mark.parametrize("page", TEMPLATES, ids=name_of)
+def test_templates_are_shown_as_they_are(page: Path) -> None:
+    sources = [TEMPLATE / "src" / "chipmodel_example" / f"{name}.py" for name in TEMPLATES[page]]
+    assert blocks(page, "python") == [path.read_text() for path in sources]
+
+
+@pytest.mark.usefixtures("prepared")
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_run_as_shown_and_in_that_order(page: Path, tmp_path: Path) -> None:
     """In one folder for the page, so that a command finds what an earlier one wrote."""
@@ -42,6 +67,7 @@ def test_commands_run_as_shown_and_in_that_order(page: Path, tmp_path: Path) -> 
             assert code == command.code, (command, errors)
 
 
+@pytest.mark.usefixtures("prepared")
 @pytest.mark.parametrize("page", [page for page in pages() if blocks(page, "pycon")], ids=name_of)
 def test_python_sessions_answer_as_shown(page: Path, tmp_path: Path) -> None:
     """In one session for the page."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -105,18 +105,18 @@ def _chosen(packer_names: Names, merger_names: Names, streamer_names: Names) -> 
     if packer_names is None and not (merger_names or streamer_names):
         packer_names = "all"
     return Contenders(
-        tuple(packer_named(name).name for name in _listed(packer_names, packers())),
-        tuple(merger_named(name).name for name in _listed(merger_names, mergers())),
-        tuple(streamer_named(name).name for name in _listed(streamer_names, streamers())),
+        tuple(packer_named(name).name for name in _listed(packer_names, packers)),
+        tuple(merger_named(name).name for name in _listed(merger_names, mergers)),
+        tuple(streamer_named(name).name for name in _listed(streamer_names, streamers)),
     )
 
 
-def _listed(names: Names, known: Iterable[str]) -> tuple[str, ...]:
+def _listed(names: Names, known: Callable[[], Iterable[str]]) -> tuple[str, ...]:
     """The names, each once; ``all`` means those that are ``known``, also among others."""
     wanted = [names] if isinstance(names, str) else names or ()
     listed: list[str] = []
     for name in wanted:
-        listed += known if name == "all" else [name]
+        listed += known() if name == "all" else [name]
     return tuple(dict.fromkeys(listed))
 
 

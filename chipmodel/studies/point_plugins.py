@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from chipmodel.entry_points import Plugin, plugin_named
+from chipmodel.entry_points import Plugin, PluginKind, plugin_named
+from chipmodel.errors import PluginFault
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.study_row import Point
 from chipmodel.studies.workload import Source
@@ -18,12 +19,20 @@ def plugin_identities(point: Point, source: Source, chip: Chip | None) -> tuple[
     answer.
     """
     found = (
-        plugin_named("packer", point.packer),
-        plugin_named("streamer", point.streamer),
-        plugin_named("importer", Path(source.file).suffix.lower().removeprefix(".")),
+        _named("packer", point.packer),
+        _named("streamer", point.streamer),
+        _named("importer", Path(source.file).suffix.lower().removeprefix(".")),
         chip.npu.plugin.plugin if chip and chip.npu.plugin else None,
     )
     return tuple(_identity(each) for each in found if each)
+
+
+def _named(kind: PluginKind, name: str) -> Plugin | None:
+    """The plug-in; None for one in two packages, which answers nothing."""
+    try:
+        return plugin_named(kind, name)
+    except PluginFault:
+        return None
 
 
 @cache

@@ -22,7 +22,7 @@ or a field under ``set``; a value is a text in which ``*`` stands for anything, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -180,7 +180,7 @@ class _Reader:
         def check(name: str) -> None:
             load_chip(name if name in preset_names() else self._chip_path(name))
 
-        return self._named("chips", names, preset_names(), check)
+        return self._named("chips", names, preset_names, check)
 
     def _chip_path(self, name: str) -> str:
         path = self.folder / name
@@ -190,13 +190,13 @@ class _Reader:
         raise BadInput(f"no chip is called {shown(name)}", hint=hint)
 
     def packers(self, names: Sequence[str]) -> tuple[str, ...]:
-        return self._named("packers", names, tuple(packers()), packer_named)
+        return self._named("packers", names, packers, packer_named)
 
     def merges(self, names: Sequence[str]) -> tuple[str, ...]:
-        return self._named("merges", names, tuple(mergers()), merger_named)
+        return self._named("merges", names, mergers, merger_named)
 
     def streamers(self, names: Sequence[str]) -> tuple[str, ...]:
-        return self._named("streamers", names, tuple(streamers()), streamer_named)
+        return self._named("streamers", names, streamers, streamer_named)
 
     def cascades(self, names: Sequence[str]) -> tuple[str, ...]:
         def check(name: str) -> None:
@@ -204,14 +204,18 @@ class _Reader:
                 hint = f"cascades of a study are {' or '.join(CASCADES)}"
                 raise BadInput(f"cascades cannot be {shown(name)}", hint=hint)
 
-        return self._named("cascades", names, CASCADES, check)
+        return self._named("cascades", names, lambda: CASCADES, check)
 
     def _named(
-        self, key: str, names: Sequence[str], known: tuple[str, ...], check: Callable[[str], object]
+        self,
+        key: str,
+        names: Sequence[str],
+        known: Callable[[], Iterable[str]],
+        check: Callable[[str], object],
     ) -> tuple[str, ...]:
         """The ``names``, each checked, with those that are ``known`` for "all"."""
         if list(names) == ["all"]:
-            return known
+            return tuple(known())
         for index, name in enumerate(names):
             _at(self._place(key, index), partial(check, name))
         return self.distinct(key, names)

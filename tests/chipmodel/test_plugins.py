@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -176,7 +177,9 @@ def test_a_plugin_that_cannot_be_imported_breaks_nothing_else(other: Install) ->
     other(
         "plug-broken", {"chipmodel.packers": {"broken": "plug_broken"}}, {"plug_broken.py": "import nothing_"}
     )
-    assert cm.pack(BUFFERS, packer="exact").fits
+    with warnings.catch_warnings(action="error"):
+        assert cm.pack(BUFFERS, packer="exact").fits
+        assert cm.compare(BUFFERS, packers=["exact"]).rows()
     with pytest.warns(PluginIgnored, match="'broken' of package plug-broken 2.5 cannot be imported"):
         assert "broken" not in {each["name"] for each in planners()}
     with pytest.raises(PluginFault, match="No module named 'nothing_'") as raised:
@@ -258,6 +261,13 @@ def test_a_study_stores_rows_by_the_plugins_sources(
     assert plugin.identity != before
     monkeypatch.setattr(chipmodel.studies.points, "plugin_identities", lambda *_: ("other",))
     assert task().key != known.key
+
+
+@pytest.mark.filterwarnings("error")
+def test_two_packages_with_a_built_in_name_do_not_break_a_study(tmp_path: Path, other: Install) -> None:
+    for package in ("plug-three", "plug-four"):
+        other(package, {"chipmodel.packers": {"pool": "plug_pool"}}, {})
+    assert tasks_of(parse_study("workloads: zoo:resnet8\npackers: pool\n", tmp_path / "s.yaml"))
 
 
 @pytest.mark.usefixtures("example")

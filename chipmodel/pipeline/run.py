@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.result import AskedPlanners, Result
 from chipmodel.model.time_bound import TimeBound
@@ -71,6 +72,8 @@ def _run(request: PlanRequest, choices: Mapping[str, str]) -> Result:
     assigned(request.program, request.chip.cores)
     planned = plan(request.until(request.deadline.share(PLAN_SHARE)), choices)
     trace = planned.trace or simulate(planned.commands, request.chip, choices)
+    bound = _bound(request, trace, planned)
+    _refuse_beaten(bound, trace, request.chip)
     return Result(
         program=request.program,
         chip=request.chip,
@@ -79,11 +82,18 @@ def _run(request: PlanRequest, choices: Mapping[str, str]) -> Result:
         solved=planned.solved,
         trace=trace,
         sync_cycles=_sync_cycles(request, choices, trace),
-        bound=_bound(request, trace, planned),
+        bound=bound,
         attempts=planned.attempts,
         merge=request.merge,
         asked=AskedPlanners(request.streamer, request.packer),
     )
+
+
+def _refuse_beaten(bound: TimeBound, trace: Trace, chip: Chip) -> None:
+    """Raise PluginFault where a run takes less than a bound that rests on the NPU model of a plug-in."""
+    if chip.npu.plugin and trace.cycles < bound.cycles:
+        least = f"states least cycles by which no run takes under {bound.cycles:,}"
+        raise chip.npu.plugin.plugin.fault(f"{least}, but one takes {trace.cycles:,}")
 
 
 def _bound(request: PlanRequest, trace: Trace, planned: Planned) -> TimeBound:

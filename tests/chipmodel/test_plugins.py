@@ -244,6 +244,18 @@ def test_a_wrong_npu_model_is_named_with_its_package(
     assert said in raised.value.what
 
 
+def test_a_least_that_parts_go_below_is_refused(other: Install) -> None:
+    text = (
+        "title = 't'\nsource = 's'\nparameters = {}\n"
+        "def cycles(npu, numbers, op, work):\n    return 1000 * work.rows ** 2\n"
+        "def least_cycles(npu, numbers, op, work, stripes, slices):\n    return 1000 * work.rows ** 2\n"
+    )
+    other("plug-square", {"chipmodel.npu_models": {"plug_square": "plug_square"}}, {"plug_square.py": text})
+    chip = cm.chip("gap9", npu__model="plug_square", shared_memory__bytes="24KiB")
+    with pytest.raises(PluginFault, match=r"plug_square.* states least cycles by which no run takes under"):
+        cm.simulate("zoo:resnet8", chip)
+
+
 def test_a_study_stores_rows_by_the_plugins_sources(
     tmp_path: Path, other: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -184,7 +184,7 @@ def _installed(path: tuple[str, ...]) -> tuple[Plugin, ...]:
 
 
 def _plugins_of(distribution: Distribution) -> Iterator[Plugin]:
-    kinds = {group: kind for kind, group in GROUPS.items()}
+    kinds: dict[str, PluginKind] = {group: kind for kind, group in GROUPS.items()}
     for entry in distribution.entry_points:
         if entry.group in kinds:
             yield Plugin(kinds[entry.group], entry.name, entry.value, distribution.name, distribution.version)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from operator import index
-from typing import Any, Protocol
+from typing import Protocol, SupportsIndex, cast
 
 from chipmodel.entry_points import DescribedPlugin, Plugin, described
 from chipmodel.model.plan import Plan, Problem
@@ -63,7 +63,7 @@ def plugin_plan(plugin: Plugin, problem: Problem, limits: Limits) -> Plan:
 def _checked(plugin: Plugin, problem: Problem, answer: object) -> Plan:
     if not isinstance(answer, Mapping):
         raise plugin.fault(f"answers {type(answer).__name__}, not a mapping of offsets by name")
-    given: Mapping[Any, Any] = answer
+    given = cast("Mapping[str, SupportsIndex]", answer)
     offsets: dict[str, int] = {}
     for buffer in problem.buffers:
         if buffer.name not in given:

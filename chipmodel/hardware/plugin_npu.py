@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import cast
 
 from chipmodel.entry_points import Plugin, plugin_named
 
@@ -40,11 +40,10 @@ def parameters_of(model: str) -> Mapping[str, Parameter]:
     given: object = getattr(plugin.load(), "parameters", None)
     if not isinstance(given, Mapping):
         raise plugin.fault("has no mapping 'parameters'")
-    found: Mapping[Any, Any] = given
-    for name, parameter in found.items():
+    for name, parameter in cast("Mapping[object, object]", given).items():
         if not (isinstance(name, str) and name.isidentifier() and isinstance(parameter, Parameter)):
             raise plugin.fault(f"has {name!r} among its parameters, which is no name of a Parameter")
-    return found
+    return cast("Mapping[str, Parameter]", given)
 
 
 def plugin_npu_of(model: str, numbers: Mapping[str, Fraction]) -> PluginNpu:

@@ -52,7 +52,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def example(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The template package, found by this process."""
-    monkeypatch.syspath_prepend(str(installed))
+    monkeypatch.setattr(sys, "path", [str(installed), *sys.path])
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     def install_package(name: str, groups: dict[str, dict[str, str]], files: dict[str, str]) -> None:
         with ZipFile(write_wheel(tmp_path, name, "2.5", groups, files)) as wheel:
             wheel.extractall(tmp_path / name)
-        monkeypatch.syspath_prepend(str(tmp_path / name))
+        monkeypatch.setattr(sys, "path", [str(tmp_path / name), *sys.path])
 
     return install_package
 
@@ -271,7 +271,11 @@ def test_a_study_stores_rows_by_the_plugins_sources(
     assert "plug-study 2.5" in before
     (tmp_path / "plug-study" / "plug_study.py").write_text("# edited")
     assert plugin.identity != before
-    monkeypatch.setattr(chipmodel.studies.points, "plugin_identities", lambda *_: ("other",))
+
+    def edited(*_: object) -> tuple[str, ...]:
+        return ("other",)
+
+    monkeypatch.setattr(chipmodel.studies.points, "plugin_identities", edited)
     assert task().key != known.key
 
 

@@ -44,7 +44,7 @@ def prepared(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     if page in TEMPLATES:
         (tmp_path / "wheels").mkdir()
         install(wheel_of(TEMPLATE, tmp_path / "wheels"), tmp_path / "site")
-        monkeypatch.syspath_prepend(str(tmp_path / "site"))
+        monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
 
 
 @pytest.mark.parametrize("page", TEMPLATES, ids=name_of)

@@ -25,6 +25,11 @@ MOST_SETS = 200
 FORECAST_SETS = 4
 """Sets of cascades of which a quick streamer's forecast is made; they come in the order of an estimate.
 Chosen."""
+FORECAST_AHEAD = 2
+"""The same for sets that leave room to load weights ahead. Chosen."""
+AHEAD_GAIN = 0.995
+"""Share of another set's forecast that such a set has to be below to be planned first. Chosen: of nearer
+forecasts the plans are not always in the same order (measured)."""
 FORECAST_BANDED = 2
 """The same for sets in bands of columns, whose schedules have many steps. Chosen."""
 SEARCHED_STEPS = 40_000
@@ -86,19 +91,21 @@ class CascadeScreening:
         request, quick = self.request, self._quick()
         capacity = request.chip.shared_memory.bytes
         proposed = proposed_cascades(request.program, request.chip, capacity)
-        candidates: Iterable[CascadeSet] = (*proposed.rows, *proposed.banded)
+        candidates: Iterable[CascadeSet] = (*proposed.rows, *proposed.ahead, *proposed.banded)
+        ahead: tuple[CascadeSet, ...] = ()
         if self.portfolio.searches_offsets:
             every = self.every()
             candidates = self._improved(candidates) if every is None else every
         else:
-            candidates = (*proposed.rows[:FORECAST_SETS], *proposed.banded[:FORECAST_BANDED])
+            rows, ahead = proposed.rows[:FORECAST_SETS], proposed.ahead[:FORECAST_AHEAD]
+            candidates = (*rows, *ahead, *proposed.banded[:FORECAST_BANDED])
         found: list[ScreenedSet] = []
         for each in candidates:
             if found and request.deadline.ends(FURTHER_SETS):
                 break
             screened = self.screened(each, quick) if each else None
             found += [screened] if screened is not None else []
-        return sorted(found, key=lambda each: each.cycles)
+        return sorted(found, key=lambda each: each.cycles / (AHEAD_GAIN if each.cascades in ahead else 1))
 
     def _quick(self) -> tuple[Streamer, ...]:
         return screening_streamers(self.portfolio)

@@ -21,6 +21,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Way
 from dma.cascades.cuts import EXCLUDED, Counts, cheapest_cut
+from dma.cascades.load_ahead import LoadRate, RunCosts, soonest_cut
 from dma.cascades.reloads import Reloading
 from dma.cascades.segmented_runs import (
     Candidate,
@@ -37,6 +38,9 @@ from dma.timing.transfer import transfer_cycles
 
 BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 14, 12, 9, 6, 4))
 """Of the capacity, what tensors and a cascade's weights may take. Chosen."""
+AHEAD_SHARES = (Fraction(9, 10), Fraction(8, 10), Fraction(7, 10), Fraction(1))
+"""Of the capacity, what tensors, a cascade's weights and weights loaded ahead may take in a cut that counts
+these; the rest is what the packer loses. Chosen, those first that a quick streamer tries."""
 LEAST_WEIGHTS = Fraction(1, 64)
 """Of the capacity, what an op's weights need at least, as in ``dma.schedule.build``."""
 RELOADED = (1 / 16, 1 / 64)
@@ -53,10 +57,11 @@ WORTHWHILE = 0.995
 
 @dataclass(frozen=True, slots=True)
 class CascadeProposals:
-    """Sets of cascades in stripes of rows, and sets of which some run in bands of columns; the most promising
-    first."""
+    """Sets of cascades in stripes of rows, sets of those that leave room to load weights several segments
+    ahead, and sets of which some run in bands of columns; the most promising first."""
 
     rows: tuple[Candidate, ...]
+    ahead: tuple[Candidate, ...] = ()
     banded: tuple[Candidate, ...] = ()
 
 
@@ -80,11 +85,12 @@ def proposed_cascades(
     alone = _estimate(times, capacity, [(run, single) for run in runs for single in run.single_ops])
     rows = _ranked(program, times, [runs, plain], capacity, alone, rolls)
     best = _placed(times, _fitting(times, runs, capacity, capacity, rolls), capacity, capacity)
+    ahead = tuple(each for each in _loading_ahead(program, times, plain, capacity, rolls) if each not in rows)
     if all(segment.bytes <= capacity for _, segment in best):
-        return CascadeProposals(rows)
+        return CascadeProposals(rows, ahead)
     banded = [with_bands(run, rolls, capacity + 1, in_psram=True) for run in runs]
     found = _ranked(program, times, [banded], capacity, alone, rolls)
-    return CascadeProposals(rows, tuple(each for each in found if any(c.bands > 1 for c in each)))
+    return CascadeProposals(rows, ahead, tuple(each for each in found if any(c.bands > 1 for c in each)))
 
 
 def _ranked(
@@ -147,6 +153,16 @@ class _TransferEstimate:
         cycles = np.maximum(0, np.rint(small + each * (sizes - self.SMALL))).astype(np.int64)
         return np.where(sizes > 0, cycles, 0)
 
+    @property
+    def weight_rate(self) -> LoadRate:
+        """The line of weights."""
+        small, each = self.lines["weights"]
+        return LoadRate(max(0.0, small - each * self.SMALL), each)
+
+    def spills(self, excess: Counts) -> Counts:
+        """``spill`` of each of ``excess``."""
+        return self.of_each("store", excess) + self.of_each("load", excess)
+
     def spill(self, excess: int) -> int:
         """Cycles to store bytes that do not fit, and to load them again."""
         return self.cycles("store", excess) + self.cycles("load", excess)
@@ -156,8 +172,7 @@ def _cut(times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int
     """The numbers of the segments of the cheapest cut of a run."""
     table = run.table
     costs = table.cycles + times.of_each("weights", table.bytes - budget)
-    excess = table.bytes - capacity
-    costs += times.of_each("store", excess) + times.of_each("load", excess)
+    costs += times.spills(table.bytes - capacity)
     return cheapest_cut(table, np.where(run.allowed, costs, EXCLUDED)).numbers
 
 
@@ -166,6 +181,28 @@ def _placed(
 ) -> list[PlacedSegment]:
     """The cheapest cut of all runs."""
     return [(run, run.table.segments[n]) for run in runs for n in _cut(times, run, capacity, budget)]
+
+
+def _loading_ahead(
+    program: Program, times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, rolls: bool
+) -> list[Candidate]:
+    """The cuts that are over first by ``dma.cascades.load_ahead``."""
+    runs = _fitting(times, runs, capacity, capacity, rolls)
+    found: dict[Candidate, None] = {}
+    for share in AHEAD_SHARES:
+        costs = [_run_costs(times, run, capacity, int(capacity * share)) for run in runs]
+        cut = soonest_cut(costs, times.weight_rate)
+        found[cascade_choices([(runs[r], runs[r].table.segments[n]) for r, n in cut], rolls)] = None
+    return [each for each in found if each and is_possible(program, each)]
+
+
+def _run_costs(times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int) -> RunCosts:
+    table = run.table
+    room = np.maximum(budget - table.bytes, 0)
+    cycles = table.cycles + times.spills(table.bytes - capacity)
+    weights = np.array([each.weights for each in table.segments], np.int64)
+    whole = np.array([bool(each.heights) for each in table.segments], np.bool_)
+    return RunCosts(table, run.allowed, cycles, weights, room, whole)
 
 
 def _fitting(

@@ -26,13 +26,14 @@ from chipmodel.passes.compiled_weights import compiled
 from chipmodel.passes.in_place import reuse
 from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.skipped_results import refuse_skipped_results
+from chipmodel.pipeline.finer_cuts import finer_programs
 from chipmodel.pipeline.order_choice import order_faults
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
-from dma.residency.fitted import FINER_SHARES, fitted
+from dma.residency.fitted import fitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +132,8 @@ def _checked(program: Program, file: PlanFile, chip: Chip) -> tuple[Program, tup
     """The program that the plan is of, with large ops cut finer if need be, and what is wrong with the
     plan."""
     faults = verify_file(program, file, chip)
-    for share in FINER_SHARES if faults and chip.cores == 1 else ():
-        finer = fitted(program, chip, share)
-        if finer != program and not verify_file(finer, file, chip):
+    for finer in finer_programs(program, chip) if faults else ():
+        if not verify_file(finer, file, chip):
             return finer, ()
     return program, faults
 

@@ -59,7 +59,7 @@ class ProgramPlan(Answer):
     @property
     def fit(self) -> Fit:
         """What it needs of the memories of the chip."""
-        return self.planned.fit(self.program, self.chip)
+        return self.planned.fit(self.chip)
 
     @property
     def fits(self) -> bool:
@@ -156,15 +156,14 @@ def plan(
 
         chosen = order_of_plan(settings.order_of(asked.program), target, planned_in)
         planned = chosen.planned or planned_in(chosen.program)
-        with stage(f"bounding the cycles of {chosen.program.name}"):
-            bound = planned.bound or one_path_bound(
-                chosen.program, target, False, limit.deadline, asked.cascades
-            )
+        program = planned.program
+        with stage(f"bounding the cycles of {program.name}"):
+            bound = planned.bound or one_path_bound(program, target, False, limit.deadline, asked.cascades)
     return ProgramPlan(
-        program=chosen.program,
+        program=program,
         chip=target,
         planned=planned,
-        forecast_cycles=ScheduleForecast(chosen.program, target).cycles(planned.schedule),
+        forecast_cycles=ScheduleForecast(program, target).cycles(planned.schedule),
         bound=bound,
         ordering=chosen.ordering,
         cut_short=limit.cut_short,

@@ -47,7 +47,7 @@ def planned_network(workload: str, chip: Chip) -> PlannedNetwork:
     program = reuse(fitted(compiled(load(workload), chip), chip), "all")
     planned = plan(PlanRequest(program, chip, streamer=VENDOR_STREAMER, cascade=CASCADE_AUTO))
     trace = planned.trace or simulate(planned.commands, chip, {})
-    ops = {op.name: op for op in program.ops()}
+    ops = {op.name: op for op in planned.program.ops()}
     counts: Counter[tuple[str, int, int]] = Counter()
     computed = 0
     for step in steps(planned.schedule.body):

@@ -22,6 +22,7 @@ from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
 from chipmodel.passes.liveness import liveness, scopes
+from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.order_choice import OrderRequest, order_of_run
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.request import PlanRequest
@@ -90,7 +91,11 @@ def compare_program(
     problem, merged, in_psram = Problem(()), [], None
     if contenders.packers or contenders.merges:
         with stage(f"scheduling {program.name}"):
-            schedule = stream(program, chip, request.streamer, capacity, request.spill)
+            schedule = with_finer_cuts(
+                request,
+                lambda asked: stream(asked.program, chip, asked.streamer, capacity, asked.spill),
+                lambda _: True,
+            )
         problem = replace(liveness(schedule, chip), capacity=None)
         in_psram = psram_bytes(schedule, chip)
         nesting = scopes(schedule.body).section

@@ -184,7 +184,7 @@ class _CascadeSearch:
 
     def rank(self, planned: Planned) -> tuple[bool, bool, float]:
         """Smaller is better: fits SharedMemory, then Psram, then cycles; the peak where it does not fit."""
-        fits, fit = self.fits(planned), planned.fit(self.request.program, self.request.chip)
+        fits, fit = self.fits(planned), planned.fit(self.request.chip)
         return not fits, not fit.psram.fits, self.cycles(planned) if fits else planned.solved.peak
 
 

@@ -23,8 +23,9 @@ from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.cascade_screening import moves_tensors
 from chipmodel.pipeline.cascades import named_ops
+from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.partition import balanced, on_one_core
-from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.plan import plan, plan_as_cut
 from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
 from dma.schedule.psram_layout import aligned
 from dma.schedule.psram_sharing import Homes, at_homes, tight_homes
@@ -42,6 +43,13 @@ def run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
     workload names no core on core 0. Raises DoesNotFit and BadInput as ``run``, and BadInput for an
     assignment that cannot be.
     """
+    capacity = request.chip.shared_memory.bytes
+    return with_finer_cuts(
+        request, lambda asked: _run_cores(asked, choices), lambda run: run.solved.peak <= capacity
+    )
+
+
+def _run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
     (core_of, plans, trace), one_core_cycles = _fastest(request, choices)
     worst = max(plans, key=lambda p: (p.solved.peak, -p.core))
     return Result(
@@ -69,7 +77,7 @@ def plan_cores(request: PlanRequest, core_of: Mapping[str, int]) -> tuple[CorePl
     for part in parts:
         share = request.deadline.share(1 / (len(parts) - len(planned)))
         of_part = replace(request, program=part.program, deadline=share, cascade=_cascade_of(request, part))
-        planned.append(plan(of_part, None))
+        planned.append(plan_as_cut(of_part, None))
     return joined_plans(parts, planned, request.chip)
 
 
@@ -174,7 +182,13 @@ def _together(schedules: Sequence[Schedule]) -> Schedule:
 
 def partition_of(request: PlanRequest, choices: Mapping[str, str]) -> tuple[CorePart, ...]:
     """The parts of the program as ``run_cores`` assigns them to cores. Raises what it raises."""
-    return tuple(plan.part for plan in _fastest(request, choices)[0][1])
+    capacity = request.chip.shared_memory.bytes
+    _, plans, _ = with_finer_cuts(
+        request,
+        lambda asked: _fastest(asked, choices)[0],
+        lambda tried: all(plan.solved.peak <= capacity for plan in tried[1]),
+    )
+    return tuple(plan.part for plan in plans)
 
 
 _Tried = tuple[dict[str, int], tuple[CorePlan, ...], Trace]
@@ -267,6 +281,6 @@ def _one_core_cycles(request: PlanRequest, choices: Mapping[str, str]) -> int | 
         planned = plan(replace(request, chip=chip, smallest_peak=False), choices)
     except DoesNotFit:
         return None
-    if not planned.fit(request.program, chip).fits:
+    if not planned.fit(chip).fits:
         return None
     return (planned.trace or simulate(planned.commands, chip, choices)).cycles

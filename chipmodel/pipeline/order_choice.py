@@ -107,7 +107,7 @@ def order_of_plan(
     """The order chosen by plans, each simulated along the first arms and all iterations."""
 
     def cost(planned: Planned) -> PlanCost:
-        overflows = not planned.fit(request.program, chip).fits
+        overflows = not planned.fit(chip).fits
         return PlanCost(overflows, simulate(planned.commands, chip).cycles, planned.solved.peak)
 
     return chosen_order(request, plan, cost)

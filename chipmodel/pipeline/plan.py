@@ -19,6 +19,7 @@ from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.pipeline.cascades import plan_with_cascades
+from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
@@ -36,7 +37,8 @@ DEFAULT_PATH: Mapping[str, str] = MappingProxyType({})
 
 
 def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) -> Planned:
-    """The first plan that fits SharedMemory, or else the one with the smallest peak.
+    """The first plan that fits SharedMemory, or else the one with the smallest peak. Where large ops leave no
+    room for something else they are cut finer, and the plan's program is that one.
 
     A streamer that chooses by cycles gives the fastest of the plans that fit, simulated along ``path``; where
     that is None, which a part of a program on several cores asks for, the one with the fastest forecast.
@@ -44,6 +46,14 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     Raises DoesNotFit where no schedule is found at all, and, without spilling, where no plan fits: that
     message names the smallest capacity that would do.
     """
+    capacity = request.chip.shared_memory.bytes
+    return with_finer_cuts(
+        request, lambda asked: plan_as_cut(asked, path), lambda planned: planned.solved.peak <= capacity
+    )
+
+
+def plan_as_cut(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
+    """``plan`` with ops cut as they are in the program."""
     began = perf_counter()
     _refuse_enormous(request.program, request.chip)
     try:

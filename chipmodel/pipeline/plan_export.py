@@ -25,7 +25,7 @@ def plan_of(result: Result, chip: str, overrides: Sequence[str]) -> PlanFile:
     are what the user called the chip."""
     order = names_in_order(result.program) if result.ordering else ()
     if not result.cores:
-        planned = Planned(result.schedule, result.problem, result.solved, result.attempts)
+        planned = Planned(result.program, result.schedule, result.problem, result.solved, result.attempts)
         return plan_of_planned(planned, result.program, result.chip, chip, overrides, order)
     cores = tuple(_core(core.schedule, core.solved, core.commands, result.chip) for core in result.cores)
     return PlanFile(

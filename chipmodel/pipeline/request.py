@@ -83,6 +83,8 @@ class PlanRequest:
 class Planned:
     """A schedule with its offsets, and the rounds of scheduling and packing that led to it."""
 
+    program: Program
+    """What was scheduled: that of the request, or one with large ops cut finer."""
     schedule: Schedule
     problem: Problem
     solved: Solved
@@ -94,9 +96,9 @@ class Planned:
     streamer: Streamer | None = None
     """The one of a portfolio that made the schedule."""
 
-    def fit(self, program: Program, chip: Chip) -> Fit:
-        """What the plan of ``program`` needs of the memories of ``chip``."""
-        return plan_fit(program, chip, self.schedule, self.solved.peak)
+    def fit(self, chip: Chip) -> Fit:
+        """What the plan needs of the memories of ``chip``."""
+        return plan_fit(self.program, chip, self.schedule, self.solved.peak)
 
     @property
     def commands(self) -> tuple[Command, ...]:

@@ -159,7 +159,7 @@ class _Rounds:
     def _rank(self, planned: Planned) -> tuple[bool, bool, int]:
         """Smaller is better: a plan that fits SharedMemory, then one that fits Psram too, then the faster
         one, or the one with the smaller peak. Where the weights alone are too many, Psram does not count."""
-        fit = planned.fit(self.request.program, self.request.chip)
+        fit = planned.fit(self.request.chip)
         last = planned.trace.cycles if planned.trace else planned.solved.peak
         return planned.trace is None, not (fit.psram.fits or fit.too_many_weights), last
 
@@ -228,4 +228,4 @@ def _packed(request: PlanRequest, schedule: Schedule, limits: Limits | None) -> 
     problem = liveness(schedule, request.chip)
     section = scopes(schedule.body).section
     solved = merge_arms(problem, section, request.packer, request.merge, limits)
-    return Planned(schedule, problem, solved, ())
+    return Planned(request.program, schedule, problem, solved, ())

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.result import AskedPlanners, Result
@@ -19,7 +18,6 @@ from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
-from dma.residency.fitted import FINER_SHARES, fitted
 from dma.stream import streamer_named
 from solvers.branches.mergers import merger_named
 
@@ -32,8 +30,8 @@ def run(request: PlanRequest, choices: Mapping[str, str] | None = None) -> Resul
     """Plan and simulate a program along the path that ``choices`` name (``if``: arm, ``loop``: iterations).
 
     Where an op that takes nearly all of SharedMemory at once leaves no room for something else, it is cut
-    finer (``dma.residency.fitted``), and the result's program is that one. Raises DoesNotFit (see ``plan``)
-    and BadInput for unknown names and impossible ``choices``.
+    finer (``chipmodel.pipeline.finer_cuts``), and the result's program is that one. Raises DoesNotFit (see
+    ``plan``) and BadInput for unknown names and impossible ``choices``.
     """
     choices = choices or {}
     refuse_long_run(request.program, choices)
@@ -41,36 +39,14 @@ def run(request: PlanRequest, choices: Mapping[str, str] | None = None) -> Resul
     merger_named(request.merge)
     if request.chip.cores > 1:
         return run_cores(request, choices)
-    try:
-        found = _run(request, choices)
-    except DoesNotFit:
-        finer = _run_finer(request, choices)
-        if finer is None:
-            raise
-        return finer
-    fits = found.solved.peak <= request.chip.shared_memory.bytes
-    return found if fits else _run_finer(request, choices) or found
-
-
-def _run_finer(request: PlanRequest, choices: Mapping[str, str]) -> Result | None:
-    """The result with large ops cut finer; None where that does not help, or is not asked for."""
-    for share in FINER_SHARES if request.spill else ():
-        program = fitted(request.program, request.chip, share)
-        if program == request.program or request.deadline.over:
-            continue
-        try:
-            found = _run(replace(request, program=program), choices)
-        except DoesNotFit:
-            continue
-        if found.solved.peak <= request.chip.shared_memory.bytes:
-            return found
-    return None
+    return _run(request, choices)
 
 
 def _run(request: PlanRequest, choices: Mapping[str, str]) -> Result:
     """Plan and simulate a program for one core."""
     assigned(request.program, request.chip.cores)
     planned = plan(request.until(request.deadline.share(PLAN_SHARE)), choices)
+    request = replace(request, program=planned.program)
     trace = planned.trace or simulate(planned.commands, request.chip, choices)
     bound = _bound(request, trace, planned)
     _refuse_beaten(bound, trace, request.chip)

@@ -42,7 +42,7 @@ def _of_one_core(result: Result, asked: PlanRequest) -> Result:
     """The vendor's run; its bound is that of ``result``, which would take long to find again."""
     planned = plan(asked, result.trace.path)
     return Result(
-        program=asked.program,
+        program=planned.program,
         chip=asked.chip,
         schedule=planned.schedule,
         problem=planned.problem,

@@ -65,7 +65,7 @@ class WorkerCache:
     def bound(self, task: PointTask, program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound:
         """Cycles that no plan of the point's space beats, whatever the planners."""
         cascades = request_of(task, program, chip).cascades
-        key = task.source, task.chip_digest, tuple(sorted(path.items())), cascades
+        key = task.chip_digest, tuple(sorted(path.items())), cascades, tuple(program.ops())
         made = inferences_of(program, path)
         each = unrolled(program, made)
 
@@ -175,7 +175,7 @@ def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache)
     row = replace(row, status=solved.status, seconds=perf_counter() - began)
     sync = trace.cycles if point.streamer == "sync" else None
     # A streamer that asks what no plan is below has a sharper bound; rows of the same question share it.
-    bound = planned.bound or kept.bound(task, program, chip, trace.path)
+    bound = planned.bound or kept.bound(task, planned.program, chip, trace.path)
     return _timed(row, chip, trace, bound, sync)
 
 

@@ -122,7 +122,7 @@ def in_passes(program: Program, op: Op, capacity: int) -> Rewritten | None:
     sizes = {name: program.tensors[name].bytes for name in (*names, *op.outputs)}
     read = tuple(n for n in names if sizes[n] > room // 4)
     made = tuple(n for n in op.outputs if sizes[n] > room // 4)
-    if not read:
+    if not read or f"{op.name}.statistics" in program.tensors:  # statistics of statistics would not shrink
         return None
     rows = _pieces(sum(sizes[n] for n in read), room, gcd(*(sizes[n] for n in read)))
     block = _weights_cut(program, op, capacity)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chipmodel.api.check import check
+from chipmodel.errors import DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
@@ -75,3 +77,12 @@ def test_a_plan_with_ops_cut_finer_than_need_be_is_checked_as_such(tmp_path: Pat
     plan = plan_text(run(PlanRequest(finer, chip, streamer="sync")), "luna-arcs", overrides)
     (tmp_path / "plan.json").write_text(plan)
     assert check(tmp_path / "plan.json", path, execute=True).correct
+
+
+def test_an_op_that_has_been_replaced_once_is_not_replaced_by_others_of_the_same_name(tmp_path: Path) -> None:
+    (large,) = (each for each in REWRITTEN if each.name == "mean of all")
+    chip = replace(SMALL, shared_memory=replace(SMALL.shared_memory, bytes=1024))
+    program = fitted(load(tmp_path, large.make()), chip)
+    assert len({op.name for op in program.ops()}) == len(list(program.ops()))
+    with pytest.raises(DoesNotFit):
+        run(PlanRequest(program, chip, streamer="sync"))

@@ -52,10 +52,10 @@ def test_a_chain_in_stripes_needs_two_tensors_at_a_time() -> None:
     enough = weights + 2 * TENSOR
     tight = planned(program, with_psram(chip, enough))
     assert off_chip_bytes(tight.schedule) == enough
-    assert tight.fit(program, with_psram(chip, enough)).fits
+    assert tight.fit(with_psram(chip, enough)).fits
     assert verify(program, tight.commands, with_psram(chip, enough)) == ()
     less = with_psram(chip, enough - 1)
-    assert not planned(program, less).fit(program, less).fits
+    assert not planned(program, less).fit(less).fits
     assert verify(program, planned(program, less).commands, less) == (
         f"the plan needs {enough} bytes of Psram, the chip has {enough - 1}",
     )
@@ -140,7 +140,7 @@ def test_a_table_is_in_psram_as_a_whole_and_equal_weights_once() -> None:
     twice = replace(program, body=(a, replace(b, weights=a.weights)))  # type: ignore[union-attr, arg-type]
     once, both = planned(twice, LUNA_LIKE), planned(program, LUNA_LIKE)
     assert off_chip_bytes(both.schedule) - off_chip_bytes(once.schedule) == 640
-    assert once.fit(twice, LUNA_LIKE).weight_bytes == program.block_bytes(a)  # type: ignore[arg-type]
+    assert once.fit(LUNA_LIKE).weight_bytes == program.block_bytes(a)  # type: ignore[arg-type]
     assert verify(twice, once.commands, LUNA_LIKE) == ()
 
 

@@ -90,7 +90,7 @@ def test_every_model_runs_as_it_computes(name: str, tmp_path: Path) -> None:
     program = loaded(MODELS[name](), tmp_path)
     chip = load_chip("luna-arcs")
     planned = plan(PlanRequest(program, chip))
-    assert planned.fit(program, chip).fits
+    assert planned.fit(chip).fits
     run = PlanRun(program, (planned.commands,), chip.shared_memory.bytes)
     verdicts = list(check_paths(run, {}))
     assert verdicts

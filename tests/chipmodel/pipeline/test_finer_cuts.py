@@ -1,0 +1,59 @@
+"""Where a plan has no room next to large ops, these are cut finer: by every command alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import chipmodel
+from chipmodel.errors import DoesNotFit
+from chipmodel.pipeline.finer_cuts import finer_programs
+from chipmodel.pipeline.plan import plan_as_cut
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from tests.support.chips import LUNA_LIKE
+from tests.support.large_operands import CUT
+from workloads.load import load
+
+CHIP = replace(LUNA_LIKE, shared_memory=replace(LUNA_LIKE.shared_memory, bytes=16384))
+
+
+@pytest.fixture
+def anchors(tmp_path: Path) -> Path:
+    """The heads of a RetinaNet, of which one op takes nearly all of 16 KiB."""
+    path = tmp_path / "anchors.onnx"
+    (made,) = (each for each in CUT if each.name == "anchors")
+    path.write_bytes(made.make().SerializeToString())
+    return path
+
+
+def test_as_it_is_cut_it_does_not_fit(anchors: Path) -> None:
+    request = PlanRequest(load(str(anchors)), CHIP, streamer="sync")
+    with pytest.raises(DoesNotFit):
+        plan_as_cut(request, {})
+    with pytest.raises(DoesNotFit):
+        run(replace(request, spill=False))
+    found = run(request)
+    assert found.fits
+    assert found.program in tuple(finer_programs(request.program, CHIP))
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_plans_of_every_kind_pass_check(cores: int, anchors: Path) -> None:
+    chip = chipmodel.chip("luna-arcs", shared_memory__bytes=16384, cores=cores)
+    made = chipmodel.simulate(anchors, chip, streamer="sync", cascade="off")
+    answers: list[chipmodel.Simulation | chipmodel.ProgramPlan] = [made]
+    if cores == 1:
+        answers.append(chipmodel.plan(anchors, chip, streamer="sync", cascade="off"))
+    for answer in answers:
+        assert answer.fits
+        assert chipmodel.check(answer, anchors, execute=True).correct
+
+
+def test_streamers_are_compared_with_it(anchors: Path) -> None:
+    chip = chipmodel.chip("luna-arcs", shared_memory__bytes=16384)
+    found = chipmodel.compare(anchors, chip, packers=["large-first"], streamers=["sync"])
+    (row,) = found.result.streamed
+    assert row.fits

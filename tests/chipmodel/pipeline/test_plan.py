@@ -13,7 +13,7 @@ from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Plan, Problem, Solved
 from chipmodel.model.program import Program
 from chipmodel.passes.liveness import liveness
-from chipmodel.pipeline.plan import largest_live_set, plan, smallest_capacity
+from chipmodel.pipeline.plan import largest_live_set, plan, plan_as_cut, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import ROUNDS
 from chipmodel.pipeline.run import run
@@ -207,7 +207,7 @@ def test_what_does_not_fit_even_in_stripes_is_refused_as_it_is() -> None:
     builder.custom("op", [x], [builder.raw("y", 10)])
     program = builder.build()
     with pytest.raises(DoesNotFit) as refusal:
-        plan(PlanRequest(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync"))
+        plan_as_cut(PlanRequest(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync"), {})
     assert "op 'op' has the largest live set" in refusal.value.what
     assert "shared_memory.bytes=..." in refusal.value.hint
     with pytest.raises(DoesNotFit) as refusal:

@@ -92,7 +92,7 @@ def test_a_search_on_several_cores_keeps_the_limits_and_goes_on_to_the_smallest_
         seen.append(request.limits)
         return plan(request, path)
 
-    monkeypatch.setattr("chipmodel.pipeline.multicore.plan", noted)
+    monkeypatch.setattr("chipmodel.pipeline.multicore.plan_as_cut", noted)
     text = "workloads: zoo:shufflenetv1\npackers: hill-climb\nstreamers: sync\nnode_limit: 2000\nseeds: 3\n"
     (row,) = answered(text + "set: {cores: 2, shared_memory.bytes: 8MiB}")
     assert set(seen) == {Limits(None, 2000, 3, 1)}

@@ -1,0 +1,78 @@
+"""Shrunken copies of transformers and detectors run on every preset of a good size; their plans are right.
+
+``python -m bench.exported_networks`` does it with the whole networks, as torch exports them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.hardware.chip_file import load_chip, preset_names
+from chipmodel.model.program import Program
+from chipmodel.passes.compiled_weights import compiled
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.plan_export import plan_of_planned
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.verify.plan_file import verify_file
+from dma.residency.fitted import fitted
+from tests.support.shrunken_networks import NETWORKS
+from tests.workloads.from_onnx.support_models import load
+
+LARGE = tuple(name for name in preset_names() if load_chip(name).shared_memory.bytes >= 512 * 1024)
+SMALL_MEMORY = "shared_memory.bytes=12288"
+"""As small for the shrunken networks as half a MiB is for the whole ones."""
+MACS = {
+    "coat": 2_208_320,
+    "retinanet": 26_752_000,
+    "segformer": 5_849_088,
+    "swin": 3_866_944,
+    "vit": 4_995_744,
+    "whisper_decoder": 1_041_984,
+    "whisper_encoder": 8_716_800,
+}
+CUT_FINER = ("coat", "retinanet", "segformer", "swin")
+"""Networks with ops of which no row by one channel fits 12 KiB."""
+
+
+@cache
+def network(name: str) -> Program:
+    with TemporaryDirectory() as folder:
+        return load(Path(folder), NETWORKS[name]())
+
+
+def planned(name: str, preset: str, overrides: tuple[str, ...] = ()) -> Planned:
+    """The plan of a network on a preset, verified as its file is."""
+    chip = load_chip(preset, overrides)
+    program = reuse(fitted(compiled(network(name), chip), chip), "all")
+    found = plan(PlanRequest(program, chip, streamer="sync"))
+    assert found.fit(chip).fits
+    assert (
+        verify_file(found.program, plan_of_planned(found, found.program, chip, preset, overrides), chip) == ()
+    )
+    return found
+
+
+@pytest.mark.parametrize("preset", LARGE)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_it_runs_in_a_preset_and_in_a_small_memory_of_it(name: str, preset: str) -> None:
+    planned(name, preset)
+    planned(name, preset, (SMALL_MEMORY,))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_its_parts_compute_what_it_computes(name: str) -> None:
+    program = network(name)
+    assert program.macs == MACS[name]
+    assert program.notes == ()
+    chip = load_chip("luna-csk6", (SMALL_MEMORY,))
+    found = planned(name, "luna-csk6", (SMALL_MEMORY,))
+    assert (set(found.program.ops()) != set(reuse(program, "all").ops())) == (name in CUT_FINER)
+    run = PlanRun(found.program, (found.commands,), chip.shared_memory.bytes, ())
+    (verdict,) = check_paths(run, {}, 0)
+    assert verdict.faults == ()

@@ -140,10 +140,7 @@ def plugin_names(kind: PluginKind, built_in: Collection[str] = ()) -> tuple[str,
 def plugin_rows(kind: PluginKind, built_in: Collection[str], make: Callable[[Plugin], Row]) -> dict[str, Row]:
     """What ``make`` makes of every plug-in of a kind, by name. One that cannot be used is left out, and a
     warning says why."""
-    for each in _installed(tuple(sys.path)):
-        why = _unusable(each, built_in)
-        if each.kind == kind and why:
-            warn(PluginIgnored(f"{each} is ignored: {why}"), stacklevel=2)
+    warn_of_unusable(kind, built_in)
     rows: dict[str, Row] = {}
     for name in plugin_names(kind, built_in):
         try:
@@ -155,10 +152,19 @@ def plugin_rows(kind: PluginKind, built_in: Collection[str], make: Callable[[Plu
     return rows
 
 
+def warn_of_unusable(kind: PluginKind, built_in: Collection[str]) -> None:
+    """Warn of every plug-in of a kind whose name cannot be used. None is imported."""
+    for each in _installed(tuple(sys.path)):
+        why = _unusable(each, built_in)
+        if each.kind == kind and why:
+            warn(PluginIgnored(f"{each} is ignored: {why}"), stacklevel=2)
+
+
 def _unusable(plugin: Plugin, built_in: Collection[str]) -> str:
     """Why its name cannot be used; empty where it can."""
     if plugin.name in built_in:
-        return f"{plugin.name!r} is built in; its authors choose another name"
+        hint = f"uninstall {plugin.package}, or its authors choose another name"
+        return f"{plugin.name!r} is built in, and means that one. Hint: {hint}"
     if plugin.name == EVERY_NAME or not _NAME.fullmatch(plugin.name):
         return "its name must have letters, digits, '-', '_' and '+' only, and not be 'all'"
     return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from chipmodel.hardware.chip import Chip
@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-UNBROKEN = ("name", "field", "option", "origin")
+CHOSEN_BY: Mapping[str, str] = {
+    "packer": "--packer",
+    "merge": "--merge",
+    "streamer": "--streamer",
+    "npu_model": "npu.model",
+    "importer": "suffix",
+}
+"""How the user chooses one of each kind: by an option, a field of a chip file, or the suffix of a file."""
+UNBROKEN = ("name", "field", "chosen by", "origin")
 """Heads of columns that are never wrapped."""
 
 
@@ -51,13 +59,11 @@ def print_networks(rows: Iterable[tuple[NamedEntry, Program]]) -> None:
     _print(("name", ">MACs", ">weights", "description and source"), cells)
 
 
-def print_planners(
-    packers: Sequence[NamedEntry], mergers: Sequence[NamedEntry], streamers: Sequence[NamedEntry]
-) -> None:
-    """Print packers (--packer), mergers of branch arms (--merge) and streamers (--streamer)."""
-    kinds = (("--packer", packers), ("--merge", mergers), ("--streamer", streamers))
-    cells = ((option, each.name, each.title, each.source) for option, planners in kinds for each in planners)
-    _print(("option", "name", "what it does", "source"), cells)
+def print_planners(rows: Iterable[Mapping[str, str]]) -> None:
+    """Print planners, NPU models and importers, of which each row has ``kind``, ``name``, ``title`` and
+    ``source``."""
+    cells = ((CHOSEN_BY[row["kind"]], row["name"], row["title"], row["source"]) for row in rows)
+    _print(("chosen by", "name", "what it does", "source"), cells)
 
 
 def print_chips(chips: Iterable[Chip]) -> None:

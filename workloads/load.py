@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from chipmodel.entry_points import plugin_named, plugin_names
+from chipmodel.entry_points import Plugin, described, plugin_named, plugin_names, plugin_rows
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import decoded
+from chipmodel.model.listed import Listed, listed_by_name
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
 from workloads.from_onnx.bundled_models import SCHEME, model_file
@@ -132,11 +133,29 @@ def _load(
     raise _not_accepted(source)
 
 
+_BUILT_IN = listed_by_name(
+    Listed(suffix.removeprefix("."), title, source)
+    for suffix, title, source in (
+        *((suffix, "a workload in YAML", "chipmodel") for suffix in YAML_SUFFIXES),
+        (ONNX_SUFFIX, "an ONNX model", "ONNX"),
+        (TFLITE_SUFFIX, "a TensorFlow Lite model", "TensorFlow"),
+    )
+)
+
+
+def importers() -> Mapping[str, Listed]:
+    """Every importer by its name, the suffix of its files without the dot; plug-ins come last. Warns of
+    plug-ins that cannot be used."""
+    return {**_BUILT_IN, **plugin_rows("importer", _BUILT_IN, _row_of)}
+
+
+def _row_of(plugin: Plugin) -> Listed:
+    return Listed(plugin.name, *described(plugin, "read"))
+
+
 def plugin_suffixes() -> tuple[str, ...]:
     """Suffixes of files that importers of other packages read."""
-    built_in = (*YAML_SUFFIXES, ONNX_SUFFIX, TFLITE_SUFFIX)
-    names = plugin_names("importer", [each.removeprefix(".") for each in built_in])
-    return tuple(f".{name}" for name in names)
+    return tuple(f".{name}" for name in plugin_names("importer", _BUILT_IN))
 
 
 def _from_zoo(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ...]]) -> Program:

@@ -1,4 +1,4 @@
-"""What there is to choose from: planners, chips, built-in networks."""
+"""What there is to choose from: planners, NPU models, importers, chips, built-in networks."""
 
 from __future__ import annotations
 
@@ -6,30 +6,41 @@ from collections.abc import Mapping
 from typing import Any
 
 from chipmodel.hardware.chip_file import load_chip, preset_names
+from chipmodel.npu.listing import npu_models, warn_of_unusable_models
 from dma.stream import streamers
 from reports.lists import NamedEntry
 from solvers.branches.mergers import mergers
 from solvers.registry import packers
 from workloads.from_yaml.program import schema as workload_schema
+from workloads.load import importers
 from workloads.zoo import networks as zoo_networks
 
 
-def planners() -> tuple[Mapping[str, str], ...]:
-    """Every packer, merger and streamer: its ``kind``, ``name``, ``title`` and ``source``."""
-    tables: dict[str, Mapping[str, NamedEntry]] = {
+def tables() -> Mapping[str, Mapping[str, NamedEntry]]:
+    """By its kind, what is chosen by name and may come from plug-ins: planners, NPU models, importers. Those
+    of plug-ins that cannot be used are left out, with a warning of each."""
+    return {
         "packer": packers(),
         "merge": mergers(),
         "streamer": streamers(),
+        "npu_model": npu_models(),
+        "importer": importers(),
     }
+
+
+def planners() -> tuple[Mapping[str, str], ...]:
+    """Every packer, merger, streamer, NPU model and importer: its ``kind`` (``packer``, ``merge``,
+    ``streamer``, ``npu_model``, ``importer``), ``name``, ``title`` and ``source``."""
     return tuple(
         {"kind": kind, "name": each.name, "title": each.title, "source": each.source}
-        for kind, table in tables.items()
+        for kind, table in tables().items()
         for each in table.values()
     )
 
 
 def chips() -> tuple[Mapping[str, str], ...]:
     """Every preset: its ``name``, ``title``, and what its predictions were held against."""
+    warn_of_unusable_models()
     found = (load_chip(name) for name in preset_names())
     return tuple({"name": each.name, "title": each.title, "accuracy": each.accuracy} for each in found)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
+from chipmodel.api.listings import planners as all_planners
 from chipmodel.api.listings import schema as workload_schema
-from chipmodel.cli.file_options import READS_CHIP, FileCommand
+from chipmodel.cli.file_options import READS_CHIP, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.output import show, write_files
 from chipmodel.files.json_text import json_text
 from chipmodel.hardware.chip_file import load_chip, preset_names
+from chipmodel.npu.listing import warn_of_unusable_models
 from chipmodel.terminal.printing import emit
-from dma.stream import streamers
 from reports.lists import print_chip, print_chips, print_networks, print_planners
-from solvers.branches.mergers import mergers
-from solvers.registry import packers
 from workloads.zoo import build, networks
 
 
@@ -29,9 +29,20 @@ def zoo() -> None:
 
 
 @click.command(cls=FileCommand)
-def planners() -> None:
-    """List the packers, mergers and streamers with what they do and who published them."""
-    print_planners(list(packers().values()), list(mergers().values()), list(streamers().values()))
+@click.option(
+    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="All rows as one JSON document."
+)
+def planners(*, json_file: str | None) -> None:
+    """List the packers, mergers and streamers, NPU models of chip files (npu.model) and importers by the
+    suffixes of their files, with what they do and who published them.
+
+    Those of plug-ins are among them. A plug-in that cannot be used, as its name is built in, is named on
+    stderr.
+    """
+    rows = all_planners()
+    document = json_text({"planners": rows})
+    write_files([(json_file, lambda: document)])
+    show(json_file, lambda: document, lambda _: print_planners(rows))
 
 
 @click.command(cls=FileCommand)
@@ -42,4 +53,5 @@ def chips(name: str | None, overrides: tuple[str, ...]) -> None:
     if name:
         print_chip(load_chip(name, overrides))
     else:
+        warn_of_unusable_models()
         print_chips([load_chip(preset, overrides) for preset in preset_names()])

@@ -29,7 +29,7 @@ COMMANDS = {
     "memory": ("memory", "Find the smallest SharedMemory that a workload runs in."),
     "pack": ("pack", "Give every buffer of a CSV file an offset."),
     "plan": ("plan", "Plan a workload: offsets and commands, without a simulation."),
-    "planners": ("lists", "List the packers, mergers and streamers."),
+    "planners": ("lists", "List packers, mergers, streamers, NPU models, importers."),
     "report": ("report", "Say what a study found, as a page or on the terminal."),
     "schema": ("lists", "Print the JSON Schema of YAML workloads."),
     "simulate": ("simulate", "Plan a workload, simulate the plan, say what it costs and why."),

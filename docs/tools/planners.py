@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dma.stream import streamers
+from chipmodel.api.listings import tables as listed_tables
 from docs.tools.markdown import code, table
-from reports.lists import NamedEntry
-from solvers.branches.mergers import mergers
-from solvers.registry import packers
+from reports.lists import CHOSEN_BY, NamedEntry
 
 
 def tables() -> Iterator[str]:
-    """Packers, mergers and streamers: name, what it does, who published it."""
-    yield _table("--packer", packers())
-    yield _table("--merge", mergers())
-    yield _table("--streamer", streamers())
+    """Planners, NPU models and importers: name, what it does, who published it."""
+    for kind, rows in listed_tables().items():
+        yield _table(CHOSEN_BY[kind], rows)
 
 
 def _table(option: str, planners: Mapping[str, NamedEntry]) -> str:

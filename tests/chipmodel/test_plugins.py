@@ -101,7 +101,8 @@ def test_a_template_has_fewer_than_60_lines(module: str) -> None:
 def test_plugins_are_listed_and_compared_like_any_planner() -> None:
     listed = {each["name"]: each for each in planners()}
     assert listed["area-first"]["source"].endswith("chipmodel-example 0.1.0")
-    assert listed["one-ahead"]["kind"] == "streamer"
+    kinds = {name: listed[name]["kind"] for name in ("one-ahead", "systolic", "layers")}
+    assert kinds == {"one-ahead": "streamer", "systolic": "npu_model", "layers": "importer"}
     rows = {row["name"]: row for row in cm.compare(BUFFERS, packers=["area-first", "exact"]).rows()}
     assert rows["area-first"]["peak_bytes"] == rows["exact"]["peak_bytes"] == 96
     assert "area-first" in {row["name"] for row in cm.compare(BUFFERS, time_limit=0.1).rows()}
@@ -193,6 +194,61 @@ def test_a_name_that_is_built_in_is_refused(other: Install) -> None:
     assert cm.pack(BUFFERS, packer="exact").status == "optimal"
     with pytest.warns(PluginIgnored, match="of package plug-exact 2.5 is ignored: 'exact' is built in"):
         assert planners()
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "name"),
+    [
+        ("chipmodel.npu_models", "NPU model", "luna"),
+        ("chipmodel.npu_models", "NPU model", "launch_cycles"),
+        ("chipmodel.importers", "importer", "yml"),
+    ],
+)
+def test_a_taken_name_of_a_model_or_importer_is_said_in_lists(
+    other: Install, group: str, kind: str, name: str
+) -> None:
+    other("plug-taken", {group: {name: "plug_taken"}}, {})
+    said = f"{kind} '{name}' of package plug-taken 2.5 is ignored: .* Hint: uninstall plug-taken"
+    with pytest.warns(PluginIgnored, match=said):
+        listed = planners()
+    assert not any("plug-taken" in each["source"] for each in listed)
+    if kind == "NPU model":
+        with pytest.warns(PluginIgnored, match=said):
+            assert cm.chips()
+
+
+@pytest.mark.parametrize(
+    ("group", "module", "text", "said"),
+    [
+        ("chipmodel.npu_models", "plug_least", "def cycles(): ...", "no function 'least_cycles'"),
+        (
+            "chipmodel.npu_models",
+            "plug_numbers",
+            "def cycles(): ...\ndef least_cycles(): ...",
+            "no mapping 'parameters'",
+        ),
+        ("chipmodel.importers", "plug_read", "read = 1", "no function 'read'"),
+    ],
+)
+def test_a_model_or_importer_that_is_none_is_not_listed(
+    other: Install, group: str, module: str, text: str, said: str
+) -> None:
+    other(module, {group: {module: module}}, {f"{module}.py": f"title = 't'\nsource = 's'\n{text}\n"})
+    with pytest.warns(PluginIgnored, match=f"{module}.*{said}"):
+        assert module not in {each["name"] for each in planners()}
+
+
+def test_a_command_says_once_that_a_name_is_taken(tmp_path: Path, other: Install) -> None:
+    other("plug-said", {"chipmodel.npu_models": {"luna": "plug_said"}}, {})
+    ran = subprocess.run(
+        [sys.executable, "-m", "chipmodel", "planners", "--json", "-"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(tmp_path / "plug-said")))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stderr.count("note: NPU model 'luna' of package plug-said 2.5 is ignored") == 1
+    assert '"luna"' in ran.stdout
 
 
 def test_a_name_in_two_packages_is_refused(other: Install) -> None:

@@ -8,8 +8,10 @@ from fractions import Fraction
 
 import pytest
 
+from chipmodel.api.listings import planners
 from chipmodel.hardware.chip import Figure
 from chipmodel.hardware.chip_file import load_chip, preset_names
+from chipmodel.hardware.fields import FIELDS
 from dma.stream import streamers
 from reports.lists import print_chip, print_chips, print_networks, print_planners
 from solvers.branches.mergers import mergers
@@ -52,13 +54,14 @@ def test_networks_by_name_with_what_their_programs_count(
 def test_planners_by_the_option_that_takes_them(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    listed = list(packers().values()), list(mergers().values()), list(streamers().values())
-    heading, _, *rows = printed(monkeypatch, capsys, lambda: print_planners(*listed))
-    assert heading == ["option", "name", "what it does", "source"]
+    heading, _, *rows = printed(monkeypatch, capsys, lambda: print_planners(planners()))
+    assert heading == ["chosen by", "name", "what it does", "source"]
     assert [row[:2] for row in rows] == [
         *(["--packer", name] for name in packers()),
         *(["--merge", name] for name in mergers()),
         *(["--streamer", name] for name in streamers()),
+        *(["npu.model", name] for name in FIELDS["npu.model"].options),
+        *(["suffix", name] for name in ("yaml", "yml", "onnx", "tflite")),
     ]
     assert all(len(row) == 4 for row in rows)
 

@@ -56,7 +56,7 @@ def test_an_arena_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]
 
 def test_lists_name_what_the_other_functions_take() -> None:
     kinds = {each["kind"] for each in cm.planners()}
-    assert kinds == {"packer", "merge", "streamer"}
+    assert kinds == {"packer", "merge", "streamer", "npu_model", "importer"}
     names = {each["name"] for each in cm.chips()}
     assert {"luna-arcs", "alif-e7"} <= names
     assert cm.load(cm.networks()[0]["name"]).macs

@@ -148,6 +148,16 @@ def test_listings(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert expected[command] in out
 
 
+def test_the_list_of_planners_as_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "planners", "--json", "-")
+    call(capsys, "planners", "--json", str(tmp_path / "planners.json"))
+    assert (tmp_path / "planners.json").read_text() == out
+    rows = json.loads(out)["planners"]
+    assert code == 0
+    assert ("npu_model", "ne16") in {(row["kind"], row["name"]) for row in rows}
+    assert all(row["title"] and row["source"] for row in rows)
+
+
 @pytest.mark.parametrize("options", ["--json -", ""], ids=["written by click", "written by rich"])
 def test_a_reader_that_leaves_is_no_error(options: str) -> None:
     command = f"{sys.executable} -m chipmodel simulate {TINY} {options} | true; exit ${{PIPESTATUS[0]}}"

@@ -32,8 +32,10 @@ from dma.cascades.segmented_runs import (
     least_bytes,
     segmented_runs,
     with_bands,
+    with_fine_heights,
     with_reloads,
 )
+from dma.cascades.segments import CascadeSegment
 from dma.timing.transfer import transfer_cycles
 
 BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 14, 12, 9, 6, 4))
@@ -186,14 +188,29 @@ def _placed(
 def _loading_ahead(
     program: Program, times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, rolls: bool
 ) -> list[Candidate]:
-    """The cuts that are over first by ``dma.cascades.load_ahead``."""
+    """The cuts that are over first by ``dma.cascades.load_ahead``, their cascades in stripes of the best
+    heights."""
     runs = _fitting(times, runs, capacity, capacity, rolls)
     found: dict[Candidate, None] = {}
     for share in AHEAD_SHARES:
-        costs = [_run_costs(times, run, capacity, int(capacity * share)) for run in runs]
-        cut = soonest_cut(costs, times.weight_rate)
-        found[cascade_choices([(runs[r], runs[r].table.segments[n]) for r, n in cut], rolls)] = None
+        cuts = _soonest(times, runs, capacity, share)
+        pairs = zip(runs, cuts, strict=True)
+        fine = [with_fine_heights(run, cut, rolls, capacity) for run, cut in pairs]
+        cuts = _soonest(times, fine, capacity, share)
+        segments = [(run, each) for run, cut in zip(fine, cuts, strict=True) for each in cut]
+        found[cascade_choices(segments, rolls)] = None
     return [each for each in found if each and is_possible(program, each)]
+
+
+def _soonest(
+    times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, share: Fraction
+) -> list[list[CascadeSegment]]:
+    """By run, the segments of the cut that is over first in a ``share`` of the capacity."""
+    costs = [_run_costs(times, run, capacity, int(capacity * share)) for run in runs]
+    cuts: list[list[CascadeSegment]] = [[] for _ in runs]
+    for index, number in soonest_cut(costs, times.weight_rate):
+        cuts[index].append(runs[index].table.segments[number])
+    return cuts
 
 
 def _run_costs(times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int) -> RunCosts:

@@ -22,6 +22,9 @@ from dma.residency.tiling import NONE_KEPT, least_stripe, slice_bytes
 
 BANDS = (2, 3, 4, 6, 8)
 """Bands of columns that are looked at. Chosen: of more, the halo is most of what is computed."""
+FINE_HEIGHTS = tuple(factor << doubled for doubled in range(6) for factor in (3, 5, 7))
+"""Rows of the last op in stripes between the powers of two, which are looked at for the cascades of a cut:
+for all cascades they would take three times as long. Chosen."""
 Candidate = tuple[CascadeChoice, ...]
 """Cascades that a program may have together."""
 
@@ -96,6 +99,24 @@ def with_reloads(run: SegmentedRun, rolls: bool, reloading: Reloading) -> Segmen
         (*known, *reloading_cascades(run.geometry, stop, rolls, reloading, known))
         for stop, known in enumerate(run.table.ending)
     ]
+    return _run(run.geometry, ending)
+
+
+def with_fine_heights(
+    run: SegmentedRun, cut: Sequence[CascadeSegment], rolls: bool, capacity: int
+) -> SegmentedRun:
+    """``run`` with further cascades, which end where those of ``cut`` do, in stripes of other heights;
+    without segments that a cut may not have."""
+    ending = [
+        [segment for segment, allowed in zip(segments, run.allowed[first:], strict=False) if allowed]
+        for first, segments in zip(run.table.bounds, run.table.ending, strict=False)
+    ]
+    for each in cut:
+        start, stop, rows = each.ops.start, each.ops.stop, run.geometry.op_rows[each.ops.stop - 1]
+        if each.heights:
+            heights = [run.geometry.proportional(start, stop, h) for h in FINE_HEIGHTS if h < rows]
+            found = run.geometry.cascades(stop, rolls, heights, len(each.ops), capacity)
+            ending[stop] += [fine for fine in found if fine.least <= capacity]
     return _run(run.geometry, ending)
 
 

@@ -191,8 +191,14 @@ class RunGeometry:
             yield [1] * stop
         height = 1
         while height < total:
-            yield [max(1, self.op_rows[k] * height // total) if k >= start else 1 for k in range(stop)]
+            yield self.proportional(start, stop, height)
             height *= 2
+
+    def proportional(self, start: int, stop: int, height: int) -> list[int]:
+        """By op of the run up to ``stop``, the rows of ops from ``start`` on that belong to ``height`` rows
+        of the last one; one row of those before."""
+        total = self.op_rows[stop - 1]
+        return [max(1, self.op_rows[k] * height // total) if k >= start else 1 for k in range(stop)]
 
     def _ending(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tests.workloads.from_onnx.support_models import Constants, ints, model, node
 
@@ -31,10 +32,10 @@ class NetWriter:
         self.nodes.append(node(kind, " ".join(inputs), " ".join(names), **attributes))
         return names
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: float | NDArray[Any]) -> str:
+        """An array as it is, a number as float32."""
         name = f"constant{len(self.constants)}"
-        self.constants[name] = np.asarray(value) if isinstance(value, np.ndarray) else np.float32(value)
-        self.constants[name] = np.asarray(self.constants[name])
+        self.constants[name] = np.asarray(value, np.float32) if isinstance(value, int | float) else value
         return name
 
     def weight(self, *shape: int) -> str:

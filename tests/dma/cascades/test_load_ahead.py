@@ -15,6 +15,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.cascade_screening import CascadeScreening, screening_streamers
 from chipmodel.pipeline.request import PlanRequest
+from dma.cascades import segmented_runs
 from dma.cascades.choose import proposed_cascades
 from dma.cascades.cuts import segment_table
 from dma.cascades.load_ahead import LoadRate, RunCosts, after, soonest_cut
@@ -127,3 +128,37 @@ def test_room_for_later_weights_makes_mobilenet_v2_faster() -> None:
         return min(each.cycles for each in found if each is not None)
 
     assert fastest(proposed.ahead[:2]) < fastest(proposed.rows[:4])
+
+
+def test_stripes_between_the_powers_of_two_make_it_faster_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    chip = with_memory(load_chip("alif-e7"), 353 * 1024)
+    program = reuse(load("zoo:mobilenetv2"), "all")
+    screening = CascadeScreening(PlanRequest(program, chip))
+    streamers = screening_streamers(screening.portfolio)
+
+    def forecast() -> float:
+        screened = screening.screened(proposed_cascades(program, chip, 353 * 1024).ahead[0], streamers)
+        assert screened is not None
+        return screened.cycles
+
+    fine = forecast()
+    monkeypatch.setattr(segmented_runs, "FINE_HEIGHTS", ())
+    assert fine < 0.985 * forecast()
+
+
+def test_fine_heights_are_added_where_a_cut_has_cascades_and_nowhere_else() -> None:
+    chip = with_memory(load_chip("alif-e7"), 353 * 1024)
+    program = reuse(load("zoo:mobilenetv1_025"), "all")
+    (run,) = segmented_runs.segmented_runs(program, chip, True, 0, 353 * 1024)
+    tall = [each for each in run.table.segments if run.geometry.op_rows[each.ops.stop - 1] > 8]
+    longest = max(tall, key=lambda each: (len(each.heights), each.heights))
+    excluded = next(n for n, each in enumerate(run.table.segments) if len(each.heights) == 2)
+    run = run.without([excluded])
+    fine = segmented_runs.with_fine_heights(run, [longest], True, 353 * 1024)
+    for stop, segments in enumerate(fine.table.ending):
+        kept = [n for n in range(run.table.bounds[stop], run.table.bounds[stop + 1]) if run.allowed[n]]
+        assert list(segments[: len(kept)]) == [run.table.segments[n] for n in kept]
+        added = segments[len(kept) :]
+        assert bool(added) == (stop == longest.ops.stop)
+        assert all(each.heights[-1] in segmented_runs.FINE_HEIGHTS for each in added)
+    assert run.table.segments[excluded] not in fine.table.segments

@@ -244,13 +244,14 @@ def conditional() -> ModelWriter:
     return model
 
 
-def repeated(iterations: int = 3) -> ModelWriter:
-    """A WHILE with a counter and a tensor that each iteration convolves."""
+def repeated(limit: int = 3, first: int = 0, step: int = 1, goes_on: str = "LESS") -> ModelWriter:
+    """A WHILE with a tensor that each iteration convolves, and a counter that goes from ``first`` in steps
+    while the operator ``goes_on`` holds of it and ``limit``."""
     model = ModelWriter()
     main, condition, body = model.graph("main"), model.graph("condition"), model.graph("body")
     net = LayerWriter(main, 12)
     x = net.conv(net.input(1, 8, 8, 3), 4)
-    zero = main.constant([0], "INT32")
+    zero = main.constant([first], "INT32")
     counter, out = main.tensor((1,), "INT32"), net.activation((1, 8, 8, 4))
     main.op("WHILE", [zero, x], [counter, out], "WhileOptions", CondSubgraphIndex=1, BodySubgraphIndex=2)
     net.output(net.conv(out, 2))
@@ -258,14 +259,15 @@ def repeated(iterations: int = 3) -> ModelWriter:
     number = test.input(1, kind="INT32")
     test.input(1, 8, 8, 4)
     going = condition.tensor((1,), "BOOL")
-    condition.op("LESS", [number, condition.constant([iterations], "INT32")], [going], "LessOptions")
+    options = f"{goes_on.title().replace('_', '')}Options"
+    condition.op(goes_on, [number, condition.constant([limit], "INT32")], [going], options)
     test.output(going)
-    step = LayerWriter(body, 13)
-    number, image = step.input(1, kind="INT32"), step.input(1, 8, 8, 4)
+    inner = LayerWriter(body, 13)
+    number, image = inner.input(1, kind="INT32"), inner.input(1, 8, 8, 4)
     following = body.tensor((1,), "INT32")
-    body.op("ADD", [number, body.constant([1], "INT32")], [following], "AddOptions")
-    step.output(following)
-    step.output(step.add(image, step.conv(image, 4)))
+    body.op("ADD", [number, body.constant([step], "INT32")], [following], "AddOptions")
+    inner.output(following)
+    inner.output(inner.add(image, inner.conv(image, 4)))
     return model
 
 

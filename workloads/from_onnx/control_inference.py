@@ -6,11 +6,11 @@ What is not known before the network runs becomes a bound, and a note that names
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from workloads.from_onnx.constant_folding import INT64
-from workloads.from_onnx.counted_loops import CountedIterations, LoopBody, counted_iterations
+from workloads.from_onnx.counted_loops import LoopBody, counted_iterations, makers_of
 from workloads.from_onnx.graph import (
     CarriedTensor,
     ControlFlow,
@@ -23,16 +23,13 @@ from workloads.from_onnx.graph import (
     sort_nodes,
 )
 from workloads.from_onnx.input_shapes import empty_is_constant
+from workloads.from_onnx.loop_iterations import MAX_ITERATIONS, IterationBounds, loop_iterations
 from workloads.from_onnx.node_reading import read_nodes
 from workloads.from_onnx.onnx_package import GraphProto, module
 from workloads.from_onnx.shape_inference import ControlHandler, Inference
 from workloads.from_onnx.subgraphs import localised, outside
 
 BOOL = 9
-ASSUMED_ITERATIONS = 10
-"""Iterations of a loop for which the file gives neither a number nor a limit (assumed)."""
-MAX_ITERATIONS = 1_000_000
-"""A larger limit is taken as none: exporters write the largest integer for "no limit" (assumed)."""
 
 
 # -- If --------------------------------------------------------------------------------------------
@@ -96,19 +93,6 @@ def _joined(inference: Inference, node: OnnxNode, results: Sequence[Fact]) -> Fa
 # -- Loop ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _IterationBounds:
-    """What the file says of a loop's iterations, None where it says nothing.
-
-    ``limit`` is its iteration count; ``least`` is 0 where data decide whether it runs at all; ``declared``
-    is the number of slices that the file declares of a result, asked for only without a ``limit``.
-    """
-
-    limit: int | None
-    least: int | None
-    declared: int | None
-
-
 def _loop(inference: Inference, node: OnnxNode) -> None:
     if len(node.inputs) < 2:
         raise fault(node, "it does not have its iteration count and condition")
@@ -125,9 +109,9 @@ def _loop(inference: Inference, node: OnnxNode) -> None:
     going_on = inference.facts[body.results[0]]
     pairs = zip(firsts, inputs[2:], body.results[1:], strict=False)
     moving = tuple(CarriedTensor(*names, "") for names in pairs)
-    inside = LoopBody(body.nodes, inputs[0], moving, inference.facts)
+    inside = LoopBody(makers_of(body.nodes), moving, inference.facts, inputs[0])
     counted = counted_iterations(inside, body.results[0])
-    least, most = _iterations(inference, node, going_on, bounds, counted)
+    least, most = loop_iterations(inference, node, going_on, bounds, counted)
     for k in same:
         if _output(node, k):
             inference.alias(node, firsts[k], _output(node, k))
@@ -145,7 +129,7 @@ def _loop(inference: Inference, node: OnnxNode) -> None:
     _finish(inference, node, control, shapes)
 
 
-def _bounds(inference: Inference, node: OnnxNode, count: int) -> _IterationBounds:
+def _bounds(inference: Inference, node: OnnxNode, count: int) -> IterationBounds:
     limit: int | None = None
     if node.input(0):
         fact = inference.facts[node.input(0)]
@@ -160,7 +144,7 @@ def _bounds(inference: Inference, node: OnnxNode, count: int) -> _IterationBound
         elif not fact.array.all():
             limit = 0
     declared = _declared_slices(inference, node, count) if limit is None else None
-    return _IterationBounds(limit, least, declared)
+    return IterationBounds(limit, least, declared)
 
 
 def _declared_slices(inference: Inference, node: OnnxNode, count: int) -> int | None:
@@ -173,7 +157,7 @@ def _declared_slices(inference: Inference, node: OnnxNode, count: int) -> int | 
 
 
 def _declare_loop_inputs(
-    inference: Inference, node: OnnxNode, inputs: Sequence[str], same: Sequence[int], bounds: _IterationBounds
+    inference: Inference, node: OnnxNode, inputs: Sequence[str], same: Sequence[int], bounds: IterationBounds
 ) -> None:
     """Add facts of the body's inputs: counter, condition, and the carried tensors not in ``same``."""
     facts = inference.facts
@@ -186,47 +170,6 @@ def _declare_loop_inputs(
     known = (bounds.declared or 1) if bounds.limit is None else bounds.limit
     last = max(0, inference.iterations.get(node.name, known) - 1)
     inference.examples[counter] = _array(last)
-
-
-def _iterations(
-    inference: Inference,
-    node: OnnxNode,
-    going_on: Fact,
-    bounds: _IterationBounds,
-    counted: CountedIterations | None,
-) -> tuple[int, int]:
-    """The smallest and the largest number of iterations, with a note on what was assumed."""
-    limit, declared = bounds.limit, bounds.declared
-    if counted is not None and counted.most <= MAX_ITERATIONS:
-        limit, declared = counted.most if limit is None else min(limit, counted.most), None
-    given = inference.iterations.get(node.name)
-    ends = going_on.constant and going_on.array is not None and not going_on.array.all()
-    if ends and limit != 0:
-        limit = 1
-    if given is not None:
-        inference.iterations_used.add(node.name)
-        if limit is not None and given > limit:
-            what = f"it makes at most {limit} iterations, not {given}"
-            raise fault(node, what, "give fewer in --iterations")
-        return given, given
-    note = f"{node.label}: {{}} (--iterations {node.name}=N sets it)"
-    if declared is not None:
-        what = f"it makes {declared} iterations: the file declares as many slices of its result"
-        inference.notes.append(note.format(what))
-        return declared, declared
-    most = ASSUMED_ITERATIONS if limit is None else limit
-    if limit is None:
-        what = f"the file does not say how many iterations it makes; {most} are assumed"
-        inference.notes.append(note.format(what))
-    known = going_on.constant or (counted is not None and counted.exact and limit is not None)
-    if known and bounds.least is None:
-        return most, most
-    least = min(most, 1 if bounds.least is None else bounds.least)
-    if limit is not None and least < most:
-        what = "its number of iterations depends on data; "
-        what += f"each number from {least} to {most} is taken as equally likely"
-        inference.notes.append(note.format(what))
-    return least, most
 
 
 # -- Scan ------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
-"""The iterations of a Loop whose condition compares a counter with a constant.
+"""The iterations of a loop whose condition compares a counter with a constant.
 
 A number that an iteration sees is ``slope * i + start`` in iteration ``i``: the loop's own counter, a carried
 integer to which each iteration adds a constant, and sums of those. A comparison of two of them then says
-after which iteration the loop ends.
+after which iteration the loop ends. A loop that asks before its first iteration, too, asks after iteration
+-1: there, a number that the condition reads has to be what the loop is given.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from dataclasses import dataclass
 
 from workloads.from_onnx.graph import CarriedTensor, Fact, OnnxNode
 
-DEEPEST = 32
-"""Nodes between a condition and what it depends on (assumed; limits time)."""
+DEEPEST = 12
+"""Nodes between a condition and what it depends on (assumed; limits time, as each may have two operands)."""
 SAME_VALUE = frozenset(["Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze"])
-INTEGERS = frozenset({2, 3, 4, 5, 6, 7, 12, 13})
-"""Element types (``onnx.TensorProto.DataType``) of which sums are exact."""
+INTEGERS = frozenset({6, 7, 12, 13})
+"""Element types (``onnx.TensorProto.DataType``) of counters: narrower ones wrap around or are quantised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +38,24 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class LoopBody:
-    """The nodes of a loop's body, with its counter, its carried tensors, and what is known of tensors."""
+    """The nodes of a loop's body by what they make, its carried tensors, and what is known of tensors."""
 
-    nodes: Sequence[OnnxNode]
-    counter: str
+    makers: Mapping[str, OnnxNode]
     carried: Sequence[CarriedTensor]
     facts: Mapping[str, Fact]
+    counter: str = ""
+    """The tensor with the number of the iteration; "" where there is none."""
+    first: int = 0
+    """The iteration after which the condition is asked first: 0, or -1 where it is asked before the loop."""
 
     def maker(self, name: str) -> OnnxNode | None:
-        """The node that makes a tensor."""
-        return next((node for node in self.nodes if name in node.writes), None)
+        """The node that makes a tensor, of an operator that is known here."""
+        node = self.makers.get(name)
+        return None if node is None or node.domain else node
+
+    def sum(self, name: str) -> OnnxNode | None:
+        """The node that makes a tensor of integers."""
+        return self.maker(name) if self.facts[name].element in INTEGERS else None
 
     def constant(self, name: str) -> int | None:
         """The value of a constant integer of one element."""
@@ -56,6 +65,11 @@ class LoopBody:
         return int(fact.array.item()) if fact.element in INTEGERS else None
 
 
+def makers_of(nodes: Sequence[OnnxNode]) -> dict[str, OnnxNode]:
+    """The node that makes each tensor."""
+    return {name: node for node in nodes for name in node.writes}
+
+
 def counted_iterations(body: LoopBody, condition: str) -> CountedIterations | None:
     """How often the loop runs that goes on while ``condition`` holds; None where no counter ends it."""
     return _until(body, condition, DEEPEST)
@@ -63,23 +77,28 @@ def counted_iterations(body: LoopBody, condition: str) -> CountedIterations | No
 
 def _until(body: LoopBody, condition: str, depth: int) -> CountedIterations | None:
     node = body.maker(condition)
-    if node is None or node.domain or depth == 0:
+    if node is None or depth == 0:
         return None
     if node.op in SAME_VALUE:
         return _until(body, node.input(0), depth - 1)
     if node.op == "And":
-        return _earlier(body, [name for name in node.inputs if not _always(body, name)], depth)
+        return _earlier(body, [name for name in node.inputs[:2] if not _always(body, name)], depth)
+    if node.op not in ("Less", "LessOrEqual", "Greater", "GreaterOrEqual"):
+        return None
     left, right = (_line(body, node.input(place), depth) for place in (0, 1))
     if left is None or right is None:
         return None
-    if node.op in ("Greater", "GreaterOrEqual"):
+    if node.op.startswith("Greater"):
         left, right = right, left
-    if node.op not in ("Less", "LessOrEqual", "Greater", "GreaterOrEqual"):
-        return None
+    return _crossing(left, right, body.first, node.op.endswith("OrEqual"))
+
+
+def _crossing(left: _Line, right: _Line, first: int, or_equal: bool) -> CountedIterations | None:
+    """The iterations until ``left < right`` (``or_equal``: ``<=``) no longer holds, from ``first`` on."""
     slope = left.slope - right.slope
-    over = left.start - right.start - node.op.endswith("OrEqual")
-    if over >= 0:
-        return CountedIterations(1, True)
+    over = left.start - right.start - or_equal
+    if slope * first + over >= 0:
+        return CountedIterations(first + 1, True)
     return CountedIterations(-(over // slope) + 1, True) if slope > 0 else None
 
 
@@ -94,12 +113,23 @@ def _earlier(body: LoopBody, names: Sequence[str], depth: int) -> CountedIterati
 
 
 def _always(body: LoopBody, name: str) -> bool:
-    fact = body.facts.get(name)
-    return fact is not None and fact.constant and fact.array is not None and bool(fact.array.all())
+    """Whether a tensor that the condition reads is a constant that holds, also before the loop."""
+    given = (each.first for each in body.carried if body.first < 0 and each.result == name)
+    known = [body.facts.get(each) for each in (name, *given)]
+    return all(fact and fact.constant and fact.array is not None and fact.array.all() for fact in known)
 
 
 def _line(body: LoopBody, name: str, depth: int) -> _Line | None:
-    """A tensor as a line over the iterations; None where it is none."""
+    """A tensor as a line over the iterations from ``body.first`` on; None where it is none."""
+    line = _line_inside(body, name, depth) if name else None
+    if line is None or body.first == 0:
+        return line
+    given = [body.constant(each.first) for each in body.carried if each.result == name]
+    return line if all(value == line.slope * body.first + line.start for value in given) else None
+
+
+def _line_inside(body: LoopBody, name: str, depth: int) -> _Line | None:
+    """The same from the first iteration on."""
     value = body.constant(name)
     if value is not None:
         return _Line(0, value)
@@ -109,8 +139,8 @@ def _line(body: LoopBody, name: str, depth: int) -> _Line | None:
         if each.inside == name:
             first, step = body.constant(each.first), _added(body, each.result, name, depth)
             return _Line(step, first) if first is not None and step is not None else None
-    node = body.maker(name)
-    if node is None or node.domain or depth == 0 or body.facts[name].element not in INTEGERS:
+    node = body.sum(name)
+    if node is None or depth == 0:
         return None
     if node.op in SAME_VALUE:
         return _line(body, node.input(0), depth - 1)
@@ -127,8 +157,8 @@ def _added(body: LoopBody, name: str, inside: str, depth: int) -> int | None:
     """The constant that an iteration adds to ``inside`` to make ``name``; None for other nodes."""
     if name == inside:
         return 0
-    node = body.maker(name)
-    if node is None or node.domain or depth == 0 or body.facts[name].element not in INTEGERS:
+    node = body.sum(name)
+    if node is None or depth == 0:
         return None
     if node.op in SAME_VALUE:
         return _added(body, node.input(0), inside, depth - 1)

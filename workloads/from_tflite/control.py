@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chipmodel.errors import BadInput
-from workloads.from_onnx.control_inference import ASSUMED_ITERATIONS
-from workloads.from_onnx.graph import CarriedTensor, ControlFlow, OnnxNode, Subgraph
+from workloads.from_onnx.counted_loops import CountedIterations, LoopBody, counted_iterations, makers_of
+from workloads.from_onnx.graph import CarriedTensor, ControlFlow, Fact, Subgraph
+from workloads.from_onnx.loop_iterations import IterationBounds, loop_iterations
 from workloads.from_tflite.context import SubgraphContext
-from workloads.from_tflite.model_file import TfliteOperator, TfliteSubgraph
+from workloads.from_tflite.model_file import TfliteOperator
 from workloads.from_tflite.operators import need, operator
 from workloads.from_tflite.translation import translate
 
@@ -54,10 +55,29 @@ def loop(at: SubgraphContext, op: TfliteOperator) -> None:
     graph = Subgraph("body", (*body.nodes, *after.nodes), goes_on)
     carried = tuple(map(CarriedTensor, first, inside, results, at.outputs(op)))
     node = at.plain_node("Loop", first, at.outputs(op))
-    iterations = _iterations(at, op, node, before.graph, body.graph)
-    control = ControlFlow((graph,), iterations, iterations, carried=carried)
+    inside_loop = LoopBody(makers_of(graph.nodes), carried, facts, first=-1)
+    counted = counted_iterations(inside_loop, going_on)
+    bounds = _bounds(facts[before.name(before.graph.outputs[0])], counted)
+    least, most = loop_iterations(at.state, node, facts[going_on], bounds, counted)
+    if most == 0:
+        _pass_on(at, op, first)
+        return
+    control = ControlFlow((graph,), least, most, carried=carried)
     captured = tuple(dict.fromkeys(_captured(at, graph)))
     at.nodes.append(replace(node, captured=captured, control=control))
+
+
+def _bounds(begins: Fact, counted: CountedIterations | None) -> IterationBounds:
+    """What is known from the condition before the loop: that it does not run, or only that it may not."""
+    if begins.constant and begins.array is not None:
+        return IterationBounds(None if begins.array.all() else 0, None, None)
+    return IterationBounds(None, None if counted is not None and counted.exact else 0, None)
+
+
+def _pass_on(at: SubgraphContext, op: TfliteOperator, first: Sequence[str]) -> None:
+    """Let the results of a loop without iterations be what it is given."""
+    for number, name in zip(op.outputs, first, strict=True):
+        at.name_of[number] = at.view(name, at.state.facts[at.name(number)].shape)
 
 
 def _inside(at: SubgraphContext, op: TfliteOperator, field: str, given: Sequence[str]) -> SubgraphContext:
@@ -83,74 +103,3 @@ def _captured(at: SubgraphContext, body: Subgraph) -> list[str]:
     return [
         name for name in (*reads, *body.results) if name not in made and not at.state.facts[name].constant
     ]
-
-
-def _iterations(
-    at: SubgraphContext, op: TfliteOperator, node: OnnxNode, condition: TfliteSubgraph, body: TfliteSubgraph
-) -> int:
-    """What the user says, what the file's counter and limit give, or an assumption with a note."""
-    state = at.state
-    if node.name in state.iterations:
-        state.iterations_used.add(node.name)
-        return state.iterations[node.name]
-    counted = _counted(at, op, condition, body)
-    if counted is not None:
-        return counted
-    what = (
-        f"{node.label}: the file does not say how many iterations it makes; {ASSUMED_ITERATIONS} are assumed"
-    )
-    state.notes.append(f"{what} (--iterations {node.name}=N sets it)")
-    return ASSUMED_ITERATIONS
-
-
-def _counted(
-    at: SubgraphContext, op: TfliteOperator, condition: TfliteSubgraph, body: TfliteSubgraph
-) -> int | None:
-    """The iterations of a loop whose condition compares counters with constants; None for others."""
-    makers = {number: each for each in condition.operators for number in each.outputs}
-    waiting = [condition.outputs[0]]
-    found: list[int] = []
-    for _ in range(len(makers) + 1):
-        if not waiting:
-            break
-        maker = makers.get(waiting.pop())
-        if maker is None:
-            continue
-        if maker.name == "LOGICAL_AND":
-            waiting += maker.inputs
-        elif maker.name == "LESS" and (count := _count(at, op, condition, body, maker)) is not None:
-            found.append(count)
-    return min(found, default=None)
-
-
-def _count(
-    at: SubgraphContext,
-    op: TfliteOperator,
-    condition: TfliteSubgraph,
-    body: TfliteSubgraph,
-    less: TfliteOperator,
-) -> int | None:
-    """The iterations until a counter that the body adds a constant to reaches a constant limit."""
-    counter, limit = less.inputs[:2]
-    if counter not in condition.inputs:
-        return None
-    place = condition.inputs.index(counter)
-    first = _scalar(at.graph, op.input(place))
-    last = _scalar(condition, limit)
-    if last is None and limit in condition.inputs:
-        passed = condition.inputs.index(limit)
-        if body.outputs[passed] == body.inputs[passed]:
-            last = _scalar(at.graph, op.input(passed))
-    made = next((each for each in body.operators if body.outputs[place] in each.outputs), None)
-    if made is None or made.name != "ADD" or body.inputs[place] not in made.inputs:
-        return None
-    others = [number for number in made.inputs if number != body.inputs[place]]
-    step = _scalar(body, others[0]) if len(others) == 1 else None
-    if first is None or last is None or step is None or step <= 0:
-        return None
-    return max(0, -(-(last - first) // step))
-
-
-def _scalar(graph: TfliteSubgraph, number: int) -> int | None:
-    value = graph.tensors[number].value if number >= 0 else None
-    return int(value.reshape(-1)[0]) if value is not None and value.size == 1 else None

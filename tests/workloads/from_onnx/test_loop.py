@@ -31,7 +31,7 @@ from tests.workloads.from_onnx.support_subgraphs import (
     scanned,
 )
 from tests.workloads.from_onnx.tree_values import outputs
-from workloads.from_onnx.control_inference import ASSUMED_ITERATIONS
+from workloads.from_onnx.loop_iterations import ASSUMED_ITERATIONS
 
 
 def test_a_loop_carries_in_place_and_stacks(tmp_path: Path) -> None:
@@ -155,6 +155,7 @@ COUNTED: dict[str, tuple[Any, int]] = {
     "in steps": (_counts([node("Less", "k2 end", "still")], 1, 4), 3),
     "at most": (_counts([node("LessOrEqual", "k2 end", "still")]), 11),
     "downwards": (_counts([node("Greater", "k2 end", "still")], 20, -3), 4),
+    "once, past the limit": (_counts([node("Less", "k2 end", "still")], 20), 1),
     "the limit on the left": (_counts([node("GreaterOrEqual", "end i", "still")], limit="big"), 12),
     "and the limit of the loop": (_counts([node("Less", "k2 end", "still")], limit="m"), 4),
     "of two, the earlier": (

@@ -1,0 +1,88 @@
+"""How many iterations a loop makes: what the user says, what the file says, or an assumption with a note."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from workloads.from_onnx.counted_loops import CountedIterations
+from workloads.from_onnx.graph import Fact, OnnxNode, fault
+
+ASSUMED_ITERATIONS = 10
+"""Iterations of a loop for which the file gives neither a number nor a limit (assumed)."""
+MAX_ITERATIONS = 1_000_000
+"""A larger limit is taken as none: exporters write the largest integer for "no limit" (assumed)."""
+
+
+class AskedIterations(Protocol):
+    """The option ``--iterations`` by names of nodes, which of them were used, and the notes."""
+
+    @property
+    def iterations(self) -> Mapping[str, int]: ...
+    @property
+    def iterations_used(self) -> set[str]: ...
+    @property
+    def notes(self) -> list[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class IterationBounds:
+    """What the file says of a loop's iterations, None where it says nothing.
+
+    ``limit`` is its iteration count; ``least`` is 0 where data decide whether it runs at all; ``declared``
+    is the number of slices that the file declares of a result, asked for only without a ``limit``.
+    """
+
+    limit: int | None
+    least: int | None
+    declared: int | None
+
+
+def loop_iterations(
+    asked: AskedIterations,
+    node: OnnxNode,
+    going_on: Fact,
+    bounds: IterationBounds,
+    counted: CountedIterations | None,
+) -> tuple[int, int]:
+    """The smallest and the largest number of iterations, with a note on what was assumed.
+
+    ``going_on`` is whether the loop goes on after an iteration. Raises BadInput where the user asks for more
+    iterations than the file allows.
+    """
+    limit = _limit(going_on, bounds, counted)
+    given = asked.iterations.get(node.name)
+    if given is not None:
+        asked.iterations_used.add(node.name)
+        if limit is not None and given > limit:
+            what = f"it makes at most {limit} iterations, not {given}"
+            raise fault(node, what, "give fewer in --iterations")
+        return given, given
+    note = f"{node.label}: {{}} (--iterations {node.name}=N sets it)"
+    if limit is None and bounds.declared is not None:
+        what = f"it makes {bounds.declared} iterations: the file declares as many slices of its result"
+        asked.notes.append(note.format(what))
+        return bounds.declared, bounds.declared
+    most = ASSUMED_ITERATIONS if limit is None else limit
+    if limit is None:
+        what = f"the file does not say how many iterations it makes; {most} are assumed"
+        asked.notes.append(note.format(what))
+    known = going_on.constant or (counted is not None and counted.exact and limit is not None)
+    if known and bounds.least is None:
+        return most, most
+    least = min(most, 1 if bounds.least is None else bounds.least)
+    if limit is not None and least < most:
+        what = "its number of iterations depends on data; "
+        what += f"each number from {least} to {most} is taken as equally likely"
+        asked.notes.append(note.format(what))
+    return least, most
+
+
+def _limit(going_on: Fact, bounds: IterationBounds, counted: CountedIterations | None) -> int | None:
+    """The most iterations that the file allows."""
+    limit = bounds.limit
+    if counted is not None and counted.most <= MAX_ITERATIONS:
+        limit = counted.most if limit is None else min(limit, counted.most)
+    ends = going_on.constant and going_on.array is not None and not going_on.array.all()
+    return 1 if ends and limit != 0 else limit

@@ -20,7 +20,7 @@ class _Match:
 
 def join_layer_norms(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
     """``nodes`` with a LayerNormalization for each ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, and the
-    Mul and Add of its scale and bias, whose intermediate tensors nothing else reads."""
+    Mul and Add of its scale and bias where it has them, whose intermediate tensors nothing else reads."""
     changed: dict[str, OnnxNode | None] = {}
     for node in nodes:
         match = _match(view, node)
@@ -59,8 +59,8 @@ def _match(view: GraphView, mean: OnnxNode) -> _Match | None:
     return _with_scale(view, own, axis, epsilon or 0.0)
 
 
-def _with_scale(view: GraphView, own: list[OnnxNode], axis: int, epsilon: float) -> _Match | None:
-    """The match with the Mul and the Add of constants after it; None where there is no scale."""
+def _with_scale(view: GraphView, own: list[OnnxNode], axis: int, epsilon: float) -> _Match:
+    """The match with the Mul and the Add of constants after it, if there are any; an Add alone stays."""
     held: list[str] = []
     x = own[0].input(0)
     sizes = view.facts[x].shape[axis:]
@@ -73,8 +73,6 @@ def _with_scale(view: GraphView, own: list[OnnxNode], axis: int, epsilon: float)
             break
         held.append(name)
         own.append(node)
-    if not held:
-        return None
     last = own[-1]
     attributes = {"axis": axis, "epsilon": epsilon}
     joined = replace(last, op="LayerNormalization", inputs=(x, *held), attributes=attributes)
@@ -92,7 +90,7 @@ def _first_axis(view: GraphView, node: OnnxNode) -> int | None:
         return None
     axes = node.integers("axes") or (view.integers(node.input(1)) if node.input(1) else None)
     rank = len(view.facts[node.input(0)].shape)
-    if not axes or not rank:
+    if not axes or not rank or len(view.facts[node.output].shape) != rank:
         return None
     found = sorted({axis % rank for axis in axes})
     return found[0] - rank if found == list(range(rank - len(found), rank)) else None

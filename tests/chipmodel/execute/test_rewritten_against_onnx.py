@@ -95,6 +95,15 @@ CASES = {
     "layer norm in pieces without a bias": Case(
         [*LAYER_NORM[:7], node("Mul", "n g", "y")], ["layer_norm"], NORM, (2, 5, 12)
     ),
+    "layer norm in pieces without weights": Case(
+        [*LAYER_NORM[:6], node("Div", "d s", "y")], ["layer_norm"], NORM, (2, 5, 12)
+    ),
+    "layer norm in pieces with a bias alone": Case(
+        [*LAYER_NORM[:7], node("Add", "n h", "y")], ["layer_norm", "add"], NORM, (2, 5, 12)
+    ),
+    "layer norm without a bias": Case(
+        [node("LayerNormalization", "x g", "y", axis=-1)], ["layer_norm"], NORM, (2, 5, 12)
+    ),
     "mean that counts, not rewritten": Case(
         [node("AveragePool", "x", "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)],
         ["average_pool"],

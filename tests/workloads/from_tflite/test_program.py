@@ -152,6 +152,41 @@ def test_floats_stay_floats_unless_the_user_says_otherwise(tmp_path: Path) -> No
     assert loaded(model, tmp_path, dtype="int8").weight_bytes == 32
 
 
+def _norm_in_pieces(scaled: bool = False, keep: bool = True) -> ModelWriter:
+    """A float layer norm over the last axis, as a converter writes it, with or without a scale; where means
+    do not ``keep`` their axis, they are subtracted along another."""
+    model = ModelWriter()
+    graph = model.graph()
+    axis, epsilon = graph.constant([2], "INT32"), graph.constant([1e-5], "FLOAT32")
+
+    def op(kind: str, table: str, *inputs: int, last: int = 16, **options: Any) -> int:
+        made = graph.tensor((1, 16, last) if last > 1 or keep else (1, 16), "FLOAT32")
+        graph.op(kind, inputs, [made], table, **options)
+        return made
+
+    x = graph.tensor((1, 16, 16), "FLOAT32", "x")
+    mean = op("MEAN", "ReducerOptions", x, axis, last=1, KeepDims=keep)
+    difference = op("SUB", "SubOptions", x, mean)
+    square = op("MUL", "MulOptions", difference, difference)
+    variance = op("MEAN", "ReducerOptions", square, axis, last=1, KeepDims=keep)
+    root = op("SQRT", "", op("ADD", "AddOptions", variance, epsilon, last=1), last=1)
+    y = op("DIV", "DivOptions", difference, root)
+    if scaled:
+        y = op("MUL", "MulOptions", y, graph.constant([0.5] * 16, "FLOAT32"))
+    graph.inputs, graph.outputs = [x], [y]
+    return model
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_layer_norm_in_pieces_is_one_op_with_or_without_a_scale(scaled: bool, tmp_path: Path) -> None:
+    (op,) = loaded(_norm_in_pieces(scaled), tmp_path).ops()
+    assert (op.kind, op.inputs, len(op.weights)) == ("layer_norm", ("x",), int(scaled))
+
+
+def test_means_along_one_axis_subtracted_along_another_are_no_layer_norm(tmp_path: Path) -> None:
+    assert "layer_norm" not in kinds(loaded(_norm_in_pieces(keep=False), tmp_path))
+
+
 def test_an_unknown_operator_is_costed_by_its_bytes_or_refused(tmp_path: Path) -> None:
     model = ModelWriter()
     net = LayerWriter(model.graph())

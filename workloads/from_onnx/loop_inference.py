@@ -1,0 +1,119 @@
+"""Loop in the importer's first pass: what is known of its iterations and of the tensors they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workloads.from_onnx.body_inference import checked_graph, output_name, resolved_body
+from workloads.from_onnx.constant_folding import INT64
+from workloads.from_onnx.counted_loops import LoopBody, counted_iterations, makers_of
+from workloads.from_onnx.graph import CarriedTensor, ControlFlow, Fact, OnnxNode, Subgraph, fault
+from workloads.from_onnx.loop_iterations import MAX_ITERATIONS, IterationBounds, loop_iterations
+from workloads.from_onnx.loop_results import finish_loop, stacked_slices
+from workloads.from_onnx.shape_inference import Inference
+from workloads.from_onnx.subgraphs import localised
+
+BOOL = 9
+
+
+def infer_loop(inference: Inference, node: OnnxNode) -> None:
+    """Append the node with its body, and add facts of its outputs."""
+    if len(node.inputs) < 2:
+        raise fault(node, "it does not have its iteration count and condition")
+    firsts = node.inputs[2:]
+    count = len(firsts)
+    original = checked_graph(node, "body", 2 + count, 1 + count, more=True)
+    # What every iteration hands on as it is never changes.
+    same = [k for k in range(count) if original.output[1 + k].name == original.input[2 + k].name]
+    graph = localised(original, inference.tensors, {original.input[2 + k].name: firsts[k] for k in same})
+    inputs = [info.name for info in graph.input]
+    bounds = _bounds(inference, node, count)
+    _declare_loop_inputs(inference, node, inputs, same, bounds)
+    body = resolved_body(inference, node, "body", graph, inputs)
+    going_on = inference.facts[body.results[0]]
+    pairs = zip(firsts, inputs[2:], body.results[1:], strict=False)
+    moving = tuple(CarriedTensor(*names, "") for names in pairs)
+    inside = LoopBody(makers_of(body.nodes), moving, inference.facts, inputs[0])
+    counted = counted_iterations(inside, body.results[0])
+    least, most = loop_iterations(inference, node, going_on, bounds, counted)
+    for k in same:
+        if output_name(node, k):
+            inference.alias(node, firsts[k], output_name(node, k))
+    carried = tuple(
+        CarriedTensor(first, inputs[2 + k], body.results[1 + k], output_name(node, k))
+        for k, first in enumerate(firsts)
+        if k not in same
+    )
+    stacked = stacked_slices(node, body.results[1:], count)
+    decides = () if going_on.constant else body.results[:1]
+    control = ControlFlow(
+        (Subgraph("body", body.nodes, decides),), least, most, inputs[0], carried, stacked=stacked
+    )
+    shapes = {t.whole: (most, *inference.facts[t.piece].shape) for t in stacked}
+    finish_loop(inference, node, control, shapes)
+
+
+def _bounds(inference: Inference, node: OnnxNode, count: int) -> IterationBounds:
+    limit: int | None = None
+    if node.input(0):
+        fact = inference.facts[node.input(0)]
+        if fact.constant and fact.array is not None and fact.array.size == 1:
+            limit = max(0, int(fact.array.item()))
+            limit = limit if limit <= MAX_ITERATIONS else None
+    least: int | None = None
+    if node.input(1):
+        fact = inference.facts[node.input(1)]
+        if not fact.constant or fact.array is None:
+            least = 0
+        elif not fact.array.all():
+            limit = 0
+    declared = _declared_slices(inference, node, count) if limit is None else None
+    return IterationBounds(limit, least, declared)
+
+
+def _declared_slices(inference: Inference, node: OnnxNode, count: int) -> int | None:
+    """The first axis that the file declares for one of the results after the ``count`` carried ones."""
+    for name in node.outputs[count:]:
+        _, shape = inference.declared.get(name, (0, None))
+        if name and shape:
+            return shape[0]
+    return None
+
+
+def _declare_loop_inputs(
+    inference: Inference, node: OnnxNode, inputs: Sequence[str], same: Sequence[int], bounds: IterationBounds
+) -> None:
+    """Add facts of the body's inputs: counter, condition, and the carried tensors not in ``same``."""
+    facts = inference.facts
+    counter, condition, *carried = inputs
+    facts[counter] = Fact(counter, (), INT64)
+    facts[condition] = _known_condition(condition)
+    for k, name in enumerate(carried):
+        if k not in same:
+            facts[name] = _first_value(inference, node, node.inputs[2 + k], name)
+    known = (bounds.declared or 1) if bounds.limit is None else bounds.limit
+    last = max(0, inference.iterations.get(node.name, known) - 1)
+    inference.examples[counter] = _array(last)
+
+
+def _first_value(inference: Inference, node: OnnxNode, first: str, name: str) -> Fact:
+    if not first:
+        raise fault(node, f"{name!r} has no first value")
+    fact = inference.facts[first]
+    if fact.array is not None:
+        inference.examples[name] = fact.array
+    return Fact(name, fact.shape, fact.element)
+
+
+def _array(value: int) -> Any:
+    import numpy
+
+    return numpy.array(value, numpy.int64)
+
+
+def _known_condition(name: str) -> Fact:
+    """The condition as the body reads it: an iteration begins only where it holds."""
+    import numpy
+
+    return Fact(name, (), BOOL, True, numpy.array(True), name, BOOL)

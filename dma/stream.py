@@ -139,6 +139,12 @@ def streamer_named(text: str) -> StreamerPortfolio:
     return _portfolio(configured(setting))
 
 
+def streamer_plugin(text: str) -> Plugin | None:
+    """The plug-in that a user means by ``NAME`` or ``NAME:SETTING``; None for a built-in streamer. Raises as
+    ``streamer_named``."""
+    return row_or_plugin("streamer", text, _BUILT_IN, _entry_of)[0].plugin
+
+
 def _portfolio(found: Streamer | StreamerPortfolio) -> StreamerPortfolio:
     return found if isinstance(found, StreamerPortfolio) else StreamerPortfolio(found.name, (found,))
 

@@ -26,6 +26,7 @@ from chipmodel.pipeline.cascades import named_ops
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.partition import balanced, on_one_core
 from chipmodel.pipeline.plan import plan, plan_as_cut
+from chipmodel.pipeline.plugin_check import refuse_wrong_cores
 from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
 from dma.schedule.psram_layout import aligned
 from dma.schedule.psram_sharing import Homes, at_homes, tight_homes
@@ -71,14 +72,16 @@ def _run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
 
 def plan_cores(request: PlanRequest, core_of: Mapping[str, int]) -> tuple[CorePlan, ...]:
     """A plan for each core, where each node of the outermost body runs on the core ``core_of`` its name.
-    Raises DoesNotFit as ``plan``."""
+    Raises DoesNotFit and PluginFault as ``plan``."""
     parts = split(request.program, core_of, request.chip.cores)
     planned: list[Planned] = []
     for part in parts:
         share = request.deadline.share(1 / (len(parts) - len(planned)))
         of_part = replace(request, program=part.program, deadline=share, cascade=_cascade_of(request, part))
         planned.append(plan_as_cut(of_part, None))
-    return joined_plans(parts, planned, request.chip)
+    plans = joined_plans(parts, planned, request.chip)
+    refuse_wrong_cores(plans, request)
+    return plans
 
 
 def joined_plans(parts: Sequence[CorePart], planned: Sequence[Planned], chip: Chip) -> tuple[CorePlan, ...]:

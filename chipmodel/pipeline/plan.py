@@ -20,6 +20,7 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.pipeline.cascades import plan_with_cascades
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
+from chipmodel.pipeline.plugin_check import refuse_wrong_plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
@@ -44,12 +45,14 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     that is None, which a part of a program on several cores asks for, the one with the fastest forecast.
 
     Raises DoesNotFit where no schedule is found at all, and, without spilling, where no plan fits: that
-    message names the smallest capacity that would do.
+    message names the smallest capacity that would do; PluginFault for a wrong plan of a plug-in.
     """
     capacity = request.chip.shared_memory.bytes
-    return with_finer_cuts(
+    planned = with_finer_cuts(
         request, lambda asked: plan_as_cut(asked, path), lambda planned: planned.solved.peak <= capacity
     )
+    refuse_wrong_plan(planned, request)
+    return planned
 
 
 def plan_as_cut(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:

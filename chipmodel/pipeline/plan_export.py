@@ -10,7 +10,7 @@ from chipmodel.model.commands import Command, DmaStart, walk
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Solved
 from chipmodel.model.program import Program
-from chipmodel.model.result import Result
+from chipmodel.model.result import CorePlan, Result
 from chipmodel.model.schedule import Part, Schedule
 from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
@@ -27,14 +27,26 @@ def plan_of(result: Result, chip: str, overrides: Sequence[str]) -> PlanFile:
     if not result.cores:
         planned = Planned(result.program, result.schedule, result.problem, result.solved, result.attempts)
         return plan_of_planned(planned, result.program, result.chip, chip, overrides, order)
-    cores = tuple(_core(core.schedule, core.solved, core.commands, result.chip) for core in result.cores)
+    return plan_of_cores(result.cores, result.program, result.chip, chip, overrides, order)
+
+
+def plan_of_cores(
+    plans: Sequence[CorePlan],
+    program: Program,
+    chip: Chip,
+    chip_name: str,
+    overrides: Sequence[str],
+    order: tuple[str, ...] = (),
+) -> PlanFile:
+    """The offsets and commands of the plans of all cores of ``chip``; ``order`` as ``PlanFile`` has it."""
+    cores = tuple(_core(core.schedule, core.solved, core.commands, chip) for core in plans)
     return PlanFile(
-        workload=result.program.name,
-        chip=chip,
+        workload=program.name,
+        chip=chip_name,
         overrides=tuple(overrides),
-        capacity_bytes=result.capacity,
+        capacity_bytes=chip.shared_memory.bytes,
         peak_bytes=max(core.peak_bytes for core in cores),
-        alignment=result.chip.shared_memory.alignment,
+        alignment=chip.shared_memory.alignment,
         psram=_homes([core.commands for core in cores]),
         buffers=(),
         commands=(),

@@ -278,6 +278,30 @@ def test_a_wrong_streamer_is_named_with_its_package(
 
 
 @pytest.mark.parametrize(
+    ("workload", "chip", "fields"),
+    [
+        ("zoo:ds_cnn", "alif-e7", {}),
+        ("zoo:autoencoder", "gap9", {}),  # does not fit, which is no excuse
+        ("workloads/gated_vision.yaml", "luna-arcs", {"cores": 2}),
+    ],
+)
+def test_a_streamer_whose_loads_come_too_late_is_found_by_the_verifier(
+    other: Install, workload: str, chip: str, fields: dict[str, int]
+) -> None:
+    """It sorts the slices that it was given, so each position is right for another slice."""
+    answer = "run.slices.sort(key=lambda s: -s.first)\n    return [s.first for s in run.slices]"
+    text = f"title = 't'\nsource = 's'\ndef issue(run):\n    {answer}\n"
+    other("plug-sorts", {"chipmodel.streamers": {"plug_sorts": "plug_sorts"}}, {"plug_sorts.py": text})
+    target = cm.chip(chip, **fields)
+    said = "'plug_sorts' of package plug-sorts 2.5 made a wrong plan: .* which is not in flight"
+    with pytest.raises(PluginFault, match=said):
+        cm.simulate(workload, target, streamer="plug_sorts")
+    if not fields:
+        with pytest.raises(PluginFault, match=said):
+            cm.plan(workload, target, streamer="plug_sorts")
+
+
+@pytest.mark.parametrize(
     ("module", "cycles", "least", "said"),
     [
         ("plug_float", "1.5", "0", "answers 1.5 cycles for op 'conv1'"),

@@ -66,6 +66,10 @@ class DoesNotFit(ChipmodelError):
     exit_code = EXIT_DOES_NOT_FIT
 
 
+class PackageMissing(BadInput):
+    """What was asked for needs a package that is installed with an extra of chipmodel only."""
+
+
 class PluginFault(BadInput):
     """A plug-in that cannot be loaded, or whose answer is wrong. Names it and its package."""
 
@@ -74,5 +78,5 @@ class PluginIgnored(UserWarning):
     """An installed plug-in is not listed among the others, because it cannot be used."""
 
 
-class SlowSearch(UserWarning):
-    """The exact search runs as Python, because its machine code cannot be made or loaded here."""
+class LimitedSearch(UserWarning):
+    """A search lacks what makes it fast or its plans better: machine code, or OR-Tools next to it."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
+from solvers.core.or_tools import cp_sat_solver
 from solvers.core.outcome import Limits
 from solvers.registry import solve
 
@@ -139,7 +139,7 @@ class _Choosing:
 def _chosen(run: _Choosing) -> tuple[dict[str, int] | None, int, bool]:
     """The cheapest choice that is not excluded, a bound on its cost, and whether there is proven to be no
     choice."""
-    sat: Any = import_module("ortools.sat.python.cp_model")
+    sat = cp_sat_solver()
     model: cp_model.CpModel = sat.CpModel()
     lies = {(b.name, m): model.new_bool_var("") for b in run.buffers for m in run.homes(b)}
     for buffer in run.buffers:

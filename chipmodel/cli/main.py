@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import click
 
 from chipmodel import __version__
-from chipmodel.errors import EXIT_BAD_INPUT, ChipmodelError, PluginIgnored, SlowSearch
+from chipmodel.errors import EXIT_BAD_INPUT, ChipmodelError, LimitedSearch, PluginIgnored
 from chipmodel.terminal.printing import note, remark
 from chipmodel.terminal.progress import observed_by, spinner
 from chipmodel.terminal.streams import leave_stdout, open_streams
@@ -88,7 +88,7 @@ def _as_note(
     line: str | None = None,
 ) -> None:
     """Our own warnings are notes on stderr; others appear as they always do."""
-    if issubclass(category, SlowSearch | PluginIgnored):
+    if issubclass(category, LimitedSearch | PluginIgnored):
         note(str(message))
     else:
         remark(warnings.formatwarning(message, category, filename, lineno, line).rstrip("\n"))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from chipmodel.comparison.packing import checked_answer
-from chipmodel.errors import BadInput, PluginFault
+from chipmodel.errors import BadInput, PackageMissing, PluginFault
 from chipmodel.model.comparison import MergerRow, PackerRow
 from chipmodel.model.interval import Interval
 from chipmodel.model.live_sets import unused_bytes
@@ -28,7 +28,7 @@ def warm_up(packers: Sequence[str]) -> None:
     """Import and compile what the packers need, so that it does not count as time of any of them."""
     with stage("loading the packers"):
         for name in packers:
-            with suppress(PluginFault):  # The row of the plug-in says what is wrong with it.
+            with suppress(PackageMissing, PluginFault):  # The row says what is wrong.
                 solve(Problem((Buffer("one", 1, (Interval(0, 1),)),)), name)
         if not COMPILED_PACKERS.isdisjoint(packers):
             ENGINE.load()

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from chipmodel.errors import PackageMissing
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Way
@@ -26,6 +27,7 @@ from dma.residency.storages import absorbed
 from dma.residency.tier_segments import residency_of
 from dma.timing.transfer import transfer_cycles
 from solvers.core.deadline import NO_DEADLINE, Deadline
+from solvers.core.or_tools import go_on_without
 from solvers.residency.milp import HORIZON, solve_residency
 from solvers.residency.problem import (
     InPlaceItems,
@@ -71,9 +73,9 @@ def decide_jointly(
     spill: bool = True,
     deadline: Deadline = NO_DEADLINE,
 ) -> Residency:
-    """Decide what stays in SharedMemory by the mixed-integer program, or where it finds nothing until
-    the ``deadline`` by the state search. Raises DoesNotFit, naming the op, where ``budget`` bytes are not
-    enough."""
+    """Decide what stays in SharedMemory by the mixed-integer program, or by the state search where that
+    finds nothing until the ``deadline`` or OR-Tools is missing. Raises DoesNotFit, naming the op, where
+    ``budget`` bytes are not enough."""
     if not spill:
         return decide(program, budget, reserve, spill=False)
     tiers = ChipTierProblem(program, chip, budget, reserve)
@@ -83,9 +85,14 @@ def decide_jointly(
         return residency_of(tiers, tiers.found(deadline).state)
     question = _JointProblem(tiers).problem()
     horizon = HORIZON if count <= MAX_DETAILED_OPS else LONG_PROGRAM_HORIZON
-    found = solve_residency(
-        question, MAX_NODES, dma_weight=DMA_CYCLE_COST, horizon=horizon, deadline=deadline.share(SOLVER_SHARE)
-    )
+    until = deadline.share(SOLVER_SHARE)
+    try:
+        found = solve_residency(
+            question, MAX_NODES, dma_weight=DMA_CYCLE_COST, horizon=horizon, deadline=until
+        )
+    except PackageMissing as missing:
+        go_on_without(missing.what, "what stays in SharedMemory is decided by the state search")
+        return residency_of(tiers, tiers.found(deadline).state)
     deadline.ends(LEFT_OUT)
     if found.cycles is None:
         return residency_of(tiers, tiers.found(deadline).state)

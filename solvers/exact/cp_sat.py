@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.model.plan import Plan, Problem, Status
+from solvers.core.or_tools import cp_sat_solver
 from solvers.core.outcome import Limits, Outcome, Progress, Report
 from solvers.core.preprocess import highest_end, validate
 from solvers.exact.cp_sat_model import CpSatModel, TooLarge
@@ -104,7 +104,7 @@ class _CpSatRun:
         return self._solve(model, top, lower)
 
     def _solve(self, model: CpSatModel, top: int, lower: int | None) -> Outcome:
-        sat: Any = import_module("ortools.sat.python.cp_model")
+        sat: Any = cp_sat_solver()
         solver: cp_model.CpSolver = sat.CpSolver()
         self._configure(solver)
         callback = _watch(self, solver, model, lower or 0)
@@ -161,7 +161,7 @@ def _watch(
     run: _CpSatRun, solver: cp_model.CpSolver, model: CpSatModel, lower: int
 ) -> cp_model.CpSolverSolutionCallback:
     """Ensure that every better plan and every better bound is reported."""
-    sat: Any = import_module("ortools.sat.python.cp_model")
+    sat: Any = cp_sat_solver()
     known: dict[str, int | None] = {"peak": None, "bound": lower}
 
     class Callback(sat.CpSolverSolutionCallback):  # type: ignore[misc]

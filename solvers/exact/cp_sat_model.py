@@ -7,13 +7,13 @@ intervals of bytes: maximal cliques of the conflict graph, as in job-shop schedu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
 from math import ceil, lcm
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.model.interval import merged
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.bounds_certified import contradiction, excluded
+from solvers.core.or_tools import cp_sat_solver
 from solvers.core.preprocess import Range, legal_offsets, offset_unit, rigid
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ class TooLarge(Exception):
 class CpSatModel:
     """The constraint program of ``problem`` with all ends at most ``top``.
 
-    With ``lower``, a bound known to hold, the peak is minimised; with None any plan will do. Raises TooLarge.
+    With ``lower``, a bound known to hold, the peak is minimised; with None any plan will do.
+    Raises TooLarge and PackageMissing.
     """
 
     def __init__(self, problem: Problem, top: int, lower: int | None) -> None:
-        sat: Any = import_module("ortools.sat.python.cp_model")
+        sat = cp_sat_solver()
         self._domain: Any = sat.Domain
         self.problem = problem
         self.unit = offset_unit(problem)

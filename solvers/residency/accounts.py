@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
-from importlib import import_module
 from typing import Any
 
+from solvers.core.or_tools import linear_solvers
 from solvers.residency.problem import InPlaceItems, PassingOption, ResidencyProblem
 
 TIME_UNITS = 100_000
@@ -176,8 +176,7 @@ class ResidencyAccounts:
 
 
 def _solver(name: str) -> Any:
-    pywraplp: Any = import_module("ortools.linear_solver.pywraplp")  # which has no types
-    return pywraplp.Solver.CreateSolver(name)
+    return linear_solvers().Solver.CreateSolver(name)
 
 
 def _unit(problem: ResidencyProblem) -> Fraction:

@@ -15,7 +15,8 @@ from threading import Lock
 
 import numpy as np
 
-from chipmodel.errors import SlowSearch
+from chipmodel.errors import LimitedSearch
+from solvers.core.or_tools import EXACT_EXTRA
 from solvers.search import columns as col
 from solvers.search import kernel
 from solvers.search.state import SearchState
@@ -69,8 +70,9 @@ class Engine:
                     self._entries = self._source()
                 except (ImportError, OSError, RuntimeError) as error:
                     self._failed = True
-                    what = f"the search runs as Python, a few hundred times slower: {error}"
-                    warnings.warn(SlowSearch(what), stacklevel=2)
+                    install = f"; {EXACT_EXTRA}" if isinstance(error, ImportError) else ""
+                    what = f"the search runs as Python, a few hundred times slower: {error}{install}"
+                    warnings.warn(LimitedSearch(what), stacklevel=2)
         return self._entries
 
     def ready(self) -> Entries | None:

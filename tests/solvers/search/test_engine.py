@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import warnings
 from functools import cache
 from pathlib import Path
@@ -13,7 +11,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from chipmodel.errors import SlowSearch
+from chipmodel.errors import LimitedSearch
 from chipmodel.model.plan import Problem
 from solvers.search import columns as col
 from solvers.search import engine, kernel
@@ -32,7 +30,8 @@ from solvers.search.native.program import modules_of
 from solvers.search.state import SearchState, copy
 from solvers.search.tables import rank, search_state
 from tests.solvers.brute_force import MOST, random_problem
-from tests.support.folders import ROOT, WORKLOADS
+from tests.support.folders import WORKLOADS
+from tests.support.processes import run_python
 from workloads.packing.guillotine import guillotine
 
 FOLDER = Path(engine.__file__).parent
@@ -116,7 +115,7 @@ def test_without_machine_code_the_search_warns_once_and_runs_as_python() -> None
     model = search_model(guillotine(20, 3, 70, 4096))
     failing = Engine(absent, 0)
     run = SearchRun(search_state(model, 4096), failing)
-    with pytest.warns(SlowSearch, match="no LLVM here"):
+    with pytest.warns(LimitedSearch, match="no LLVM here"):
         run.restart()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -131,10 +130,6 @@ def test_arrays_of_another_shape_are_refused() -> None:
         addresses(state._replace(items=state.items[:, ::2]))
     with pytest.raises(ValueError, match="not as compiled functions take them"):
         addresses(state._replace(items=state.items.astype(np.int32)))
-
-
-def run_python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_pack_works_without_llvm_and_says_that_it_is_slow() -> None:

@@ -23,7 +23,7 @@ class Answer(ABC):
         """The document that the command line writes with ``--json``."""
 
     @abstractmethod
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """The rows of ``to_dataframe``: every one has the same keys."""
 
     @abstractmethod

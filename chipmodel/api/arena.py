@@ -68,7 +68,7 @@ class Arena(Answer):
         """What ``chipmodel arena --json`` writes."""
         return document(self.answer)
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """A request a row: tensors, and what kernels ask for."""
         return [
             {

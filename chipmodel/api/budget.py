@@ -40,7 +40,7 @@ class BudgetReport(Answer):
         """What ``chipmodel ci --json`` writes."""
         return document(self.answer)
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """A limit a row."""
         lines = [line for entry in self.answer.entries for line in entry.lines]
         keys = ("entry", "quantity", "limit", "value", "unit", "kept")

@@ -65,7 +65,7 @@ class Verification(Answer):
             "runs": list(self.rows()),
         }
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """An executed path a row."""
         return [
             {

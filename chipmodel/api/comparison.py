@@ -46,7 +46,7 @@ class Comparison(PageAnswer):
         """What ``chipmodel compare --json`` writes."""
         return document(self.result)
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """A planner a row; what does not belong to its kind is None."""
         document = self.to_dict()
         kinds = {"packer": "packers", "merge": "merges", "streamer": "streamers"}

@@ -34,7 +34,7 @@ class Difference(Answer):
         """What ``chipmodel diff --json`` writes."""
         return diff_document(self.result)
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """A part of the difference a row: op, cause, cycles in both runs, and its share."""
         return [
             {"op": each.op, "cause": each.cause, "a": each.a, "b": each.b, "cycles": each.cycles}

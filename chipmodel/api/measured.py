@@ -49,7 +49,7 @@ class Validation(PageAnswer):
         """What ``chipmodel validate --json`` writes."""
         return document(self.result)
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """A measurement a row, with prediction and error."""
         return same_columns(self.to_dict()["rows"])
 
@@ -97,7 +97,7 @@ class FittedChip(PageAnswer):
         changes = {path: {"before": old, "after": new} for path, (old, new) in self.changes.items()}
         return {"changes": changes} | {name: document(each) for name, each in self.comparisons.items()}
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """A fitted number a row."""
         return [{"field": path, "before": old, "after": new} for path, (old, new) in self.changes.items()]
 

@@ -49,7 +49,7 @@ class MemoryFront(PageAnswer):
         """What ``chipmodel memory --json`` writes."""
         return document(self.answer)
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """A size of SharedMemory a row, with cycles of both kinds of plans."""
         return [
             {

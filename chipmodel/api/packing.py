@@ -92,7 +92,7 @@ class Packing(PageAnswer):
             raise BadInput("there is no plan that fits", hint="a larger capacity, or a longer time limit")
         return write_packing(self.table, self.answer.plan)
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """A buffer a row; its offset is None without a plan."""
         return [
             {

@@ -112,7 +112,7 @@ class ProgramPlan(Answer):
         """The text of a plan file, as ``check`` reads it."""
         return write_plan(self.file)
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """A buffer a row."""
         return [
             {

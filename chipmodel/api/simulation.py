@@ -106,7 +106,7 @@ class Simulation(PageAnswer):
         """What ``chipmodel simulate --json`` writes."""
         return document(self.result)
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """An op a row: work, cycles by cause, bytes."""
         ops: list[dict[str, Any]] = self.to_dict()["ops"]
         causes = sorted({cause for op in ops for cause in op["stalls"]})

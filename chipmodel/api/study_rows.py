@@ -21,7 +21,7 @@ class StudyRows(PageAnswer):
 
     results: StudyResults
 
-    def rows(self) -> Sequence[Mapping[str, object]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """A point a row, without what differs from run to run."""
         return self._rows(times=False)
 
@@ -29,7 +29,7 @@ class StudyRows(PageAnswer):
         """The rows as a table, with ``times`` also how long each took."""
         return data_frame(self._rows(times), backend)
 
-    def _rows(self, times: bool) -> Sequence[Mapping[str, object]]:
+    def _rows(self, times: bool) -> Sequence[Mapping[str, Any]]:
         header, lines = table_of(self.results.rows, times)
         return [dict(zip(header, line, strict=True)) for line in lines]
 

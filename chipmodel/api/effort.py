@@ -8,6 +8,8 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TypeAlias
 
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown
 from chipmodel.terminal.progress import calling, observed_by
 from solvers.core.deadline import Deadline, deadline_in
 
@@ -23,10 +25,12 @@ FAR_AWAY = 1e9
 class TimeLimit:
     """The deadline of a call, which begins to run when this is made, and what it cut short.
 
-    One value may be the limit of several calls together.
+    One value may be the limit of several calls together. Raises BadInput for less than no time.
     """
 
     def __init__(self, seconds: float | None = None, cancel: Cancel | None = None) -> None:
+        if seconds is not None and not seconds >= 0:
+            raise BadInput(f"time_limit is {shown(seconds)}", hint="seconds, or None for no limit")
         self.parts: dict[str, None] = {}
         self.seconds: float | None = seconds
         limit = deadline_in(seconds)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import TypedDict, get_args
 
 from chipmodel.api.effort import Cancel, Progress, TimeLimit
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.passes.compiled_weights import compiled
@@ -70,6 +73,10 @@ class PlanSettings:
     """Begins with the call."""
 
     def __post_init__(self) -> None:
+        _known_word("order", self.order, get_args(OrderWish))
+        _known_word("in_place", self.in_place, get_args(InPlace))
+        if self.gap is not None and not self.gap >= 0:
+            raise BadInput(f"gap is {shown(self.gap)}", hint="a share above the bound, such as 0.01")
         given = self.time_limit
         limit = given if isinstance(given, TimeLimit) else TimeLimit(given, self.cancel)
         object.__setattr__(self, "limit", limit)
@@ -103,3 +110,9 @@ class PlanSettings:
     def order_of(self, program: Program) -> OrderRequest:
         """What is asked of the order of ops of a compiled ``program``."""
         return OrderRequest(program, self.in_place, self.order)
+
+
+def _known_word(name: str, given: str, known: Sequence[str]) -> None:
+    if given not in known:
+        hint = suggest(str(given), known, f"{name} is one of")
+        raise BadInput(f"{name} {shown(given)} is not known", hint=hint)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
 import pytest
 
@@ -78,3 +80,17 @@ def test_paths_are_chosen_by_name_or_by_their_cost() -> None:
     assert cm.simulate(ARMS, path=chosen).cycles == quick.cycles
     with pytest.raises(cm.BadInput, match="no if and no loop"):
         cm.simulate(TINY, extreme="worst")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": "auto"}, "order 'auto' is not known\n  hint: order is one of given, least-peak, best"),
+        ({"in_place": "concats"}, "in_place 'concats' is not known\n  hint: did you mean 'concat'?"),
+        ({"gap": -0.1}, "gap is -0.1\n  hint: a share above the bound"),
+        ({"time_limit": -1}, "time_limit is -1"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(cm.BadInput, match=re.escape(message)):
+        cm.simulate(TINY, **options)

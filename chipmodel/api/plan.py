@@ -87,7 +87,7 @@ class ProgramPlan(Answer):
         names = names_in_order(self.program) if self.ordering else ()
         chip = self.chip
         called = chip.source or chip.name
-        return plan_of_planned(self.planned, self.program, chip, called, chip.overrides, names)
+        return plan_of_planned(self.planned, chip, called, chip.overrides, names)
 
     def headline(self) -> str:
         """Peak, forecast and bound in a sentence."""

@@ -26,7 +26,7 @@ def plan_of(result: Result, chip: str, overrides: Sequence[str]) -> PlanFile:
     order = names_in_order(result.program) if result.ordering else ()
     if not result.cores:
         planned = Planned(result.program, result.schedule, result.problem, result.solved, result.attempts)
-        return plan_of_planned(planned, result.program, result.chip, chip, overrides, order)
+        return plan_of_planned(planned, result.chip, chip, overrides, order)
     return plan_of_cores(result.cores, result.program, result.chip, chip, overrides, order)
 
 
@@ -57,7 +57,6 @@ def plan_of_cores(
 
 def plan_of_planned(
     planned: Planned,
-    program: Program,
     chip: Chip,
     chip_name: str,
     overrides: Sequence[str],
@@ -67,7 +66,7 @@ def plan_of_planned(
     commands = lower(planned.schedule, planned.solved.plan)
     core = _core(planned.schedule, planned.solved, commands, chip)
     return PlanFile(
-        workload=program.name,
+        workload=planned.program.name,
         chip=chip_name,
         overrides=tuple(overrides),
         capacity_bytes=chip.shared_memory.bytes,

@@ -21,7 +21,7 @@ def refuse_wrong_plan(planned: Planned, request: PlanRequest) -> None:
     That a plan is too large for the chip is no fault of the streamer."""
     if streamer_plugin(request.streamer):
         large = _large_enough(request.chip, planned.solved.peak, off_chip_bytes(planned.schedule))
-        file = plan_of_planned(planned, planned.program, large, large.name, ())
+        file = plan_of_planned(planned, large, large.name, ())
         _refuse_wrong(request.streamer, planned.program, file, large)
 
 

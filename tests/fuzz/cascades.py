@@ -155,7 +155,7 @@ def check(seed: int) -> Counter[str]:
     seen["in_bands"] += sum(each.bands > 1 for each in schedule.cascades)
     seen.update(striped=_striped(planned), spilled=bool(schedule.spilled))
     members = tuple(each.members for each in schedule.cascades)
-    faults = verify_file(program, plan_of_planned(planned, program, chip, "tiny", ()), chip)
+    faults = verify_file(program, plan_of_planned(planned, chip, "tiny", ()), chip)
     if faults:
         raise Fault(f"{where}: {faults[0]}")
     run = PlanRun(program, [planned.commands], chip.shared_memory.bytes, members)
@@ -190,7 +190,7 @@ def noticed(seed: int) -> set[str]:
         return set()
     request, planned = found
     members, result = tuple(each.members for each in planned.schedule.cascades), set[str]()
-    if verify_file(program, plan_of_planned(planned, program, request.chip, "tiny", ()), request.chip):
+    if verify_file(program, plan_of_planned(planned, request.chip, "tiny", ()), request.chip):
         result.add("verifier")
     run = PlanRun(program, [planned.commands], request.chip.shared_memory.bytes, members)
     try:

@@ -340,7 +340,7 @@ def test_two_buffers_with_the_same_name_in_a_plan_file_are_reported() -> None:
     builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
     program = builder.build()
     planned = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
-    file = plan_of_planned(planned, program, LUNA_LIKE, "test-chip", ())
+    file = plan_of_planned(planned, LUNA_LIKE, "test-chip", ())
     assert verify_file(program, file, LUNA_LIKE) == ()
     doubled = replace(file, buffers=(*file.buffers, replace(file.buffers[0], offset=64)))
     faults = verify_file(program, doubled, LUNA_LIKE)

@@ -45,7 +45,7 @@ def network() -> Program:
 
 PROGRAM = network()
 TEXT = write_plan(
-    plan_of_planned(plan(PlanRequest(PROGRAM, CHIP, "large-first", "sync")), PROGRAM, CHIP, CHIP.name, ())
+    plan_of_planned(plan(PlanRequest(PROGRAM, CHIP, "large-first", "sync")), CHIP, CHIP.name, ())
 )
 
 

@@ -64,7 +64,7 @@ def test_each_turn_loads_the_weights_again(streamer: str, rolls: bool) -> None:
     assert plan.schedule.buffers[AGAIN].bytes == max(SIZES["expand"], SIZES["project"])
     block = next(load for load in loads(plan.schedule) if load.part.name not in NAMES)
     assert block.bytes == SIZES["depthwise"]
-    assert verify_file(PROGRAM, plan_of_planned(plan, PROGRAM, LUNA_LIKE, "luna", ()), LUNA_LIKE) == ()
+    assert verify_file(PROGRAM, plan_of_planned(plan, LUNA_LIKE, "luna", ()), LUNA_LIKE) == ()
 
 
 def test_a_load_is_issued_when_the_weights_before_it_are_not_needed_any_more() -> None:

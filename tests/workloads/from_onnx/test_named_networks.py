@@ -62,9 +62,7 @@ def planned(name: str, preset: str, overrides: tuple[str, ...] = ()) -> Planned:
     program = reuse(fitted(compiled(network(name), chip), chip), "all")
     found = plan(PlanRequest(program, chip, streamer="sync"))
     assert found.fit(chip).fits
-    assert (
-        verify_file(found.program, plan_of_planned(found, found.program, chip, preset, overrides), chip) == ()
-    )
+    assert verify_file(found.program, plan_of_planned(found, chip, preset, overrides), chip) == ()
     return found
 
 

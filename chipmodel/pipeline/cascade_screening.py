@@ -90,14 +90,15 @@ class CascadeScreening:
         """The sets that are worth a full plan, the fastest forecast first; without the empty one."""
         request, quick = self.request, self._quick()
         capacity = request.chip.shared_memory.bytes
-        proposed = proposed_cascades(request.program, request.chip, capacity)
+        most_ahead = None if self.portfolio.searches_offsets else FORECAST_AHEAD
+        proposed = proposed_cascades(request.program, request.chip, capacity, most_ahead=most_ahead)
         candidates: Iterable[CascadeSet] = (*proposed.rows, *proposed.ahead, *proposed.banded)
         ahead: tuple[CascadeSet, ...] = ()
         if self.portfolio.searches_offsets:
             every = self.every()
             candidates = self._improved(candidates) if every is None else every
         else:
-            rows, ahead = proposed.rows[:FORECAST_SETS], proposed.ahead[:FORECAST_AHEAD]
+            rows, ahead = proposed.rows[:FORECAST_SETS], proposed.ahead
             candidates = (*rows, *ahead, *proposed.banded[:FORECAST_BANDED])
         found: list[ScreenedSet] = []
         for each in candidates:

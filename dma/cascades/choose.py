@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from math import inf
 from typing import get_args
 
@@ -75,11 +76,12 @@ def cascade_candidates(
 
 
 def proposed_cascades(
-    program: Program, chip: Chip, capacity: int, rolls: bool | None = None
+    program: Program, chip: Chip, capacity: int, rolls: bool | None = None, most_ahead: int | None = None
 ) -> CascadeProposals:
     """Sets of cascades that may make a plan in ``capacity`` bytes faster; none where everything runs as fast
     on its own. ``rolls`` is whether tensors inside lie in rolling buffers; None: where the chip can address
-    them. Bands of columns are looked at where even the best set of the others moves tensors to Psram."""
+    them. Of sets that load weights ahead the first ``most_ahead`` are looked for; None: all. Bands of columns
+    are looked at where even the best set of the others moves tensors to Psram."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
     plain = segmented_runs(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
     runs = [with_reloads(run, rolls, Reloading(capacity, RELOADED, RELOADING_OPS)) for run in plain]
@@ -87,7 +89,8 @@ def proposed_cascades(
     alone = _estimate(times, capacity, [(run, single) for run in runs for single in run.single_ops])
     rows = _ranked(program, times, [runs, plain], capacity, alone, rolls)
     best = _placed(times, _fitting(times, runs, capacity, capacity, rolls), capacity, capacity)
-    ahead = tuple(each for each in _loading_ahead(program, times, plain, capacity, rolls) if each not in rows)
+    loading = (each for each in _loading_ahead(program, times, plain, capacity, rolls) if each not in rows)
+    ahead = tuple(islice(loading, most_ahead))
     if all(segment.bytes <= capacity for _, segment in best):
         return CascadeProposals(rows, ahead)
     banded = [with_bands(run, rolls, capacity + 1, in_psram=True) for run in runs]
@@ -187,19 +190,21 @@ def _placed(
 
 def _loading_ahead(
     program: Program, times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, rolls: bool
-) -> list[Candidate]:
+) -> Iterator[Candidate]:
     """The cuts that are over first by ``dma.cascades.load_ahead``, their cascades in stripes of the best
     heights."""
     runs = _fitting(times, runs, capacity, capacity, rolls)
-    found: dict[Candidate, None] = {}
+    found: set[Candidate] = set()
     for share in AHEAD_SHARES:
         cuts = _soonest(times, runs, capacity, share)
         pairs = zip(runs, cuts, strict=True)
         fine = [with_fine_heights(run, cut, rolls, capacity) for run, cut in pairs]
         cuts = _soonest(times, fine, capacity, share)
         segments = [(run, each) for run, cut in zip(fine, cuts, strict=True) for each in cut]
-        found[cascade_choices(segments, rolls)] = None
-    return [each for each in found if each and is_possible(program, each)]
+        candidate = cascade_choices(segments, rolls)
+        if candidate and candidate not in found and is_possible(program, candidate):
+            yield candidate
+        found.add(candidate)
 
 
 def _soonest(
@@ -217,9 +222,7 @@ def _run_costs(times: _TransferEstimate, run: SegmentedRun, capacity: int, budge
     table = run.table
     room = np.maximum(budget - table.bytes, 0)
     cycles = table.cycles + times.spills(table.bytes - capacity)
-    weights = np.array([each.weights for each in table.segments], np.int64)
-    whole = np.array([bool(each.heights) for each in table.segments], np.bool_)
-    return RunCosts(table, run.allowed, cycles, weights, room, whole)
+    return RunCosts(table, run.allowed, cycles, table.weights, room, table.cascaded)
 
 
 def _fitting(

@@ -35,6 +35,9 @@ class SegmentTable:
     starts: Counts
     bytes: Counts
     cycles: Counts
+    weights: Counts
+    cascaded: NDArray[np.bool_]
+    """Whether it is a cascade and not a single op."""
 
     @property
     def count(self) -> int:
@@ -57,9 +60,10 @@ def segment_table(ending: Sequence[Sequence[CascadeSegment]]) -> SegmentTable:
     """The table of segments of which ``ending[stop]`` end before op ``stop``, a single op among them."""
     segments = tuple(segment for each in ending for segment in each)
     bounds = tuple(accumulate(map(len, ending), initial=0))
-    columns = ((each.ops.start, each.bytes, each.cycles) for each in segments)
-    starts, size, cycles = np.array(list(columns), np.int64).reshape(len(segments), 3).T
-    return SegmentTable(segments, bounds, starts, size, cycles)
+    columns = ((each.ops.start, each.bytes, each.cycles, each.weights) for each in segments)
+    starts, size, cycles, weights = np.array(list(columns), np.int64).reshape(len(segments), 4).T
+    cascaded = np.array([bool(each.heights) for each in segments], np.bool_)
+    return SegmentTable(segments, bounds, starts, size, cycles, weights, cascaded)
 
 
 def cheapest_cut(table: SegmentTable, costs: Counts) -> Cut:

@@ -21,10 +21,12 @@ from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vect
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """In how many parts work is done, at least: ``stripes`` of rows by ``slices`` of channels."""
+    """In how many parts work is done, at least: ``stripes`` of rows by ``slices`` of channels, with
+    ``columns`` perhaps in bands of columns as well."""
 
     stripes: int = 1
     slices: int = 1
+    columns: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from chipmodel.model.program import Op
 from chipmodel.model.schedule import Phase
 from chipmodel.model.work import Conv, Pool, SingleWork, Vector
 from chipmodel.npu.array import Division
-from chipmodel.npu.luna_op import least_luna_cycles, luna_phases
+from chipmodel.npu.luna_op import luna_phases
 from chipmodel.npu.models import model_of
 
 
@@ -69,8 +69,5 @@ def busy_cycles(
 ) -> int:
     """A lower bound on the cycles of ``work`` in at least ``stripes`` of rows by ``slices`` of channels,
     however it is cut."""
-    division = Division(stripes, slices)
-    if columns and npu.luna:
-        return least_luna_cycles(npu, npu.luna, op, work, division, columns)
     model, parameters = model_of(npu)
-    return model.least(npu, parameters, op, work, division)
+    return model.least(npu, parameters, op, work, Division(stripes, slices, columns))

@@ -180,7 +180,7 @@ def _port_cycles(ethos: EthosNpu, layer: Layer, block: Block) -> Fraction:
     read = within.height * within.width * up(layer.input.depth, BRICK) * parts * blocks
     written = whole.height * whole.width * up(whole.depth, BRICK)
     element = layer.bits // 8
-    weights = _weight_bytes(layer) * (-(-whole.height // output.height) * -(-whole.width // output.width))
+    weights = weight_bytes(layer) * (-(-whole.height // output.height) * -(-whole.width // output.width))
     return (
         (weights / ethos.read_bytes_per_cycle if ethos.weights_on_port else 0)
         + element * read * _burst_factor(ethos, layer, block.input) / ethos.read_bytes_per_cycle
@@ -188,7 +188,7 @@ def _port_cycles(ethos: EthosNpu, layer: Layer, block: Block) -> Fraction:
     )
 
 
-def _weight_bytes(layer: Layer) -> int:
+def weight_bytes(layer: Layer) -> int:
     """Weights and scales of a layer, which are read again for each block of rows and columns. Those of a
     dense layer are not counted: the NPU reads them once, where they lie."""
     if layer.traversal in ("dense", "pooling"):

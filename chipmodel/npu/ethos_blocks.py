@@ -47,20 +47,20 @@ def banks(npu: EthosNpu) -> int:
 @lru_cache(maxsize=1 << 14)
 def choose_block(npu: EthosNpu, layer: Layer) -> Block:
     """The block that the compiler takes for ``layer``."""
-    sides = [_sides(npu, layer, axis) for axis in (0, 1)]
+    tried = [sides(npu, layer, axis) for axis in (0, 1)]
     depths = np.array(_depths(npu, layer.output.depth), np.int64)
-    grid = np.meshgrid(depths, *sides, indexing="ij")
+    grid = np.meshgrid(depths, *tried, indexing="ij")
     depth, high, wide = grid
-    inside = _input_block(npu, layer, high, wide, depth)
-    fits = _fits(npu, layer, (high, wide, depth), inside)
-    fits &= _mirrored(fits, sides)
-    cost = np.where(fits, _cost(npu, layer, (high, wide, depth), inside), np.inf).ravel()
+    inside = input_block(npu, layer, high, wide, depth)
+    possible = fits(npu, layer, (high, wide, depth), inside)
+    possible &= _mirrored(possible, tried)
+    cost = np.where(possible, _cost(npu, layer, (high, wide, depth), inside), np.inf).ravel()
     number = _cheapest(layer, cost, (high, wide), inside)
     output = Size(int(high.flat[number]), int(wide.flat[number]), int(depth.flat[number]))
     return Block(output, Size(*(int(each.flat[number]) for each in inside)))
 
 
-def _sides(npu: EthosNpu, layer: Layer, axis: int) -> Counts:
+def sides(npu: EthosNpu, layer: Layer, axis: int) -> Counts:
     """The heights (axis 0) or widths of blocks that are tried."""
     micro = (npu.block_height, npu.block_width)[axis]
     size = (layer.output.height, layer.output.width)[axis]
@@ -79,18 +79,19 @@ def _depths(npu: EthosNpu, depth: int) -> list[int]:
         tried += micro
 
 
-def _input_block(
+def input_block(
     npu: EthosNpu, layer: Layer, high: Counts, wide: Counts, depth: Counts
 ) -> tuple[Counts, Counts, Counts]:
-    sides = list[Counts]()
+    """Rows, columns and channels of the input that is read for output blocks of such sizes."""
+    found = list[Counts]()
     for size, stride, reach, micro in zip(
         (high, wide), layer.stride, layer.reach, (npu.block_height, npu.block_width), strict=True
     ):
         needed = -(-((size - 1) * stride + min(reach, SUB_KERNEL)) // layer.upscale)
-        sides.append(-(-needed // micro) * micro)
+        found.append(-(-needed // micro) * micro)
     if not layer.equal_depth:
         depth = np.full_like(depth, input_depth(layer))
-    return sides[0], sides[1], depth
+    return found[0], found[1], depth
 
 
 def one_row(npu: EthosNpu, layer: Layer) -> bool:
@@ -99,7 +100,7 @@ def one_row(npu: EthosNpu, layer: Layer) -> bool:
     return npu.block_height == 2 and layer.output.height == 1 and layer.kernel[0] == 1
 
 
-def _fits(
+def fits(
     npu: EthosNpu, layer: Layer, output: tuple[Counts, ...], inside: tuple[Counts, Counts, Counts]
 ) -> NDArray[np.bool_]:
     """Whether input and accumulators fit SHRAM, both twice."""
@@ -118,14 +119,14 @@ def _banks(size: Counts, granule: int) -> Counts:
     return np.asarray(-(-(-(-size // BANK_BYTES) * 2) // granule) * granule)
 
 
-def _mirrored(fits: NDArray[np.bool_], sides: list[Counts]) -> NDArray[np.bool_]:
+def _mirrored(possible: NDArray[np.bool_], tried: list[Counts]) -> NDArray[np.bool_]:
     """Where the block of exchanged height and width fits, or is not tried before the block itself."""
-    heights, widths = np.meshgrid(*sides, indexing="ij")
-    row, row_rest = np.divmod(widths, sides[0][0])
-    column, column_rest = np.divmod(heights, sides[1][0])
-    tried = (heights > widths) & (row_rest == 0) & (column_rest == 0) & (column <= len(sides[1]))
-    row, column = np.where(tried, row - 1, 0), np.where(tried, column - 1, 0)
-    return np.asarray(~tried | fits[:, row, column])
+    heights, widths = np.meshgrid(*tried, indexing="ij")
+    row, row_rest = np.divmod(widths, tried[0][0])
+    column, column_rest = np.divmod(heights, tried[1][0])
+    before = (heights > widths) & (row_rest == 0) & (column_rest == 0) & (column <= len(tried[1]))
+    row, column = np.where(before, row - 1, 0), np.where(before, column - 1, 0)
+    return np.asarray(~before | possible[:, row, column])
 
 
 def _cost(

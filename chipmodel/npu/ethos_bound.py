@@ -2,7 +2,7 @@
 
 Blocks are chosen for each part, so that a part may take a better one than the whole. What no choice changes:
 steps of the MAC array for each output element, decoding the weights once for each part, the output stage, and
-the bytes that are written.
+the bytes that are written. The best choice for the best part is in ``chipmodel.npu.ethos_block_bound``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ from math import ceil
 
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
+from chipmodel.model.layout import IMAGE_AXES
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.array import Division, macs_per_cycle
-from chipmodel.npu.ethos import decoding, output_rate, vector_rate, width_factor
-from chipmodel.npu.ethos_layers import Layer, input_passes, is_depthwise, kernel_steps, layer_of
+from chipmodel.npu.ethos import BRICK, decoding, output_rate, vector_rate, width_factor
+from chipmodel.npu.ethos_block_bound import least_block_cycles
+from chipmodel.npu.ethos_layers import Layer, input_passes, is_depthwise, kernel_steps, layer_of, up
+
+ROUNDING = 1e-9
+"""The share by which a bound of floats is lowered: far more than their error."""
 
 
 def least_ethos_cycles(npu: Npu, ethos: EthosNpu, op: Op, work: SingleWork, division: Division) -> int:
@@ -26,14 +31,31 @@ def least_ethos_cycles(npu: Npu, ethos: EthosNpu, op: Op, work: SingleWork, divi
     match work:
         case Vector():
             rate = vector_rate(ethos, op.kind, bits)
-            return max(parts, ceil(rate * work.elements))
+            read = work.in_bytes / ethos.read_bytes_per_cycle
+            port = read + work.out_bytes / ethos.write_bytes_per_cycle
+            padding = _least_padding(op, work, division.columns)
+            return max(parts, ceil(padding * max(rate * work.elements, port)))
         case Recurrent():
             return max(parts, int(work.macs / macs_per_cycle(npu, op.dtype)))
         case Conv() | Pool() | Matmul():
             times, layer = layer_of(work, bits, is_depthwise(op, work))
             factor = width_factor(npu, bits)
             least = max(times * _written(ethos, layer, op.kind), _computed(ethos, layer, times, division))
+            if isinstance(op.work, Conv | Pool):
+                whole = is_depthwise(op, op.work)
+                blocks = least_block_cycles(ethos, op.kind, op.work, bits, whole, division.columns)
+                least = max(least, Fraction(blocks * (1 - ROUNDING)))
             return max(parts, int(factor * least))
+
+
+def _least_padding(op: Op, work: Vector, columns: bool) -> Fraction:
+    """How many times more elements there are with channels padded to whole bricks, in all parts of which even
+    the smallest, a row or a column of it, has all channels; 1 where that is not known."""
+    if work.cut is not None or not op.views or len(op.views[-1]) != IMAGE_AXES:
+        return Fraction(1)
+    _, channels, _, width = op.views[-1]
+    smallest = Fraction(work.elements, work.rows * (width if columns else 1))
+    return Fraction(up(channels, BRICK), channels) if smallest >= channels else Fraction(1)
 
 
 def _written(ethos: EthosNpu, layer: Layer, kind: str) -> Fraction:

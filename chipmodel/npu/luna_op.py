@@ -51,12 +51,9 @@ def _whole_cycles(parts: tuple[tuple[PhaseKind, Fraction], ...]) -> tuple[Phase,
     return tuple(phases)
 
 
-def least_luna_cycles(
-    npu: Npu, luna: LunaNpu, op: Op, work: SingleWork, division: Division, columns: bool = False
-) -> int:
-    """The least core cycles of ``work`` in that division or a finer one; with ``columns`` in bands of
-    columns too. Parts may cost less than the whole op, because LUNA charges for each piece of an input that
-    exceeds its buffer."""
+def least_luna_cycles(npu: Npu, luna: LunaNpu, op: Op, work: SingleWork, division: Division) -> int:
+    """The least core cycles of ``work`` in that division or a finer one. Parts may cost less than the whole
+    op, because LUNA charges for each piece of an input that exceeds its buffer."""
     stripes, slices = division.stripes, division.slices
     unlimited = replace(luna, input_buffer=1 << 60)
     bits = DTYPE_BITS[op.dtype]
@@ -66,7 +63,8 @@ def least_luna_cycles(
         case Conv() | Pool() if isinstance(work, Conv | Pool):
             depthwise = bool(kind_of_op(npu, op).depthwise)
             groups = 1 if depthwise or isinstance(op.work, Pool) else op.work.groups
-            more = least_part_cost(luna, work, bits, PartCounts(stripes, slices, groups, depthwise, columns))
+            counts = PartCounts(stripes, slices, groups, depthwise, division.columns)
+            more = least_part_cost(luna, work, bits, counts)
             if groups == 1:
                 more += _slice_padding(unlimited, op.kind, work, bits, slices)
             # Of several images the last input rows may never be read.

@@ -4,7 +4,7 @@ For each seed one program, with or without in-place reuse, on one chip: any DMA 
 or more, memories from tight to large. Each streamer plans it with a packer, and it runs along random paths.
 No run may take fewer cycles than ``time_bound`` with residency gives for its path. With ``--cascades`` it is
 the bound for plans with cascades, which plans without them may not beat either. With ``--zoo`` the seeds
-number networks of the zoo instead, each on three chips with all, 1/2 and 1/4 of the memory.
+number networks of the zoo instead, each on four chips with all, 1/2 and 1/4 of the memory.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STREAMERS = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across", "reside
 PACKERS = ("large-first", "short-first", "greedy-best-fit")
 PATHS = 2
 """Paths simulated of each plan."""
-CHIPS = ("luna-arcs", "stm32n6", "gap9-psram")
+CHIPS = ("luna-arcs", "stm32n6", "gap9-psram", "alif-e7")
 PARTS = (1, 2, 4)
 ZOO = (
     *("resnet8", "ds_cnn", "mobilenetv1_025", "autoencoder", "mobilenetv2", "shufflenetv1", "resnet18"),

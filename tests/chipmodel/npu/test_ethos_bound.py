@@ -1,0 +1,111 @@
+"""On Ethos-U55 parts in stripes, slices and bands of columns cost at least the bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.bounds.op_costs import least_cycles
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.cascade_work import Band
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Op
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Pool, Vector
+from chipmodel.npu.cycles import op_cycles
+from dma.residency.tiling import Tiling
+
+CHIPS = {
+    "alif-e7": load_chip("alif-e7"),
+    "weights on the port": load_chip("alif-e7", ("npu.ethos.weights_on_port=yes",)),
+    "whole blocks": load_chip("himax-we2", ("npu.ethos.border_blocks=whole",)),
+}
+side = st.integers(1, 40)
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> Window:
+    in_h, in_w, stride = draw(side), draw(side), draw(st.integers(1, 3))
+    kernel_h, kernel_w = draw(st.sampled_from([(1, 1), (1, 3), (3, 3), (5, 5), (3, 1), (9, 9), (60, 60)]))
+    pad_h, pad_w = kernel_h // 2, kernel_w // 2
+    out_h, out_w = (in_h - 1) // stride + 1, (in_w - 1) // stride + 1
+    pads = (pad_h, pad_w, pad_h, pad_w)
+    window = Window(in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride, stride, *pads)
+    if draw(st.booleans()) or stride == 1:
+        return window
+    return replace(window, out_h=in_h * stride, out_w=in_w * stride, transposed=True)
+
+
+@st.composite
+def ops(draw: st.DrawFn) -> Op:
+    return replace(draw(int8_ops()), dtype=draw(st.sampled_from(["int8", "int16", "float32"])))
+
+
+@st.composite
+def int8_ops(draw: st.DrawFn) -> Op:
+    window, batch = draw(windows()), draw(st.integers(1, 2))
+    channels = draw(st.integers(1, 200))
+    kind = draw(st.sampled_from(["conv", "depthwise_conv", "max_pool", "add"]))
+    if kind == "add":
+        shape = (batch, channels, window.out_h, window.out_w)
+        size = channels * batch * window.out_h * window.out_w
+        added = Vector(size, 2 * size, size, batch * window.out_h)
+        return Op("op", kind, added, ("x", "z"), ("y",), views=(shape, shape, shape))
+    if kind == "max_pool":
+        return Op("op", kind, Pool(window, channels, batch), ("x",), ("y",))
+    if kind == "conv":
+        work = Conv(window, draw(st.integers(1, 200)), channels, 1, batch)
+        return Op("op", kind, work, ("x",), ("y",))
+    return Op("op", kind, Conv(window, channels, channels, channels, batch), ("x",), ("y",))
+
+
+@pytest.mark.parametrize("chip", list(CHIPS))
+@settings(max_examples=100)
+@given(ops(), st.data())
+def test_stripes_and_slices_cost_at_least_the_bound(chip: str, op: Op, data: st.DataObject) -> None:
+    npu = CHIPS[chip].npu
+    rows = data.draw(st.integers(1, op.work.rows))
+    channels = data.draw(st.integers(max(1, op.work.channels // 10), op.work.channels))
+    total = sum(op_cycles(npu, op, len(r), len(c)) for r, c in Tiling(rows, channels).tiles(op))
+    assert total >= least_cycles(npu, op)
+
+
+@pytest.mark.parametrize("chip", list(CHIPS))
+@settings(max_examples=100)
+@given(ops(), st.data())
+def test_bands_of_columns_cost_at_least_the_bound(chip: str, op: Op, data: st.DataObject) -> None:
+    npu = CHIPS[chip].npu
+    assert isinstance(op.work, Conv | Pool | Vector)
+    of = op.views[-1][3] if isinstance(op.work, Vector) else op.work.window.out_w
+    rows, wide = data.draw(st.integers(1, op.work.rows)), data.draw(st.integers(1, of))
+    stripes = [min(rows, op.work.rows - first) for first in range(0, op.work.rows, rows)]
+    bands = [Band(Interval(first, min(first + wide, of)), of) for first in range(0, of, wide)]
+    total = sum(op_cycles(npu, op, each, op.work.channels, band) for each in stripes for band in bands)
+    assert total >= least_cycles(npu, op, columns=True)
+
+
+@pytest.mark.parametrize(
+    ("op", "near"),
+    [
+        # Ops of MobileNetV2 whose reads and writes on the port take longer than the MAC array.
+        (Op("op", "conv", Conv(Window(112, 112, 112, 112, 1, 1), 16, 96), ("x",), ("y",)), 0.95),
+        (Op("op", "conv", Conv(Window(112, 112, 112, 112, 1, 1), 32, 16), ("x",), ("y",)), 0.95),
+        (
+            Op(
+                "op",
+                "depthwise_conv",
+                Conv(Window(112, 112, 56, 56, 3, 3, 2, 2, 1, 1, 1, 1), 96, 96, 96),
+                ("x",),
+                ("y",),
+            ),
+            0.75,
+        ),
+    ],
+)
+def test_the_bound_is_near_the_cost_of_the_whole(op: Op, near: float) -> None:
+    npu = CHIPS["alif-e7"].npu
+    whole = op_cycles(npu, op, op.work.rows, op.work.channels)
+    assert near * whole <= least_cycles(npu, op, columns=True) <= whole

@@ -26,7 +26,7 @@ Cycles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _PartSizes:
     """Rows, or columns, of the output in parts: how many a part may have, and how many of the input its cost
     counts at least."""
 
@@ -52,34 +52,34 @@ def least_block_cycles(
     window, rows = work.window, _rows(work.window, work.batch)
     first, second = rows, _columns(window, columns)
     if window.in_w == window.kernel_w == window.out_w == 1:
-        first, second = _Side((1,), (1,)), rows  # one line, which lies along the columns
+        first, second = _PartSizes((1,), (1,)), rows  # one line, which lies along the columns
     found = [_each(ethos, layer, kind, first, second)] if first.size > 1 else []
     if first.size == 1 or layer.kernel[0] == 1:
-        found.append(_each(ethos, layer, kind, _Side((1,), first.inputs[:1]), second))
+        found.append(_each(ethos, layer, kind, _PartSizes((1,), first.inputs[:1]), second))
     return times * layer.output.elements * min(found)
 
 
-def _rows(window: Window, images: int) -> _Side:
+def _rows(window: Window, images: int) -> _PartSizes:
     """A part has some rows of all images, and is counted as if it read the whole height of one: see ``part``
     in ``chipmodel.model.work``."""
     parts = tuple(range(1, images * window.out_h + 1))
     if not window.transposed:
-        return _Side(parts, (window.in_h,) * len(parts))
-    return _Side(parts, tuple(-(-n * window.in_h // window.out_h) for n in parts))
+        return _PartSizes(parts, (window.in_h,) * len(parts))
+    return _PartSizes(parts, tuple(-(-n * window.in_h // window.out_h) for n in parts))
 
 
-def _columns(window: Window, cut: bool) -> _Side:
+def _columns(window: Window, cut: bool) -> _PartSizes:
     """All columns at once, or bands of any width, which have at least their share of those of the input: see
     ``Window.in_band``."""
     if not cut:
-        return _Side((window.out_w,), (window.in_w,))
+        return _PartSizes((window.out_w,), (window.in_w,))
     parts = tuple(range(1, window.out_w + 1))
     shares = (-(-n * window.in_w // window.out_w) for n in parts)
-    return _Side(parts, tuple(max(min(2, window.in_w), each) for each in shares))
+    return _PartSizes(parts, tuple(max(min(2, window.in_w), each) for each in shares))
 
 
 @lru_cache(maxsize=1 << 14)
-def _each(ethos: EthosNpu, layer: Layer, kind: str, rows: _Side, columns: _Side) -> float:
+def _each(ethos: EthosNpu, layer: Layer, kind: str, rows: _PartSizes, columns: _PartSizes) -> float:
     """The least cycles of an output element."""
     layer = replace(layer, output=replace(layer.output, height=rows.size, width=columns.size))
     high, wide = sides(ethos, layer, 0), sides(ethos, layer, 1)
@@ -92,12 +92,12 @@ def _each(ethos: EthosNpu, layer: Layer, kind: str, rows: _Side, columns: _Side)
     read = np.outer(rows.read(high, inside[0][0, :, 0]), columns.read(wide, inside[1][0, 0, :]))[None]
     area = np.outer(np.minimum(high, rows.size), np.minimum(wide, columns.size))[None]
     depth = np.minimum(deep, layer.output.depth)[:, None, None]
-    costs = _costs(ethos, layer, kind, _Blocks(grid[2], area, depth, inside, read))
+    costs = _costs(ethos, layer, kind, _BlockSizes(grid[2], area, depth, inside, read))
     return float(costs[possible].min())
 
 
 @dataclass(frozen=True, slots=True)
-class _Blocks:
+class _BlockSizes:
     """All blocks: their width, rows x columns and channels of the output as far as it has them, the block
     of the input, and rows x columns that are read for each output element."""
 
@@ -108,7 +108,7 @@ class _Blocks:
     read: Cycles
 
 
-def _costs(ethos: EthosNpu, layer: Layer, kind: str, blocks: _Blocks) -> Cycles:
+def _costs(ethos: EthosNpu, layer: Layer, kind: str, blocks: _BlockSizes) -> Cycles:
     """Cycles of an output element by block: the port, or the slowest stage."""
     element, given = layer.bits // 8, layer.input.depth
     read = _bursts(ethos, layer, blocks.inside[1]) * blocks.read / float(ethos.read_bytes_per_cycle)

@@ -8,10 +8,10 @@ JSON: the multiply-accumulates that torch counts while it runs the network (half
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -129,13 +129,15 @@ def export(name: str, folder: Path) -> dict[str, object]:
 def main() -> None:
     warnings.simplefilter("ignore")
     folder = Path(sys.argv[1])
+    # torch prints its graphs, also from C++, which no redirection of sys.stdout sees
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     for name in sys.argv[2:]:
         try:
-            with redirect_stdout(sys.stderr):  # torch prints its graphs
-                found = export(name, folder)
+            found = export(name, folder)
         except Exception as error:  # whatever torch or a package of networks raises is the answer
             found = {"name": name, "error": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
-        print(json.dumps(found), flush=True)
+        print(json.dumps(found), file=answers, flush=True)
 
 
 if __name__ == "__main__":

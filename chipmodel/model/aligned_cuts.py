@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -37,6 +38,16 @@ class AlignedCuts:
         """The number of the piece that has ``place``."""
         block, inside = divmod(place, self.block)
         return block * self.in_block + inside // self.size
+
+    def sizes(self) -> Counter[int]:
+        """How many pieces there are of each size."""
+        whole, rest = divmod(self.total, self.block)
+        found = Counter[int]()
+        for times, numbers in ((whole, self.block), (1, rest)):
+            pieces, last = divmod(numbers, self.size)
+            found[self.size] += times * pieces
+            found[last] += times * bool(last)
+        return +found
 
     def __iter__(self) -> Iterator[Interval]:
         return (self.piece(number) for number in range(len(self)))

@@ -144,11 +144,8 @@ def slices_cycles(chip: Chip, op: Op, width: int) -> int:
 
 
 def _npu(chip: Chip, op: Op, tiling: Tiling) -> int:
-    stripes, odd_rows = divmod(op.work.rows, tiling.rows)
-    slices, odd_channels = divmod(op.work.channels, tiling.channels)
-    total = 0
-    for count, rows in ((stripes, tiling.rows), (1, odd_rows)):
-        for times, channels in ((slices, tiling.channels), (1, odd_channels)):
-            if rows and channels:
-                total += count * times * op_cycles(chip.npu, op, rows, channels)
-    return total
+    return sum(
+        count * times * op_cycles(chip.npu, op, rows, channels)
+        for rows, count in tiling.stripes(op).sizes().items()
+        for channels, times in tiling.slices(op).sizes().items()
+    )

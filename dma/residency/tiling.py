@@ -8,11 +8,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from chipmodel.model.aligned_cuts import AlignedCuts, aligned_cuts
+from chipmodel.model.axis_cut import AxisCut
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.share import Share, by_channels
-from chipmodel.model.work import Recurrent, Vector
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
 
 NONE_KEPT: frozenset[str] = frozenset()
 """Operands of a striped op that stay whole in SharedMemory: none."""
@@ -42,9 +43,9 @@ class Tiling:
             yield from ((r, c) for r in rows for c in channels)
 
     def stripes(self, op: Op) -> AlignedCuts:
-        """The rows of each stripe: of an op that is cut along axes none lies across two blocks of them."""
-        cut = op.work.cut if isinstance(op.work, Vector) else None
-        return aligned_cuts(op.work.rows, self.rows, cut.row_blocks if cut else ())
+        """The rows of each stripe: of an op that is cut along axes, or that has several images or products
+        with a right matrix each, none lies across two blocks of them."""
+        return aligned_cuts(op.work.rows, self.rows, row_blocks(op.work))
 
     def slices(self, op: Op) -> AlignedCuts:
         """The channels of each slice, as ``stripes``."""
@@ -54,6 +55,24 @@ class Tiling:
     def count(self, op: Op) -> int:
         """Number of steps."""
         return len(self.stripes(op)) * len(self.slices(op))
+
+
+def row_blocks(work: Work) -> tuple[int, ...]:
+    """Sizes of blocks of rows within blocks, from all rows down to one, where parts in two blocks need
+    different parts of an operand; none where all rows are alike.
+
+    A stripe across two images, or two products, would need the halo rows, or the right matrices, of both.
+    """
+    match work:
+        case Vector(cut=AxisCut() as cut):
+            return cut.row_blocks
+        case Conv() | Pool() if work.batch > 1:
+            blocks = work.batch
+        case Matmul(shared_right=False) if work.batch > 1:
+            blocks = work.batch
+        case _:
+            return ()
+    return () if work.rows == 1 else (work.rows, work.rows // blocks, 1)
 
 
 def sliced(program: Program, op: Op, limit: int, granule: int) -> int | None:
@@ -171,8 +190,19 @@ def _most_rows(program: Program, op: Op, room: int, channels: int, depth: int, k
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    # Equal stripes: the same number of them, none much smaller than the rest.
-    return -(-op.work.rows // -(-op.work.rows // low)) if low else 0
+    return _even(op, low) if low else 0
+
+
+def _even(op: Op, most: int) -> int:
+    """Rows of equal stripes: no more stripes than with ``most`` rows, none much smaller than the rest."""
+    blocks = row_blocks(op.work)
+    block = min((each for each in blocks if most < each), default=op.work.rows)
+    rows = -(-block // -(-block // most))
+
+    def count(size: int) -> int:
+        return len(aligned_cuts(op.work.rows, size, blocks))
+
+    return rows if count(rows) <= count(most) else most
 
 
 def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int, kept: frozenset[str]) -> Tiling:

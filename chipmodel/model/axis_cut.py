@@ -130,7 +130,7 @@ class AxisCut:
                     single[axis.follows] = Interval(index, index + 1)
                     each.append(axis.needed(single))
                 found *= Fraction(sum(len(part) for part in merged(each)), axis.size)
-            elif axis.follows is not None and (axis.offset and not axis.apart):
+            elif axis.follows is not None and not axis.apart:
                 needed = axis.needed([Interval(0, size) for size in self.sizes])
                 found *= Fraction(len(needed), axis.size)
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from chipmodel.model.attributes import (
@@ -34,11 +34,14 @@ class AxisRelation:
     more: int = 0
     apart: bool = False
     outer: int = 1
+    cropped: bool = False
+    """Whether the operand has more indices than the output, of which the last are not read."""
 
     @property
     def plain(self) -> bool:
         """Whether indices are the same, but for those of a repetition and those inside of a group."""
-        return (self.step, self.offset, self.scale, self.more, self.apart) == (1, 0, 1, 0, False)
+        moved = (self.step, self.offset, self.scale, self.more) != (1, 0, 1, 0)
+        return not (moved or self.apart or self.cropped)
 
 
 Relations = tuple[AxisRelation | None, ...]
@@ -173,4 +176,5 @@ def _reach(work: Vector, axis: int, given: tuple[int, ...], made: tuple[int, ...
     reach = reach_of(work, axis, 1, given[axis], made[axis])
     if reach is None:
         return None
-    return AxisRelation(axis, reach.step, reach.offset, reach.scale, reach.more)
+    moved = AxisRelation(axis, reach.step, reach.offset, reach.scale, reach.more)
+    return replace(moved, cropped=given[axis] > made[axis])

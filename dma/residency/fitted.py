@@ -18,6 +18,7 @@ from chipmodel.passes.axis_cuts import CutNeeds, axis_cut
 from chipmodel.passes.axis_relations import relations
 from chipmodel.passes.in_place import may_die
 from chipmodel.passes.op_shapes import is_pointwise, seen_inputs, seen_outputs
+from dma.residency.banded_ops import in_bands
 from dma.residency.rewritten_ops import (
     Rewritten,
     by_columns,
@@ -85,9 +86,20 @@ def _change(program: Program, op: Op, room: tuple[int, int], dying: set[str]) ->
     return (
         in_memory_order(program, op)
         or by_columns(op)
-        or in_partial_sums(program, op, capacity)
+        or _least_moved(program, (in_bands(program, op, capacity), in_partial_sums(program, op, capacity)))
         or in_passes(program, op, capacity)
     )
+
+
+def _least_moved(program: Program, found: Iterable[Rewritten | None]) -> Rewritten | None:
+    """The one whose ops read and write the fewest bytes in all."""
+    made = [each for each in found if each is not None]
+    return min(made, key=lambda each: _moved(program, each), default=None)
+
+
+def _moved(program: Program, change: Rewritten) -> int:
+    tensors = {**program.tensors, **{each.name: each for each in change.tensors}}
+    return sum(tensors[name].bytes for op in change.ops for name in (*op.inputs, *op.outputs))
 
 
 def _first(found: Iterable[Rewritten | None]) -> Rewritten | None:

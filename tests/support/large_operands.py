@@ -89,6 +89,12 @@ def _retina_head() -> Any:
 
 
 CUT: tuple[LargeOp, ...] = (
+    _op(
+        "crop",
+        "Slice x a b c -> y",
+        {"x": [2, 9, 9000]},
+        constants={"a": ints(0, 0), "b": ints(5, 4101), "c": ints(1, 2)},
+    ),
     _op("transpose", "Transpose x -> y", {"x": [120, 150]}, perm=[1, 0]),
     _op("heads", "Transpose x -> y", {"x": [1, 61, 3, 4, 24]}, perm=[2, 0, 3, 1, 4]),
     LargeOp("patch embedding", _patch_embedding),
@@ -169,6 +175,62 @@ def _dynamically_quantised() -> Any:
     return model(nodes, {"x": [160, 64]}, "y", {"w": np.zeros((64, 8), np.uint8)})
 
 
+def _wide_residual() -> Any:
+    """A depthwise convolution over time with a shortcut around it, as keyword spotters have."""
+    nodes = [
+        node("Conv", "x k", "c", kernel_shape=[1, 9], pads=[0, 4, 0, 4], group=4),
+        node("Add", "c x", "y"),
+    ]
+    return model(nodes, {"x": [1, 4, 1, 5000]}, "y", {"k": [4, 1, 1, 9]})
+
+
+WIDE: tuple[LargeOp, ...] = (
+    _op(
+        "wide convolution",
+        "Conv x w -> y",
+        {"x": [1, 1, 1, 16000]},
+        constants={"w": [6, 1, 1, 10]},
+        kernel_shape=[1, 10],
+        strides=[1, 5],
+    ),
+    _op(
+        "wide image",
+        "Conv x w -> y",
+        {"x": [1, 3, 5, 3000]},
+        constants={"w": [4, 3, 3, 3]},
+        kernel_shape=[3, 3],
+        pads=[1, 1, 1, 1],
+        dilations=[1, 2],
+    ),
+    _op(
+        "two wide images",
+        "MaxPool x -> y",
+        {"x": [2, 3, 2, 8002]},
+        kernel_shape=[1, 4],
+        strides=[1, 3],
+        pads=[0, 2, 0, 1],
+    ),
+    _op(
+        "wide transposed convolution",
+        "ConvTranspose x w -> y",
+        {"x": [1, 2, 1, 3000]},
+        constants={"w": [2, 3, 1, 5]},
+        kernel_shape=[1, 5],
+        strides=[1, 3],
+        pads=[0, 1, 0, 1],
+    ),
+    _op(
+        "wide mean",
+        "AveragePool x -> y",
+        {"x": [1, 2, 1, 9000]},
+        kernel_shape=[1, 5],
+        pads=[0, 2, 0, 2],
+    ),
+    LargeOp("wide with a shortcut", _wide_residual),
+)
+"""Models with windows on images of which no row fits, which run in bands of columns."""
+
+
 REWRITTEN: tuple[LargeOp, ...] = (
     _op("long dense", "MatMul x w -> y", {"x": [1, 20000]}, constants={"w": [20000, 4]}),
     _op("deep", "Conv x w -> y", {"x": [1, 512, 6, 6]}, constants={"w": [4, 512, 3, 3]}, kernel_shape=[3, 3]),
@@ -195,6 +257,7 @@ REWRITTEN: tuple[LargeOp, ...] = (
     ),
     _op("best of a long row", "TopK x k -> y j", {"x": [1, 20000]}, constants={"k": ints(16)}, axis=-1),
     _op("unknown", "Wobble x -> y", {"x": [1, 80, 128]}, domain="my.ops", declared={"y": [1, 80, 128]}),
+    *WIDE,
     _op("scatter", "ScatterND x i u -> y", {"x": [80, 128], "i": [4, 1], "u": [4, 128]}, types={"i": INT64}),
 )
 """Models with ops that become several ops, or run piece by piece."""

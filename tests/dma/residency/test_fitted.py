@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from chipmodel.api.check import check
 from chipmodel.errors import DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.execute.evaluate import evaluate
+from chipmodel.execute.reference import reference
+from chipmodel.execute.weights import random_inputs, random_weights
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
@@ -20,7 +24,7 @@ from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from dma.residency.fitted import FINER_SHARES, fitted, least_part
 from tests.support.chips import LUNA_LIKE
-from tests.support.large_operands import CUT, REWRITTEN, SMALL, LargeOp
+from tests.support.large_operands import CUT, REWRITTEN, SMALL, WIDE, LargeOp
 from tests.support.true_parts import check_part
 from tests.workloads.from_onnx.support_models import load, model, node
 from workloads.load import load as load_workload
@@ -57,6 +61,18 @@ def test_parts_of_a_finer_cut_are_true(large: LargeOp, tmp_path: Path) -> None:
         if op not in known:
             for seed in range(4):
                 check_part(after, op, seed)
+
+
+@pytest.mark.parametrize("large", WIDE, ids=lambda each: each.name)
+def test_several_ops_compute_what_the_one_does(large: LargeOp, tmp_path: Path) -> None:
+    before = load(tmp_path, large.make())
+    after = fitted(before, SMALL)
+    assert len(list(after.ops())) > len(list(before.ops()))
+    assert set(after.weights) == set(before.weights)
+    inputs, weights = random_inputs(before, 0), random_weights(before, 0)
+    wanted, found = (reference(each, inputs, weights, {}, evaluate).tensors for each in (before, after))
+    for name in before.outputs:
+        assert np.array_equal(found[name], wanted[name])
 
 
 def test_what_fits_stays_as_it_is(tmp_path: Path) -> None:

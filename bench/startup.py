@@ -1,11 +1,21 @@
-"""Whole-process time and memory of the main jobs, from the first run on a machine to every later one.
+"""What an installation weighs, and whole-process time and memory of the main jobs, first and later.
 
-Protocol: byte code is written first, as an installer does. *First* runs have an empty folder for machine
-code; *warm* runs follow one such run. Commands take turns, output is discarded; wall seconds, and CPU seconds
-and peak resident memory as the operating system accounts them for the finished process. Wall seconds mean
-something on an idle machine only; CPU seconds suffer less from others.
+Three parts, each with tables of its own:
 
-    python -m bench.startup [--only pack]
+* ``install``: a wheel installed into empty environments. *Installed* are the megabytes (10^6) of all packages
+  as their files are long, without byte code, pip and setuptools; *import* is the median of seven processes
+  that import chipmodel, less the median of seven that do nothing, CPU seconds; *first page* is the very first
+  command, without byte code or machine code from before, and *second page* the same again. ``--before`` names
+  a revision to measure in the same way.
+* ``pack`` and ``simulate``: byte code is written first, as an installer does. *First* runs have an empty
+  folder for machine code; *warm* runs follow one such run. Commands take turns.
+
+Output is discarded; wall seconds, and CPU seconds and peak resident memory as the operating system accounts
+them for the finished process. Wall seconds mean something on an idle machine only; CPU seconds suffer less
+from others.
+
+    python -m bench.startup [--only install|pack|simulate]
+    python -m bench.startup --only install --before 3628ad2 --pythons python3.11,python3.12
 
 The MiniMalloc instances are those in the folder that CHIPMODEL_MINIMALLOC names, packed into their 1 MiB.
 """
@@ -22,7 +32,9 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+
+from bench.finished_process import FinishedProcess, finished
+from bench.fresh_install import Installation, install_table
 
 ROOT = Path(__file__).parents[1]
 FIRST_RUNS = 3
@@ -40,15 +52,6 @@ EXAMPLE_SECONDS, FIRST_SECONDS, WARM_SECONDS = 0.35, 4.0, 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One finished process."""
-
-    wall: float
-    cpu: float
-    megabytes: float
-
-
-@dataclass(frozen=True, slots=True)
 class Job:
     """A command, under a short name, and the seconds it may take at the median when warm."""
 
@@ -57,20 +60,8 @@ class Job:
     limit: float | None = None
 
 
-def measure(arguments: Sequence[str], environment: dict[str, str]) -> Run:
-    began = perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "chipmodel", *arguments],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{shlex.join(arguments)} ended with {process.returncode}")
-    return Run(perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+def measure(arguments: Sequence[str], environment: dict[str, str]) -> FinishedProcess:
+    return finished([sys.executable, "-m", "chipmodel", *arguments], ROOT, environment)
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -92,7 +83,7 @@ def packings() -> list[Job]:
     return [Job(EXAMPLE, tuple(shlex.split(EXAMPLE)), EXAMPLE_SECONDS), *instances]
 
 
-def row(name: str, runs: Sequence[Run], limit: float | None) -> str:
+def row(name: str, runs: Sequence[FinishedProcess], limit: float | None) -> str:
     wall, cpu = sorted(r.wall for r in runs), sorted(r.cpu for r in runs)
     figures = [wall[0], statistics.median(wall), wall[-1], cpu[0], statistics.median(cpu), cpu[-1]]
     cells = [*(f"{f:.2f}" for f in figures), f"{max(r.megabytes for r in runs):.0f}"]
@@ -108,17 +99,17 @@ def table(title: str, rows: Iterable[str]) -> None:
         print(line, flush=True)
 
 
-def turns(jobs: Sequence[Job], variables: dict[str, str], count: int) -> list[list[Run]]:
+def turns(jobs: Sequence[Job], variables: dict[str, str], count: int) -> list[list[FinishedProcess]]:
     """``count`` runs of each job, in turn, so that a busy minute is shared by all."""
     rounds = [[measure(job.arguments, variables) for job in jobs] for _ in range(count)]
     return [list(runs) for runs in zip(*rounds, strict=True)]
 
 
-def first_runs(jobs: Sequence[Job], variables: dict[str, str]) -> list[list[Run]]:
+def first_runs(jobs: Sequence[Job], variables: dict[str, str]) -> list[list[FinishedProcess]]:
     """The same with an empty folder for machine code each time."""
-    found: list[list[Run]] = []
+    found: list[list[FinishedProcess]] = []
     for job in jobs:
-        runs: list[Run] = []
+        runs: list[FinishedProcess] = []
         for _ in range(FIRST_RUNS):
             with tempfile.TemporaryDirectory() as empty:
                 runs.append(measure(job.arguments, variables | {"CHIPMODEL_CACHE": empty}))
@@ -153,22 +144,36 @@ def pack_tables(variables: dict[str, str]) -> None:
         print("\nCHIPMODEL_MINIMALLOC names no folder of MiniMalloc's CSV files: only the example was run")
 
 
+def simulate_tables(variables: dict[str, str]) -> None:
+    jobs = [Job(command, tuple(shlex.split(command))) for command in SIMULATIONS]
+    turns(jobs, variables, 1)
+    runs = turns(jobs, variables, WARM_RUNS)
+    table(
+        f"warm ({WARM_RUNS} runs)",
+        (row(job.name, own, None) for job, own in zip(jobs, runs, strict=True)),
+    )
+
+
+def install_tables(pythons: Sequence[str], before: str) -> None:
+    """This checkout with and without what solves exactly, and the revision ``before`` if one is named."""
+    mine = [Installation("", extras, python) for python in pythons for extras in ("", "exact")]
+    install_table([*(Installation(before, "", python) for python in pythons if before), *mine])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=["pack", "simulate"])
-    only = parser.parse_args().only
+    parser.add_argument("--only", choices=["install", "pack", "simulate"])
+    parser.add_argument("--pythons", default=sys.executable, help="commands, with commas between them")
+    parser.add_argument("--before", default="", help="a revision to install as well")
+    given = parser.parse_args()
+    if given.only in (None, "install"):
+        install_tables(given.pythons.split(","), given.before)
     with tempfile.TemporaryDirectory() as folder:
         variables = environment(Path(folder))
-        if only != "simulate":
+        if given.only in (None, "pack"):
             pack_tables(variables)
-        if only != "pack":
-            jobs = [Job(command, tuple(shlex.split(command))) for command in SIMULATIONS]
-            turns(jobs, variables, 1)
-            runs = turns(jobs, variables, WARM_RUNS)
-            table(
-                f"warm ({WARM_RUNS} runs)",
-                (row(job.name, own, None) for job, own in zip(jobs, runs, strict=True)),
-            )
+        if given.only in (None, "simulate"):
+            simulate_tables(variables)
 
 
 if __name__ == "__main__":

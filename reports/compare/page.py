@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log10
 
 from chipmodel.model.comparison import PackerRow, PlannerComparison
 from reports.compare.rows import (
@@ -18,11 +17,12 @@ from reports.compare.rows import (
     run_fit_text,
 )
 from reports.page_parts import SummaryTile
+from reports.plot_area import BOTTOM, TOP, PlotArea, log_share
 from reports.template import render, static
 from reports.words import count, percent, ratio, seconds_text, size
 
-LEFT, TOP, BOTTOM = 56, 26, 52
-"""The chart's margins in pixels."""
+LEFT, RIGHT, RIGHT_NARROW = 56, 170, 110
+"""Margins in pixels: of gaps to the left of the chart, and of names to its right."""
 GAPS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Upper ends of the axis of gaps. Gaps beyond the last are drawn at its upper edge."""
 LEAST_SECONDS = 1e-4
@@ -44,31 +44,20 @@ class GapCurve:
 
 @dataclass(frozen=True, slots=True)
 class GapChartFrame:
-    """The chart for one width of screen, in pixels. Time is logarithmic from ``LEAST_SECONDS`` to ``last``,
-    gaps are linear to ``most``; ``right`` is the margin with the names."""
+    """The chart in ``area``. Time is logarithmic from ``LEAST_SECONDS`` to ``last``, gaps are linear to
+    ``most``."""
 
-    kind: str
-    width: int
-    height: int
-    right: int
+    area: PlotArea
     last: float
     most: float
 
-    @property
-    def edges(self) -> tuple[int, int, int, int]:
-        """Left, right, top and bottom of the plot area."""
-        return LEFT, self.width - self.right, TOP, self.height - BOTTOM
-
     def x(self, seconds: float) -> float:
         """The horizontal position of a time."""
-        left, right, _, _ = self.edges
-        share = log10(max(seconds, LEAST_SECONDS) / LEAST_SECONDS) / log10(self.last / LEAST_SECONDS)
-        return round(left + min(1.0, share) * (right - left), 1)
+        return self.area.across(log_share(max(seconds, LEAST_SECONDS), (LEAST_SECONDS, self.last)))
 
     def y(self, gap: float) -> float:
         """The vertical position of a gap."""
-        _, _, top, bottom = self.edges
-        return round(bottom - min(gap, self.most) / self.most * (bottom - top), 1)
+        return self.area.up(gap / self.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +154,15 @@ def _frames(comparison: PlannerComparison) -> list[GapChartFrame]:
     most = next((each for each in GAPS if each >= max(gaps)), GAPS[-1])
     names = NAME_HEIGHT * len(gaps) + TOP + BOTTOM
     return [
-        GapChartFrame("wide", 1190, max(320, names), 170, last, most),
-        GapChartFrame("narrow", 370, max(280, names), 110, last, most),
+        GapChartFrame(PlotArea("wide", 1190, max(320, names), LEFT, RIGHT), last, most),
+        GapChartFrame(PlotArea("narrow", 370, max(280, names), LEFT, RIGHT_NARROW), last, most),
     ]
 
 
 def _second_ticks(frame: GapChartFrame) -> list[TickMark]:
     powers = (10.0**power for power in range(-4, 8))
     ticks = [TickMark(frame.x(second), seconds_text(second)) for second in powers if second <= frame.last]
-    apart = 1 + (len(ticks) > 4) * (frame.kind == "narrow")
+    apart = 1 + (len(ticks) > 4) * (frame.area.kind == "narrow")
     return ticks[::apart]
 
 
@@ -200,7 +189,7 @@ def _curves(comparison: PlannerComparison, frame: GapChartFrame) -> list[GapCurv
     free = float(TOP)
     for number, (y, x, name, points) in enumerate(drawn):
         below = (len(drawn) - 1 - number) * NAME_HEIGHT
-        name_y = max(free, min(y, frame.height - BOTTOM - below))
+        name_y = max(free, min(y, frame.area.edges[3] - below))
         free = name_y + NAME_HEIGHT
         curves.append(GapCurve(name, points, x, y, round(name_y, 1)))
     return curves

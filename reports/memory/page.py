@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log2
 
 from chipmodel.model.memory_answer import MemoryAnswer, MemoryPlan
 from reports.memory.rows import cascade_rows, front_rows, headline, moves, smallest_rows
 from reports.page_parts import SummaryTile
+from reports.plot_area import PlotArea, log_share
 from reports.template import render, static
 from reports.words import KIB, count, magnitude, percent, ratio, size
-
-LEFT, RIGHT, TOP, BOTTOM = 64, 20, 26, 52
-"""The chart's margins in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +43,19 @@ class FrontLine:
 
 @dataclass(frozen=True, slots=True)
 class FrontChart:
-    """Cycles against SharedMemory for one width of screen, in pixels, both axes logarithmic."""
+    """Cycles against SharedMemory in ``area``, both axes logarithmic."""
 
-    kind: str
-    width: int
-    height: int
+    area: PlotArea
     sizes: tuple[int, int]
     cycles: tuple[int, int]
 
-    @property
-    def edges(self) -> tuple[int, int, int, int]:
-        """Left, right, top and bottom of the plot area."""
-        return LEFT, self.width - RIGHT, TOP, self.height - BOTTOM
-
     def x(self, total: int) -> float:
         """The horizontal position of a number of bytes."""
-        left, right, _, _ = self.edges
-        return round(left + _share(total, self.sizes) * (right - left), 1)
+        return self.area.across(log_share(total, self.sizes))
 
     def y(self, cycles: int) -> float:
         """The vertical position of a number of cycles."""
-        _, _, top, bottom = self.edges
-        return round(bottom - _share(cycles, self.cycles) * (bottom - top), 1)
+        return self.area.up(log_share(cycles, self.cycles))
 
     def size_ticks(self) -> list[tuple[float, str]]:
         """Powers of two within the axis, with labels."""
@@ -84,11 +72,6 @@ class FrontChart:
 
 def _short(total: int) -> str:
     return f"{total // KIB} KiB" if total >= KIB and total < KIB * KIB else size(total).replace(".00", "")
-
-
-def _share(value: int, ends: tuple[int, int]) -> float:
-    least, most = ends
-    return log2(value / least) / log2(most / least)
 
 
 def render_memory(answer: MemoryAnswer) -> str:
@@ -132,7 +115,8 @@ def _charts(answer: MemoryAnswer) -> list[FrontChart]:
     sizes = answer.front[0].bytes, answer.front[-1].bytes
     cycles = [plan.cycles for _, plan in plans]
     ends = min(cycles), max(max(cycles), min(cycles) + 1)
-    return [FrontChart("wide", 1190, 360, sizes, ends), FrontChart("narrow", 370, 300, sizes, ends)]
+    areas = (PlotArea("wide", 860, 440), PlotArea("narrow", 370, 300))
+    return [FrontChart(area, sizes, ends) for area in areas]
 
 
 def _plans(answer: MemoryAnswer) -> list[tuple[int, MemoryPlan]]:

@@ -17,7 +17,7 @@ from reports.words import count
 
 MOST_PANELS = 12
 """Workloads with a chart."""
-HEIGHT = 270
+HEIGHT = 340
 """Pixels of a chart."""
 LABEL_DISTANCE = 0.19
 """Least distance between two labels, as a share of a chart's width."""

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import Any
 
+from reports.plot_area import PlotArea, log_share
 from reports.validation.terminal import inputs
 
 Values = Mapping[str, Any]
-LEFT, RIGHT, TOP, BOTTOM = 64, 20, 26, 52
-"""The chart's margins in pixels."""
 NEAR = 0.1
 """The relative error within which the band is drawn."""
 MOST_TICKS = 8
@@ -40,31 +39,18 @@ class ScatterSeries:
 
 @dataclass(frozen=True, slots=True)
 class ScatterChart:
-    """A square chart for one width of screen, in pixels; ``ends`` are the least and the most of both axes."""
+    """A square chart in ``area``; ``ends`` are the least and the most of both axes."""
 
-    kind: str
-    width: int
-    height: int
+    area: PlotArea
     ends: tuple[float, float]
-
-    @property
-    def edges(self) -> tuple[int, int, int, int]:
-        """Left, right, top and bottom of the plot area."""
-        return LEFT, self.width - RIGHT, TOP, self.height - BOTTOM
 
     def x(self, value: float) -> float:
         """The horizontal position of a measured value."""
-        left, right, _, _ = self.edges
-        return round(left + self._share(value) * (right - left), 1)
+        return self.area.across(log_share(value, self.ends))
 
     def y(self, value: float) -> float:
         """The vertical position of a predicted value."""
-        _, _, top, bottom = self.edges
-        return round(bottom - self._share(value) * (bottom - top), 1)
-
-    def _share(self, value: float) -> float:
-        least, most = self.ends
-        return min(1.0, max(0.0, log10(value / least) / log10(most / least)))
+        return self.area.up(log_share(value, self.ends))
 
     def ticks(self) -> list[tuple[float, float, str]]:
         """Positions on both axes and labels: 1, 2 and 5 times powers of ten, or these alone."""
@@ -98,7 +84,8 @@ def charts(series: Mapping[str, Sequence[Values]]) -> list[tuple[ScatterChart, l
     if not values:
         return []
     ends = min(values) / MARGIN, max(values) * MARGIN
-    drawn = (ScatterChart("wide", 640, 600, ends), ScatterChart("narrow", 370, 370, ends))
+    areas = (PlotArea("wide", 640, 600), PlotArea("narrow", 370, 370))
+    drawn = [ScatterChart(area, ends) for area in areas]
     return [(chart, list(_series(chart, shown))) for chart in drawn]
 
 

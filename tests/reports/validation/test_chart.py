@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from reports.plot_area import PlotArea
 from reports.validation.chart import ScatterChart, charts, error_text, value_text
 
 
@@ -19,22 +20,22 @@ def row(line: int, measured: float, predicted: float) -> dict[str, Any]:
     }
 
 
-CHART = ScatterChart("wide", 640, 600, (1.0, 100.0))
+CHART = ScatterChart(PlotArea("wide", 640, 600), (1.0, 100.0))
 
 
 def test_both_axes_are_logarithmic_and_alike() -> None:
-    left, right, top, bottom = CHART.edges
+    left, right, top, bottom = CHART.area.edges
     assert (CHART.x(1), CHART.x(10), CHART.x(100)) == (left, (left + right) / 2, right)
     assert (CHART.y(1), CHART.y(10), CHART.y(100)) == (bottom, (top + bottom) / 2, top)
 
 
 def test_values_beyond_the_axes_stay_on_the_chart() -> None:
-    assert (CHART.x(0.5), CHART.y(500)) == (CHART.edges[0], CHART.edges[2])
+    assert (CHART.x(0.5), CHART.y(500)) == (CHART.area.edges[0], CHART.area.edges[2])
 
 
 def test_ticks_are_ones_twos_and_fives_or_powers_of_ten() -> None:
     assert [label for *_, label in CHART.ticks()] == ["1", "2", "5", "10", "20", "50", "100"]
-    assert [label for *_, label in ScatterChart("wide", 640, 600, (0.5, 2000.0)).ticks()] == [
+    assert [label for *_, label in ScatterChart(PlotArea("wide", 640, 600), (0.5, 2000.0)).ticks()] == [
         "1",
         "10",
         "100",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
+from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.chances import Chances, chances_of
@@ -52,8 +53,9 @@ def with_paths(
     everything = tuple(command for core in commands for command in core)
     path = resolve_path(everything, paths.worst.choices)
     cascades = result.bound.space == WITH_CASCADES
-    bound = time_bound(result.program, result.chip, path, cascades=cascades).cycles
-    return replace(result, paths=replace(paths, worst=replace(paths.worst, lower_bound=bound)))
+    bound = time_bound(result.program, result.chip, path, cascades=cascades)
+    refuse_beaten(bound, result.chip, paths.worst.cycles)
+    return replace(result, paths=replace(paths, worst=replace(paths.worst, lower_bound=bound.cycles)))
 
 
 def analyse_paths(

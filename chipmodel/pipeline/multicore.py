@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
 from chipmodel.hardware.chip import Chip
@@ -19,6 +20,7 @@ from chipmodel.model.fit import off_chip_bytes, plan_fit
 from chipmodel.model.interval import Interval
 from chipmodel.model.result import AskedPlanners, CorePlan, Result
 from chipmodel.model.schedule import Schedule
+from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.cascade_screening import moves_tensors
@@ -37,22 +39,26 @@ PARTITION_SHARE = 0.4
 core alone and streamer ``sync``. Chosen."""
 
 
-def run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
+def run_cores(request: PlanRequest, choices: Mapping[str, str], bound: TimeBound | None = None) -> Result:
     """Plan and simulate a program on all cores of the chip, and on one core to compare with.
 
     The balanced partition is kept where it is faster than the one that leaves the ops for which the
-    workload names no core on core 0. Raises DoesNotFit and BadInput as ``run``, and BadInput for an
-    assignment that cannot be.
+    workload names no core on core 0. ``bound`` is as in ``run``. Raises DoesNotFit, BadInput and PluginFault
+    as ``run``, and BadInput for an assignment that cannot be.
     """
     capacity = request.chip.shared_memory.bytes
     return with_finer_cuts(
-        request, lambda asked: _run_cores(asked, choices), lambda run: run.solved.peak <= capacity
+        request, lambda asked: _run_cores(asked, choices, bound), lambda run: run.solved.peak <= capacity
     )
 
 
-def _run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
+def _run_cores(request: PlanRequest, choices: Mapping[str, str], known: TimeBound | None) -> Result:
     (core_of, plans, trace), one_core_cycles = _fastest(request, choices)
     worst = max(plans, key=lambda p: (p.solved.peak, -p.core))
+    sync_cycles = _sync_cycles(request, choices, core_of, trace)
+    bound = known or time_bound(request.program, request.chip, trace.path, cascades=request.cascades)
+    if bound is not known:
+        refuse_beaten(bound, request.chip, trace.cycles, sync_cycles, one_core_cycles)
     return Result(
         program=request.program,
         chip=request.chip,
@@ -60,8 +66,8 @@ def _run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
         problem=worst.problem,
         solved=worst.solved,
         trace=trace,
-        sync_cycles=_sync_cycles(request, choices, core_of, trace),
-        bound=time_bound(request.program, request.chip, trace.path, cascades=request.cascades),
+        sync_cycles=sync_cycles,
+        bound=bound,
         attempts=worst.attempts,
         cores=plans,
         one_core_cycles=one_core_cycles,

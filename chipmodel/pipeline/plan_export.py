@@ -40,19 +40,7 @@ def plan_of_cores(
 ) -> PlanFile:
     """The offsets and commands of the plans of all cores of ``chip``; ``order`` as ``PlanFile`` has it."""
     cores = tuple(_core(core.schedule, core.solved, core.commands, chip) for core in plans)
-    return PlanFile(
-        workload=program.name,
-        chip=chip_name,
-        overrides=tuple(overrides),
-        capacity_bytes=chip.shared_memory.bytes,
-        peak_bytes=max(core.peak_bytes for core in cores),
-        alignment=chip.shared_memory.alignment,
-        psram=_homes([core.commands for core in cores]),
-        buffers=(),
-        commands=(),
-        cores=cores,
-        order=order,
-    )
+    return replace(_file(cores, program, chip, chip_name, overrides, order), cores=cores)
 
 
 def plan_of_planned(
@@ -65,17 +53,29 @@ def plan_of_planned(
     """The offsets and commands of a plan for one core of ``chip``; ``order`` as ``PlanFile`` has it."""
     commands = lower(planned.schedule, planned.solved.plan)
     core = _core(planned.schedule, planned.solved, commands, chip)
+    file = _file((core,), planned.program, chip, chip_name, overrides, order)
+    return replace(file, buffers=core.buffers, commands=commands, cascades=core.cascades)
+
+
+def _file(
+    cores: Sequence[PlannedCore],
+    program: Program,
+    chip: Chip,
+    chip_name: str,
+    overrides: Sequence[str],
+    order: tuple[str, ...],
+) -> PlanFile:
+    """What a plan file says of all cores together, without the plans of the cores."""
     return PlanFile(
-        workload=planned.program.name,
+        workload=program.name,
         chip=chip_name,
         overrides=tuple(overrides),
         capacity_bytes=chip.shared_memory.bytes,
-        peak_bytes=core.peak_bytes,
+        peak_bytes=max(core.peak_bytes for core in cores),
         alignment=chip.shared_memory.alignment,
-        psram=_homes([commands]),
-        buffers=core.buffers,
-        commands=commands,
-        cascades=core.cascades,
+        psram=_homes([core.commands for core in cores]),
+        buffers=(),
+        commands=(),
         order=order,
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.result import AskedPlanners, Result
 from chipmodel.model.time_bound import TimeBound
@@ -26,30 +26,35 @@ PLAN_SHARE = 0.8
 streamer ``sync``. Chosen."""
 
 
-def run(request: PlanRequest, choices: Mapping[str, str] | None = None) -> Result:
+def run(
+    request: PlanRequest, choices: Mapping[str, str] | None = None, bound: TimeBound | None = None
+) -> Result:
     """Plan and simulate a program along the path that ``choices`` name (``if``: arm, ``loop``: iterations).
 
     Where an op that takes nearly all of SharedMemory at once leaves no room for something else, it is cut
-    finer (``chipmodel.pipeline.finer_cuts``), and the result's program is that one. Raises DoesNotFit (see
-    ``plan``) and BadInput for unknown names and impossible ``choices``.
+    finer (``chipmodel.pipeline.finer_cuts``), and the result's program is that one. ``bound`` on cycles is
+    known already; it is found where it is None. Raises DoesNotFit (see ``plan``), BadInput for unknown names
+    and impossible ``choices``, and PluginFault for a plug-in whose answer is wrong.
     """
     choices = choices or {}
     refuse_long_run(request.program, choices)
     refuse_skipped_results(request.program, choices)
     merger_named(request.merge)
     if request.chip.cores > 1:
-        return run_cores(request, choices)
-    return _run(request, choices)
+        return run_cores(request, choices, bound)
+    return _run(request, choices, bound)
 
 
-def _run(request: PlanRequest, choices: Mapping[str, str]) -> Result:
+def _run(request: PlanRequest, choices: Mapping[str, str], known: TimeBound | None) -> Result:
     """Plan and simulate a program for one core."""
     assigned(request.program, request.chip.cores)
     planned = plan(request.until(request.deadline.share(PLAN_SHARE)), choices)
     request = replace(request, program=planned.program)
     trace = planned.trace or simulate(planned.commands, request.chip, choices)
-    bound = _bound(request, trace, planned)
-    _refuse_beaten(bound, trace, request.chip)
+    bound = known or _bound(request, trace, planned)
+    sync_cycles = _sync_cycles(request, choices, trace)
+    if bound is not known:
+        refuse_beaten(bound, request.chip, trace.cycles, sync_cycles)
     return Result(
         program=request.program,
         chip=request.chip,
@@ -57,19 +62,12 @@ def _run(request: PlanRequest, choices: Mapping[str, str]) -> Result:
         problem=planned.problem,
         solved=planned.solved,
         trace=trace,
-        sync_cycles=_sync_cycles(request, choices, trace),
+        sync_cycles=sync_cycles,
         bound=bound,
         attempts=planned.attempts,
         merge=request.merge,
         asked=AskedPlanners(request.streamer, request.packer),
     )
-
-
-def _refuse_beaten(bound: TimeBound, trace: Trace, chip: Chip) -> None:
-    """Raise PluginFault where a run takes less than a bound that rests on the NPU model of a plug-in."""
-    if chip.npu.plugin and trace.cycles < bound.cycles:
-        least = f"states least cycles by which no run takes under {bound.cycles:,}"
-        raise chip.npu.plugin.plugin.fault(f"{least}, but one takes {trace.cycles:,}")
 
 
 def _bound(request: PlanRequest, trace: Trace, planned: Planned) -> TimeBound:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chipmodel.errors import DoesNotFit
-from chipmodel.machine.simulate import simulate
-from chipmodel.model.result import AskedPlanners, Result
-from chipmodel.pipeline.plan import plan
+from chipmodel.model.result import Result
 from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, VENDOR_STREAMER, PlanRequest
 from chipmodel.pipeline.run import run
 
@@ -31,25 +29,10 @@ def with_vendor(result: Result, request: PlanRequest) -> Result:
         smallest_peak=False,
         cascade=CASCADE_AUTO,
     )
+    # The bound takes long to find. It is for the plans of both, but where only one may have cascades.
+    bound = result.bound if request.cascades == asked.cascades else None
     try:
-        found = run(asked, result.trace.path) if result.cores else _of_one_core(result, asked)
+        found = run(asked, result.trace.path, bound)
     except DoesNotFit:
         return result
     return replace(result, vendor=found) if found.fits else result
-
-
-def _of_one_core(result: Result, asked: PlanRequest) -> Result:
-    """The vendor's run; its bound is that of ``result``, which would take long to find again."""
-    planned = plan(asked, result.trace.path)
-    return Result(
-        program=planned.program,
-        chip=asked.chip,
-        schedule=planned.schedule,
-        problem=planned.problem,
-        solved=planned.solved,
-        trace=planned.trace or simulate(planned.commands, asked.chip, result.trace.path),
-        sync_cycles=None,
-        bound=result.bound,
-        attempts=planned.attempts,
-        asked=AskedPlanners(asked.streamer, asked.packer),
-    )

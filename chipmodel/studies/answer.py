@@ -11,6 +11,7 @@ from hashlib import sha256
 from time import perf_counter
 from typing import TypeVar
 
+from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.comparison.packing import checked_answer
 from chipmodel.comparison.rows import warm_up
@@ -176,6 +177,7 @@ def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache)
     sync = trace.cycles if point.streamer == "sync" else None
     # A streamer that asks what no plan is below has a sharper bound; rows of the same question share it.
     bound = planned.bound or kept.bound(task, planned.program, chip, trace.path)
+    refuse_beaten(bound, chip, trace.cycles)
     return _timed(row, chip, trace, bound, sync)
 
 

@@ -11,13 +11,14 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
+from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeVar, cast, get_args
 from warnings import warn
 
 from chipmodel.errors import ChipmodelError, PluginFault, PluginIgnored
@@ -33,7 +34,7 @@ GROUPS: Mapping[PluginKind, str] = {
     "importer": "chipmodel.importers",
 }
 """The groups of entry points, by kind of plug-in. An importer's name is the suffix of its files, without the
-dot."""
+dot, in lower case: as suffixes are compared."""
 EVERY_NAME = "all"
 """Means all planners on the command line, so it can be none's name."""
 
@@ -44,7 +45,11 @@ Row = TypeVar("Row")
 
 
 class DescribedPlugin(Protocol):
-    """What every plug-in says of itself; a module, or an object with these attributes."""
+    """What every plug-in says of itself; a module, or an object with these attributes.
+
+    A packer or streamer may also have a function ``with_setting(text)``: the planner that is meant by
+    ``NAME:TEXT``, which needs no title and source. It raises ``BadInput`` for a text that means nothing.
+    """
 
     @property
     def title(self) -> str:
@@ -68,9 +73,16 @@ class Plugin:
     """``module``, or ``module:attribute``."""
     package: str
     version: str
+    setting: str | None = None
+    """What a user writes after the name and a colon."""
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.name!r} of package {self.origin}"
+        return f"{self.kind} {self.written!r} of package {self.origin}"
+
+    @property
+    def written(self) -> str:
+        """The name, with the setting where there is one: ``NAME:SETTING``."""
+        return self.name if self.setting is None else f"{self.name}:{self.setting}"
 
     @property
     def origin(self) -> str:
@@ -78,8 +90,14 @@ class Plugin:
         return f"{self.package} {self.version}"
 
     def load(self) -> Any:
-        """The object that the entry point names. Raises PluginFault."""
-        return _loaded(self)
+        """The object that the entry point names, or that its ``with_setting`` makes of the setting. Raises
+        PluginFault, and BadInput for a wrong setting."""
+        return _loaded(self) if self.setting is None else _configured(self)
+
+    @property
+    def takes_setting(self) -> bool:
+        """Whether it has a function ``with_setting``. Raises PluginFault where it cannot be loaded."""
+        return callable(getattr(self.load(), "with_setting", None))
 
     def call(self, function: Callable[..., T], *given: object) -> T:
         """What a function of the plug-in answers. A ``BadInput`` that it raises is about the user's input and
@@ -95,9 +113,17 @@ class Plugin:
         """The error that says what is wrong with the plug-in."""
         return PluginFault(f"{self} {what}", hint=hint or f"report it to the authors of {self.package}")
 
+    def whole(self, answer: object, what: str, unit: str) -> int:
+        """``answer`` as an ``int``, also of an integer of NumPy. Raises PluginFault where it is none, with
+        ``what`` the plug-in does and the answer, which is no ``unit``."""
+        try:
+            return index(cast("SupportsIndex", answer))
+        except TypeError:
+            raise self.fault(f"{what} {answer!r}, which is no {unit}") from None
+
     def text(self, attribute: str) -> str:
         """A text that the plug-in has, on one line. Raises PluginFault where it has none."""
-        found = getattr(self.load(), attribute, None)
+        found = getattr(_loaded(replace(self, setting=None)), attribute, None)
         if not isinstance(found, str) or not found.strip():
             raise self.fault(f"has no text {attribute!r}", f"its authors add {attribute} = '...' to it")
         return " ".join(found.split())
@@ -193,7 +219,9 @@ def _plugins_of(distribution: Distribution) -> Iterator[Plugin]:
     kinds: dict[str, PluginKind] = {group: kind for kind, group in GROUPS.items()}
     for entry in distribution.entry_points:
         if entry.group in kinds:
-            yield Plugin(kinds[entry.group], entry.name, entry.value, distribution.name, distribution.version)
+            kind = kinds[entry.group]
+            name = entry.name.lower() if kind == "importer" else entry.name
+            yield Plugin(kind, name, entry.value, distribution.name, distribution.version)
 
 
 @cache
@@ -209,6 +237,13 @@ def _loaded(plugin: Plugin) -> Any:
             raise plugin.fault(f"is said to be {plugin.target}, where there is no {name!r}")
         found = getattr(found, name)
     return found
+
+
+@cache
+def _configured(plugin: Plugin) -> Any:
+    """What the plug-in makes of its setting, made once for each setting."""
+    bare = replace(plugin, setting=None)
+    return bare.call(bare.load().with_setting, plugin.setting)
 
 
 def _described(error: BaseException) -> str:

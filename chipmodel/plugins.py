@@ -8,11 +8,13 @@ names. Its kind is the group of the entry point, its name the name of that:
 * ``chipmodel.npu_models``: an ``NpuModelPlugin``, the ``npu.model`` of a chip file
 * ``chipmodel.importers``: an ``ImporterPlugin``, for files whose suffix is the name
 
-Errors of the user's are raised as ``chipmodel.BadInput``. Whatever else is raised, and every answer that does
-not hold, is an error that names the plug-in and its package.
+A packer or streamer whose users may write ``NAME:SETTING`` has a function ``with_setting`` as well
+(``DescribedPlugin``). Errors of the user's are raised as ``BadInput``. Whatever else is raised, and every
+answer that does not hold, is an error that names the plug-in and its package.
 """
 
 from chipmodel.entry_points import DescribedPlugin
+from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.plugin_npu import Parameter
 from chipmodel.model.interval import Interval
@@ -29,6 +31,7 @@ from solvers.plugin import PackerPlugin, SearchPackerPlugin
 from workloads.plugin import ImporterPlugin
 
 __all__ = [
+    "BadInput",
     "Buffer",
     "Conv",
     "DescribedPlugin",

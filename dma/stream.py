@@ -121,7 +121,7 @@ def streamers() -> Mapping[str, StreamerEntry]:
 
 def _entry_of(plugin: Plugin) -> StreamerEntry:
     title, source = described(plugin, "issue")
-    return StreamerEntry(plugin.name, "portfolio", plugin.target, title, source, plugin=plugin)
+    return StreamerEntry(plugin.written, "portfolio", plugin.target, title, source, plugin=plugin)
 
 
 def streamer_named(text: str) -> StreamerPortfolio:

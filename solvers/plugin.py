@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from operator import index
-from typing import Protocol, SupportsIndex, cast
+from typing import Protocol, cast
 
 from chipmodel.entry_points import DescribedPlugin, Plugin, described
 from chipmodel.model.plan import Plan, Problem
@@ -39,11 +38,12 @@ class SearchPackerPlugin(DescribedPlugin, Protocol):
 
 @cache
 def packer_of(plugin: Plugin) -> Planner:
-    """The row of a packer. Raises PluginFault where the plug-in is none."""
+    """The row of a packer, with its setting. Raises PluginFault where the plug-in is none, BadInput where
+    the setting is wrong."""
     searches = hasattr(plugin.load(), "search")
     title, source = described(plugin, "search" if searches else "pack")
     return Planner(
-        plugin.name, "search" if searches else "heuristic", plugin.target, title, source, plugin=plugin
+        plugin.written, "search" if searches else "heuristic", plugin.target, title, source, plugin=plugin
     )
 
 
@@ -63,16 +63,13 @@ def plugin_plan(plugin: Plugin, problem: Problem, limits: Limits) -> Plan:
 def _checked(plugin: Plugin, problem: Problem, answer: object) -> Plan:
     if not isinstance(answer, Mapping):
         raise plugin.fault(f"answers {type(answer).__name__}, not a mapping of offsets by name")
-    given = cast("Mapping[str, SupportsIndex]", answer)
+    given = cast("Mapping[str, object]", answer)
     offsets: dict[str, int] = {}
     for buffer in problem.buffers:
         if buffer.name not in given:
             raise plugin.fault(f"gives buffer {buffer.name!r} no offset")
-        try:
-            offsets[buffer.name] = index(given[buffer.name])
-        except TypeError:
-            what = f"gives buffer {buffer.name!r} the offset {given[buffer.name]!r}, which is no integer"
-            raise plugin.fault(what) from None
+        what = f"gives buffer {buffer.name!r} the offset"
+        offsets[buffer.name] = plugin.whole(given[buffer.name], what, "integer")
     plan = Plan(offsets)
     faults = check_fast(replace(problem, capacity=None), plan)
     if faults:

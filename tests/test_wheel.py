@@ -75,7 +75,7 @@ def test_the_installed_program_lists_and_runs_an_installed_plugin(site: Path, tm
     command = str(site / "bin" / "chipmodel")
     listed = json.loads(run(site, tmp_path, command, "planners", "--json", "-"))["planners"]
     mine = {each["name"] for each in listed if "chipmodel-example 0.1.0" in each["source"]}
-    assert mine == {"area-first", "one-ahead", "systolic", "layers"}
+    assert mine == {"area-first", "ahead", "systolic", "layers"}
     planned = "zoo:resnet8 --chip gap9 --packer area-first --html page.html --json result.json"
     run(site, tmp_path, command, "simulate", *planned.split())
     assert json.loads((tmp_path / "result.json").read_text())["packer"] == "area-first"

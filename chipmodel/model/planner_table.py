@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal, TypeVar
@@ -27,7 +28,7 @@ def row_or_plugin(
     kind: Literal["packer", "streamer"], text: str, rows: Mapping[str, Row], row_of: Callable[[Plugin], Row]
 ) -> tuple[Row, str | None]:
     """The same, also with the plug-ins of that kind, of which ``row_of`` makes rows. They are looked for
-    where no built-in row has the name."""
+    where no built-in row has the name. The row of a plug-in has the setting already."""
     name, colon, setting = text.partition(":")
     if name in rows:
         return rows[name], setting if colon else None
@@ -35,7 +36,11 @@ def row_or_plugin(
     if plugin is None:
         known = (*rows, *plugin_names(kind, rows))
         raise BadInput(f"unknown {kind} {text!r}", hint=suggest(name, known, f"{kind}s are"))
-    return row_of(plugin), setting if colon else None
+    if not colon:
+        return row_of(plugin), None
+    if not plugin.takes_setting:
+        raise no_setting(kind, name, setting)
+    return row_of(replace(plugin, setting=setting)), None
 
 
 def no_setting(kind: str, name: str, setting: str) -> BadInput:

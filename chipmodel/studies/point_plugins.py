@@ -19,8 +19,8 @@ def plugin_identities(point: Point, source: Source, chip: Chip | None) -> tuple[
     answer.
     """
     found = (
-        _named("packer", point.packer),
-        _named("streamer", point.streamer),
+        _named("packer", point.packer.partition(":")[0]),
+        _named("streamer", point.streamer.partition(":")[0]),
         _named("importer", Path(source.file).suffix.lower().removeprefix(".")),
         chip.npu.plugin.plugin if chip and chip.npu.plugin else None,
     )

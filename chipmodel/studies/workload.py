@@ -1,7 +1,7 @@
 """A workload as a study names it: what it is, a digest of its content, and the thing itself.
 
-``zoo:NAME``, ``onnx:NAME``, ``guillotine:n=60,seed=3``, ``minimalloc:A``, and YAML, ONNX and CSV files,
-relative to the study file. Behind a ``?`` come ``dtype=int16``, ``shape.NAME=1,3,224,224``,
+``zoo:NAME``, ``onnx:NAME``, ``guillotine:n=60,seed=3``, ``minimalloc:A``, and YAML, ONNX, TensorFlow Lite and
+CSV files, relative to the study file. After a ``?`` come ``dtype=int16``, ``shape.NAME=1,3,224,224``,
 ``iterations.NODE=3`` and ``steady_state=8`` for networks and ``capacity=30KiB`` for packings, joined by ``&``
 together with a built-in network's own options.
 """
@@ -25,7 +25,14 @@ from chipmodel.passes.states import with_states
 from chipmodel.passes.steady_state import parse_inferences, steady
 from workloads.build.control_options import parse_iterations_option
 from workloads.from_onnx.bundled_models import SCHEME, model_file, models
-from workloads.load import load, parse_shape_option, plugin_suffixes
+from workloads.load import (
+    ONNX_SUFFIX,
+    TFLITE_SUFFIX,
+    YAML_SUFFIXES,
+    load,
+    parse_shape_option,
+    plugin_suffixes,
+)
 from workloads.packing.guillotine import guillotine_table
 from workloads.packing.problem_csv import read_packing
 from workloads.zoo import build, networks, parse_zoo_url
@@ -34,7 +41,7 @@ MINIMALLOC = "minimalloc:"
 MINIMALLOC_FOLDER = "CHIPMODEL_MINIMALLOC"
 """The environment variable that names the folder of MiniMalloc's instances, NAME.CAPACITY.csv."""
 MADE = ("zoo:", "guillotine:")
-SUFFIXES = (".yaml", ".yml", ".onnx", ".csv")
+SUFFIXES = (*YAML_SUFFIXES, ONNX_SUFFIX, TFLITE_SUFFIX, ".csv")
 
 _OURS = re.compile(r"dtype|capacity|steady_state|shape\..+|iterations\..+")
 
@@ -82,9 +89,10 @@ def source_of(name: str, folder: Path) -> Source:
     if plain.startswith(MADE):
         return Source(name, "", sha256(name.encode()).hexdigest())
     path = _file(plain, folder)
-    if path.suffix.lower() not in (*SUFFIXES, *plugin_suffixes()):
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES and suffix not in (others := plugin_suffixes()):
         named = f"zoo:NAME, onnx:NAME, guillotine:n=60, {MINIMALLOC}NAME"
-        hint = f"give {named}, or a file: {', '.join(SUFFIXES)}"
+        hint = f"give {named}, or a file: {', '.join((*SUFFIXES, *others))}"
         raise BadInput(f"{shown(plain)} is no workload of a known kind", hint=hint)
     return Source(name, str(path), _digest(path))
 

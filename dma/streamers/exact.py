@@ -260,7 +260,8 @@ def _start_positions(needs: Sequence[TransferNeed], run: StraightRun) -> list[in
         if need.kind != "weights":
             room[need.first - run.first] -= load.bytes
             fixed.append(RunTransfer("load", need.first, need.first, load.cycles))
-    weights_only = replace(run, room=room, fixed=fixed, slices=[run.slices[i] for i in weights])
+    slices = tuple(run.slices[i] for i in weights)
+    weights_only = replace(run, room=tuple(room), fixed=tuple(fixed), slices=slices)
     for index, position in zip(weights, issue_positions(weights_only), strict=True):
         positions[index] = position
     return positions

@@ -46,10 +46,10 @@ def merge_steps(run: StraightRun, since: Sequence[int]) -> MergedRun:
     return MergedRun(
         StraightRun(
             0,
-            [sum(run.computes[span]) for span in spans],
-            [run.room[span.start] for span in spans],
-            [_slice(merged, each) for each in run.slices],
-            [_move(merged, each) for each in run.fixed],
+            tuple(sum(run.computes[span]) for span in spans),
+            tuple(run.room[span.start] for span in spans),
+            tuple(_slice(merged, each) for each in run.slices),
+            tuple(_move(merged, each) for each in run.fixed),
         ),
         starts,
     )

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from operator import index
-from typing import Any, Protocol
+from typing import Protocol
 
 from chipmodel.entry_points import DescribedPlugin, Plugin
 from dma.schedule.steps import Emission
@@ -45,7 +44,7 @@ def portfolio_of(plugin: Plugin) -> StreamerPortfolio:
                 issued.append(IssuedTransfer(need, need.buffer, position, need.first))
         return IssuePlan(issued, {})
 
-    return StreamerPortfolio(plugin.name, (probe(issue, plugin.name),))
+    return StreamerPortfolio(plugin.written, (probe(issue, plugin.written),))
 
 
 def _positions(plugin: Plugin, run: StraightRun) -> list[int]:
@@ -53,15 +52,12 @@ def _positions(plugin: Plugin, run: StraightRun) -> list[int]:
     answer: object = plugin.call(plugin.load().issue, run)
     if not isinstance(answer, Iterable):
         raise plugin.fault(f"answers {type(answer).__name__}, not a position for each slice")
-    given: list[Any] = [*answer]
+    given: list[object] = [*answer]
     if len(given) != len(run.slices):
         raise plugin.fault(f"answers {len(given)} positions for {len(run.slices)} slices")
     positions: list[int] = []
     for number, (each, position) in enumerate(zip(run.slices, given, strict=True)):
-        try:
-            positions.append(index(position))
-        except TypeError:
-            raise plugin.fault(f"issues slice {number} at {position!r}, which is no step") from None
+        positions.append(plugin.whole(position, f"issues slice {number} at", "step"))
         if not run.first <= positions[-1] <= each.first:
             what = f"issues slice {number} at step {position}; it may be step {run.first} to {each.first}"
             raise plugin.fault(what)

@@ -149,10 +149,10 @@ def straight_runs(
             group,
             StraightRun(
                 first=inside[number][0].position,
-                computes=[step.cycles for step in inside[number]],
-                room=[free[step.op] + there[step.position] for step in inside[number]],
-                slices=[to_load(need) for need in group],
-                fixed=transfers[number],
+                computes=tuple(step.cycles for step in inside[number]),
+                room=tuple(free[step.op] + there[step.position] for step in inside[number]),
+                slices=tuple(to_load(need) for need in group),
+                fixed=tuple(transfers[number]),
             ),
         )
 

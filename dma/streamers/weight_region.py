@@ -36,10 +36,10 @@ class StraightRun:
     """
 
     first: int
-    computes: Sequence[int]
-    room: Sequence[int]
-    slices: Sequence[WeightSlice]
-    fixed: Sequence[RunTransfer]
+    computes: tuple[int, ...]
+    room: tuple[int, ...]
+    slices: tuple[WeightSlice, ...]
+    fixed: tuple[RunTransfer, ...]
 
 
 def issue_positions(run: StraightRun, jitter: int = 0) -> list[int]:

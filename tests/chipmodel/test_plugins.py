@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -18,18 +19,20 @@ import chipmodel.studies.points
 from chipmodel.api.listings import planners
 from chipmodel.entry_points import plugin_named
 from chipmodel.errors import PluginFault, PluginIgnored
+from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.points import tasks_of
 from chipmodel.studies.study_file import parse_study
 from chipmodel.studies.task import PointTask
+from chipmodel.studies.workload import load_workload
 from tests.support.folders import ROOT
 from tests.support.wheels import install, wheel_of, write_wheel
 
 if TYPE_CHECKING:  # Each template is what its kind of plug-in has to be.
     from chipmodel.plugins import ImporterPlugin, NpuModelPlugin, PackerPlugin, StreamerPlugin
-    from docs.examples.plugin.src.chipmodel_example import area_first, layer_list, one_ahead, systolic
+    from docs.examples.plugin.src.chipmodel_example import ahead, area_first, layer_list, systolic
 
     PACKER: PackerPlugin = area_first
-    STREAMER: StreamerPlugin = one_ahead
+    STREAMER: StreamerPlugin = ahead
     NPU_MODEL: NpuModelPlugin = systolic
     IMPORTER: ImporterPlugin = layer_list
 
@@ -76,7 +79,7 @@ def packer(module: str, body: str) -> tuple[dict[str, dict[str, str]], dict[str,
 def test_a_command_finds_what_a_wheel_installed(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "chip.yaml").write_text(CHIP)
     (tmp_path / "net.layers").write_text(LAYERS)
-    planned = "--chip chip.yaml --streamer one-ahead --packer area-first"
+    planned = "--chip chip.yaml --streamer ahead --packer area-first"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(installed)))}
     ran = subprocess.run(
         [sys.executable, "-m", "chipmodel", "simulate", "net.layers", *planned.split(), "--json", "-"],
@@ -88,10 +91,10 @@ def test_a_command_finds_what_a_wheel_installed(installed: Path, tmp_path: Path)
     )
     assert ran.returncode == 0, ran.stderr
     assert '"area-first"' in ran.stdout
-    assert '"one-ahead"' in ran.stdout
+    assert '"ahead"' in ran.stdout
 
 
-@pytest.mark.parametrize("module", ["area_first", "systolic", "one_ahead", "layer_list"])
+@pytest.mark.parametrize("module", ["area_first", "systolic", "ahead", "layer_list"])
 def test_a_template_has_fewer_than_60_lines(module: str) -> None:
     text = (EXAMPLE / "src" / "chipmodel_example" / f"{module}.py").read_text()
     assert len(text.splitlines()) < 60
@@ -101,8 +104,8 @@ def test_a_template_has_fewer_than_60_lines(module: str) -> None:
 def test_plugins_are_listed_and_compared_like_any_planner() -> None:
     listed = {each["name"]: each for each in planners()}
     assert listed["area-first"]["source"].endswith("chipmodel-example 0.1.0")
-    kinds = {name: listed[name]["kind"] for name in ("one-ahead", "systolic", "layers")}
-    assert kinds == {"one-ahead": "streamer", "systolic": "npu_model", "layers": "importer"}
+    kinds = {name: listed[name]["kind"] for name in ("ahead", "systolic", "layers")}
+    assert kinds == {"ahead": "streamer", "systolic": "npu_model", "layers": "importer"}
     rows = {row["name"]: row for row in cm.compare(BUFFERS, packers=["area-first", "exact"]).rows()}
     assert rows["area-first"]["peak_bytes"] == rows["exact"]["peak_bytes"] == 96
     assert "area-first" in {row["name"] for row in cm.compare(BUFFERS, time_limit=0.1).rows()}
@@ -112,9 +115,52 @@ def test_plugins_are_listed_and_compared_like_any_planner() -> None:
 
 @pytest.mark.usefixtures("example")
 def test_a_streamer_hides_loads_and_its_plan_is_correct() -> None:
-    ahead = cm.simulate("zoo:resnet18", "stm32n6", streamer="one-ahead")
+    ahead = cm.simulate("zoo:resnet18", "stm32n6", streamer="ahead")
     assert ahead.cycles < cm.simulate("zoo:resnet18", "stm32n6", streamer="sync").cycles
     assert cm.check(ahead, "zoo:resnet18").correct
+
+
+@pytest.mark.usefixtures("example")
+def test_a_streamer_has_a_setting(tmp_path: Path) -> None:
+    ahead = cm.simulate("zoo:resnet18", "stm32n6", streamer="ahead:3")
+    assert ahead.to_dict()["streamer"] == "ahead:3"
+    assert ahead.cycles < cm.simulate("zoo:resnet18", "stm32n6", streamer="ahead").cycles
+    assert cm.check(ahead, "zoo:resnet18").correct
+    (row, _) = cm.compare("zoo:resnet8", "gap9", streamers=["ahead:2", "sync"]).rows()
+    assert row["name"] == "ahead:2"
+    study = "workloads: zoo:resnet8\npackers: large-first\nstreamers: ['ahead', 'ahead:2']\n"
+    one, two = tasks_of(parse_study(study, tmp_path / "s.yaml"))
+    assert one.plugins == two.plugins != ()
+    for wrong in ("ahead:", "ahead:x", "ahead:0"):
+        with pytest.raises(cm.BadInput, match=f"{wrong} is no number of slices"):
+            cm.simulate("zoo:resnet8", "gap9", streamer=wrong)
+
+
+def test_a_packer_has_a_setting(other: Install) -> None:
+    """``plug_tall:40`` puts buffers 40 bytes apart."""
+    body = """title, source = 'a packer', 'nobody'
+from types import SimpleNamespace
+def with_setting(text):
+    def pack(problem):
+        return {b.name: n * int(text) for n, b in enumerate(problem.buffers)}
+    return SimpleNamespace(pack=pack)
+pack = with_setting('64').pack
+"""
+    other("plug-tall", {"chipmodel.packers": {"plug_tall": "plug_tall"}}, {"plug_tall.py": body})
+    peaks = {packer: cm.pack(BUFFERS, packer=packer).peak_bytes for packer in ("plug_tall", "plug_tall:80")}
+    assert peaks == {"plug_tall": 192, "plug_tall:80": 224}
+    names = [row["name"] for row in cm.compare(BUFFERS, packers=["plug_tall:80", "plug_tall"]).rows()]
+    assert sorted(names) == ["plug_tall", "plug_tall:80"]
+    with pytest.raises(PluginFault, match=r"packer 'plug_tall:1' of package plug-tall 2.5 made a wrong plan"):
+        cm.pack(BUFFERS, packer="plug_tall:1")
+    with pytest.raises(PluginFault, match=r"packer 'plug_tall:x' of package plug-tall 2.5 fails: ValueError"):
+        cm.pack(BUFFERS, packer="plug_tall:x")
+
+
+def test_a_setting_of_a_packer_that_has_none_is_refused(other: Install) -> None:
+    other("plug-plain", *packer("plug_plain", "return {}"))
+    with pytest.raises(cm.BadInput, match="packer 'plug_plain' has no setting, but '3' is given"):
+        cm.pack(BUFFERS, packer="plug_plain:3")
 
 
 @pytest.mark.usefixtures("example")
@@ -150,6 +196,15 @@ def test_an_importer_reads_the_files_of_its_suffix(tmp_path: Path) -> None:
     with pytest.raises(cm.BadInput) as raised:
         cm.load("net.xyz")
     assert "FILE.layers" in raised.value.hint
+
+
+def test_upper_case_in_a_suffix_means_nothing(tmp_path: Path, other: Install) -> None:
+    text = "import chipmodel as cm\ntitle, source = 't', 's'\ndef read(path): return cm.load('zoo:resnet8')\n"
+    other("plug-case", {"chipmodel.importers": {"Net": "plug_case"}}, {"plug_case.py": text})
+    assert "net" in {each["name"] for each in planners()}
+    for name in ("a.net", "b.Net", "c.NET"):
+        (tmp_path / name).touch()
+        assert cm.load(tmp_path / name).name == "resnet8"
 
 
 @pytest.mark.parametrize(
@@ -288,8 +343,12 @@ def test_a_wrong_streamer_is_named_with_its_package(
 def test_a_streamer_whose_loads_come_too_late_is_found_by_the_verifier(
     other: Install, workload: str, chip: str, fields: dict[str, int]
 ) -> None:
-    """It sorts the slices that it was given, so each position is right for another slice."""
-    answer = "run.slices.sort(key=lambda s: -s.first)\n    return [s.first for s in run.slices]"
+    """It writes over the slices that it was given, so each position is right for another slice."""
+    answer = (
+        "slices = tuple(sorted(run.slices, key=lambda s: -s.first))\n"
+        "    object.__setattr__(run, 'slices', slices)\n"
+        "    return [s.first for s in slices]"
+    )
     text = f"title = 't'\nsource = 's'\ndef issue(run):\n    {answer}\n"
     other("plug-sorts", {"chipmodel.streamers": {"plug_sorts": "plug_sorts"}}, {"plug_sorts.py": text})
     target = cm.chip(chip, **fields)
@@ -324,16 +383,35 @@ def test_a_wrong_npu_model_is_named_with_its_package(
     assert said in raised.value.what
 
 
-def test_a_least_that_parts_go_below_is_refused(other: Install) -> None:
-    text = (
-        "title = 't'\nsource = 's'\nparameters = {}\n"
-        "def cycles(npu, numbers, op, work):\n    return 1000 * work.rows ** 2\n"
-        "def least_cycles(npu, numbers, op, work, stripes, slices):\n    return 1000 * work.rows ** 2\n"
-    )
-    other("plug-square", {"chipmodel.npu_models": {"plug_square": "plug_square"}}, {"plug_square.py": text})
-    chip = cm.chip("gap9", npu__model="plug_square", shared_memory__bytes="24KiB")
-    with pytest.raises(PluginFault, match=r"plug_square.* states least cycles by which no run takes under"):
+SQUARE = """title = 't'
+source = 's'
+parameters = {}
+def cycles(npu, numbers, op, work):
+    return 1000 * work.rows ** 2
+def least_cycles(npu, numbers, op, work, stripes, slices):
+    return 1000 * work.rows ** 2
+"""
+"""An NPU model whose stripes take fewer cycles together than it says is the least."""
+BEATEN = "plug_square.* states least cycles by which no run takes under"
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_least_that_parts_go_below_is_refused(other: Install, cores: int) -> None:
+    other("plug-square", {"chipmodel.npu_models": {"plug_square": "plug_square"}}, {"plug_square.py": SQUARE})
+    chip = cm.chip("gap9", npu__model="plug_square", shared_memory__bytes="24KiB", cores=cores)
+    with pytest.raises(PluginFault, match=BEATEN):
         cm.simulate("zoo:resnet8", chip)
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_study_says_that_parts_go_below_the_least(tmp_path: Path, other: Install, cores: int) -> None:
+    other("plug-square", {"chipmodel.npu_models": {"plug_square": "plug_square"}}, {"plug_square.py": SQUARE})
+    study = "workloads: zoo:resnet8\nchips: gap9\npackers: large-first\nstreamers: ping-pong\nset:\n"
+    study += f"  npu.model: plug_square\n  shared_memory.bytes: 24KiB\n  cores: {cores}\n"
+    (only,) = tasks_of(parse_study(study, tmp_path / "s.yaml"))
+    row = answer(only, WorkerCache(load_workload))
+    assert row.status == "failed"
+    assert re.search(BEATEN, row.error), row.error
 
 
 def test_a_study_stores_rows_by_the_plugins_sources(
@@ -370,7 +448,7 @@ def test_two_packages_with_a_built_in_name_do_not_break_a_study(tmp_path: Path, 
 def test_workers_of_a_study_see_the_plugins(tmp_path: Path) -> None:
     (tmp_path / "chip.yaml").write_text(CHIP)
     (tmp_path / "net.layers").write_text(LAYERS)
-    text = "workloads: net.layers\nchips: chip.yaml\npackers: area-first\nstreamers: one-ahead\n"
+    text = "workloads: net.layers\nchips: chip.yaml\npackers: area-first\nstreamers: ahead\n"
     (tmp_path / "s.yaml").write_text(text)
     (row,) = cm.study(tmp_path / "s.yaml", workers=1).rows()
     assert row["status"] in ("optimal", "feasible"), row

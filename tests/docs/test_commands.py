@@ -32,7 +32,7 @@ FILES = {
 
 TEMPLATE = DOCS / "examples" / "plugin"
 TEMPLATES = {
-    DOCS / "howto" / "planner.md": ("area_first", "one_ahead"),
+    DOCS / "howto" / "planner.md": ("area_first", "ahead"),
     DOCS / "howto" / "plugin.md": ("systolic", "layer_list"),
 }
 """Pages that show modules of the template of plug-ins, which is installed for their commands."""

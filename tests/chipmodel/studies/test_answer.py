@@ -238,6 +238,11 @@ def test_a_file_that_changes_after_it_was_asked_is_not_stored_as_what_it_was(tmp
     assert "changed while the study ran" in row.error
 
 
+def test_a_tflite_file_is_a_workload() -> None:
+    (row,) = answered("workloads: workloads/residual.tflite\npackers: large-first\nstreamers: sync\n", ROOT)
+    assert row.total_cycles, row.error
+
+
 def test_options_of_workloads(tmp_path: Path) -> None:
     def program(name: str) -> object:
         return load_workload(source_of(name, ROOT / "workloads"))

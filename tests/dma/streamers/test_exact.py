@@ -77,7 +77,7 @@ def test_more_states_on_request() -> None:
 
 
 def test_the_problem_of_a_straight_run_begins_at_0() -> None:
-    run = StraightRun(7, (3, 4), (50, 60), [WeightSlice(10, 8, 8, 5)], [RunTransfer("store", 7, 8, 2)])
+    run = StraightRun(7, (3, 4), (50, 60), (WeightSlice(10, 8, 8, 5),), (RunTransfer("store", 7, 8, 2),))
     problem = stream_problem(run)
     assert (problem.computes, problem.space) == ((3, 4), (50, 60))
     assert problem.slices == (StreamSlice(10, 1, 1, 5),)

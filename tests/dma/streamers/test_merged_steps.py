@@ -35,13 +35,13 @@ def test_no_positions_of_single_steps_are_faster(seed: int) -> None:
 
 
 def test_steps_at_which_nothing_happens_are_one() -> None:
-    run = StraightRun(5, [10] * 100, [50] * 60 + [40] * 40, [WeightSlice(8, 95, 104, 30)], [])
+    run = StraightRun(5, (10,) * 100, (50,) * 60 + (40,) * 40, (WeightSlice(8, 95, 104, 30),), ())
 
     merged = merge_steps(run, [])
 
     assert merged.starts == (5, 65, 95)
-    assert merged.run.computes == [600, 300, 100]
-    assert merged.run.slices == [WeightSlice(8, 2, 2, 30)]
+    assert merged.run.computes == (600, 300, 100)
+    assert merged.run.slices == (WeightSlice(8, 2, 2, 30),)
 
 
 def fastest(run: StraightRun) -> int:

@@ -30,8 +30,9 @@ def random_run(random: Random, fixed: int) -> StraightRun:
         due = min(last, issue + random.choice((0, 0, 1, 1, 2)))
         moves.append(RunTransfer(random.choice(("load", "store")), issue, due, random.randint(0, 9)))
     moves.sort(key=lambda m: (m.issue, m.due, m.direction))
-    room = [random.randint(3, 24) for _ in range(count)]
-    return StraightRun(first, [random.randint(0, 12) for _ in range(count)], room, slices, moves)
+    room = tuple(random.randint(3, 24) for _ in range(count))
+    computes = tuple(random.randint(0, 12) for _ in range(count))
+    return StraightRun(first, computes, room, tuple(slices), tuple(moves))
 
 
 def live(run: StraightRun, positions: Sequence[int]) -> list[int]:
@@ -125,13 +126,13 @@ def test_the_earliest_positions_are_the_first_that_fit() -> None:
 
 def test_by_hand() -> None:
     """Three layers of 100 cycles, 8 bytes each; loads take 30 cycles, the second waits for a store of 90."""
-    slices = [WeightSlice(8, step, step, 30) for step in range(3)]
-    roomy = StraightRun(0, [100, 100, 100], [99, 99, 99], slices, [])
+    slices = tuple(WeightSlice(8, step, step, 30) for step in range(3))
+    roomy = StraightRun(0, (100, 100, 100), (99, 99, 99), slices, ())
     assert issue_positions(roomy) == [0, 0, 1]
     assert issue_positions(roomy, jitter=100) == [0, 0, 0]
-    narrow = StraightRun(0, [100, 100, 100], [99, 8, 99], slices, [])
+    narrow = StraightRun(0, (100, 100, 100), (99, 8, 99), slices, ())
     assert issue_positions(narrow) == [0, 0, 2]
-    store = StraightRun(0, [100, 100, 100], [99, 99, 99], slices, [RunTransfer("store", 0, 1, 90)])
+    store = StraightRun(0, (100, 100, 100), (99, 99, 99), slices, (RunTransfer("store", 0, 1, 90),))
     # The store begins at 130 and ends at 220; the step at 230 needs its weights, which go before it.
     assert issue_positions(store) == [0, 0, 0]
     assert forecast_of(store, [0, 0, 1]).starts == (30, 130, 250)

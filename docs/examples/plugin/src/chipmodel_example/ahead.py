@@ -1,0 +1,51 @@
+"""Streamer ``ahead``: each slice of weights is loaded while the one before is read, if it fits.
+
+``ahead:3`` loads it already while the third slice before it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chipmodel.plugins import BadInput, StraightRun, WeightSlice
+
+title = "each slice during the step that reads the one before; ahead:3 the third before"
+source = "chipmodel-example"
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The streamer that loads so many slices ahead."""
+
+    slices: int = 1
+
+    def issue(self, run: StraightRun) -> list[int]:
+        """The step at which each load is issued."""
+        positions: list[int] = []
+        for number, each in enumerate(run.slices):
+            before = run.slices[max(0, number - self.slices) : number]
+            position = before[0].first if number >= self.slices else run.first
+            while position < each.first and not _fits(run, before, each, position):
+                position += 1
+            positions.append(position)
+        return positions
+
+
+issue = Ahead().issue
+
+
+def with_setting(text: str) -> Ahead:
+    """What ``ahead:TEXT`` means."""
+    if not text.isdecimal() or int(text) < 1:
+        raise BadInput(f"ahead:{text} is no number of slices", hint="1 or more, as in ahead:3")
+    return Ahead(int(text))
+
+
+def _fits(run: StraightRun, before: Sequence[WeightSlice], each: WeightSlice, position: int) -> bool:
+    """Whether every step from ``position`` to the slice's first reader has room for it."""
+    for step in range(position, each.first):
+        others = sum(other.bytes for other in before if step <= other.last)
+        if each.bytes + others > run.room[step - run.first]:
+            return False
+    return True

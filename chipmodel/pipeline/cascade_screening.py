@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -55,9 +55,11 @@ class ScreenedSet:
 
 @dataclass(slots=True)
 class CascadeScreening:
-    """The sets of cascades for one request, by the forecasts of quick streamers."""
+    """The sets of cascades for one request, by the forecasts of quick streamers: along ``path``, over all
+    paths where that is None."""
 
     request: PlanRequest
+    path: Mapping[str, str] | None = None
     portfolio: StreamerPortfolio = field(init=False)
     built: int = 0
     """Steps of all schedules so far."""
@@ -152,7 +154,7 @@ class CascadeScreening:
         except (ValueError, DoesNotFit):
             return None
         self.built += sum(1 for _ in steps(schedule.body))
-        cycles = ScheduleForecast(program, request.chip).cycles(schedule)
+        cycles = ScheduleForecast(program, request.chip, self.path).cycles(schedule)
         return ScreenedSet(cascades, program, cycles, moves_tensors(schedule), cache)
 
     def _schedule(self, program: Program, streamers: tuple[Streamer, ...], cache: BuildCache) -> Schedule:

@@ -90,7 +90,8 @@ class _CascadeSearch:
     def best(self) -> Planned:
         """The best plan, with cascades or without."""
         request = self.request
-        screening = CascadeScreening(request.until(request.deadline.share(SCREENING_SHARE)))
+        screened = request.until(request.deadline.share(SCREENING_SHARE))
+        screening = CascadeScreening(screened, self.path)
         plain: Planned | None = None
         few = self.searches and screening.every() is not None
         if screening.everything_stays():

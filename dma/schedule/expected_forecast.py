@@ -18,7 +18,7 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Schedule, steps
 from chipmodel.passes.liveness import scopes
 from dma.schedule.forecast import TransferTimes
-from dma.schedule.probabilities import BranchProbabilities, branch_probabilities
+from dma.schedule.probabilities import BranchProbabilities, branch_probabilities, path_probabilities
 from dma.schedule.streamer import IssuedTransfer, queue_order
 
 MAX_STATES = 24
@@ -213,14 +213,15 @@ def _merged(states: StateDistribution) -> StateDistribution:
 
 
 class ScheduleForecast:
-    """Forecasts for all schedules of one program on one chip."""
+    """Forecasts for all schedules of one program on one chip: over all paths, or of one ``path``."""
 
-    def __init__(self, program: Program, chip: Chip) -> None:
-        self.probabilities = branch_probabilities(program)
+    def __init__(self, program: Program, chip: Chip, path: Mapping[str, str] | None = None) -> None:
+        one = None if path is None else path_probabilities(program, path)
+        self.probabilities = one or branch_probabilities(program)
         self.cycles_of = TransferTimes(chip)
 
     def cycles(self, schedule: Schedule) -> float:
-        """The expected core cycles of one run over all paths. For a program with one path and without
+        """The expected core cycles of one run. For one path and without
         contention, these are the cycles that the simulator measures."""
         computes = [step.cycles for step in steps(schedule.body)]
         forecast = PathForecast(scopes(schedule.body).section, computes, self.probabilities)

@@ -36,6 +36,19 @@ def branch_probabilities(program: Program) -> BranchProbabilities:
     return BranchProbabilities(arms, iterations)
 
 
+def path_probabilities(program: Program, path: Mapping[str, str]) -> BranchProbabilities:
+    """Certainty of one path; where ``path`` names no decision, the first arm or the program's iterations."""
+    arms: dict[str, tuple[float, ...]] = {}
+    iterations: dict[str, tuple[tuple[int, float], ...]] = {}
+    for node in _nodes(program.body):
+        if isinstance(node, If):
+            taken = path.get(node.name, node.arms[0].name)
+            arms[node.name] = tuple(float(arm.name == taken) for arm in node.arms)
+        elif isinstance(node, Loop):
+            iterations[node.name] = ((int(path.get(node.name, node.iterations)), 1.0),)
+    return BranchProbabilities(arms, iterations)
+
+
 def _nodes(body: Iterable[Node]) -> Iterator[Node]:
     for node in body:
         yield node

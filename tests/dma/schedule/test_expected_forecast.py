@@ -40,6 +40,6 @@ def test_the_forecast_of_a_path_is_what_is_simulated(streamer: str) -> None:
             continue
         for path in random_paths(program, planned, Random(seed)):
             forecast = ScheduleForecast(program, CHIP, path).cycles(planned.schedule)
-            assert forecast == pytest.approx(simulate(planned.commands, CHIP, path).cycles)
+            assert round(forecast) == simulate(planned.commands, CHIP, path).cycles
             compared += 1
     assert compared > 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -20,9 +22,11 @@ from chipmodel.execute.elements import (
     unfixed,
 )
 from chipmodel.execute.kernels import kernels
-from chipmodel.execute.request import PartRequest, placed
+from chipmodel.execute.request import PartRequest, RecurrentState, placed
+from chipmodel.execute.weights import separated, weight_block
 from chipmodel.model.interval import Interval
 from chipmodel.model.work import Matmul, Recurrent
+from chipmodel.passes.directions import one_direction
 from chipmodel.passes.op_shapes import same_lines
 
 
@@ -133,15 +137,20 @@ def _added(
 def recur(part: PartRequest, work: Recurrent) -> tuple[Bytes, ...] | None:
     """An RNN, GRU or LSTM. Each gate is a product with the input and the hidden state, spread evenly over all
     values; a new state is taken from them as the cell's equations do, with sums modulo 2^64. None for other
-    operands than the input and, for a single step, the states."""
+    operands than the input and the states, and other outputs than the sequence and, for an op that runs as
+    a whole or for a single step, the states after it."""
     wanted = work.steps * work.batch * work.inputs
-    states = len(part.inputs) - 1
     hidden = work.directions * work.batch * work.hidden
-    fits = all(each.elements == hidden for each in part.inputs[1:])
-    if part.inputs[0].elements != wanted or not fits or states > 2 or (states and work.steps > 1):
+    given = [each.elements for each in part.inputs]
+    if given[0] != wanted or len(given) > 3 or set(given[1:]) - {hidden}:
         return None
-    outputs = [work.steps * hidden, *(hidden,) * (len(part.outputs) - 1)]
-    if [each.elements for each in part.outputs] != outputs or (len(outputs) > 1 and work.steps > 1):
+    made = [each.elements for each in part.outputs]
+    ends = len(made) > 1 or made[0] != work.steps * hidden
+    if (
+        len(made) > 3
+        or set(made) - {work.steps * hidden, hidden}
+        or (ends and work.steps > 1 and not work.solid)
+    ):
         return None
     if 0 in part.op.whole and not work.solid:
         return None
@@ -150,20 +159,59 @@ def recur(part: PartRequest, work: Recurrent) -> tuple[Bytes, ...] | None:
 
 
 class _RecurrentRun:
-    def __init__(self, part: PartRequest, work: Recurrent) -> None:
-        self.part, self.work = part, work
+    """A run of direction number ``way``."""
+
+    def __init__(self, part: PartRequest, work: Recurrent, way: int = 0) -> None:
+        self.part, self.work, self.way = part, work, way
         self.dtype = part.outputs[0].dtype
         self.lstm = part.op.kind == "lstm"
-        taps = work.gates * (work.inputs + work.hidden)
-        self.taps = taps if work.directions == 1 else taps * work.hidden
+        self.taps = work.gates * (work.inputs + work.hidden)
 
     def one_way(self) -> tuple[Bytes, ...]:
         """Rows are time steps, channels hidden units."""
         work, part = self.work, self.part
-        rows = Interval(0, work.steps) if work.solid else part.rows
-        units = Interval(0, work.hidden) if work.solid else part.channels
+        if work.solid:
+            hidden, cell = self.states(Interval(0, work.steps), Interval(0, work.hidden))
+            return self._whole(hidden[:, None], cell[:, None])
+        rows, units = part.rows, part.channels
+        hidden, cell = self.states(rows, units)
+        times = work.time_steps(rows)
+        order = slice(None, None, -1) if work.backward else slice(None)
+        return tuple(
+            placed(
+                out,
+                (work.steps * work.batch, work.hidden),
+                (Interval(times.start * work.batch, times.stop * work.batch), units),
+                self._bytes(each[rows.start : rows.stop, :, units.start : units.stop][order]),
+            )
+            for out, each in zip(part.outputs, self._results(hidden, cell), strict=True)
+        )
+
+    def _whole(self, hidden: Integers, cell: Integers) -> tuple[Bytes, ...]:
+        """All outputs, from the states of all steps and directions (steps, directions, batch, hidden)."""
+        everything = Interval(0, 1), Interval(0, 1)
+        found: list[Bytes] = []
+        for out, each in zip(self.part.outputs, self._results(hidden, cell), strict=True):
+            # The second direction ends at the first step.
+            ends = np.stack([each[-1 if way == 0 else 0, way] for way in range(each.shape[1])])
+            own = each if out.elements == each.size else ends
+            found.append(placed(out, (1, 1), everything, self._bytes(own)))
+        return tuple(found)
+
+    def _results(self, hidden: Integers, cell: Integers) -> Sequence[Integers]:
+        """What the outputs are of: three are the sequence and both states after it, of others the first ones
+        that are as large as a state are the hidden one."""
+        if len(self.part.outputs) == 3:
+            return hidden, hidden, cell
+        sequence = self.work.steps > 1 and self.part.outputs[0].elements == hidden.size
+        return ((hidden, hidden) if sequence else (hidden, cell))[: len(self.part.outputs)]
+
+    def states(self, rows: Interval, units: Interval) -> tuple[Integers, Integers]:
+        """The hidden and cell states after each row, (steps, batch, hidden), of which the part is new."""
+        work, part = self.work, self.part
         own = kernels(part.program, part.op, part.block, work.hidden, units, self.taps)
-        x = _own_rows(part, 0, work.steps, rows).reshape(len(rows), work.batch, work.inputs)
+        x = _own_rows(part, 0, work.steps, work.time_steps(rows))
+        x = x.reshape(len(rows), work.batch, work.inputs)[:: -1 if work.backward else 1]
         shape = (work.steps, work.batch, work.hidden)
         kept = part.state
         if kept.hidden is None or kept.cell is None:
@@ -173,26 +221,17 @@ class _RecurrentRun:
             new = self._step(x[step - rows.start], h, c, own.taps, own.offsets, units)
             kept.hidden[step, :, units.start : units.stop] = new[0]
             kept.cell[step, :, units.start : units.stop] = new[1]
-        states = (kept.hidden, kept.cell)
-        # Three outputs are the sequence and both states after it.
-        results = (kept.hidden, *states) if len(part.outputs) == 3 else states[: len(part.outputs)]
-        return tuple(
-            placed(
-                out,
-                (1, 1) if work.solid else (work.steps * work.batch, work.hidden),
-                (Interval(rows.start * work.batch, rows.stop * work.batch), units),
-                self._bytes(each[rows.start : rows.stop, :, units.start : units.stop]),
-            )
-            for out, each in zip(part.outputs, results, strict=True)
-        )
+        return kept.hidden, kept.cell
 
     def _before(self, step: int, hidden: Integers, cell: Integers) -> tuple[Integers, Integers]:
         """The states before ``step``: zero at first, unless they are operands."""
         if step:
             return hidden[step - 1], cell[step - 1]
-        shape = (self.work.batch, self.work.hidden)
-        given = [fixed(self.part.numbers(i)).reshape(shape) for i in range(1, len(self.part.inputs))]
-        zero = np.zeros(shape, np.int64)
+        shape = (-1, self.work.batch, self.work.hidden)
+        given = [
+            fixed(self.part.numbers(i)).reshape(shape)[self.way] for i in range(1, len(self.part.inputs))
+        ]
+        zero = np.zeros(shape[1:], np.int64)
         first = given[0] if given else zero
         return first, given[1] if len(given) > 1 else zero
 
@@ -218,23 +257,37 @@ class _RecurrentRun:
         return fixed(requantised(sums, self.dtype))
 
     def both_ways(self) -> tuple[Bytes, ...] | None:
-        """Channels are directions, each of which runs over the whole sequence."""
+        """Channels are directions, each of which runs over the whole sequence with its own weights."""
         work, part = self.work, self.part
         ways = Interval(0, work.directions) if work.solid else part.channels
-        own = kernels(part.program, part.op, part.block, work.directions, ways, self.taps)
-        everything = _own_rows(part, 0, work.steps, Interval(0, work.steps))
-        x = everything.reshape(work.steps, work.batch, work.inputs)
-        found = np.zeros((work.steps, len(ways), work.batch, work.hidden), np.int64)
-        units = Interval(0, work.hidden)
-        for place, way in enumerate(range(ways.start, ways.stop)):
-            h = c = np.zeros((work.batch, work.hidden), np.int64)
-            taps = own.taps[place].reshape(work.hidden, -1)
-            offsets = own.offsets[place] + np.arange(work.hidden)
-            for step in range(work.steps) if way % 2 == 0 else reversed(range(work.steps)):
-                h, c = self._step(x[step], h, c, taps, offsets, units)
-                found[step, place] = h
-        lines = (1, 1) if work.solid else (work.steps, work.directions)
-        return (placed(part.outputs[0], lines, (Interval(0, work.steps), ways), self._bytes(found)),)
+        hidden, cell = list[Integers](), list[Integers]()
+        for way in range(ways.start, ways.stop):
+            found = self._direction(way)
+            if found is None:
+                return None
+            hidden.append(found[0])
+            cell.append(found[1])
+        if work.solid:
+            return self._whole(np.stack(hidden, axis=1), np.stack(cell, axis=1))
+        lines, rows = (work.steps, work.directions), Interval(0, work.steps)
+        return (placed(part.outputs[0], lines, (rows, ways), self._bytes(np.stack(hidden, axis=1))),)
+
+    def _direction(self, way: int) -> tuple[Integers, Integers] | None:
+        """The states of one direction after each time step, (steps, batch, hidden)."""
+        part = self.part
+        alone = one_direction(part.program, part.op, way)
+        if alone is None:
+            return None
+        op, own = alone
+        assert isinstance(op.work, Recurrent)
+        program = replace(part.program, weights={each.name: each for each in own})
+        weights = separated(part.program, part.op, part.block)
+        halves = [each.reshape(self.work.directions, -1)[way] for each in weights]
+        block = weight_block(program, op, {w.name: half for w, half in zip(own, halves, strict=True)})
+        one = replace(part, program=program, op=op, block=block, state=RecurrentState())
+        rows, units = Interval(0, self.work.steps), Interval(0, self.work.hidden)
+        hidden, cell = _RecurrentRun(one, op.work, way).states(rows, units)
+        return (hidden[::-1], cell[::-1]) if op.work.backward else (hidden, cell)
 
     def _bytes(self, states: Integers) -> Bytes:
         return encode(unfixed(states, self.dtype), self.dtype)

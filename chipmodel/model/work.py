@@ -218,6 +218,8 @@ class Recurrent:
     directions: int = 1
     batch: int = 1
     solid: bool = False
+    backward: bool = False
+    """Whether a single direction runs from the last time step to the first: row 0 is the last step."""
 
     @property
     def macs(self) -> int:
@@ -236,7 +238,11 @@ class Recurrent:
         return self.hidden if self.directions == 1 else self.directions
 
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
-        return by_rows(rows, self.rows) if operand == 0 else WHOLE
+        return by_rows(self.time_steps(rows), self.rows) if operand == 0 else WHOLE
+
+    def time_steps(self, rows: Interval) -> Interval:
+        """The time steps that ``rows`` are."""
+        return Interval(self.rows - rows.stop, self.rows - rows.start) if self.backward else rows
 
     def part(self, rows: int, channels: int) -> Recurrent:
         if self.solid:
@@ -315,6 +321,7 @@ def output_share(work: Work, rows: Interval, channels: Interval) -> Share:
         return by_rows_and_channels(rows, work.steps, channels, work.channels)
     if isinstance(work, Recurrent):
         # (steps, directions, batch, hidden): some units of all of the batch.
+        rows = work.time_steps(rows)
         rows = Interval(rows.start * work.batch, rows.stop * work.batch)
         return by_rows_and_channels(rows, work.rows * work.batch, channels, work.channels)
     return by_rows_and_channels(rows, work.rows, channels, work.channels)

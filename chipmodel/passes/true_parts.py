@@ -73,12 +73,19 @@ def _divides(op: Op, inputs: Seen, outputs: Seen) -> bool:
     """Whether rows and channels of everything that is cut are whole bytes."""
     work = op.work
     lines = work.rows * work.channels * (work.batch if isinstance(work, Recurrent) else 1)
+    if isinstance(work, Recurrent) and any(_is_last_state(work, each) for each in outputs):
+        return False
     if any(each.bytes % lines or each.elements % lines for each in outputs):
         return False
     for index, each in enumerate(inputs):
         if index not in op.whole and each.bytes % _input_lines(op, index):
             return False
     return True
+
+
+def _is_last_state(work: Recurrent, output: SeenTensor) -> bool:
+    """Whether an output is a state after all time steps, not the sequence."""
+    return output.elements < work.steps * work.directions * work.batch * work.hidden
 
 
 def _input_lines(op: Op, index: int) -> int:

@@ -19,6 +19,7 @@ from chipmodel.passes.axis_relations import relations
 from chipmodel.passes.in_place import may_die
 from chipmodel.passes.op_shapes import is_pointwise, seen_inputs, seen_outputs
 from dma.residency.banded_ops import in_bands
+from dma.residency.recurrent_ops import by_time_steps
 from dma.residency.rewritten_ops import (
     Rewritten,
     by_columns,
@@ -86,6 +87,7 @@ def _change(program: Program, op: Op, room: tuple[int, int], dying: set[str]) ->
     return (
         in_memory_order(program, op)
         or by_columns(op)
+        or by_time_steps(program, op)
         or _least_moved(program, (in_bands(program, op, capacity), in_partial_sums(program, op, capacity)))
         or in_passes(program, op, capacity)
     )

@@ -184,6 +184,33 @@ def _wide_residual() -> Any:
     return model(nodes, {"x": [1, 4, 1, 5000]}, "y", {"k": [4, 1, 1, 9]})
 
 
+def _lstm(outputs: str, directions: int = 2, states: str = "") -> Callable[[], Any]:
+    """An LSTM over 500 steps of a batch of two, with ``outputs`` of Y and Y_h, and initial ``states``."""
+
+    def make() -> Any:
+        way = "bidirectional" if directions == 2 else "forward"
+        inputs = f"x w r b _ {states}" if states else "x w r b"
+        nodes = [node("LSTM", inputs, outputs, hidden_size=8, direction=way)]
+        shapes = {"x": [500, 2, 10], **{name: [directions, 2, 8] for name in states.split()}}
+        constants: dict[str, Any] = {
+            "w": [directions, 32, 10],
+            "r": [directions, 32, 8],
+            "b": [directions, 64],
+        }
+        return model(nodes, shapes, outputs.removeprefix("_ "), constants)
+
+    return make
+
+
+SEQUENCES: tuple[LargeOp, ...] = (
+    LargeOp("two directions", _lstm("y")),
+    LargeOp("two directions and a state", _lstm("y h")),
+    LargeOp("last state of two directions", _lstm("_ h", states="s t")),
+    LargeOp("last state", _lstm("_ h", 1)),
+)
+"""Models with recurrent layers of which not all time steps fit, which run direction by direction."""
+
+
 WIDE: tuple[LargeOp, ...] = (
     _op(
         "wide convolution",
@@ -258,6 +285,7 @@ REWRITTEN: tuple[LargeOp, ...] = (
     _op("best of a long row", "TopK x k -> y j", {"x": [1, 20000]}, constants={"k": ints(16)}, axis=-1),
     _op("unknown", "Wobble x -> y", {"x": [1, 80, 128]}, domain="my.ops", declared={"y": [1, 80, 128]}),
     *WIDE,
+    *SEQUENCES,
     _op("scatter", "ScatterND x i u -> y", {"x": [80, 128], "i": [4, 1], "u": [4, 128]}, types={"i": INT64}),
 )
 """Models with ops that become several ops, or run piece by piece."""

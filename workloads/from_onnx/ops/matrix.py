@@ -209,7 +209,10 @@ def _recurrent(low: OnnxLowering, node: OnnxNode, kind: Literal["rnn", "gru", "l
             "w has the shape [directions, gates * hidden, inputs], r [directions, gates * hidden, hidden]",
         )
     work = Recurrent(steps, x[2], hidden, gates, directions, batch)
-    _append_recurrent(low, node, kind, work, [0] if node.integer("layout", 0) else [])
+    apart = (
+        node.integer("layout", 0) == 1 and batch > 1
+    )  # the steps of each of several sequences lie together
+    _append_recurrent(low, node, kind, work, [0] if apart else [])
 
 
 def _append_recurrent(

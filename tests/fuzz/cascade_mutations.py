@@ -24,6 +24,8 @@ from tests.support.column_faults import MUTATIONS
 
 SEEDS = 200
 """Networks that are tried with each fault."""
+TWO_READERS = 20
+"""Networks whose cascade reads its input twice, which random ones hardly ever do in stripes."""
 
 
 COUNT = len(MUTATIONS)
@@ -48,8 +50,9 @@ def notice(number: int, seeds: int) -> Counter[str]:
     from tests.fuzz import cascades
 
     seen: Counter[str] = Counter()
-    for seed in range(seeds):
-        seen += Counter(cascades.noticed(seed))
+    cases = [(seed, cascades.random_case) for seed in range(seeds)]
+    for seed, case in [*cases, *((seed, cascades.two_readers_case) for seed in range(TWO_READERS))]:
+        seen += Counter(cascades.noticed(seed, case))
         if {"verifier", "machine"} <= set(seen):
             break
     return Counter(set(seen))

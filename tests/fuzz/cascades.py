@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -33,6 +33,7 @@ from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import tiny_chip
 from tests.support.random_images import ImageShape, random_images
+from workloads.build.builder import ProgramBuilder
 
 COUNT = 5_000
 PACKERS = ("large-first", "naive", "short-first", "sequential")
@@ -67,6 +68,24 @@ def random_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequ
         program, chip, random.choice(PACKERS), streamer, spill=random.random() < 0.85, cascade="auto"
     )
     return program, choices, request
+
+
+def two_readers_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:
+    """One cascade of which two ops read its input, the second one more rows of it at a time; the input does
+    not fit, so that it passes through in stripes."""
+    random = Random(f"two readers {seed}")
+    builder = ProgramBuilder(f"two readers {seed}")
+    channels, side = random.randint(1, 4), random.randint(8, 16)
+    x = builder.input("x", (1, channels, side, side))
+    first = builder.elementwise("relu", "first", [x])
+    kernel = random.choice((3, 5))
+    second = builder.conv("second", x, channels, (kernel, kernel), pad=kernel // 2)
+    builder.output(builder.elementwise("add", "last", [first, second]))
+    program = builder.build()
+    heights = tuple(random.choice((1, 1, 2, 3)) for _ in range(3))
+    choice = CascadeChoice(("first", "second", "last"), heights, random.random() < 0.5)
+    chip = _with_memory(tiny_chip(random), program, 0.3)
+    return program, (choice,), PlanRequest(program, chip, "large-first", "sync", cascade="auto")
 
 
 def _with_memory(chip: Chip, program: Program, times: float) -> Chip:
@@ -111,6 +130,9 @@ def possible(program: Program, ops: Sequence[Op], choice: CascadeChoice) -> bool
     except ValueError:
         return False
     return True
+
+
+RandomCase = Callable[[int], tuple[Program, tuple[CascadeChoice, ...], PlanRequest]]
 
 
 def planned_case(
@@ -176,11 +198,11 @@ def check(seed: int) -> Counter[str]:
     return seen
 
 
-def noticed(seed: int) -> set[str]:
+def noticed(seed: int, case: RandomCase = random_case) -> set[str]:
     """What finds a fault in the plan of that seed: the verifier, the machine, an assertion of the planner,
     or a crash of it, which tells nothing about the fault."""
     try:
-        program, choices, request = random_case(seed)
+        program, choices, request = case(seed)
         found = planned_case(program, choices, request) if choices else None
     except AssertionError:
         return {"assertion"}

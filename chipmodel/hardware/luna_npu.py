@@ -100,6 +100,10 @@ class LunaNpu:
     softmax_configuration: int = 784
     """The 1941 cycles of a short softmax less the setup of its one block."""
 
+    def __hash__(self) -> int:
+        """Of a few fields: costs are cached by it, and fractions take long to hash."""
+        return hash((self.in_lanes, self.out_lanes, self.columns, self.input_buffer, self.weight_buffer))
+
     def width(self, bits: int) -> Width:
         """The width that runs operands of ``bits``: the next larger of 8, 16 and 32, or 32."""
         return self.width_8 if bits <= 8 else self.width_16 if bits <= 16 else self.width_32

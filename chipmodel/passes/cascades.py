@@ -18,10 +18,10 @@ from itertools import accumulate
 from chipmodel.model.cascade_work import CascadeStep, CascadeWork, HeldRows, RowsInTurn
 from chipmodel.model.interval import Interval, hull
 from chipmodel.model.program import If, Loop, Node, Op, Program
-from chipmodel.model.share import Share
 from chipmodel.model.work import Conv, Pool
 from chipmodel.passes.cascade_arrivals import refuse_late_arrivals, renumbered_arrivals
 from chipmodel.passes.column_bands import work_in_bands
+from chipmodel.passes.row_reads import RowReads, row_reads
 
 KIND = "cascade"
 """The kind of an op that stands for a cascade."""
@@ -162,10 +162,10 @@ class CascadeShape:
         default_factory=dict[str, tuple[tuple[int, int], ...]]
     )
     """By tensor, the index of each op that reads it, and which operand it is there."""
-    known: dict[tuple[int, int, int, int], Interval] = field(
-        default_factory=dict[tuple[int, int, int, int], Interval], compare=False, repr=False
+    known: dict[tuple[int, int], RowReads] = field(
+        default_factory=dict[tuple[int, int], RowReads], compare=False, repr=False
     )
-    """Answers of ``read``, which are asked for several times each."""
+    """Answers of ``reads``."""
 
     def op_rows(self, index: int) -> int:
         """Rows of the first output of an op: the units of its steps."""
@@ -176,20 +176,18 @@ class CascadeShape:
         each = self.ops[index].work.rows // self.op_rows(index)
         return Interval(rows.start * each, rows.stop * each)
 
-    def read(self, index: int, operand: int, rows: Interval) -> Interval:
-        """The rows of an operand that an op reads for ``rows`` of its outputs."""
-        key = index, operand, rows.start, rows.stop
+    def reads(self, index: int, operand: int) -> RowReads:
+        """The rows of an operand that an op reads for some rows of its outputs."""
+        key = index, operand
         if key not in self.known:
             op = self.ops[index]
-            share = op.reads(operand, self.in_work(index, rows), Interval(0, op.work.channels))
-            self.known[key] = rows_of(share, self.rows[op.inputs[operand]])
+            of_rows = self.rows[op.inputs[operand]]
+            self.known[key] = row_reads(op, operand, self.op_rows(index), of_rows)
         return self.known[key]
 
-
-def rows_of(share: Share, rows: int) -> Interval:
-    """The rows, of ``rows``, that ``share`` touches."""
-    start = share.rows.start * rows // share.of_rows
-    return Interval(start, -(-share.rows.stop * rows // share.of_rows))
+    def read(self, index: int, operand: int, rows: Interval) -> Interval:
+        """The rows of an operand that an op reads for ``rows`` of its outputs."""
+        return Interval(*self.reads(index, operand)(rows.start, rows.stop))
 
 
 def cascade_shape(program: Program, ops: Sequence[Op]) -> CascadeShape:
@@ -310,12 +308,31 @@ class _Pull:
     """The order of steps in which each op computes ``heights`` rows when a later one needs more."""
 
     def __init__(self, shape: CascadeShape, heights: Sequence[int]) -> None:
-        self.shape, self.heights = shape, heights
+        count = range(len(shape.ops))
+        self.heights = [max(1, height) for height in heights]
+        self.rows = [shape.op_rows(index) for index in count]
+        self.work_rows = [shape.in_work(index, Interval(0, 1)).stop for index in count]
+        """By op, rows of its work in a row of its outputs."""
+        self.needs = [
+            [
+                (shape.maker[name], shape.reads(index, n))
+                for n, name in enumerate(op.inputs)
+                if name in shape.maker
+            ]
+            for index, op in enumerate(shape.ops)
+        ]
+        """By op, which ops make what it reads, and the rows of it that it does."""
         self.done = [0] * len(shape.ops)
         self.steps: list[CascadeStep] = []
         self.count = 0
         self.most = dict.fromkeys(shape.inside, 0)
         """By tensor inside, the most rows that are in SharedMemory at once."""
+        self.inside = [[name for name in op.outputs if name in self.most] for op in shape.ops]
+        self.readers = {
+            name: [(index, shape.reads(index, n)) for index, n in shape.readers.get(name, ())]
+            for name in shape.inside
+        }
+        self.all_rows = shape.rows
 
     def until(self, index: int, stop: int) -> None:
         while self.done[index] < stop:
@@ -323,28 +340,26 @@ class _Pull:
 
     def advance(self, index: int) -> None:
         """Compute the next rows of an op, after all that they need."""
-        shape, op = self.shape, self.shape.ops[index]
         start = self.done[index]
-        rows = Interval(start, min(shape.op_rows(index), start + max(1, self.heights[index])))
-        for operand, name in enumerate(op.inputs):
-            if name in shape.maker:
-                self.until(shape.maker[name], shape.read(index, operand, rows).stop)
-        self.steps.append(CascadeStep(index, shape.in_work(index, rows)))
-        self.done[index] = rows.stop
-        for name in op.outputs:
-            if name in self.most:
-                # Rows that nobody needs are written, too, and must not lie on each other.
-                oldest = min(rows.start, self._oldest(name))
-                self.most[name] = max(self.most[name], rows.stop - oldest)
+        stop = min(self.rows[index], start + self.heights[index])
+        for maker, reads in self.needs[index]:
+            needed = reads(start, stop)[1]
+            if self.done[maker] < needed:
+                self.until(maker, needed)
+        each = self.work_rows[index]
+        self.steps.append(CascadeStep(index, Interval(start * each, stop * each)))
+        self.done[index] = stop
+        for name in self.inside[index]:
+            # Rows that nobody needs are written, too, and must not lie on each other.
+            self.most[name] = max(self.most[name], stop - min(start, self._oldest(name)))
 
     def _oldest(self, name: str) -> int:
         """The first row of a tensor inside that a later step still reads."""
-        shape = self.shape
-        oldest = shape.rows[name]
-        for index, operand in shape.readers.get(name, ()):
+        oldest = self.all_rows[name]
+        for index, reads in self.readers[name]:
             start = self.done[index]
-            if start < shape.op_rows(index):
-                oldest = min(oldest, shape.read(index, operand, Interval(start, start + 1)).start)
+            if start < self.rows[index]:
+                oldest = min(oldest, reads(start, start + 1)[0])
         return oldest
 
 

@@ -21,9 +21,10 @@ import numpy as np
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Way
-from dma.cascades.cuts import EXCLUDED, Counts, cheapest_cut
+from dma.cascades.cuts import EXCLUDED, cheapest_cut
 from dma.cascades.load_ahead import LoadRate, RunCosts, soonest_cut
 from dma.cascades.reloads import Reloading
+from dma.cascades.segment_table import CascadeSegment
 from dma.cascades.segmented_runs import (
     Candidate,
     PlacedSegment,
@@ -36,7 +37,7 @@ from dma.cascades.segmented_runs import (
     with_fine_heights,
     with_reloads,
 )
-from dma.cascades.segments import CascadeSegment
+from dma.cascades.stripe_heights import Counts
 from dma.timing.transfer import transfer_cycles
 
 BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 14, 12, 9, 6, 4))
@@ -185,7 +186,7 @@ def _placed(
     times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, budget: int
 ) -> list[PlacedSegment]:
     """The cheapest cut of all runs."""
-    return [(run, run.table.segments[n]) for run in runs for n in _cut(times, run, capacity, budget)]
+    return [(run, run.table.segment(n)) for run in runs for n in _cut(times, run, capacity, budget)]
 
 
 def _loading_ahead(
@@ -214,7 +215,7 @@ def _soonest(
     costs = [_run_costs(times, run, capacity, int(capacity * share)) for run in runs]
     cuts: list[list[CascadeSegment]] = [[] for _ in runs]
     for index, number in soonest_cut(costs, times.weight_rate):
-        cuts[index].append(runs[index].table.segments[number])
+        cuts[index].append(runs[index].table.segment(number))
     return cuts
 
 
@@ -236,10 +237,10 @@ def _fitting(
 def _fitting_run(
     times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int, rolls: bool
 ) -> SegmentedRun:
-    segments = run.table.segments
+    table, cascaded = run.table, run.table.cascaded
     for _ in range(MOST_CUTS):
-        cascades = [n for n in _cut(times, run, capacity, budget) if segments[n].heights]
-        large = [n for n in cascades if least_bytes(run, segments[n], rolls) > capacity]
+        cascades = [n for n in _cut(times, run, capacity, budget) if cascaded[n]]
+        large = [n for n in cascades if least_bytes(run, table.segment(n), rolls) > capacity]
         if not large:
             break
         run = run.without(large)

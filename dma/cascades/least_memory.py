@@ -20,6 +20,8 @@ from chipmodel.model.program import Program
 from chipmodel.passes.cascades import CascadeChoice, cascade_op
 from dma.cascades.cuts import Cut, cheapest_cut, least_maximum
 from dma.cascades.reloads import Reloading
+from dma.cascades.run_geometry import MAX_OPS
+from dma.cascades.segment_table import CascadeSegment
 from dma.cascades.segmented_runs import (
     Candidate,
     PlacedSegment,
@@ -31,7 +33,6 @@ from dma.cascades.segmented_runs import (
     with_bands,
     with_reloads,
 )
-from dma.cascades.segments import MAX_OPS, CascadeSegment
 from dma.residency.tiling import least_stripe
 
 LOOSER = (Fraction(1), Fraction(33, 32), Fraction(9, 8))
@@ -97,7 +98,7 @@ class _ExactRun:
             cut = self.cut(budget)
             if not self.corrects(cut):
                 break
-        return [(self.run, self.table.segments[number]) for number in self.cut(budget).numbers]
+        return [(self.run, self.table.segment(number)) for number in self.cut(budget).numbers]
 
     def cut(self, budget: int) -> Cut:
         return cheapest_cut(self.table, self.table.cycles + np.where(self.bytes > budget, self.beyond_all, 0))
@@ -106,15 +107,14 @@ class _ExactRun:
         """Whether the bytes of any cascade in the cut are not what was estimated; they are then."""
         changed = False
         for number in cut.numbers:
-            segment = self.table.segments[number]
+            segment = self.table.segment(number)
             if not segment.heights or number in self.known:
                 continue
             exact = self.exact_bytes(segment)
-            for same in self.table.ending_with(number):
-                if self.table.segments[same] == segment:
-                    self.known.add(same)
-                    changed = changed or exact != self.bytes[same]
-                    self.bytes[same] = exact
+            for same in self.table.same(number):
+                self.known.add(same)
+                changed = changed or exact != self.bytes[same]
+                self.bytes[same] = exact
         return changed
 
     def exact_bytes(self, segment: CascadeSegment) -> int:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dma.cascades.cuts import Counts, SegmentTable
+from dma.cascades.segment_table import Chosen, SegmentTable
+from dma.cascades.stripe_heights import Counts
 
 MOST_LABELS = 48
 """Cuts up to one op that are kept. Chosen."""
@@ -40,13 +41,13 @@ class RunCosts:
     """A run's segments and, by number, what they need to be run."""
 
     table: SegmentTable
-    allowed: NDArray[np.bool_]
+    allowed: Chosen
     cycles: Counts
     """NPU cycles, and those of tensors that move."""
     weights: Counts
     room: Counts
     """Bytes that are left for weights of later segments."""
-    whole: NDArray[np.bool_]
+    whole: Chosen
     """Whether all weights have to be there at the start: those of a cascade."""
 
 
@@ -92,10 +93,10 @@ def soonest_cut(runs: Sequence[RunCosts], rate: LoadRate) -> list[tuple[int, int
 
 
 def _through(run: RunCosts, index: int, labels: _Labels, ways: _Ways, rate: LoadRate) -> _Labels:
-    table, until = run.table, _LabelTable(run.table.count)
+    table, until, bounds = run.table, _LabelTable(run.table.count), run.table.bounds
     until.put(0, labels)
     for stop in range(1, table.count + 1):
-        numbers = np.arange(table.bounds[stop], table.bounds[stop + 1])
+        numbers = np.arange(bounds[stop], bounds[stop + 1])
         numbers = numbers[run.allowed[numbers]]
         numbers = numbers[table.starts[numbers].argsort(kind="stable")]
         places, last = until.pairs(table.starts[numbers], numbers)

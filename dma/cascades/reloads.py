@@ -11,7 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dma.cascades.segments import CascadeSegment, RunGeometry
+import numpy as np
+
+from dma.cascades.run_geometry import RunGeometry
+from dma.cascades.segment_estimates import cascade_estimates
+from dma.cascades.segment_table import Chosen, SegmentTable
+from dma.cascades.stripe_heights import Counts, StripeHeights, stripe_heights
 
 CROWDED = 0.5
 """Of the budget, bytes that a cascade needs with all its weights, if loading some again is worth a thought.
@@ -31,71 +36,111 @@ class Reloading:
 
 
 def reloading_cascades(
-    run: RunGeometry, stop: int, rolls: bool, reloading: Reloading, plain: Iterable[CascadeSegment]
-) -> Iterator[CascadeSegment]:
-    """Cascades that end before op ``stop`` of the run and need at most the budget, because they load large
-    weights again. ``plain`` are those that do not."""
-    small = {each.ops.start for each in plain if each.bytes <= reloading.budget * CROWDED}
-    most = max(
-        (stop - k for k in range(max(0, stop - reloading.most_ops), stop - 1) if k not in small), default=0
-    )
-    known: set[tuple[bool, ...]] = set()
+    run: RunGeometry, rolls: bool, reloading: Reloading, plain: SegmentTable
+) -> Iterator[SegmentTable]:
+    """Cascades that need at most the budget because they load large weights again, for one size of large
+    weights after another. ``plain`` are the segments that load none again."""
+    small = _small(plain, reloading.budget * CROWDED)
+    most = [_most_ops(small, stop, reloading.most_ops) for stop in range(len(run.ops) + 1)]
+    before: list[bool] | None = None
     for share in reloading.large:
-        large = tuple(size >= max(1, reloading.budget * share) for size in run.weights[:stop])
-        if large in known or sum(large[stop - most :]) < 2:
-            continue
-        known.add(large)
-        for segment in run.cascades(stop, rolls, _heights(run, large, rolls), most):
-            if segment.ops.start not in small:
-                chosen = tuple(i for i, k in enumerate(range(segment.ops.start, stop)) if large[k])
-                if len(chosen) > 1 and segment.bytes - _saved(run, segment, chosen) <= reloading.budget:
-                    yield _reloading(run, segment, chosen, rolls)
+        large = [size >= max(1, reloading.budget * share) for size in run.weights]
+        stops = [
+            stop
+            for stop, ops in enumerate(most)
+            if sum(large[stop - ops : stop]) > 1 and (before is None or before[:stop] != large[:stop])
+        ]
+        before = large
+        ways = [
+            (stop, max(0, stop - 1 - most[stop]), rows)
+            for stop in stops
+            for rows in _heights(run, large, max(0, stop - 1 - most[stop]), stop, rolls)
+        ]
+        stripes = replace(stripe_heights(len(run.ops), ways), large=tuple(large))
+        found = cascade_estimates(run, stripes, rolls)
+        found = found.where(~small[found.starts, found.columns.stops])
+        yield _Reloads(run, stripes, found, rolls).within(reloading.budget)
 
 
-def _heights(run: RunGeometry, large: Sequence[bool], rolls: bool) -> Iterable[list[int]]:
-    """By op, rows for a number of stripes: in the ops whose weights are ``large`` and the last one, or in the
-    last one alone. The others compute one row at a time."""
-    last, found = len(large) - 1, dict[tuple[int, ...], None]()
+def _small(plain: SegmentTable, most_bytes: float) -> Chosen:
+    """By first op and the op before which it ends, whether a segment needs at most ``most_bytes``."""
+    found = np.zeros((plain.count + 1, plain.count + 1), np.bool_)
+    few = plain.bytes <= most_bytes
+    found[plain.starts[few], plain.columns.stops[few]] = True
+    return found
+
+
+def _most_ops(small: Chosen, stop: int, most: int) -> int:
+    """How many ops the longest cascade before ``stop`` has that needs more than a few bytes; 0 for none."""
+    return next((stop - k for k in range(max(0, stop - most), stop - 1) if not small[k, stop]), 0)
+
+
+def _heights(
+    run: RunGeometry, large: Sequence[bool], start: int, stop: int, rolls: bool
+) -> Iterable[tuple[int, ...]]:
+    """By op ``[start, stop)``, rows for a number of stripes: in the ops whose weights are ``large`` and the
+    last one, or in the last one alone. The others compute one row at a time."""
+    last, found = stop - 1, dict[tuple[int, ...], None]()
     total = run.op_rows[last]
     stripes = [count for count in (*STRIPES, total) if count <= min(total, STRIPES[-1])]
     for height in dict.fromkeys(-(-total // count) for count in stripes):
-        each = [max(1, -(-rows * height // total)) for rows in run.op_rows[: last + 1]]
-        many = (big or k == last for k, big in enumerate(large))
+        each = run.proportional(start, stop, height)
+        many = (large[k] or k == last for k in range(start, stop))
         found[tuple(rows if big else 1 for rows, big in zip(each, many, strict=True))] = None
         if rolls:
-            found[(*(1 for _ in range(last)), height)] = None
-    return map(list, found)
+            found[(*(1 for _ in range(start, last)), height)] = None
+    return found
 
 
-def _reloading(
-    run: RunGeometry, segment: CascadeSegment, chosen: tuple[int, ...], rolls: bool
-) -> CascadeSegment:
-    """``segment`` with the weights of its ``chosen`` ops loaded again."""
-    sizes = [run.weights[segment.ops.start + index] for index in chosen]
-    return replace(
-        segment,
-        bytes=segment.bytes - _saved(run, segment, chosen),
-        cycles=_cycles(run, segment, chosen, rolls),
-        weights=segment.weights - sum(sizes),
-        reloaded=chosen,
-    )
+class _Reloads:
+    """Cascades of which the large weights are loaded again, ``plain`` being what they need where all stay."""
 
+    def __init__(self, run: RunGeometry, stripes: StripeHeights, plain: SegmentTable, rolls: bool) -> None:
+        self.run, self.stripes, self.plain, self.rolls = run, stripes, plain, rolls
+        count = np.zeros(len(plain), np.int64)
+        self.sizes, self.largest = count.copy(), count.copy()
+        for _, here, size in self._large(run.weights):
+            count[here] += 1
+            self.sizes[here] += size
+            self.largest[here] = np.maximum(self.largest[here], size)
+        self.several = count > 1
 
-def _saved(run: RunGeometry, segment: CascadeSegment, chosen: tuple[int, ...]) -> int:
-    """Bytes that ``segment`` needs less where the weights of its ``chosen`` ops are loaded again."""
-    sizes = [run.weights[segment.ops.start + index] for index in chosen]
-    return sum(sizes) - max(sizes)
+    def within(self, budget: int) -> SegmentTable:
+        """Those that load several weights again, and need at most ``budget`` bytes."""
+        size, plain = self.plain.bytes - self.sizes + self.largest, self.plain
+        weights, cycles = plain.weights - self.sizes, plain.cycles + self._waits()
+        columns = plain.columns._replace(bytes=size, weights=weights, cycles=cycles)
+        return replace(plain, columns=columns).where(self.several & (size <= budget))
 
+    def _waits(self) -> Counts:
+        """Cycles of loads that no op hides whose weights stay."""
+        plain, ways = self.plain, self.plain.columns.ways
+        steps = {op: self._steps(op, here) for op, here, _ in self._large(self.run.weights)}
+        total, loads, computing = (np.zeros(len(plain), np.int64) for _ in range(3))
+        for op, here, _ in self._large(self.run.weights):
+            total[here] += steps[op]
+        for op, here, load in self._large(self.run.load_cycles):
+            # Another op's weights are needed at most so often in between.
+            loads[here] += np.minimum(steps[op], total[here] - steps[op] + 1) * load
+            computing[here] += self.run.step_cycles_of(op, self.stripes.heights[op, ways[here]])
+        waits: Counts = np.maximum(0, loads - np.maximum(0, plain.cycles - computing))
+        return waits
 
-def _cycles(run: RunGeometry, segment: CascadeSegment, chosen: tuple[int, ...], rolls: bool) -> int:
-    """NPU cycles, and those of the loads that no op hides whose weights stay."""
-    first, last = segment.ops.start, segment.ops.stop - 1
-    stripes = -(-run.op_rows[last] // segment.heights[-1])
-    steps = [-(-run.op_rows[first + i] // segment.heights[i]) if rolls else stripes for i in chosen]
-    loads = computing = 0
-    for index, own in zip(chosen, steps, strict=True):
-        # Another op's weights are needed at most so often in between.
-        turns = min(own, sum(steps) - own + 1)
-        loads += turns * run.load_cycles[first + index]
-        computing += run.step_cycles(first + index, segment.heights[index])
-    return segment.cycles + max(0, loads - max(0, segment.cycles - computing))
+    def _steps(self, op: int, here: Counts) -> Counts:
+        """How often an op runs in the cascades ``here``: as often as the last one where rows are computed
+        again."""
+        plain, heights = self.plain, self.stripes.heights
+        of = np.full(len(here), op) if self.rolls else plain.columns.stops[here] - 1
+        rows: Counts = np.array(self.run.op_rows, np.int64)[of]
+        steps: Counts = -(-rows // heights[of, plain.columns.ways[here]])
+        return steps
+
+    def _large(self, amounts: Sequence[int]) -> Iterator[tuple[int, Counts, int]]:
+        """Each op with large weights, the numbers of the cascades with it, and its share of ``amounts``."""
+        for op, again in enumerate(self.stripes.large):
+            if again:
+                yield (
+                    op,
+                    ((self.plain.starts <= op) & (op < self.plain.columns.stops)).nonzero()[0],
+                    amounts[op],
+                )

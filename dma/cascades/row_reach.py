@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op
 from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Pool
-from chipmodel.passes.cascades import rows_of
+from chipmodel.passes.row_reads import rows_of
+from dma.cascades.stripe_heights import Counts
 
 FEW_ROWS = 6
 """Rows of an output from which on only those in the middle are looked at, where windows are whole. Chosen."""
@@ -36,11 +39,25 @@ class RowReach:
             return 0
         return min(self.rows, max(0, row * self.rise // self.run + self.start_offset))
 
+    def starts(self, rows: Counts) -> Counts:
+        """``start`` of each of ``rows``."""
+        if not self.rise:
+            return np.zeros_like(rows)
+        found: Counts = (rows * self.rise // self.run + self.start_offset).clip(0, self.rows)
+        return found
+
     def stop(self, row: int) -> int:
         """The end of the rows read for output rows before ``row``."""
         if not self.rise:
             return self.rows
         return max(1, min(self.rows, row * self.rise // self.run + self.stop_offset))
+
+    def stops(self, rows: Counts) -> Counts:
+        """``stop`` of each of ``rows``."""
+        if not self.rise:
+            return np.full_like(rows, self.rows)
+        found: Counts = (rows * self.rise // self.run + self.stop_offset).clip(1, self.rows)
+        return found
 
 
 def row_reach(op: Op, operand: int, rows: Mapping[str, int]) -> RowReach:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
@@ -14,10 +13,12 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.cascades import CascadeChoice, cascade_op, with_cascades
-from dma.cascades.cuts import SegmentTable, segment_table
 from dma.cascades.reloads import Reloading, reloading_cascades
-from dma.cascades.segments import CascadeSegment, RunGeometry
+from dma.cascades.run_geometry import RunGeometry
+from dma.cascades.segment_estimates import cascade_estimates
+from dma.cascades.segment_table import CascadeSegment, Chosen, SegmentTable, segment_table
 from dma.cascades.straight_runs import LiveAround, straight_runs
+from dma.cascades.stripe_heights import stripe_heights
 from dma.residency.tiling import NONE_KEPT, least_stripe, slice_bytes
 
 BANDS = (2, 3, 4, 6, 8)
@@ -35,26 +36,24 @@ class SegmentedRun:
 
     geometry: RunGeometry
     table: SegmentTable
-    allowed: NDArray[np.bool_]
+    allowed: Chosen
     """By number of a segment, whether a cut may have it."""
 
     @property
     def single_ops(self) -> Iterator[CascadeSegment]:
         """Every op on its own."""
-        return (segments[0] for segments in self.table.ending if segments)
+        return map(self.table.segment, self.table.bounds[1:-1])
 
     def without(self, numbers: Collection[int]) -> SegmentedRun:
         """The run without some of its segments and all that are equal to them."""
-        allowed, segments = self.allowed.copy(), self.table.segments
+        allowed = self.allowed.copy()
         for number in numbers:
-            same = [n for n in self.table.ending_with(number) if segments[n] == segments[number]]
-            allowed[same] = False
+            allowed[self.table.same(number)] = False
         return replace(self, allowed=allowed)
 
 
-def _run(geometry: RunGeometry, ending: Sequence[Sequence[CascadeSegment]]) -> SegmentedRun:
-    table = segment_table(ending)
-    return SegmentedRun(geometry, table, np.ones(len(table.segments), np.bool_))
+def _run(geometry: RunGeometry, table: SegmentTable) -> SegmentedRun:
+    return SegmentedRun(geometry, table, np.ones(len(table), np.bool_))
 
 
 PlacedSegment = tuple[SegmentedRun, CascadeSegment]
@@ -85,58 +84,43 @@ def _segmented(
 ) -> SegmentedRun:
     ops = around.table.ops[run.start : run.stop]
     geometry = RunGeometry(program, chip, ops, run.start, around)
-    ending: list[tuple[CascadeSegment, ...]] = [()]
-    for stop in range(1, len(ops) + 1):
-        cascades = geometry.cascades(stop, rolls, most_bytes=capacity)
-        fitting = (each for each in cascades if capacity is None or each.least <= capacity)
-        ending.append((_single(geometry, stop - 1, weight_floor), *fitting))
-    return _run(geometry, ending)
+    single = segment_table([(), *((_single(geometry, index, weight_floor),) for index in range(len(ops)))])
+    cascades = cascade_estimates(geometry, geometry.stripes(rolls), rolls, capacity)
+    if capacity is not None:
+        cascades = cascades.where(cascades.least <= capacity)
+    return _run(geometry, single.followed_by(cascades))
 
 
 def with_reloads(run: SegmentedRun, rolls: bool, reloading: Reloading) -> SegmentedRun:
     """``run`` with further cascades, which load some of their weights again."""
-    ending = [
-        (*known, *reloading_cascades(run.geometry, stop, rolls, reloading, known))
-        for stop, known in enumerate(run.table.ending)
-    ]
-    return _run(run.geometry, ending)
+    found = reloading_cascades(run.geometry, rolls, reloading, run.table)
+    return _run(run.geometry, run.table.followed_by(*found))
 
 
 def with_fine_heights(
     run: SegmentedRun, cut: Sequence[CascadeSegment], rolls: bool, capacity: int
 ) -> SegmentedRun:
-    """``run`` with further cascades, which end where those of ``cut`` do, in stripes of other heights;
-    without segments that a cut may not have."""
-    ending = [
-        [segment for segment, allowed in zip(segments, run.allowed[first:], strict=False) if allowed]
-        for first, segments in zip(run.table.bounds, run.table.ending, strict=False)
-    ]
+    """``run`` with further cascades, which end where those of ``cut`` do, in other stripes, perhaps
+    with one op more before them, a row at a time; without segments that a cut may not have."""
+    geometry, ways = run.geometry, list[tuple[int, int, list[int]]]()
     for each in cut:
-        start, stop, rows = each.ops.start, each.ops.stop, run.geometry.op_rows[each.ops.stop - 1]
-        if each.heights:
-            heights = [run.geometry.proportional(start, stop, h) for h in FINE_HEIGHTS if h < rows]
-            found = run.geometry.cascades(stop, rolls, heights, len(each.ops), capacity)
-            ending[stop] += [fine for fine in found if fine.least <= capacity]
-    return _run(run.geometry, ending)
+        start, stop, rows = each.ops.start, each.ops.stop, geometry.op_rows[each.ops.stop - 1]
+        for height in FINE_HEIGHTS if each.heights else ():
+            if height < rows:
+                rows_of = geometry.proportional(start, stop, height)
+                ways.append((stop, max(0, start - 1), [1, *rows_of] if start else rows_of))
+    fine = cascade_estimates(geometry, stripe_heights(len(geometry.ops), ways), rolls, capacity)
+    table = run.table.where(run.allowed)
+    return _run(geometry, table.followed_by(fine.where(fine.least <= capacity)))
 
 
 def with_bands(run: SegmentedRun, rolls: bool, budget: int, in_psram: bool = False) -> SegmentedRun:
     """``run`` with further cascades, in bands of columns, which need less than ``budget`` bytes, where whole
     tensors may be ``in_psram`` if they must."""
-
-    def needed(segment: CascadeSegment) -> int:
-        return segment.least if in_psram else segment.bytes
-
-    ending = [
-        (*known, *(each for each in _banded(run.geometry, stop, rolls, budget) if needed(each) < budget))
-        for stop, known in enumerate(run.table.ending)
-    ]
-    return _run(run.geometry, ending)
-
-
-def _banded(geometry: RunGeometry, stop: int, rolls: bool, budget: int) -> Iterator[CascadeSegment]:
-    for bands in BANDS if stop else ():
-        yield from geometry.cascades(stop, rolls, most_bytes=budget, bands=bands)
+    geometry = run.geometry
+    banded = (cascade_estimates(geometry, geometry.stripes(rolls, bands), rolls, budget) for bands in BANDS)
+    found = [each.where((each.least if in_psram else each.bytes) < budget) for each in banded]
+    return _run(geometry, run.table.followed_by(*found))
 
 
 def _single(run: RunGeometry, index: int, weight_floor: int) -> CascadeSegment:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
-from dma.cascades.cuts import cheapest_cut, least_maximum, segment_table
-from dma.cascades.segments import CascadeSegment
+from dma.cascades.cuts import cheapest_cut, least_maximum
+from dma.cascades.segment_table import CascadeSegment, segment_table
 
 Ending = tuple[tuple[CascadeSegment, ...], ...]
 

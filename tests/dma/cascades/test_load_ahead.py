@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
+from math import inf, isclose
 
 import numpy as np
 import pytest
@@ -17,10 +17,9 @@ from chipmodel.pipeline.cascade_screening import CascadeScreening, screening_str
 from chipmodel.pipeline.request import PlanRequest
 from dma.cascades import segmented_runs
 from dma.cascades.choose import proposed_cascades
-from dma.cascades.cuts import segment_table
 from dma.cascades.load_ahead import LoadRate, RunCosts, after, soonest_cut
+from dma.cascades.segment_table import CascadeSegment, segment_table
 from dma.cascades.segmented_runs import Candidate
-from dma.cascades.segments import CascadeSegment
 from tests.support.chips import with_memory
 from workloads.load import load
 
@@ -112,7 +111,7 @@ def test_no_cut_of_two_runs_is_over_sooner(
     for one in _all_cuts(runs[0], runs[0].table.count):
         for two in _all_cuts(runs[1], runs[1].table.count):
             least = min(least, _cycles(runs, [*((0, n) for n in one), *((1, n) for n in two)]))
-    assert _cycles(runs, soonest_cut(runs, RATE)) == pytest.approx(least)
+    assert isclose(_cycles(runs, soonest_cut(runs, RATE)), least)
 
 
 def test_room_for_later_weights_makes_mobilenet_v2_faster() -> None:

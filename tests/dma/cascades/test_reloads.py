@@ -17,7 +17,10 @@ from dma.cascades.choose import cascade_candidates
 from dma.cascades.least_memory import least_memory_candidates
 from dma.cascades.named import cascades_of
 from dma.cascades.reloads import Reloading, reloading_cascades
+from dma.cascades.segment_estimates import cascade_estimates
+from dma.cascades.segment_table import segment_table
 from dma.cascades.segmented_runs import segmented_runs
+from dma.cascades.stripe_heights import stripe_heights
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -41,26 +44,20 @@ def test_large_weights_take_turns(rolls: bool) -> None:
     [run] = segmented_runs(program, CHIP, rolls, 0)
     sizes = [program.block_bytes(op) for op in program.ops()]
     reloading = Reloading(80 * KIB, (1 / 16,), 8)
-    found = [
-        each for stop in range(4) for each in reloading_cascades(run.geometry, stop, rolls, reloading, ())
-    ]
+    none = segment_table([(), (), (), ()])
+    [table] = reloading_cascades(run.geometry, rolls, reloading, none)
+    found = list(table.segments)
     assert found
     for each in found:
         own = sizes[each.ops.start : each.ops.stop]
         assert [own[index] for index in each.reloaded] == [size for size in own if size >= 5 * KIB]
         assert each.bytes <= 80 * KIB
-        plain = next(
-            s
-            for s in run.geometry.cascades(each.ops.stop, rolls, [_by_op(each.heights, each.ops.start)])
-            if s.ops == each.ops
-        )
+        way = stripe_heights(3, [(each.ops.stop, each.ops.start, each.heights)])
+        plain = cascade_estimates(run.geometry, way, rolls).segments[-1]
+        assert plain.ops == each.ops
         chosen = [own[index] for index in each.reloaded]
         assert plain.bytes - each.bytes == sum(chosen) - max(chosen)
         assert each.cycles > plain.cycles
-
-
-def _by_op(heights: tuple[int, ...], start: int) -> list[int]:
-    return [*(1 for _ in range(start)), *heights]
 
 
 def test_weights_that_stay_are_proposed_where_they_fit() -> None:

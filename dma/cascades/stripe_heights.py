@@ -1,0 +1,60 @@
+"""Ways to run the ops before one in stripes: how many rows each of them computes in a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Counts = NDArray[np.int64]
+"""Bytes, cycles or rows, by number of a segment or of a way to run it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StripeHeights:
+    """Ways to run ops of a run, numbered by the op before which they end."""
+
+    stops: Counts
+    """By way, the op before which it ends, in ascending order."""
+    heights: Counts
+    """By op of the run and by way, the most rows of a step."""
+    lowest: Counts
+    """By way, the first op with which a cascade that runs so may begin."""
+    bands: int = 1
+    """Bands of columns of the last op's output, one after another."""
+    large: tuple[bool, ...] = ()
+    """By op of the run, whether its weights are loaded again; empty for none."""
+
+    def of(self, way: int, start: int) -> tuple[int, ...]:
+        """By op from ``start`` on, the rows of a step."""
+        return tuple(self.heights[start : self.stops[way], way].tolist())
+
+    def reloaded(self, way: int, start: int) -> tuple[int, ...]:
+        """The ops, counted from ``start``, whose weights are loaded again."""
+        return tuple(i for i, again in enumerate(self.large[start : self.stops[way]]) if again)
+
+
+def stripe_heights(
+    count: int, ways: Sequence[tuple[int, int, Sequence[int]]], bands: int = 1
+) -> StripeHeights:
+    """Ways of a run of ``count`` ops, of which each ends before an op, begins at an op or after it, and has
+    the rows of a step of all ops from there on; in ascending order of where they end."""
+    heights = np.ones((count, len(ways)), np.int64)
+    for number, (stop, start, rows) in enumerate(ways):
+        heights[start:stop, number] = rows
+    stops = np.array([stop for stop, _, _ in ways], np.int64)
+    lowest = np.array([start for _, start, _ in ways], np.int64)
+    return StripeHeights(stops, heights, lowest, bands)
+
+
+def proportional_heights(
+    op_rows: Sequence[int], ways: Sequence[tuple[int, int]], bands: int = 1
+) -> StripeHeights:
+    """The ways that end before an op in stripes of so many rows of the last one, with as many rows of the
+    others as belong to them, at least one; in ascending order of where they end."""
+    stops, last = np.array(ways, np.int64).reshape(len(ways), 2).T
+    rows = np.array(op_rows, np.int64)
+    heights = np.maximum(1, rows[:, None] * last // rows[stops - 1])
+    return StripeHeights(stops, heights, np.zeros(len(stops), np.int64), bands)

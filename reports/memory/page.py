@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from chipmodel.model.memory_answer import MemoryAnswer, MemoryPlan
 from reports.memory.rows import cascade_rows, front_rows, headline, moves, smallest_rows
 from reports.page_parts import SummaryTile
-from reports.plot_area import PlotArea, log_share
+from reports.plot_area import PlotArea, log_share, round_numbers
 from reports.template import render, static
-from reports.words import KIB, count, magnitude, percent, ratio, size
+from reports.words import KIB, count, magnitude, percent, ratio, round_magnitude, size
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,8 @@ class FrontChart:
         return [(self.x(each), _short(each)) for each in powers if least <= each <= most]
 
     def cycle_ticks(self) -> list[tuple[float, str]]:
-        """A few numbers of cycles in equal ratios, with labels."""
-        least, most = self.cycles
-        ticks = (round(least * (most / least) ** (part / 4)) for part in range(5))
-        return [(self.y(each), magnitude(each)) for each in ticks]
+        """Round numbers of cycles within the axis, with labels."""
+        return [(self.y(each), round_magnitude(each)) for each in round_numbers(*self.cycles)]
 
 
 def _short(total: int) -> str:

@@ -23,7 +23,7 @@ def test_the_fewest_round_numbers_that_are_enough(ends: tuple[int, int], labels:
     assert [round_magnitude(each) for each in round_numbers(*ends)] == labels
 
 
-@given(st.integers(10, 10**9), st.integers(140, 900))
+@given(st.integers(10, 10**9), st.integers(170, 900))
 def test_there_are_enough_and_all_lie_on_the_axis(least: int, percent: int) -> None:
     most = least * percent // 100
     found = round_numbers(least, most)

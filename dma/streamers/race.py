@@ -95,6 +95,15 @@ class StreamerRace:
             return None
         return heappop(self.waiting)[-1]
 
+    def with_less(self, streamer: Streamer, budget: int) -> RankedSchedule | None:
+        """A schedule of ``streamer`` with at most ``budget`` bytes alive at once, not tried again with less;
+        None where there is none."""
+        schedule = self._build(streamer, budget, self.cache)
+        if schedule is None:
+            return None
+        schedule = self._named(schedule, streamer)
+        return RankedSchedule(streamer, budget, schedule, self.forecast.cycles(schedule), fallbacks=())
+
     def with_names(self, ranked: RankedSchedule) -> RankedSchedule:
         """``ranked``, its buffers with readable names. They take long for a cascade's hundreds of steps, and
         most candidates are never packed."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 
 from chipmodel.bounds import residency
 from chipmodel.bounds.time_bound import time_bound
+from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
@@ -16,8 +18,9 @@ from chipmodel.pipeline.run import run
 from dma.residency import joint
 from solvers.core.deadline import Deadline
 from solvers.exact import portfolio
-from tests.support.chips import with_memory
+from tests.support.chips import tiny_chip, with_memory
 from tests.support.work import CountedClock
+from workloads.build.random_programs import TreeShape, random_program
 from workloads.load import load
 
 CHIP = load_chip("luna-arcs", ["shared_memory.bytes=64KiB"])
@@ -56,9 +59,27 @@ def test_a_deadline_that_comes_during_the_first_search_ends_the_others() -> None
     assert cut_short == [True, True, False]
 
 
-def test_no_round_is_begun_after_the_deadline() -> None:
-    """``naive`` never shares bytes: it needs several rounds of less memory, of which one is made."""
+def test_after_the_deadline_only_the_last_quick_rounds_are_begun() -> None:
+    """``naive`` never shares bytes: no round fits."""
     chip = with_memory(CHIP, 24 * 1024)
-    request = PlanRequest(load("zoo:ds_cnn"), chip, "naive", "sync")
-    assert len(plan(request).attempts) > 1
-    assert len(plan(request.until(Deadline(0, lambda: 1))).attempts) == 1
+    request = PlanRequest(load("zoo:ds_cnn"), chip, "naive", "sync", deadline=Deadline(0, lambda: 1))
+    attempts = plan(request).attempts
+    assert [each.budget for each in attempts] == [24 * 1024, 18 * 1024, 12 * 1024]
+
+
+def test_a_plan_that_does_not_fit_by_fragmentation_is_tried_with_less_memory_after_the_deadline() -> None:
+    rescued = 0
+    for seed in range(60):
+        chip = tiny_chip(Random(seed))
+        program = random_program(seed, TreeShape(ops=5, depth=1, side=5, channels=6))
+        request = PlanRequest(program, chip, "short-first", "ping-pong", deadline=Deadline(0, lambda: 1))
+        try:
+            planned = plan(request)
+        except DoesNotFit:
+            continue
+        capacity = chip.shared_memory.bytes
+        fits = [each.peak <= capacity for each in planned.attempts]
+        assert planned.solved.peak <= capacity or not any(fits)
+        assert True not in fits[:-1]
+        rescued += len(fits) > 1 and fits[-1]
+    assert rescued > 1

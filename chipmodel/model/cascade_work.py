@@ -106,6 +106,10 @@ class CascadeWork:
     bands: int = 1
     """Bands of columns of the last op's output, each of which has as many groups, one band after another."""
 
+    def __hash__(self) -> int:
+        """Of a few fields: there may be thousands of groups, and much is cached by work."""
+        return hash((len(self.groups), self.heights, self.macs, self.held, self.reloaded, self.bands))
+
     @property
     def rows(self) -> int:
         return len(self.groups)

@@ -102,6 +102,10 @@ class Op:
     whole: tuple[int, ...] = ()
     """Numbers of inputs that every part reads completely, because their bytes lie in another order."""
 
+    def __hash__(self) -> int:
+        """Of a few fields: much is cached by op, and a cascade has many ops."""
+        return hash((self.name, self.work))
+
     @property
     def collects(self) -> bool:
         """Whether a run writes one slice of ``sliced`` and keeps the others."""

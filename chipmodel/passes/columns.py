@@ -103,12 +103,13 @@ def columns_read(program: Program, op: Op, operand: int, columns: Interval) -> I
 
 def tensor_columns(program: Program, name: str) -> int:
     """The number of columns of a tensor as it lies in memory."""
-    return _columns(program.tensors[name])
+    return _grid(program.tensors[name])[2]
 
 
 @lru_cache(maxsize=1 << 14)
-def _columns(tensor: Tensor) -> int:
-    return tensor.stored.grid[2]
+def _grid(tensor: Tensor) -> tuple[int, int, int]:
+    """Rows, channels and columns. Cached, as each step of a cascade asks for them."""
+    return tensor.stored.grid
 
 
 def part_reads(
@@ -132,7 +133,7 @@ def with_columns(program: Program, name: str, share: Share, columns: Interval | 
     """The rows of ``share`` in some of the columns of a tensor; None for all."""
     if columns is None:
         return share
-    rows, channels, of = program.tensors[name].stored.grid
+    rows, channels, of = _grid(program.tensors[name])
     start, stop = share.rows.start * rows // share.of_rows, -(-share.rows.stop * rows // share.of_rows)
     return Share(Interval(start, stop), rows).in_columns(channels, columns, of)
 

@@ -159,7 +159,7 @@ def _kept(cycles: Amounts, ahead: Amounts, rate: LoadRate) -> Counts:
         return order
     best = int((cycles[order] - rate.each * ahead[order]).argmin())
     evenly = np.linspace(0, len(order) - 1, MOST_LABELS).astype(np.int64)
-    chosen: Counts = order[np.unique(np.append(evenly, best))]
+    chosen: Counts = order[sorted({*evenly.tolist(), best})]
     return chosen
 
 

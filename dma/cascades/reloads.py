@@ -16,7 +16,7 @@ import numpy as np
 from dma.cascades.run_geometry import RunGeometry
 from dma.cascades.segment_estimates import cascade_estimates
 from dma.cascades.segment_table import Chosen, SegmentTable
-from dma.cascades.stripe_heights import Counts, StripeHeights, stripe_heights
+from dma.cascades.stripe_heights import Counts, stripe_heights
 
 CROWDED = 0.5
 """Of the budget, bytes that a cascade needs with all its weights, if loading some again is worth a thought.
@@ -57,9 +57,12 @@ def reloading_cascades(
             for rows in _heights(run, large, max(0, stop - 1 - most[stop]), stop, rolls)
         ]
         stripes = replace(stripe_heights(len(run.ops), ways), large=tuple(large))
-        found = cascade_estimates(run, stripes, rolls)
-        found = found.where(~small[found.starts, found.columns.stops])
-        yield _Reloads(run, stripes, found, rolls).within(reloading.budget)
+
+        def wanted(table: SegmentTable) -> Chosen:
+            large = ~small[table.starts, table.columns.stops]
+            return large & _Reloads(run, table, rolls).fit(reloading.budget)
+
+        yield _Reloads(run, cascade_estimates(run, stripes, rolls, None, wanted), rolls).table()
 
 
 def _small(plain: SegmentTable, most_bytes: float) -> Chosen:
@@ -95,8 +98,9 @@ def _heights(
 class _Reloads:
     """Cascades of which the large weights are loaded again, ``plain`` being what they need where all stay."""
 
-    def __init__(self, run: RunGeometry, stripes: StripeHeights, plain: SegmentTable, rolls: bool) -> None:
-        self.run, self.stripes, self.plain, self.rolls = run, stripes, plain, rolls
+    def __init__(self, run: RunGeometry, plain: SegmentTable, rolls: bool) -> None:
+        self.run, self.plain, self.rolls = run, plain, rolls
+        (self.stripes,) = plain.sources
         count = np.zeros(len(plain), np.int64)
         self.sizes, self.largest = count.copy(), count.copy()
         for _, here, size in self._large(run.weights):
@@ -104,13 +108,17 @@ class _Reloads:
             self.sizes[here] += size
             self.largest[here] = np.maximum(self.largest[here], size)
         self.several = count > 1
+        self.bytes = plain.bytes - self.sizes + self.largest
 
-    def within(self, budget: int) -> SegmentTable:
-        """Those that load several weights again, and need at most ``budget`` bytes."""
-        size, plain = self.plain.bytes - self.sizes + self.largest, self.plain
-        weights, cycles = plain.weights - self.sizes, plain.cycles + self._waits()
-        columns = plain.columns._replace(bytes=size, weights=weights, cycles=cycles)
-        return replace(plain, columns=columns).where(self.several & (size <= budget))
+    def fit(self, budget: int) -> Chosen:
+        """Whether they load several weights again, and need at most ``budget`` bytes."""
+        return self.several & (self.bytes <= budget)
+
+    def table(self) -> SegmentTable:
+        """What they need and cost with those weights loaded again."""
+        weights, cycles = self.plain.weights - self.sizes, self.plain.cycles + self._waits()
+        columns = self.plain.columns._replace(bytes=self.bytes, weights=weights, cycles=cycles)
+        return replace(self.plain, columns=columns)
 
     def _waits(self) -> Counts:
         """Cycles of loads that no op hides whose weights stay."""

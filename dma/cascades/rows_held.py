@@ -29,7 +29,7 @@ class RowEstimate(Protocol):
         ...
 
     def cycles(self, index: int, ways: Counts) -> Counts:
-        """NPU cycles of all steps of an op, whose rows held were asked for, or which is the last one."""
+        """NPU cycles of all steps of an op: the last one, or one whose rows held were asked for before."""
         ...
 
     def read(self, index: int, ways: Counts, reach: RowReach) -> Counts:

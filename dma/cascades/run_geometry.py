@@ -12,12 +12,14 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Pool
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.cascade_arrivals import late_arrival
 from dma.cascades.band_widths import BandedOps
 from dma.cascades.row_reach import RowReach, row_reach
 from dma.cascades.straight_runs import LiveAround, run_rows
-from dma.cascades.stripe_heights import Counts, StripeHeights, proportional_heights
+from dma.cascades.stripe_heights import Counts, StripeHeights, distinct, proportional_heights
 from dma.timing.transfer import transfer_cycles
 
 MAX_OPS = 32
@@ -46,8 +48,11 @@ class RunGeometry:
     """The number of its first op."""
     around: LiveAround
     rows: dict[str, int] = field(init=False)
-    _cycles: dict[tuple[int, int, Band | None], int] = field(
-        init=False, default_factory=dict[tuple[int, int, Band | None], int]
+    _cycles: dict[tuple[int, int, Window | int | None], int] = field(
+        init=False, default_factory=dict[tuple[int, int, Window | int | None], int]
+    )
+    _widths: dict[tuple[int, Band], Window | int] = field(
+        init=False, default_factory=dict[tuple[int, Band], Window | int]
     )
     _arounds: dict[int, Sequence[CascadeStart]] = field(
         init=False, default_factory=dict[int, "Sequence[CascadeStart]"]
@@ -94,13 +99,25 @@ class RunGeometry:
 
     def cycles(self, index: int, rows: int, band: Band | None = None) -> int:
         """NPU cycles of ``rows`` rows of the output of an op, in all columns or those of a ``band``."""
-        key = self.alike[index], rows, band
+        key = self.alike[index], rows, None if band is None else self._width(index, band)
         if key not in self._cycles:
             op = self.ops[index]
             assert not isinstance(op.work, CascadeWork)
             each = op.work.rows // self.op_rows[index]
             self._cycles[key] = op_cycles(self.chip.npu, op, rows * each, op.work.channels, band)
         return self._cycles[key]
+
+    def _width(self, index: int, band: Band) -> Window | int:
+        """What the cycles of an op in a band depend on: its columns of a window, which are fewer at a border,
+        or their number."""
+        key = self.alike[index], band
+        if key not in self._widths:
+            work = self.ops[index].work
+            columns = band.columns
+            self._widths[key] = (
+                work.window.in_band(columns) if isinstance(work, Conv | Pool) else len(columns)
+            )
+        return self._widths[key]
 
     def step_cycles(self, index: int, height: int) -> int:
         """NPU cycles of a whole op in steps of ``height`` rows, and ``STEP_CYCLES`` for each."""
@@ -114,13 +131,13 @@ class RunGeometry:
 
     def cycles_of(self, index: int, rows: Counts) -> Counts:
         """``cycles`` of each of ``rows``, in all columns."""
-        each, place = np.unique(rows, return_inverse=True)
+        each, place = distinct(rows)
         found: Counts = np.array([self.cycles(index, n) for n in each.tolist()], np.int64)[place]
         return found
 
     def step_cycles_of(self, index: int, heights: Counts) -> Counts:
         """``step_cycles`` of each of ``heights``."""
-        each, place = np.unique(heights, return_inverse=True)
+        each, place = distinct(heights)
         found: Counts = np.array([self.step_cycles(index, n) for n in each.tolist()], np.int64)[place]
         return found
 

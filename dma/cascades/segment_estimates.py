@@ -6,34 +6,41 @@ that begin one op earlier need and cost what these do, and a little more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from chipmodel.model.cascade_work import Band
 from dma.cascades.rows_held import row_estimate
 from dma.cascades.run_geometry import MAX_OPS, RunGeometry
-from dma.cascades.segment_table import SegmentColumns, SegmentTable
-from dma.cascades.stripe_heights import Counts, StripeHeights
+from dma.cascades.segment_table import Chosen, SegmentColumns, SegmentTable
+from dma.cascades.stripe_heights import Counts, StripeHeights, distinct
 
 LARGEST = (1 << 63) - 1
 """The largest number in an array."""
 
 
 def cascade_estimates(
-    run: RunGeometry, stripes: StripeHeights, rolls: bool, most_bytes: int | None = None
+    run: RunGeometry,
+    stripes: StripeHeights,
+    rolls: bool,
+    most_bytes: int | None = None,
+    wanted: Callable[[SegmentTable], Chosen] | None = None,
 ) -> SegmentTable:
     """Every cascade that runs in one of these ways, as long as its rows and weights take ``most_bytes`` or
     less; of those that end before an op way by way, the shortest first. ``rolls`` is whether tensors inside
-    lie in rolling buffers."""
+    lie in rolling buffers. ``wanted`` says which of them are, by all but their cycles, which take longest to
+    find; None: all."""
     found = _Estimates(run, stripes, rolls, most_bytes)
     for index in range(len(run.ops) - 1, -1, -1):
         found.begin_with(index)
-    return found.table()
+    table = found.table()
+    return found.with_cycles(table if wanted is None else table.where(wanted(table)))
 
 
 class _Estimates:
-    """By way, what the ops need and cost from the one on that was looked at last."""
+    """By way, what the ops need from the one on that was looked at last."""
 
     def __init__(self, run: RunGeometry, stripes: StripeHeights, rolls: bool, most_bytes: int | None) -> None:
         self.run, self.stripes, self.most_bytes = run, stripes, most_bytes
@@ -42,7 +49,7 @@ class _Estimates:
         count = len(stripes.stops)
         self.lowest = np.maximum(stripes.lowest, self.around.lowest[stripes.stops])
         """By way, the first op with which a cascade may begin; that and later ones are looked at."""
-        self.held, self.weights, self.cycles = (np.zeros(count, np.int64) for _ in range(3))
+        self.held, self.weights = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self.columns: list[tuple[Counts, ...]] = []
         self.ends: list[int] = stripes.stops.searchsorted(np.arange(len(run.ops) + 2)).tolist()
 
@@ -53,7 +60,6 @@ class _Estimates:
         if len(last):
             self.rows.end(index, last)
             self.weights[last] = self.run.weights[index]
-            self.cycles[last] = self._in_bands(index, last, self.rows.cycles(index, last))
         ways: Counts = np.arange(self.ends[index + 2], self.ends[min(index + MAX_OPS, len(self.run.ops)) + 1])
         ways = ways[self.lowest[ways] <= index]
         if len(ways):
@@ -71,10 +77,8 @@ class _Estimates:
             fits = self.held[ways] + self.weights[ways] <= self.most_bytes
             self.lowest[ways[~fits]] = len(self.run.ops)
             ways, stops = ways[fits], stops[fits]
-            if not len(ways):
-                return
-        self.cycles[ways] += self._in_bands(index, ways, self.rows.cycles(index, ways))
-        self._add(index, ways, stops)
+        if len(ways):
+            self._add(index, ways, stops)
 
     def _add(self, index: int, ways: Counts, stops: Counts) -> None:
         own, stripes = 0, np.zeros(len(ways), np.int64)
@@ -86,8 +90,25 @@ class _Estimates:
             stripes += -(-read * share[:, 0] // share[:, 1])
         outside = self.around.outside[index, stops] - own
         size = outside + stripes + self.held[ways] + self.weights[ways]
-        starts = np.full(len(ways), index)
-        self.columns.append((starts, stops, size, self.cycles[ways], self.weights[ways], outside, ways))
+        starts, cycles = np.full(len(ways), index), np.zeros(len(ways), np.int64)
+        self.columns.append((starts, stops, size, cycles, self.weights[ways], outside, ways))
+
+    def with_cycles(self, table: SegmentTable) -> SegmentTable:
+        """Some of the table's cascades with their cycles: by way those of ever more ops."""
+        ways, count = table.columns.ways, len(self.run.ops)
+        first = np.full(len(self.held), count)
+        np.minimum.at(first, ways, table.starts)
+        sums, cycles = np.zeros(len(self.held), np.int64), table.cycles.copy()
+        by_start = table.starts.argsort(kind="stable")
+        bounds = table.starts[by_start].searchsorted(np.arange(count + 1))
+        for index in range(count - 1, -1, -1):
+            here = np.arange(self.ends[index + 1], self.ends[min(index + MAX_OPS, count) + 1])
+            here = here[first[here] <= index]
+            if len(here):
+                sums[here] += self._in_bands(index, here, self.rows.cycles(index, here))
+            begun = by_start[bounds[index] : bounds[index + 1]]
+            cycles[begun] = sums[ways[begun]]
+        return replace(table, columns=table.columns._replace(cycles=cycles))
 
     def _in_bands(self, index: int, ways: Counts, cycles: Counts) -> Counts:
         """The NPU cycles of an op in all bands, which takes ``cycles`` in all columns at once."""
@@ -96,7 +117,7 @@ class _Estimates:
             return cycles
         number = self.around.bands[index, self.stripes.stops[ways]]
         rows = np.minimum(self.stripes.heights[index, ways], self.run.op_rows[index])
-        each, place = np.unique((number + 1) * (self.run.op_rows[index] + 1) + rows, return_inverse=True)
+        each, place = distinct((number + 1) * (self.run.op_rows[index] + 1) + rows)
         parts = (divmod(key, self.run.op_rows[index] + 1) for key in each.tolist())
         shares = np.array([self._share(index, band - 1, count) for band, count in parts], np.int64)[place]
         return _scaled(bands * cycles, shares[:, 0], shares[:, 1])
@@ -127,7 +148,7 @@ class _Around:
         self.leaves = np.zeros((count, count + 1), np.bool_)
         self.lowest = np.full(count + 1, count)
         """By the op before which a cascade ends, the first op with which one may begin."""
-        stops = [stop for stop in np.unique(stripes.stops).tolist() if run.fits[stop - 1]]
+        stops = [stop for stop in sorted(set(stripes.stops.tolist())) if run.fits[stop - 1]]
         for stop in stops:
             starts = run.starts(stop)
             here = slice(stop - len(starts), stop)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -85,10 +85,14 @@ def _segmented(
     ops = around.table.ops[run.start : run.stop]
     geometry = RunGeometry(program, chip, ops, run.start, around)
     single = segment_table([(), *((_single(geometry, index, weight_floor),) for index in range(len(ops)))])
-    cascades = cascade_estimates(geometry, geometry.stripes(rolls), rolls, capacity)
-    if capacity is not None:
-        cascades = cascades.where(cascades.least <= capacity)
+    wanted = None if capacity is None else _in_psram(capacity)
+    cascades = cascade_estimates(geometry, geometry.stripes(rolls), rolls, capacity, wanted)
     return _run(geometry, single.followed_by(cascades))
+
+
+def _in_psram(capacity: int) -> Callable[[SegmentTable], Chosen]:
+    """Which segments need at most ``capacity`` bytes where all whole tensors are in Psram."""
+    return lambda table: table.least <= capacity
 
 
 def with_reloads(run: SegmentedRun, rolls: bool, reloading: Reloading) -> SegmentedRun:
@@ -109,18 +113,23 @@ def with_fine_heights(
             if height < rows:
                 rows_of = geometry.proportional(start, stop, height)
                 ways.append((stop, max(0, start - 1), [1, *rows_of] if start else rows_of))
-    fine = cascade_estimates(geometry, stripe_heights(len(geometry.ops), ways), rolls, capacity)
-    table = run.table.where(run.allowed)
-    return _run(geometry, table.followed_by(fine.where(fine.least <= capacity)))
+    stripes, wanted = stripe_heights(len(geometry.ops), ways), _in_psram(capacity)
+    fine = cascade_estimates(geometry, stripes, rolls, capacity, wanted)
+    return _run(geometry, run.table.where(run.allowed).followed_by(fine))
 
 
 def with_bands(run: SegmentedRun, rolls: bool, budget: int, in_psram: bool = False) -> SegmentedRun:
     """``run`` with further cascades, in bands of columns, which need less than ``budget`` bytes, where whole
     tensors may be ``in_psram`` if they must."""
     geometry = run.geometry
-    banded = (cascade_estimates(geometry, geometry.stripes(rolls, bands), rolls, budget) for bands in BANDS)
-    found = [each.where((each.least if in_psram else each.bytes) < budget) for each in banded]
-    return _run(geometry, run.table.followed_by(*found))
+
+    def wanted(table: SegmentTable) -> Chosen:
+        return (table.least if in_psram else table.bytes) < budget
+
+    banded = [
+        cascade_estimates(geometry, geometry.stripes(rolls, bands), rolls, budget, wanted) for bands in BANDS
+    ]
+    return _run(geometry, run.table.followed_by(*banded))
 
 
 def _single(run: RunGeometry, index: int, weight_floor: int) -> CascadeSegment:

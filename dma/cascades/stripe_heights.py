@@ -12,6 +12,14 @@ Counts = NDArray[np.int64]
 """Bytes, cycles or rows, by number of a segment or of a way to run it."""
 
 
+def distinct(values: Counts) -> tuple[Counts, Counts]:
+    """The different ones of ``values`` in ascending order, and the place of each there. Of a few hundred it
+    takes less than ``numpy.unique``."""
+    each: Counts = np.array(sorted(set(values.tolist())), np.int64)
+    places: Counts = each.searchsorted(values)
+    return each, places
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StripeHeights:
     """Ways to run ops of a run, numbered by the op before which they end."""

@@ -107,6 +107,8 @@ class _CascadeEmission:
     position: int
     lanes: Lanes
     held: dict[str, HeldRows] = field(init=False)
+    turns: dict[str, list[int]] = field(init=False)
+    channels: list[Interval] = field(init=False)
     weights_at: list[int] = field(init=False)
     """By op, where its weights begin in the block of those that stay."""
     seen: Counter[int] = field(default_factory=Counter[int])
@@ -123,6 +125,9 @@ class _CascadeEmission:
     def __post_init__(self) -> None:
         work, program = _work(self.op), self.maker.program
         self.held = {held.tensor: held for held in work.held}
+        self.turns = {held.tensor: [held.bytes_in(n) for n in range(work.bands)] for held in work.held}
+        """By tensor inside and band, the bytes of its buffer that are used."""
+        self.channels = [Interval(0, inner.work.channels) for inner in self.op.cascade]
         sizes = [program.block_bytes(inner) for inner in self.op.cascade]
         stays = (0 if index in work.reloaded else size for index, size in enumerate(sizes))
         self.weights_at = list(accumulate(stays, initial=0))
@@ -139,13 +144,8 @@ class _CascadeEmission:
         return f"{self.op.name}.rows.{tensor}"
 
     def step(self, step: CascadeStep, groups: Interval, group: Group) -> tuple[Step, str]:
-        inner = self.op.cascade[step.op]
-        channels = Interval(0, inner.work.channels)
-        reads = [
-            self.read(inner, operand, step, groups, group)
-            for operand in range(len(inner.inputs))
-            if inner.reads(operand, step.rows, channels) != NO_SHARE
-        ]
+        inner, channels = self.op.cascade[step.op], self.channels[step.op]
+        reads = self.reads(inner, step, groups, group)
         reads += self.weights(step.op, inner)
         writes = [self.write(inner, name, step, group) for name in inner.outputs]
         here = self.maker.next_step
@@ -171,10 +171,18 @@ class _CascadeEmission:
             )
         return self.costs[key]
 
-    def read(self, inner: Op, operand: int, step: CascadeStep, groups: Interval, group: Group) -> Operand:
+    def reads(self, inner: Op, step: CascadeStep, groups: Interval, group: Group) -> list[Operand]:
+        """The operands of a step, without weights."""
+        found, channels = list[Operand](), self.channels[step.op]
+        for operand in range(len(inner.inputs)):
+            share = part_reads(self.maker.program, inner, operand, step.rows, channels, step.columns)
+            if share != NO_SHARE:
+                found.append(self.read(inner, operand, share, groups, group))
+        return found
+
+    def read(self, inner: Op, operand: int, share: Share, groups: Interval, group: Group) -> Operand:
+        """The operand of a ``share`` of one of an op's inputs."""
         name = inner.inputs[operand]
-        channels = Interval(0, inner.work.channels)
-        share = part_reads(self.maker.program, inner, operand, step.rows, channels, step.columns)
         if name in self.held:
             return self.rows(name, share, group)
         resident = self.maker.resident(name, self.position)
@@ -188,7 +196,7 @@ class _CascadeEmission:
         return replace(stripe, touched=self.rows_within(name, share, part.share))
 
     def write(self, inner: Op, name: str, step: CascadeStep, group: Group) -> Operand:
-        channels = Interval(0, inner.work.channels)
+        channels = self.channels[step.op]
         share = part_writes(self.maker.program, inner, name, step.rows, channels, step.columns)
         if name in self.held:
             held = self.held[name]
@@ -208,8 +216,9 @@ class _CascadeEmission:
         inner = self.op.cascade[index]
         made = next((step for step in group.steps if step.op == index), None)
         assert made is not None, f"a group reads rows of {name!r}, and computes none of them"
-        channels = Interval(0, inner.work.channels)
-        made_share = part_writes(self.maker.program, inner, name, made.rows, channels, made.columns)
+        made_share = part_writes(
+            self.maker.program, inner, name, made.rows, self.channels[index], made.columns
+        )
         touched = self.rows_within(name, share, made_share)
         return Operand(Part(name, made_share), self.rows_buffer(name), touched)
 
@@ -231,7 +240,7 @@ class _CascadeEmission:
         if held.columns:
             in_ring = with_columns(self.maker.program, name, share, held.columns[band])
             share = in_ring if share.banded or in_ring.banded else share
-        size, turn = share.band_bytes(self.maker.program.tensors[name].bytes), held.bytes_in(band)
+        size, turn = share.band_bytes(self.maker.program.tensors[name].bytes), self.turns[name][band]
         start = size * share.rows.start // share.of_rows
         stop = -(-size * share.rows.stop // share.of_rows)
         touched = Interval(0, turn)

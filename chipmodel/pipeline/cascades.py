@@ -31,6 +31,7 @@ from dma.schedule.effort import DEFAULT_GAP
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import MemoryProbe, StreamerPortfolio
 from dma.stream import streamer_named
+from dma.streamers import vendor
 
 FAR_BEHIND = 1.4
 """How many times the cycles of a plan with cascades make a forecast not worth a full plan. Chosen: other
@@ -134,12 +135,26 @@ class _CascadeSearch:
         """The best plan with cascades, in the order of the forecasts; None for none, or where nothing is
         expected to be faster than ``plain``, the best plan ``without`` them. Where there are ``few`` sets all
         are planned: many of a small program have one forecast, which the packer and the search change."""
-        best: Planned | None = None
         known = None if plain is None or self.searches or not self.fits(plain) else plain
-        portfolio = self.few_streamers(known)
+        faster_than = None if known is None else without
+        found = self.best_of(sets, self.few_streamers(known), faster_than, few)
+        if found is None and self.request.streamer == VENDOR_STREAMER:
+            found = self.best_of(sets, vendor.WITHOUT_ROOM, faster_than, few)
+        return found
+
+    def best_of(
+        self,
+        sets: Sequence[ScreenedSet],
+        portfolio: StreamerPortfolio | None,
+        without: ScreenedSet | None,
+        few: bool,
+    ) -> Planned | None:
+        """The best plan of ``sets`` by the streamers of ``portfolio``; None for none that is expected to be
+        faster than ``without``."""
+        best: Planned | None = None
         most = SEARCHED_PLANS if self.searches else FULL_PLANS
         for candidate in sets if few else sets[:most]:
-            if known and without and candidate.cycles > WORTH_A_PLAN * without.cycles:
+            if without and candidate.cycles > WORTH_A_PLAN * without.cycles:
                 break
             if best is not None and self.is_enough(best, 0 if few else candidate.cycles):
                 break

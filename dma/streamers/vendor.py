@@ -28,3 +28,6 @@ def of_chip(chip: Chip) -> StreamerPortfolio:
 
 
 PORTFOLIO = StreamerPortfolio("vendor", (), of_chip=of_chip)
+
+WITHOUT_ROOM = StreamerPortfolio("vendor", (sync.STREAMER,))
+"""For cascades that leave no room to load weights ahead: they are worth more to a tool that makes them."""

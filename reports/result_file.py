@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
+from chipmodel.wording import either
 
 FORMAT = "chipmodel-result/1"
 """Of the documents that ``simulate --json`` writes; a key that changes its meaning makes it another."""
-HINT = "write it with: chipmodel simulate WORKLOAD --json FILE"
 SETTINGS = ("workload", "chip", "packer", "merge", "streamer", "order", "cascades")
 OWN_READERS = ("order", "cascades")
 """Settings that are no texts in a document."""
@@ -94,7 +94,7 @@ def is_result(root: JsonValue) -> bool:
 def read_result(text: str, file: str) -> SavedResult:
     """The run in ``text``. Raises BadInput, with line and column, for broken JSON, other documents, results
     of other versions, and sums that do not add up."""
-    return saved_result(read_json(text, file, HINT))
+    return saved_result(read_json(text, file, _hint()))
 
 
 def saved_result(root: JsonValue) -> SavedResult:
@@ -135,7 +135,7 @@ def _check_format(root: JsonValue) -> None:
         (root.at("format") if root.has("format") else root).fail(f"this is no {FORMAT} document")
     if not root.has("format"):
         older = f"this result is from an older version of chipmodel: it has no format, and must have {FORMAT}"
-        raise BadInput(older, where=Place(root.file, 1, 1), hint=HINT)
+        raise BadInput(older, where=Place(root.file, 1, 1), hint=_hint())
     if root.at("format").text() != FORMAT:
         root.at("format").fail(f"{root.at('format').text()!r} is not the format of this version, {FORMAT}")
 
@@ -186,3 +186,7 @@ def _op(node: JsonValue) -> SavedOp:
         loaded_bytes=node.at("loaded_bytes").count(),
         stored_bytes=node.at("stored_bytes").count(),
     )
+
+
+def _hint() -> str:
+    return f"write it with: {either('chipmodel simulate WORKLOAD --json FILE', 'to_json() of a simulation')}"

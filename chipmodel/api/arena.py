@@ -10,13 +10,13 @@ from typing import Any
 from chipmodel.api.answer import Answer
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import check_limits
-from chipmodel.api.wording import worded
 from chipmodel.comparison.arena import DEFAULT_PACKER, DEFAULT_SECONDS, plan_arena
 from chipmodel.errors import Place
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.model.arena import ArenaAnswer
 from chipmodel.model.plan import Status
 from chipmodel.terminal.progress import stage
+from chipmodel.wording import words_of_python
 from reports.arena import document, headline
 from solvers.core.outcome import Limits
 from workloads.from_tflite.model_file import parse_model, read_model
@@ -82,7 +82,7 @@ class Arena(Answer):
         ]
 
 
-@worded
+@words_of_python
 def arena(
     model: str | Path | bytes,
     *,

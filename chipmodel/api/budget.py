@@ -11,13 +11,13 @@ from chipmodel.api.answer import Answer
 from chipmodel.api.budget_file import EntryKeys, beside, read_budget
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.simulation import Simulation, simulate
-from chipmodel.api.wording import worded
 from chipmodel.api.workload import load
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.yaml_tree import Document
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.terminal.progress import stage
+from chipmodel.wording import words_of_python
 from reports.budget import document, headline, junit, markdown
 
 
@@ -55,7 +55,7 @@ class BudgetReport(Answer):
         return markdown(self.answer)
 
 
-@worded
+@words_of_python
 def ci(file: str | Path, *, progress: Progress | None = None) -> BudgetReport:
     """Plan and simulate every entry of a budget file, and hold it against its limits.
 

@@ -15,7 +15,6 @@ from chipmodel.api.plan_text import PlanSource, text_of_plan
 from chipmodel.api.simulation import Simulation
 from chipmodel.api.target import ChipSource
 from chipmodel.api.target import chip as chip_of
-from chipmodel.api.wording import worded
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
@@ -33,6 +32,7 @@ from chipmodel.plan_file.read import read_plan
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
+from chipmodel.wording import chip_field, parameter, switch, words_of_python
 from dma.residency.fitted import fitted
 
 
@@ -80,7 +80,7 @@ class Verification(Answer):
         ]
 
 
-@worded
+@words_of_python
 def check(
     plan: PlanSource,
     workload: WorkloadSource | PackingSource,
@@ -100,12 +100,15 @@ def check(
     outputs with those of the network. Raises BadInput.
     """
     if path and not execute:
-        raise BadInput("--path chooses what --execute runs", hint="add --execute, or leave out --path")
+        raise BadInput(
+            f"{parameter('path')} chooses what {switch('execute')} runs",
+            hint=f"add {switch('execute')}, or leave out {parameter('path')}",
+        )
     with observing(progress):
         text, called = text_of_plan(plan)
         if is_packing(workload):
             if execute:
-                raise BadInput("a packing has no commands to execute", hint="leave out --execute")
+                raise BadInput("a packing has no commands to execute", hint=f"leave out {switch('execute')}")
             return _packing(text, called, workload)
         file = read_plan(text, called)
         given = chip if chip is not None else _own_chip(plan)
@@ -161,15 +164,21 @@ def _chip_of(
         stated = chip.overrides
     if Path(name).stem == Path(plan.chip).stem and chip == named:
         return chip, ()
-    wanted, asked = " --set ".join((plan.chip, *plan.overrides)), " --set ".join((name, *stated))
+    wanted, asked = _with_fields(plan.chip, plan.overrides), _with_fields(name, stated)
     return chip, (f"the plan is for chip {wanted}, not for {asked}",)
+
+
+def _with_fields(chip: str, overrides: Sequence[str]) -> str:
+    return f"{chip} with {', '.join(overrides)}" if overrides else chip
 
 
 def _refuse_compiled(chip: Chip) -> None:
     """Refuse to execute weights that have other sizes on the chip than in the network: no bytes are known for
     them."""
     what = f"{chip.name} has weights in other sizes than the network"
-    raise BadInput(what, hint="plan with --set weights.bits_per_weight=0, or leave out --execute")
+    raise BadInput(
+        what, hint=f"plan with {chip_field('weights.bits_per_weight', 0)}, or leave out {switch('execute')}"
+    )
 
 
 def _executed(

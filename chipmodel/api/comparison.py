@@ -14,10 +14,10 @@ from chipmodel.api.packing import PackingSource, check_limits, is_packing, packi
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import DEFAULT_CHIP, ChipSource
 from chipmodel.api.target import chip as chip_of
-from chipmodel.api.wording import worded
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.comparison.run import Contenders, compare_in_order, compare_packing
 from chipmodel.model.comparison import PlannerComparison
+from chipmodel.wording import words_of_python
 from dma.schedule.effort import StopCriterion
 from dma.stream import streamer_named, streamers
 from reports.compare.page import render_comparison
@@ -60,7 +60,7 @@ class Comparison(PageAnswer):
         return render_comparison(self.result)
 
 
-@worded
+@words_of_python
 def compare(
     workload: WorkloadSource | PackingSource,
     chip: ChipSource = DEFAULT_CHIP,

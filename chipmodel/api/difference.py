@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from chipmodel.api.answer import Answer
 from chipmodel.api.simulation import Simulation
-from chipmodel.api.wording import worded
 from chipmodel.files.json_text import json_text
 from chipmodel.files.text_file import read_text
+from chipmodel.wording import words_of_python
 from reports.diff.difference import RunDifference, compare_results
 from reports.diff.words import diff_document, sentences
 from reports.result_file import SavedResult, read_result
@@ -42,7 +42,7 @@ class Difference(Answer):
         ]
 
 
-@worded
+@words_of_python
 def diff(a: ResultSource, b: ResultSource) -> Difference:
     """Say what changed from ``a`` to ``b``, and why; ops are matched by name. Raises BadInput."""
     return Difference(compare_results(_saved(a, "a"), _saved(b, "b")))

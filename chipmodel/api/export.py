@@ -9,12 +9,12 @@ from typing import Literal, get_args
 
 from chipmodel.api.plan_text import PlanSource, text_of_plan
 from chipmodel.api.simulation import Simulation
-from chipmodel.api.wording import worded
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.text_file import read_text
 from chipmodel.plan_file.read import read_plan
+from chipmodel.wording import argument, either, parameter, words_of_python
 from reports.export.c_header import c_header
 from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of
 from reports.export.layout import Layout, layout_of, must_fit
@@ -26,7 +26,8 @@ ExportFormat = Literal["c-header", "tflm", "minimalloc", "csv", "parquet"]
 FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 OF_RESULTS = ("csv", "parquet")
 BINARY = ("tflm", "parquet")
-HINT = "write one with: chipmodel simulate WORKLOAD --plan PLAN.json --json RESULT.json"
+COMMAND = "chipmodel simulate WORKLOAD --plan PLAN.json --json RESULT.json"
+CALL = 'write_plan("PLAN.json") and to_json() of a simulation'
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class ExportedFile:
         write_atomically(Path(path), self.content)
 
 
-@worded
+@words_of_python
 def export(
     source: PlanSource,
     to: ExportFormat,
@@ -64,12 +65,16 @@ def export(
         raise BadInput(f"format {to!r} is not known", hint=f"one of {', '.join(FORMATS)}")
     _refuse(to, prefix=(prefix, "c-header"), tensors=(tensors, "tflm"))
     text, called = _text_of(source, to)
-    root = read_json(text, called, HINT)
+    root = read_json(text, called, f"write one with: {either(COMMAND, CALL)}")
     if to in OF_RESULTS:
         return ExportedFile(_ops(root, core, to))
     if is_result(root):
         what = "this is a result, and not the plan that this format needs"
-        hint = "chipmodel simulate WORKLOAD --plan PLAN.json writes the plan"
+        command, call = (
+            "chipmodel simulate WORKLOAD --plan PLAN.json",
+            'simulate(WORKLOAD).write_plan("PLAN.json")',
+        )
+        hint = f"{either(command, call)} writes the plan"
         raise BadInput(f"{called}: {what}", hint=hint)
     layout = layout_of(read_plan(text, called), called, core)
     if to == "minimalloc":
@@ -79,11 +84,14 @@ def export(
     return _tflm(layout, tensors, called)
 
 
-def _refuse(to: str, **options: tuple[object, str]) -> None:
-    """Raise BadInput for an option of another format."""
-    for option, (value, wanted) in options.items():
+def _refuse(to: str, **parameters: tuple[object, str]) -> None:
+    """Raise BadInput for a parameter of another format."""
+    for name, (value, wanted) in parameters.items():
         if value is not None and to != wanted:
-            raise BadInput(f"--{option} says nothing about {to}", hint=f"leave it out, or --as {wanted}")
+            raise BadInput(
+                f"{parameter(name)} says nothing about {to}",
+                hint=f"leave it out, or {argument('to', wanted)}",
+            )
 
 
 def _text_of(source: PlanSource, to: str) -> tuple[str, str]:
@@ -94,9 +102,12 @@ def _text_of(source: PlanSource, to: str) -> tuple[str, str]:
 
 def _ops(root: JsonValue, core: int | None, to: str) -> str | bytes:
     if core is not None:
-        raise BadInput(f"--core says nothing about {to}", hint="leave it out: the cores are a column")
+        raise BadInput(
+            f"{parameter('core')} says nothing about {to}", hint="leave it out: the cores are a column"
+        )
     if isinstance(root.value, dict) and root.has("commands") | root.has("cores") and not root.has("ops"):
-        hint = "chipmodel simulate WORKLOAD --json RESULT.json writes the result"
+        command, call = "chipmodel simulate WORKLOAD --json RESULT.json", "simulate(WORKLOAD).to_json()"
+        hint = f"{either(command, call)} writes the result"
         raise BadInput(f"{root.file}: this is a plan, and not the result that {to} needs", hint=hint)
     answer = saved_result(root)
     return ops_csv(answer) if to == "csv" else ops_parquet(answer)
@@ -105,7 +116,7 @@ def _ops(root: JsonValue, core: int | None, to: str) -> str | bytes:
 def _header(layout: Layout, prefix: str | None, source: str) -> str:
     if prefix is not None and not (KEYWORD.fullmatch(prefix) and len(prefix) <= LONGEST_PREFIX):
         hint = f"a letter, then letters, digits and _, at most {LONGEST_PREFIX} in all"
-        raise BadInput(f"--prefix {prefix!r} begins no identifier", hint=hint)
+        raise BadInput(f"{parameter('prefix')} {prefix!r} begins no identifier", hint=hint)
     must_fit(layout, source)
     return c_header(layout, prefix or prefix_of(layout.workload))
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.data_frames import same_columns
-from chipmodel.api.wording import worded
 from chipmodel.boards.fit import fit as fit_networks
 from chipmodel.boards.fit import free_numbers
 from chipmodel.boards.prediction import NETWORKS
@@ -17,6 +16,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.text_file import read_text
 from chipmodel.hardware.chip import OVERRIDE, Chip
 from chipmodel.terminal.progress import stage
+from chipmodel.wording import parameter, words_of_python
 from dma.validation.calibration import Calibration, chip_text
 from dma.validation.calibration import calibrate as fit_constants
 from dma.validation.compare import MeasuredTable, TableComparison, chip_for, compare, document, read_table
@@ -108,7 +108,7 @@ class FittedChip(PageAnswer):
         return render_validation(documents, changes=changes)
 
 
-@worded
+@words_of_python
 def validate(
     table: str | Path,
     chip: str | Path | None = None,
@@ -127,7 +127,7 @@ def validate(
         return Validation(compare(read, target), target)
 
 
-@worded
+@words_of_python
 def calibrate(
     table: str | Path,
     chip: str | Path | None = None,
@@ -146,7 +146,7 @@ def calibrate(
         if read.kinds[0].name == NETWORKS.name:
             return FittedChip(_fit_networks(read, name, overrides, free))
         if free:
-            raise BadInput("--free is for tables of networks", hint="leave it out")
+            raise BadInput(f"{parameter('free')} is for tables of networks", hint="leave it out")
         return FittedChip(fit_constants(read, name, overrides))
 
 

@@ -11,7 +11,6 @@ from chipmodel.api.effort import observing
 from chipmodel.api.settings import CallOptions, PlanSettings
 from chipmodel.api.target import DEFAULT_CHIP, ChipSource
 from chipmodel.api.target import chip as chip_of
-from chipmodel.api.wording import worded
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.model.memory_answer import MemoryAnswer, MemoryPlan
@@ -20,6 +19,7 @@ from chipmodel.pipeline.request import CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STRE
 from chipmodel.pipeline.smallest_memory import POINTS
 from chipmodel.pipeline.smallest_memory import smallest_memory as find_smallest
 from chipmodel.terminal.progress import stage
+from chipmodel.wording import either, words_of_python
 from reports.memory.page import render_memory
 from reports.memory.rows import document, headline
 
@@ -69,7 +69,7 @@ def _cycles(plan: MemoryPlan | None) -> int | None:
     return None if plan is None else plan.cycles
 
 
-@worded
+@words_of_python
 def smallest_memory(
     workload: WorkloadSource,
     chip: ChipSource = DEFAULT_CHIP,
@@ -91,7 +91,7 @@ def smallest_memory(
         asked = settings.request(load(workload), target, fits=False)
         if target.cores > 1:
             what = f"the chip has {target.cores} cores"
-            raise BadInput(what, hint="choose a chip of one core: chipmodel chips")
+            raise BadInput(what, hint=f"choose a chip of one core: {either('chipmodel chips', 'chips()')}")
         with stage(f"planning {asked.program.name}") as say:
             program = reuse(asked.program, settings.in_place)
             asked = replace(asked, program=program, stop=settings.stop(), deadline=settings.limit.deadline)

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias, TypeGuard, Unpack
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.effort import TimeLimit, observing
 from chipmodel.api.settings import CallOptions
-from chipmodel.api.wording import worded
 from chipmodel.comparison.packing import checked_answer
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
@@ -18,6 +17,7 @@ from chipmodel.files.suggestions import shown
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.packing_answer import PackingAnswer
 from chipmodel.model.plan import Memory, Problem, Status
+from chipmodel.wording import parameter, words_of_python
 from reports.packing.answer import document, headline
 from reports.packing.page import render_packing
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED, Limits
@@ -110,7 +110,7 @@ class Packing(PageAnswer):
         return render_packing(self.answer)
 
 
-@worded
+@words_of_python
 def pack(
     buffers: PackingSource,
     *,
@@ -163,7 +163,7 @@ def read_source(source: str, capacity: int | None, memories: tuple[Memory, ...])
     if not source.startswith(SCHEME):
         return read_packing(Path(source), capacity, memories)
     if memories:
-        raise BadInput(f"{SCHEME} makes buffers for one memory", hint="drop --memory")
+        raise BadInput(f"{SCHEME} makes buffers for one memory", hint=f"drop {parameter('memories')}")
     return guillotine_table(source, capacity)
 
 
@@ -177,11 +177,15 @@ def is_packing(workload: object) -> TypeGuard[PackingSource]:
 def check_limits(seconds: float | None, nodes: int | None, seed: int) -> None:
     """Raise BadInput for a limit that no search can take."""
     if seconds is not None and not 0 <= seconds <= MOST_SECONDS:
-        raise BadInput(f"--time-limit {seconds:g} is no limit", hint=f"0 to {MOST_SECONDS:,.0f} seconds")
+        raise BadInput(
+            f"{parameter('time_limit')} {seconds:g} is no limit", hint=f"0 to {MOST_SECONDS:,.0f} seconds"
+        )
     if nodes is not None and not 0 <= nodes <= MOST_NODES:
-        raise BadInput(f"--node-limit {nodes} is no limit", hint="a whole number of nodes, 0 or more")
+        raise BadInput(
+            f"{parameter('node_limit')} {nodes} is no limit", hint="a whole number of nodes, 0 or more"
+        )
     if not 0 <= seed <= MOST_SEED:
-        raise BadInput(f"--seed {seed} is no seed", hint=f"0 to {MOST_SEED}")
+        raise BadInput(f"{parameter('seed')} {seed} is no seed", hint=f"0 to {MOST_SEED}")
 
 
 def _as_csv(rows: Sequence[BufferRow]) -> str:

@@ -13,7 +13,6 @@ from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import DEFAULT_CHIP, ChipSource
 from chipmodel.api.target import chip as chip_of
-from chipmodel.api.wording import worded
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
@@ -32,6 +31,7 @@ from chipmodel.pipeline.rounds import one_path_bound
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.write import write_plan
 from chipmodel.terminal.progress import stage
+from chipmodel.wording import either, words_of_python
 from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
 
@@ -130,7 +130,7 @@ class ProgramPlan(Answer):
         write_atomically(Path(path), self.to_json())
 
 
-@worded
+@words_of_python
 def plan(
     workload: WorkloadSource, chip: ChipSource = DEFAULT_CHIP, **options: Unpack[PlanOptions]
 ) -> ProgramPlan:
@@ -146,7 +146,8 @@ def plan(
         target = chip_of(chip)
         asked = settings.request(load(workload), target)
         if target.cores > 1:
-            hint = "plan it by chipmodel simulate WORKLOAD --plan FILE"
+            command, call = "chipmodel simulate WORKLOAD --plan FILE", "simulate(WORKLOAD).write_plan(FILE)"
+            hint = f"plan it by {either(command, call)}"
             raise BadInput(f"the chip has {target.cores} cores", hint=hint)
 
         def planned_in(program: Program) -> Planned:

@@ -13,12 +13,12 @@ from zlib import compress, decompress
 
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.study_rows import StudyRows, stored_results
-from chipmodel.api.wording import worded
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.atomic_write import write_together
 from chipmodel.studies.pages import SHORT, chosen, pages_of
 from chipmodel.studies.store_place import is_store, store_path
 from chipmodel.terminal.progress import stage
+from chipmodel.wording import parameter, words_of_python
 from reports.study.page import render_study
 from reports.study.words import answer, scope
 
@@ -55,7 +55,7 @@ class StudyReport(StudyRows):
             row.key: Path(folder) / f"{row.key[:SHORT]}.html" for row in chosen(self.results.rows, points)
         }
 
-    @worded
+    @words_of_python
     def write(
         self,
         page: str | Path,
@@ -92,7 +92,7 @@ class _PointPage:
     page: bytes
 
 
-@worded
+@words_of_python
 def report(study: str | Path, store: str | Path | None = None) -> StudyReport:
     """Read what the study in a file found: the study itself, with its rows in ``store`` (by default beside
     it), or the store.
@@ -117,7 +117,9 @@ def _store(path: Path, store: str | Path | None) -> Path:
     if not itself:
         return store_path(path, store)
     if store:
-        raise BadInput("this is a store itself", where=Place(str(path)), hint="leave out --store")
+        raise BadInput(
+            "this is a store itself", where=Place(str(path)), hint=f"leave out {parameter('store')}"
+        )
     return path
 
 

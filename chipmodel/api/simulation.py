@@ -12,7 +12,6 @@ from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import DEFAULT_CHIP, ChipSource
 from chipmodel.api.target import chip as chip_of
-from chipmodel.api.wording import worded
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
@@ -28,6 +27,7 @@ from chipmodel.pipeline.plan_export import plan_text
 from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.pipeline.vendor import with_vendor
 from chipmodel.terminal.progress import stage
+from chipmodel.wording import either, entries, words_of_python
 from reports.run.chrome_trace import trace_text
 from reports.run.document import document
 from reports.run.page import render_page
@@ -137,7 +137,7 @@ def _flat(op: Mapping[str, Any], causes: Sequence[str]) -> dict[str, object]:
     return plain | {f"stall_{cause.replace(' ', '_')}": stalls.get(cause, 0) for cause in causes}
 
 
-@worded
+@words_of_python
 def simulate(
     workload: WorkloadSource,
     chip: ChipSource = DEFAULT_CHIP,
@@ -193,13 +193,14 @@ def _weighed(
 
 
 def _run_again(run: RunAlong, weighed: Result, extreme: Extreme) -> Result:
-    paths = weighed.paths
+    paths, asked = weighed.paths, either(f"--path {extreme}", f'extreme="{extreme}"')
     if paths is None:
-        raise BadInput(f"--path {extreme}: the workload has no if and no loop", hint="leave it out")
+        raise BadInput(f"{asked}: the workload has no if and no loop", hint="leave it out")
     found = (paths.best if extreme == "best" else paths.worst).choices
     if found is None:
         raise BadInput(
-            f"--path {extreme}: that path does not decide the same way on each iteration of a loop",
-            hint="choose an arm for every iteration: --path NAME=ARM; the report lists what it decides",
+            f"{asked}: that path does not decide the same way on each iteration of a loop",
+            hint=f"choose an arm for every iteration: {entries('path', {'NAME': 'ARM'})}; the report lists "
+            "what it decides",
         )
     return replace(run(found), paths=paths)

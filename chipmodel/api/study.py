@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from chipmodel.api.effort import Cancel, Progress
 from chipmodel.api.study_rows import StudyRows, stored_results
-from chipmodel.api.wording import worded
 from chipmodel.errors import BadInput
 from chipmodel.model.study_row import Row
 from chipmodel.studies.code_version import code_version
@@ -25,6 +24,7 @@ from chipmodel.studies.study_file import Study, read_study
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import WorkerGroup
 from chipmodel.terminal.progress import stage
+from chipmodel.wording import parameter, words_of_python
 
 MOST_WORKERS = 1024
 ORDER = ("optimal", "feasible", "unknown", "does not fit", "infeasible", "failed")
@@ -76,9 +76,15 @@ class StudyEffort:
     def check(self) -> None:
         """Raise BadInput for values that contradict one another."""
         if self.workers is not None and not 1 <= self.workers <= MOST_WORKERS:
-            raise BadInput(f"--workers {self.workers} is no number of processes", hint=f"1 to {MOST_WORKERS}")
+            raise BadInput(
+                f"{parameter('workers')} {self.workers} is no number of processes",
+                hint=f"1 to {MOST_WORKERS}",
+            )
         if self.workers is not None and self.dask:
-            raise BadInput("--workers is of this machine, --dask of a cluster", hint="give one of the two")
+            raise BadInput(
+                f"{parameter('workers')} is of this machine, {parameter('dask')} of a cluster",
+                hint="give one of the two",
+            )
 
     def group(self, missing: int) -> AbstractContextManager[WorkerGroup]:
         """The workers for so many points."""
@@ -120,7 +126,7 @@ class _Calls(StopRequest):
             self.asked = True
 
 
-@worded
+@words_of_python
 def study(
     file: str | Path,
     store: str | Path | None = None,

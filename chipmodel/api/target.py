@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from chipmodel.api.wording import worded
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, parse_chip, with_overrides
+from chipmodel.wording import words_of_python
 
 ChipSource: TypeAlias = str | Path | Mapping[str, Any] | Chip
 """What names a chip: a preset, a chip file, what a chip file says, or a chip itself."""
 DEFAULT_CHIP = "luna-arcs"
 
 
-@worded
+@words_of_python
 def chip(source: ChipSource = DEFAULT_CHIP, /, **overrides: object) -> Chip:
     """The chip that ``source`` names, with other values for some fields.
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from chipmodel.api.wording import worded
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from chipmodel.passes.states import with_states
 from chipmodel.passes.steady_state import steady
+from chipmodel.wording import words_of_python
 from workloads.build.control_options import with_probabilities
 from workloads.from_python.network import Network
 from workloads.load import load as load_source
@@ -27,7 +27,7 @@ WorkloadSource: TypeAlias = "str | Path | bytes | ModelProto | Network | Program
 Chance: TypeAlias = float | Fraction
 
 
-@worded
+@words_of_python
 def load(
     source: WorkloadSource,
     *,

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from chipmodel.api.wording import words_of_options
 from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.files.conflicts import (
     NamedFile,
@@ -27,6 +26,7 @@ from chipmodel.files.conflicts import (
     refuse_unwritable_folder,
 )
 from chipmodel.studies.store_place import store_path
+from chipmodel.wording import words_of
 from workloads.from_onnx.bundled_models import SCHEME as ONNX_SCHEME
 from workloads.from_onnx.bundled_models import model_file
 from workloads.from_onnx.data_files import data_files
@@ -101,7 +101,7 @@ class FileCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Check the files, then run the command; what is wrong is said with the names of options."""
         check_files(ctx)
-        with words_of_options():
+        with words_of("options"):
             return super().invoke(ctx)
 
 

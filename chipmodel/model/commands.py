@@ -10,6 +10,7 @@ from chipmodel.model.address_runs import AddressRuns
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import Direction, Part, Phase, Way
+from chipmodel.wording import entries, parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +217,9 @@ def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> d
     for name in choices:
         if name not in path:
             known = ", ".join(path) or "none in this workload"
-            raise BadInput(f"--path names {name!r}, which is no if or loop", hint=f"there are: {known}")
+            raise BadInput(
+                f"{parameter('path')} names {name!r}, which is no if or loop", hint=f"there are: {known}"
+            )
     return path
 
 
@@ -225,7 +228,8 @@ def _arm(branch: Branch, choices: Mapping[str, str]) -> str:
     chosen = choices.get(branch.name, names[0])
     if chosen not in names:
         raise BadInput(
-            f"--path {branch.name}={chosen}: the if has no such arm", hint=f"one of {', '.join(names)}"
+            f"{entries('path', {branch.name: chosen})}: the if has no such arm",
+            hint=f"one of {', '.join(names)}",
         )
     return chosen
 
@@ -235,7 +239,7 @@ def _iterations(loop: Repeat, choices: Mapping[str, str]) -> str:
     number = chosen.lstrip("0") or chosen[:1]
     if not (number.isascii() and number.isdigit()) or len(number) > 9 or int(number) > MAX_ITERATIONS:
         raise BadInput(
-            f"--path {loop.name}={chosen[:60]}: a loop takes a number of iterations",
-            hint=f"0 to {MAX_ITERATIONS:,}, as in --path {loop.name}=3",
+            f"{entries('path', {loop.name: chosen[:60]})}: a loop takes a number of iterations",
+            hint=f"0 to {MAX_ITERATIONS:,}, as in {entries('path', {loop.name: 3})}",
         )
     return number

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Node, Op, Program, nodes, reads, with_bodies
+from chipmodel.wording import either
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +73,22 @@ def in_order(program: Program, names: Sequence[str]) -> Program:
     for name in [*known, *counts]:
         if counts[name] != known[name]:
             what = f"the order has {name!r} {counts[name]} times, the workload {known[name]} times"
-            raise BadInput(what, hint=_HINT)
+            raise BadInput(what, hint=_hint())
     place = {name: index for index, name in enumerate(names)}
     result = replace(program, body=_sorted(program.body, place))
     for name, wanted in zip(names_in_order(result), names, strict=True):
         if name != wanted:
             what = f"the order has {wanted!r} before {name!r}: nodes of an arm or loop must be consecutive"
-            raise BadInput(what, hint=_HINT)
+            raise BadInput(what, hint=_hint())
     return result
 
 
-_HINT = "write the plan again with: chipmodel simulate WORKLOAD --order ... --plan FILE"
+def _hint() -> str:
+    command, call = (
+        "chipmodel simulate WORKLOAD --order ... --plan FILE",
+        "simulate(WORKLOAD, order=...).write_plan(FILE)",
+    )
+    return f"write the plan again with: {either(command, call)}"
 
 
 def _sorted(body: tuple[Node, ...], place: Mapping[str, int]) -> tuple[Node, ...]:
@@ -90,6 +96,6 @@ def _sorted(body: tuple[Node, ...], place: Mapping[str, int]) -> tuple[Node, ...
         for earlier in after:
             if place[body[earlier].name] > place[node.name]:
                 what = f"{node.name!r} is ordered before {body[earlier].name!r}, which it must follow"
-                raise BadInput(what, where=node.place, hint=_HINT)
+                raise BadInput(what, where=node.place, hint=_hint())
     ordered = sorted(body, key=lambda node: place[node.name])
     return tuple(with_bodies(node, lambda inner: _sorted(inner, place)) for node in ordered)

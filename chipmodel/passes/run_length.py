@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import If, Loop, Node, Op, Program
+from chipmodel.wording import argument, entries
 
 MAX_OP_RUNS = 250_000
 """Runs of ops along one path. Measured: 150,000 of a decoder's loop take 20 s; every event is kept."""
@@ -24,8 +25,11 @@ def refuse_long_run(program: Program, choices: Mapping[str, str]) -> None:
         raise BadInput(what, hint="split the workload")
     what += f": loop {longest.name!r} makes {_iterations(longest, choices):,} iterations"
     if program.inferences > 1:
-        raise BadInput(what, hint="fewer inferences, --steady-state 20: after a few all take as long")
-    fewer = f"simulate fewer: --path {longest.name}=100; from the second on, iterations mostly take as long"
+        raise BadInput(
+            what, hint=f"fewer inferences, {argument('inferences', 20)}: after a few all take as long"
+        )
+    fewer = f"simulate fewer: {entries('path', {longest.name: 100})}"
+    fewer += "; from the second on, iterations mostly take as long"
     raise BadInput(what, where=None if longest.name in choices else longest.place, hint=fewer)
 
 

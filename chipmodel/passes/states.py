@@ -16,6 +16,7 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.attributes import SliceRanges
 from chipmodel.model.program import Node, Op, Program, Tensor, ops, reads, renamed, rewritten
 from chipmodel.model.work import Vector
+from chipmodel.wording import entries, parameter
 
 CACHES = (
     ("past_key_values.*", "present.*"),
@@ -32,7 +33,7 @@ def parse_state_option(text: str) -> tuple[str, str]:
     first, equals, last = text.strip().partition("=")
     if not (equals and first and last) or (first.count("*"), last.count("*")) not in ((0, 0), (1, 1)):
         hint = "write an input and the output with its next value: past=present, or 'past_*=present_*'"
-        raise BadInput(f"--state {shown(text)} is no INPUT=OUTPUT", hint=hint)
+        raise BadInput(f"{parameter('states')} {shown(text)} is no INPUT=OUTPUT", hint=hint)
     return first, last
 
 
@@ -48,7 +49,8 @@ def with_states(program: Program, given: Sequence[tuple[str, str]]) -> Program:
             raise _unknown(program, *pair)
         for first, last in matches.items():
             if found.get(first, last) != last:
-                what = f"--state gives the input {first!r} two outputs, {found[first]!r} and {last!r}"
+                outputs = f"{found[first]!r} and {last!r}"
+                what = f"{parameter('states')} gives the input {first!r} two outputs, {outputs}"
                 raise BadInput(what, hint="name each state once")
             found[first] = last
     for pair in CACHES:
@@ -145,7 +147,9 @@ def _copy(program: Program, first: str, last: str) -> Op:
     same_rank = len(kept.shape) == len(made.shape)
     if made.dtype != kept.dtype or not same_rank or len(longer) != 1 or made.bytes < kept.bytes:
         what = f"the state {first!r} has the shape {list(kept.shape)} and its next value {last!r}"
-        raise BadInput(f"{what} {list(made.shape)}", hint="name an output of the same shape in --state")
+        raise BadInput(
+            f"{what} {list(made.shape)}", hint=f"name an output of the same shape in {parameter('states')}"
+        )
     (axis,) = longer
     starts = tuple(made.shape[axis] - kept.shape[axis] if a == axis else 0 for a in range(len(kept.shape)))
     ranges = SliceRanges(starts, (1,) * len(kept.shape))
@@ -165,7 +169,7 @@ def _matches(program: Program, first: str, last: str) -> Mapping[str, str]:
 
 
 def _unknown(program: Program, first: str, last: str) -> BadInput:
-    what = f"--state {first}={last} names no state"
+    what = f"{entries('states', {first: last})} names no state"
     if "*" in first:
         inputs, outputs = ", ".join(program.inputs[:9]), ", ".join(program.outputs[:9])
         return BadInput(what, hint=f"inputs are {inputs}; outputs are {outputs}")

@@ -33,8 +33,12 @@ from chipmodel.plan_file.contents import (
     PlannedCore,
     PsramHome,
 )
+from chipmodel.wording import either
 
-_HINT = "write one with: chipmodel simulate WORKLOAD --plan FILE"
+
+def _hint() -> str:
+    command, call = "chipmodel simulate WORKLOAD --plan FILE", "simulate(WORKLOAD).write_plan(FILE)"
+    return f"write one with: {either(command, call)}"
 
 
 def read_plan(text: str, file: str) -> PlanFile:
@@ -42,11 +46,11 @@ def read_plan(text: str, file: str) -> PlanFile:
 
     Raises BadInput, with line and column, for broken JSON and for a value that is missing or wrong.
     """
-    root = read_json(text, file, _HINT)
+    root = read_json(text, file, _hint())
     try:
         return _plan(root)
     except RecursionError:
-        raise BadInput("nested too deeply", where=Place(file), hint=_HINT) from None
+        raise BadInput("nested too deeply", where=Place(file), hint=_hint()) from None
 
 
 def _plan(root: JsonValue) -> PlanFile:

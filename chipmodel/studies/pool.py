@@ -19,6 +19,7 @@ from chipmodel.studies.answer import failed
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker import PRELOADED, serve
 from chipmodel.studies.worker_group import MOST_DEATHS, BatchSize, death_error
+from chipmodel.wording import argument, parameter
 
 QUEUED_SECONDS = 0.25
 """Work queued at a worker in addition to the point that it answers, so that it never waits for the next."""
@@ -143,7 +144,7 @@ class LocalPool:
         how = _ending(gone.process.exitcode)
         self._failed_starts = 0 if gone.ready else self._failed_starts + 1
         if self._failed_starts >= MOST_DEATHS * len(self._workers):
-            hint = "there may be too little memory: try --workers 1"
+            hint = f"there may be too little memory: try {argument('workers', 1)}"
             raise ChipmodelError(f"each worker {how} before it began", hint=hint)
         tasks = list(gone.tasks.values())
         for task in tasks[:1]:
@@ -186,7 +187,8 @@ class LocalPool:
         try:
             process.start()
         except (EOFError, ConnectionError) as error:
-            hint = "the system may allow too few processes or open files: see ulimit -a, or try --workers 1"
+            hint = "the system may allow too few processes or open files: see ulimit -a, "
+            hint += f"or try {argument('workers', 1)}"
             raise ChipmodelError("the server that starts workers has ended", hint=hint) from error
         theirs.close()
         return _Worker(process, ours)
@@ -212,7 +214,7 @@ def _allow_files(number: int) -> None:
         return
     if hard < number and hard != resource.RLIM_INFINITY:
         what = f"the workers need {number} open files, and the system allows {hard}"
-        raise ChipmodelError(what, hint="fewer --workers, or a higher limit: see ulimit -n")
+        raise ChipmodelError(what, hint=f"fewer {parameter('workers')}, or a higher limit: see ulimit -n")
     resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
 
 

@@ -19,6 +19,7 @@ from chipmodel.model.study_row import Row
 from chipmodel.studies.columns import COLUMNS, owner_of, record_of, row_of
 from chipmodel.studies.connection import connected, file_identity, transaction
 from chipmodel.studies.store_owner import Owner, is_alive, myself
+from chipmodel.wording import either
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def read_rows(path: Path) -> tuple[StudyHeader, tuple[Row, ...]]:
     Safe while the study runs. Raises BadInput where there is no store, or it is none of this version.
     """
     if not path.is_file():
-        hint = "run the study first: chipmodel study STUDY.yaml"
+        hint = f"run the study first: {either('chipmodel study STUDY.yaml', 'study(STUDY.yaml)')}"
         raise BadInput("there is no store of a study", where=Place(str(path)), hint=hint)
     with connected(path, only_read=True) as link, transaction(link, "DEFERRED"):
         header = _header(link, path)

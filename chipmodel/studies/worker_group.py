@@ -8,6 +8,7 @@ from typing import Protocol
 
 from chipmodel.model.study_row import Row
 from chipmodel.studies.task import PointTask
+from chipmodel.wording import switch
 
 MOST_DEATHS = 2
 """Workers that may die in a row at one point before it is stored as failed."""
@@ -59,5 +60,6 @@ def death_error(task: PointTask, how: str) -> str:
     """The error of a point at which workers died; ``how`` the last one did."""
     return (
         f"the worker {how} at this point, {MOST_DEATHS} times\n"
-        f"  hint: it may need more memory than there is; --retry-failed tries again ({task.point.workload})"
+        f"  hint: it may need more memory than there is; {switch('retry_failed')} tries again "
+        f"({task.point.workload})"
     )

@@ -13,6 +13,7 @@ from chipmodel.model.plan import Memory, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.certificate_file import read_certificate
 from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.wording import either
 
 STATUSES = ("optimal", "feasible", "infeasible", "unknown")
 
@@ -41,7 +42,9 @@ class Verdict:
 def read_claim(text: str, file: str) -> Claim:
     """Read a JSON document. Raises BadInput, with line and column, where it is not an answer of ``chipmodel
     pack``."""
-    root = read_json(text, file, "give the file that chipmodel pack --json wrote")
+    root = read_json(
+        text, file, f"give the answer of {either('chipmodel pack --json', 'pack(...).to_json()')}"
+    )
     return Claim(
         status=root.at("status").choice(STATUSES),
         peak=root.at("peak_bytes").optional(JsonValue.count),

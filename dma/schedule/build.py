@@ -24,6 +24,7 @@ from chipmodel.model.schedule import (
     Transfer,
 )
 from chipmodel.model.share import WHOLE
+from chipmodel.wording import chip_field
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.joint import decide_jointly
 from dma.residency.state_search import decide_tiers
@@ -262,14 +263,14 @@ def _tilings(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> 
             tiling = _stripes(memory, streamer, slices, op, memory.budget - through)
         if tiling is None:
             raise DoesNotFit(
-                f"op {op.name!r} does not fit even one row at a time", where=op.place, hint=_MORE_MEMORY
+                f"op {op.name!r} does not fit even one row at a time", where=op.place, hint=_more_memory()
             )
         total += tiling.count(op)
         if total > MAX_STEPS:
             raise DoesNotFit(
                 f"more than {MAX_STEPS:,} steps at op {op.name!r}: SharedMemory is far too small",
                 where=op.place,
-                hint=_MORE_MEMORY,
+                hint=_more_memory(),
             )
         tilings[op.name] = tiling
     return tilings
@@ -285,7 +286,8 @@ def _stripes(
     return striped(memory.program, op, left, slices.channels[op.name], streamer.double_buffered, kept)
 
 
-_MORE_MEMORY = "give the chip more SharedMemory: --set shared_memory.bytes=..."
+def _more_memory() -> str:
+    return f"give the chip more SharedMemory: {chip_field('shared_memory.bytes', '...')}"
 
 
 def _schedule(

@@ -16,6 +16,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
+from chipmodel.wording import parameter
 from dma.validation.kinds import KINDS
 from dma.validation.table import (
     MeasuredRow,
@@ -105,8 +106,9 @@ def chip_for(table: MeasuredTable, name: str | None = None, overrides: Sequence[
     chip = load_chip(name or kind.chip, overrides)
     model = chip.figures["dma.model"].value
     if kind.dma_model not in (None, model):
-        what = f"a table of {kind.name} is compared with {kind.chip}, not with --chip {shown(chip.name)}"
-        hint = f"leave --chip out, or name a chip with dma.model = {kind.dma_model}; its own is {model}"
+        other = parameter("chip")
+        what = f"a table of {kind.name} is compared with {kind.chip}, not with {other} {shown(chip.name)}"
+        hint = f"leave {other} out, or name a chip with dma.model = {kind.dma_model}; its own is {model}"
         raise BadInput(what, hint=hint)
     return chip
 

@@ -18,6 +18,7 @@ from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, SingleWork, Vector
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.luna import ADD_KINDS, RELU_KINDS, SIGMOID_KINDS, op_cost
+from chipmodel.wording import argument
 from dma.timing import controlled
 from dma.timing.controllers import HyperBus, HyperBusRead, ef_protocol
 from dma.timing.transfer import route_cycles
@@ -51,7 +52,11 @@ def depthwise2d(chip: Chip, row: MeasuredRow) -> Prediction:
     in_c, out_c = row.whole("in_c"), row.whole("out_c")
     if out_c % in_c:
         what = f"out_c {out_c} of a depthwise convolution is no multiple of in_c {in_c}"
-        raise BadInput(what, where=row.place("out_c"), hint="correct the row, or choose --kind luna_conv2d")
+        raise BadInput(
+            what,
+            where=row.place("out_c"),
+            hint=f"correct the row, or choose {argument('kind', 'luna_conv2d')}",
+        )
     return _npu_cycles(chip, "depthwise_conv", Conv(_window(row), in_c, out_c, groups=in_c))
 
 

@@ -15,6 +15,7 @@ from typing import Literal
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip
+from chipmodel.wording import parameter
 
 ColumnForm = Literal["whole", "decimal", "text"]
 
@@ -203,13 +204,17 @@ def _nearest(names: set[str], kinds: Mapping[str, TableKind]) -> str:
 def as_kind(sheet: CsvSheet, name: str, kinds: Mapping[str, TableKind]) -> TableKind:
     """The kind called ``name``. Raises BadInput if there is none, or the table lacks its columns."""
     if name not in kinds:
-        what = f"--kind {shown(name)} is no kind of table"
+        what = f"{parameter('kind')} {shown(name)} is no kind of table"
         raise BadInput(what, hint=suggest(name, kinds, "kinds are"))
     kind = kinds[name]
     missing = [column for column in (*kind.needed, kind.measured) if column not in sheet.names]
     if missing:
         what = f"as {name} the table has no column {', '.join(missing)}"
-        raise BadInput(what, where=Place(sheet.file, sheet.line, 1), hint="add it, or choose another --kind")
+        raise BadInput(
+            what,
+            where=Place(sheet.file, sheet.line, 1),
+            hint=f"add it, or choose another {parameter('kind')}",
+        )
     return kind
 
 

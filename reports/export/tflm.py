@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.terminal.escapes import visible
+from chipmodel.wording import argument
 from reports.export.layout import Layout, tensor_places
 
 METADATA = "OfflineMemoryAllocation"
@@ -93,7 +94,9 @@ def read_offline(data: bytes) -> tuple[int, ...]:
     """Read the offsets back. Raises BadInput where the length of ``data`` contradicts its header."""
     words = struct.unpack(f"<{len(data) // 4}i", data[: len(data) // 4 * 4])
     if len(data) % 4 or len(words) < HEADER or words[2] != len(words) - HEADER:
-        raise BadInput(f"{len(data)} bytes are no offline memory plan", hint="export it with --as tflm")
+        raise BadInput(
+            f"{len(data)} bytes are no offline memory plan", hint=f"export it with {argument('to', 'tflm')}"
+        )
     return words[HEADER:]
 
 

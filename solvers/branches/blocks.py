@@ -29,6 +29,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval, hull, merged
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.wording import argument
 
 Pack = Callable[[Problem], Plan]
 BufferGroup = tuple[Buffer, ...]
@@ -42,7 +43,8 @@ def in_blocks(problem: Problem, nesting: Section, pack: Pack, unified: bool) -> 
     """
     if problem.memories or problem.apart or any(b.pinned is not None for b in problem.buffers):
         what = "blocks of arms cannot keep given offsets and memories"
-        raise BadInput(what, hint="use --merge conflict or --merge exact, which keep all constraints")
+        others = f"{argument('merge', 'conflict')} or {argument('merge', 'exact')}"
+        raise BadInput(what, hint=f"use {others}, which keep all constraints")
     blocks = _Blocks(problem, pack, unified)
     offsets = blocks.section(nesting, _groups(problem), problem.capacity).offsets
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
@@ -116,7 +118,9 @@ class _Blocks:
         )
         plan = self.pack(part)
         if not names.issubset(plan.offsets):
-            raise BadInput("the packer has no plan for the blocks of the arms", hint="use --merge exact")
+            raise BadInput(
+                "the packer has no plan for the blocks of the arms", hint=f"use {argument('merge', 'exact')}"
+            )
         offsets: dict[str, int] = {}
         for name, offset in plan.offsets.items():
             if name in blocks:

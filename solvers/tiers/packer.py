@@ -16,6 +16,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.certificate import rests_on
 from chipmodel.model.interval import merged
 from chipmodel.model.plan import Plan, Problem
+from chipmodel.wording import argument
 from solvers.core.anytime import status_of
 from solvers.core.bounds_certified import best_bound
 from solvers.core.incumbent import Incumbent
@@ -42,7 +43,9 @@ def state_search(problem: Problem, limits: Limits, report: Report | None = None)
     initial rule in an unlimited memory. Raises BadInput for a problem with constraints.
     """
     if not problem.plain:
-        raise BadInput("packer 'state-search' keeps no constraints", hint="use --packer exact")
+        raise BadInput(
+            "packer 'state-search' keeps no constraints", hint=f"use {argument('packer', 'exact')}"
+        )
     progress = Incumbent(report)
     packing = _TierPacking(problem, progress)
     packing.rule(None)

@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import lcm
 
 from chipmodel.errors import DoesNotFit
+from chipmodel.wording import chip_field
 from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierStep
 
 
@@ -94,5 +95,5 @@ class TierTables:
                 raise DoesNotFit(
                     f"op {step.name!r} needs {needed:,} B of {fast.name} to run from {slow.name}, "
                     f"of {self.capacity[0]:,} B",
-                    hint="give the chip more SharedMemory: --set shared_memory.bytes=...",
+                    hint=f"give the chip more SharedMemory: {chip_field('shared_memory.bytes', '...')}",
                 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from chipmodel.model.program import If, Loop, Node, Op, ops
 from chipmodel.model.work import Vector
 from chipmodel.passes.in_place import ELEMENTWISE
+from chipmodel.wording import argument
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import (
     MAX_ITERATION_COUNTS,
@@ -203,7 +204,11 @@ def _stacked(low: OnnxLowering, child: OnnxLowering, node: OnnxNode, each: Slice
         _copied(low.builder, name, piece, whole, [each.whole])
         return None
     if whole.bytes != iterations * piece.bytes:
-        raise fault(node, f"a slice of {each.whole!r} is no whole number of bytes", "take --dtype int8")
+        raise fault(
+            node,
+            f"a slice of {each.whole!r} is no whole number of bytes",
+            f"take {argument('dtype', 'int8')}",
+        )
     collect(low.builder, name, piece, whole, iterations)
     return whole
 

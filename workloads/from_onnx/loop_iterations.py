@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from chipmodel.wording import entries, parameter
 from workloads.from_onnx.counted_loops import CountedIterations
 from workloads.from_onnx.graph import Fact, OnnxNode, fault
 
@@ -57,17 +58,17 @@ def loop_iterations(
         asked.iterations_used.add(node.name)
         if limit is not None and given > limit:
             what = f"it makes at most {limit} iterations, not {given}"
-            raise fault(node, what, "give fewer in --iterations")
+            raise fault(node, what, f"give fewer in {parameter('iterations')}")
         return given, given
-    note = f"{node.label}: {{}} (--iterations {node.name}=N sets it)"
+    sets_it = f"({entries('iterations', {node.name: 'N'})} sets it)"
     if limit is None and bounds.declared is not None:
         what = f"it makes {bounds.declared} iterations: the file declares as many slices of its result"
-        asked.notes.append(note.format(what))
+        asked.notes.append(f"{node.label}: {what} {sets_it}")
         return bounds.declared, bounds.declared
     most = ASSUMED_ITERATIONS if limit is None else limit
     if limit is None:
         what = f"the file does not say how many iterations it makes; {most} are assumed"
-        asked.notes.append(note.format(what))
+        asked.notes.append(f"{node.label}: {what} {sets_it}")
     known = going_on.constant or (counted is not None and counted.exact and limit is not None)
     if known and bounds.least is None:
         return most, most
@@ -75,7 +76,7 @@ def loop_iterations(
     if limit is not None and least < most:
         what = "its number of iterations depends on data; "
         what += f"each number from {least} to {most} is taken as equally likely"
-        asked.notes.append(note.format(what))
+        asked.notes.append(f"{node.label}: {what} {sets_it}")
     return least, most
 
 

@@ -62,7 +62,7 @@ def test_a_wrong_plan_has_faults(planned: cm.ProgramPlan) -> None:
     assert found.headline().startswith("wrong: ")
     assert found.to_dict()["faults"] == list(found.faults)
     other = cm.check(planned, TINY, chip=cm.chip("luna-arcs", shared_memory__bytes="32KiB"))
-    assert "not for luna-arcs --set shared_memory.bytes=32KiB" in other.faults[0]
+    assert "not for luna-arcs with shared_memory.bytes=32KiB" in other.faults[0]
 
 
 def test_a_chip_without_a_file_is_known_from_the_plan_itself() -> None:

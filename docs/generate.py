@@ -6,13 +6,15 @@
 
 A generated part stands between ``<!-- generated: COMMAND -->`` and ``<!-- end -->``. COMMAND is what prints
 it: a ``chipmodel`` command, whose output becomes a sample of a terminal, or a ``python`` command that prints
-Markdown. ``| head -N`` after it keeps the first N lines. Pictures are files of their own, listed in
-``PICTURES``, modules in ``MODULES``.
+Markdown. Of several commands with ``&&`` between them the last one's output is shown. ``| head -N`` at the
+end keeps the first N lines, ``| grep 'TEXT'`` the lines with a text. Pictures are files of their own, listed
+in ``PICTURES``, modules in ``MODULES``.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,17 +67,31 @@ def parts(only: Sequence[str] = ()) -> Iterator[Part]:
 
 def made(part: Part) -> str:
     """What the part should be now."""
-    command, _, lines = part.command.partition(" | head -")
+    command, _, filtered = part.command.partition(" | ")
     text = printed(command)
     if part.number < 0:
         return text
     if not command.startswith("chipmodel "):
         return text.strip("\n") + "\n"
-    shown = [line.rstrip() for line in text.strip("\n").splitlines()]
-    if lines and int(lines) < len(shown):
-        shown = [*shown[: int(lines)], "..."]
+    shown = _filtered([line.rstrip() for line in text.strip("\n").splitlines()], filtered)
+    asked = command if filtered.startswith("head") else part.command
     body = "\n".join(shown).strip("\n")
-    return f"```console\n$ {command}\n{body}\n```\n"
+    return "\n".join(["```console", *(f"$ {each}" for each in asked.split(" && ")), body, "```\n"])
+
+
+def _filtered(lines: list[str], by: str) -> list[str]:
+    """``lines`` as ``head -N`` or ``grep 'TEXT'`` leaves them."""
+    words = shlex.split(by)
+    match words:
+        case []:
+            return lines
+        case ["head", count]:
+            most = int(count.removeprefix("-"))
+            return [*lines[:most], "..."] if most < len(lines) else lines
+        case ["grep", text]:
+            return [line for line in lines if text in line]
+        case _:
+            raise ValueError(f"{by!r} is neither head -N nor grep 'TEXT'")
 
 
 def present(part: Part) -> str:

@@ -42,9 +42,8 @@ class Verdict:
 def read_claim(text: str, file: str) -> Claim:
     """Read a JSON document. Raises BadInput, with line and column, where it is not an answer of ``chipmodel
     pack``."""
-    root = read_json(
-        text, file, f"give the answer of {either('chipmodel pack --json', 'pack(...).to_json()')}"
-    )
+    answer = either("the file that chipmodel pack --json wrote", "what pack(...).to_json() returns")
+    root = read_json(text, file, f"give {answer}")
     return Claim(
         status=root.at("status").choice(STATUSES),
         peak=root.at("peak_bytes").optional(JsonValue.count),

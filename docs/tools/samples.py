@@ -47,20 +47,25 @@ def run_chipmodel(arguments: Sequence[str]) -> tuple[int, str, str]:
 
 
 def printed(command: str) -> str:
-    """What ``chipmodel ...``, ``python FILE ...`` or ``python -m MODULE ...`` prints on standard output.
+    """What ``chipmodel ...``, ``python FILE ...`` or ``python -m MODULE ...`` prints on standard output; the
+    last one of several, with `` && `` between them, which share a folder.
 
     A command that is to fail says so: ``chipmodel ...  # exit code 1`` prints its standard error as well.
     Raises ``RuntimeError`` where the exit code is another.
     """
+    with tempfile.TemporaryDirectory() as folder, folder_of_commands(Path(folder)):
+        return [_printed(each) for each in command.split(" && ")][-1]
+
+
+def _printed(command: str) -> str:
     words = shlex.split(command, comments=True)
     expected = int(command.rpartition("# exit code ")[2]) if "# exit code " in command else 0
-    with tempfile.TemporaryDirectory() as folder, folder_of_commands(Path(folder)):
-        if words[0] == "chipmodel":
-            code, out, err = run_chipmodel(words[1:])
-            if code != expected:
-                raise RuntimeError(f"{command} ended with {code}: {err}")
-            return out + err if expected else out
+    if words[0] != "chipmodel":
         return _python(words[1:])
+    code, out, err = run_chipmodel(words[1:])
+    if code != expected:
+        raise RuntimeError(f"{command} ended with {code}: {err}")
+    return out + err if expected else out
 
 
 def json_document(arguments: Sequence[str]) -> Any:

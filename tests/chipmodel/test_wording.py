@@ -86,13 +86,12 @@ def test_a_mistake_in_an_override_says_where() -> None:
     assert str(python.value).startswith("chip(..., psram__clock=1): unknown field 'psram.clock'")
 
 
-def test_notes_of_a_program_speak_of_parameters(tmp_path: Path) -> None:
+def test_notes_of_a_program_speak_of_parameters() -> None:
     sizes = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 3])
     relu = onnx.helper.make_node("Relu", ["x"], ["y"], name="relu")
     out = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
     model = onnx.helper.make_model(onnx.helper.make_graph([relu], "g", [sizes], [out]))
-    onnx.save(model, tmp_path / "m.onnx")
-    notes = cm.load(tmp_path / "m.onnx", shapes={"x": (4, 3)}).notes
+    notes = cm.load(model.SerializeToString(), shapes={"x": (4, 3)}).notes
     assert "input 'x': shapes replaces the model's size 2 by 4" in notes
 
 

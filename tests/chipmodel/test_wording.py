@@ -37,7 +37,7 @@ from tests.support.command_line import call
 from tests.support.folders import ROOT
 
 MESSAGES: dict[str, tuple[Callable[[], str], str, str]] = {
-    "parameter": (lambda: parameter("time_limit"), "--time-limit", "time_limit"),
+    "parameter": (lambda: parameter("node_limit"), "--node-limit", "node_limit"),
     "other name": (lambda: parameter("inferences"), "--steady-state", "inferences"),
     "text": (lambda: argument("packer", "exact"), "--packer exact", 'packer="exact"'),
     "number": (lambda: argument("workers", 1), "--workers 1", "workers=1"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workloads.from_onnx.graph import CarriedTensor, Fact, OnnxNode
+from workloads.from_onnx.graph import ACTIVATION, CarriedTensor, Fact, OnnxNode
 
 DEEPEST = 12
 """Nodes between a condition and what it depends on (assumed; limits time, as each may have two operands)."""
@@ -49,9 +49,10 @@ class LoopBody:
     """The iteration after which the condition is asked first: 0, or -1 where it is asked before the loop."""
 
     def maker(self, name: str) -> OnnxNode | None:
-        """The node that makes a tensor, of an operator that is known here."""
+        """The node that makes a tensor, of an operator that is known here: a function that it applies to its
+        result, too, may hold a counter back."""
         node = self.makers.get(name)
-        return None if node is None or node.domain else node
+        return None if node is None or node.domain or node.attributes.get(ACTIVATION) else node
 
     def sum(self, name: str) -> OnnxNode | None:
         """The node that makes a tensor of integers."""

@@ -1,120 +1,286 @@
-"""Join the nodes that PyTorch writes for a layer norm before operator set 17 into one LayerNormalization."""
+"""Join the nodes of a layer norm or RMS norm in pieces into one LayerNormalization or RMSNormalization.
+
+Exporters write them in many ways: PyTorch before operator set 17 with Sub, Pow, Sqrt and Div, TensorFlow with
+SQUARED_DIFFERENCE and RSQRT, and with the mean multiplied by the scale before it is taken off. So the nodes
+are evaluated on what they mean: sums of the operand and of its mean, each with a factor.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from heapq import heappop, heappush
 
-from workloads.from_onnx.graph import OnnxNode
+from workloads.from_onnx.graph import ACTIVATION, OnnxNode
 from workloads.from_onnx.graph_view import GraphView
+
+MOST_NODES = 24
+"""Nodes of one norm (assumed; those of TensorFlow are 11)."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Match:
-    """The nodes of a layer norm, the last one first in use, and the node that replaces them."""
+class _Factor:
+    """What the operand, or its mean, is multiplied by: the ``sign``, the reciprocal of the root ``over``, and
+    the constant ``scale``."""
 
-    nodes: Sequence[OnnxNode]
-    joined: OnnxNode
+    sign: int = 1
+    over: _Square | None = None
+    scale: str = ""
 
 
-def join_layer_norms(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
-    """``nodes`` with a LayerNormalization for each ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, and the
-    Mul and Add of its scale and bias where it has them, whose intermediate tensors nothing else reads."""
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """The operand and its mean, each times a factor (None: without), plus the constant ``bias``."""
+
+    x: _Factor | None = None
+    mean: _Factor | None = None
+    bias: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Square:
+    """The square of the operand, without its mean if ``centred``, and what is made of that: its ``mean``,
+    that ``plus`` epsilon, the ``root`` of it."""
+
+    centred: bool
+    stage: str = "square"
+
+
+_Value = _Sum | _Factor | _Square
+_X, _MEAN = _Sum(x=_Factor()), _Sum(mean=_Factor())
+_CENTRED = _Sum(_Factor(), _Factor(-1))
+
+
+def join_norms(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
+    """``nodes`` with one node for each norm over the same axes throughout, with its scale and bias where it
+    has them, whose intermediate tensors nothing else reads."""
+    order = {node.name: number for number, node in enumerate(nodes)}
     changed: dict[str, OnnxNode | None] = {}
     for node in nodes:
-        match = _match(view, node)
-        if match is not None:
-            changed.update({each.name: None for each in match.nodes})
-            changed[match.joined.name] = match.joined
+        if node.name in changed or not _may_begin(view, node):
+            continue
+        match = _Match(view, order, node.input(0))
+        joined = match.joined(node)
+        if joined is not None and not any(each.name in changed for each in match.found):
+            changed.update({each.name: None for each in match.found})
+            changed[joined.name] = joined
     return [new for node in nodes if (new := changed.get(node.name, node)) is not None]
 
 
-def _match(view: GraphView, mean: OnnxNode) -> _Match | None:
-    """The layer norm that begins with the node ``mean``."""
-    axis = _first_axis(view, mean)
-    if axis is None:
-        return None
-    x = mean.input(0)
-    differences = _readers(view, mean.output)
-    if not differences or any(n.op != "Sub" or n.inputs != (x, mean.output) for n in differences):
-        return None
-    readers = {n.name: n for d in differences for n in _readers(view, d.output)}
-    outputs = {d.output for d in differences}
-    square = next((n for n in readers.values() if _is_square(view, n, outputs)), None)
-    if len(readers) != 2 or square is None or view.only_reader(square.output) is None:
-        return None
-    variance = view.only_reader(square.output)
-    if variance is None or _first_axis(view, variance) != axis or variance.input(0) != square.output:
-        return None
-    summed = view.only_reader(variance.output)
-    epsilon = None if summed is None or summed.op != "Add" else _other_number(view, summed, variance.output)
-    root = view.only_reader(summed.output) if summed is not None and epsilon is not None else None
-    quotient = view.only_reader(root.output) if root is not None and root.op == "Sqrt" else None
-    if summed is None or root is None or quotient is None or quotient.op != "Div":
-        return None
-    if quotient.name not in readers or quotient.input(0) not in outputs or quotient.input(1) != root.output:
-        return None
-    own = [mean, *differences, square, variance, summed, root, quotient]
-    return _with_scale(view, own, axis, epsilon or 0.0)
+def _may_begin(view: GraphView, node: OnnxNode) -> bool:
+    """Whether a node is a mean or a square of one tensor."""
+    if node.op == "ReduceMean":
+        return not node.domain
+    return bool(node.reads) and _squares(view, node)
 
 
-def _with_scale(view: GraphView, own: list[OnnxNode], axis: int, epsilon: float) -> _Match:
-    """The match with the Mul and the Add of constants after it, if there are any; an Add alone stays."""
-    held: list[str] = []
-    x = own[0].input(0)
-    sizes = view.facts[x].shape[axis:]
-    for op in ("Mul", "Add"):
-        node = view.only_reader(own[-1].output)
-        if node is None or node.op != op or node.domain:
-            break
-        name = _parameter(view, node, own[-1].output, sizes)
-        if not name:
-            break
-        held.append(name)
-        own.append(node)
-    last = own[-1]
-    attributes = {"axis": axis, "epsilon": epsilon}
-    joined = replace(last, op="LayerNormalization", inputs=(x, *held), attributes=attributes)
-    return _Match(own, joined)
-
-
-def _readers(view: GraphView, name: str) -> Sequence[OnnxNode]:
-    """The nodes that read a tensor; none where it is a result as well."""
-    return () if name in view.kept else view.readers.get(name, ())
-
-
-def _first_axis(view: GraphView, node: OnnxNode) -> int | None:
-    """The first axis of a mean over the last axes that keeps them, counted from the end; None for others."""
-    if node.op != "ReduceMean" or node.domain or not node.integer("keepdims", 1):
-        return None
-    axes = node.integers("axes") or (view.integers(node.input(1)) if node.input(1) else None)
-    rank = len(view.facts[node.input(0)].shape)
-    if not axes or not rank or len(view.facts[node.output].shape) != rank:
-        return None
-    found = sorted({axis % rank for axis in axes})
-    return found[0] - rank if found == list(range(rank - len(found), rank)) else None
-
-
-def _is_square(view: GraphView, node: OnnxNode, outputs: set[str]) -> bool:
-    if node.domain or node.input(0) not in outputs:
-        return False
+def _squares(view: GraphView, node: OnnxNode) -> bool:
+    if node.op == "SQUARE":
+        return True
     times = node.op == "Mul" and node.input(1) == node.input(0)
-    return times or (node.op == "Pow" and view.number(node.input(1)) == 2)
+    return not node.domain and (times or (node.op == "Pow" and view.number(node.input(1)) == 2))
 
 
-def _other_number(view: GraphView, node: OnnxNode, name: str) -> float | None:
-    """The constant of one element besides the operand ``name``."""
-    others = [each for each in node.inputs if each != name]
-    return view.number(others[0]) if len(others) == 1 else None
+class _Match:
+    """The nodes that compute a norm of ``x``, as far as they are known."""
+
+    def __init__(self, view: GraphView, order: dict[str, int], x: str) -> None:
+        self.view, self.order, self.x = view, order, x
+        self.values: dict[str, _Value] = {x: _X}
+        self.axes: tuple[int, ...] = ()
+        self.epsilon = 0.0
+        self.nodes: list[OnnxNode] = []
+        self.found: list[OnnxNode] = []
+        """The nodes of the longest norm found."""
+
+    def joined(self, first: OnnxNode) -> OnnxNode | None:
+        """The node for the norm that begins with ``first``; None where there is none."""
+        waiting, seen = [(self.order[first.name], first)], {first.name}
+        joined = None
+        while waiting and len(self.nodes) < MOST_NODES:
+            _, node = heappop(waiting)
+            value = self._value(node)
+            if value is None:
+                continue
+            self.values[node.output] = value
+            self.nodes.append(node)
+            made = self._norm(node, value)
+            if made is not None and self._closed(node):
+                self.found, joined = list(self.nodes), made
+            for reader in self.view.readers.get(node.output, ()):
+                if reader.name not in seen:
+                    seen.add(reader.name)
+                    heappush(waiting, (self.order[reader.name], reader))
+        return joined
+
+    def _norm(self, node: OnnxNode, value: _Value) -> OnnxNode | None:
+        """The norm in place of ``node`` and those before it, if ``value`` is one."""
+        if not isinstance(value, _Sum) or value.x is None or value.x.over is None or value.x.sign < 0:
+            return None
+        centred = value.x.over.centred
+        if value.mean != (replace(value.x, sign=-1) if centred else None) or (value.bias and not centred):
+            return None
+        held = [name for name in (value.x.scale, value.bias) if name]
+        rank = len(self.view.facts[self.x].shape)
+        attributes: dict[str, object] = {"axis": self.axes[0] - rank, "epsilon": self.epsilon}
+        if self.axes != tuple(range(self.axes[0], rank)):
+            attributes["axes"] = self.axes
+        op = "LayerNormalization" if centred else "RMSNormalization"
+        return replace(node, op=op, domain="", inputs=(self.x, *held), attributes=attributes)
+
+    def _closed(self, last: OnnxNode) -> bool:
+        """Whether only the nodes found read what they make, but for the ``last`` one."""
+        own = {node.name for node in self.nodes}
+        for node in self.nodes:
+            if node is last:
+                continue
+            readers = self.view.readers.get(node.output, ())
+            if node.output in self.view.kept or any(each.name not in own for each in readers):
+                return False
+        return True
+
+    # -- what a node means -----------------------------------------------------------------------
+
+    def _value(self, node: OnnxNode) -> _Value | None:
+        if node.attributes.get(ACTIVATION) or len(node.outputs) != 1 or node.control is not None:
+            return None
+        known = [self.values.get(name) for name in node.inputs]
+        match node.op:
+            case "SQUARED_DIFFERENCE":
+                return _Square(True) if {_X, _MEAN} == set(known) else None
+            case "RSQRT" if known == [known[0]]:
+                return _reciprocal(_root(known[0]))
+            case "SQUARE":
+                return self._square(known[0])
+            case _ if node.domain:
+                return None
+            case "ReduceMean":
+                return self._mean(node, known[0])
+            case "Sqrt":
+                return _root(known[0])
+            case "Reciprocal":
+                return _reciprocal(known[0])
+            case "Neg":
+                return _negated(known[0])
+            case "Pow":
+                return self._power(known[0], self.view.number(node.input(1)))
+            case "Add" | "Sub" | "Mul" | "Div" if len(known) == 2:
+                return self._of_two(node, known[0], known[1])
+            case _:
+                return None
+
+    def _mean(self, node: OnnxNode, value: _Value | None) -> _Value | None:
+        """The mean over axes that it keeps, all of them the same ones."""
+        axes = node.integers("axes") or (self.view.integers(node.input(1)) if node.input(1) else None)
+        shape = self.view.facts[self.x].shape
+        rank = len(shape)
+        if not axes or not rank or any(not -rank <= axis < rank for axis in axes):
+            return None
+        over = tuple(sorted({axis % rank for axis in axes}))
+        kept = tuple(1 if axis in over else size for axis, size in enumerate(shape))
+        if self.view.facts[node.output].shape != kept or self.axes not in ((), over):
+            return None
+        if value == _X:
+            self.axes = over
+            return _MEAN
+        if isinstance(value, _Square) and value.stage == "square":
+            self.axes = over
+            return replace(value, stage="mean")
+        return None
+
+    def _square(self, value: _Value | None) -> _Value | None:
+        if value in (_X, _CENTRED):
+            return _Square(value == _CENTRED)
+        return None
+
+    def _power(self, value: _Value | None, exponent: float | None) -> _Value | None:
+        if exponent == 2:
+            return self._square(value)
+        if exponent == 0.5:
+            return _root(value)
+        return _reciprocal(_root(value)) if exponent == -0.5 else None
+
+    def _of_two(self, node: OnnxNode, a: _Value | None, b: _Value | None) -> _Value | None:
+        if a is None or b is None:
+            return self._with_constant(node, a, b)
+        match node.op, a, b:
+            case "Mul", _Sum(), _Sum() if a == b:
+                return self._square(a)
+            case "Mul", _Sum(), _Factor():
+                return _times(a, b)
+            case "Mul", _Factor(), _Sum():
+                return _times(b, a)
+            case "Div", _Sum(), _Square(stage="root"):
+                return _times(a, _Factor(over=b))
+            case "Add", _Sum(), _Sum():
+                return _added(a, b)
+            case "Sub", _Sum(), _Sum():
+                return _added(a, _negated(b))
+            case _:
+                return None
+
+    def _with_constant(self, node: OnnxNode, a: _Value | None, b: _Value | None) -> _Value | None:
+        """Of a value and an operand that has none, which is a constant where it means something."""
+        value, name = (a, node.input(1)) if a is not None else (b, node.input(0))
+        number = self.view.number(name)
+        if isinstance(value, _Square):
+            if value.stage == "mean" and node.op == "Add" and number is not None:
+                self.epsilon = number
+                return replace(value, stage="plus")
+            return _reciprocal(value) if node.op == "Div" and b is value and number == 1 else None
+        if not self._is_parameter(name):
+            return None
+        if node.op == "Mul" and isinstance(value, _Factor) and not value.scale:
+            return replace(value, scale=name)
+        if node.op == "Mul" and isinstance(value, _Sum):
+            return None if value.bias else _times(value, _Factor(scale=name))
+        scaled = isinstance(value, _Sum) and not value.bias and (value.x or value.mean or _Factor()).scale
+        if not isinstance(value, _Sum) or not scaled:
+            return None
+        if node.op == "Sub" and a is None:
+            return replace(_negated(value) or value, bias=name)
+        return replace(value, bias=name) if node.op == "Add" else None
+
+    def _is_parameter(self, name: str) -> bool:
+        """Whether a constant has one element for each place along the axes of the norm."""
+        fact, shape = self.view.facts.get(name), self.view.facts[self.x].shape
+        if fact is None or not fact.constant or len(fact.shape) > len(shape):
+            return False
+        own = (*(1,) * (len(shape) - len(fact.shape)), *fact.shape)
+        return own == tuple(size if axis in self.axes else 1 for axis, size in enumerate(shape))
 
 
-def _parameter(view: GraphView, node: OnnxNode, name: str, sizes: tuple[int, ...]) -> str:
-    """The constant with one element for each of the last axes, besides the operand ``name``; "" if none."""
-    others = [each for each in node.inputs if each != name]
-    fact = view.facts.get(others[0]) if len(others) == 1 else None
-    if fact is None or not fact.constant:
-        return ""
-    shape = fact.shape[len(fact.shape) - len(sizes) :]
-    fits = shape == sizes and fact.elements == prod(sizes)
-    return fact.name if fits else ""
+def _root(value: _Value | None) -> _Square | None:
+    known = isinstance(value, _Square) and value.stage == "plus"
+    return replace(value, stage="root") if known and isinstance(value, _Square) else None
+
+
+def _reciprocal(value: _Value | None) -> _Factor | None:
+    return _Factor(over=value) if isinstance(value, _Square) and value.stage == "root" else None
+
+
+def _negated(value: _Value | None) -> _Sum | None:
+    return _times(value, _Factor(-1)) if isinstance(value, _Sum) and not value.bias else None
+
+
+def _times(terms: _Sum, factor: _Factor) -> _Sum | None:
+    """Every term times ``factor``; None where one would have two roots or two scales."""
+    if terms.bias:
+        return None
+    x, mean = (None if each is None else _product(each, factor) for each in (terms.x, terms.mean))
+    if (x is None and terms.x is not None) or (mean is None and terms.mean is not None):
+        return None
+    return _Sum(x, mean)
+
+
+def _product(a: _Factor, b: _Factor) -> _Factor | None:
+    if (a.over and b.over) or (a.scale and b.scale):
+        return None
+    return _Factor(a.sign * b.sign, a.over or b.over, a.scale or b.scale)
+
+
+def _added(a: _Sum, b: _Sum | None) -> _Sum | None:
+    """Both sums together; None where both have the operand, the mean or a bias."""
+    if b is None or (a.x and b.x) or (a.mean and b.mean) or (a.bias and b.bias):
+        return None
+    return _Sum(a.x or b.x, a.mean or b.mean, a.bias or b.bias)

@@ -48,6 +48,10 @@ FLOATS = frozenset({1, 10, 11, 16, 17, 18, 19, 20, 23, 24})
 """FLOAT, FLOAT16, DOUBLE, BFLOAT16, the FLOAT8 and FLOAT4 types: deployment replaces them by its own type."""
 
 
+ACTIVATION = "activation"
+"""The attribute of a node that applies a function to its result, as TensorFlow Lite's arithmetic may."""
+
+
 @dataclass(frozen=True, slots=True)
 class OnnxNode:
     """One node of the file. ``captured`` are tensors of the surrounding graph that its sub-graphs read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from workloads.from_onnx.decomposed_norms import join_layer_norms
+from workloads.from_onnx.decomposed_norms import join_norms
 from workloads.from_onnx.deployed_types import store_quantised
 from workloads.from_onnx.dynamic_scales import join_scales
 from workloads.from_onnx.graph import ControlFlow, Fact, OnnxNode
@@ -18,7 +18,7 @@ REWRITES: tuple[Rewrite, ...] = (
     leave_out_reorders,
     join_layouts,
     fold_padding,
-    join_layer_norms,
+    join_norms,
     join_scales,
     store_quantised,
 )

@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 from chipmodel.errors import BadInput
+from workloads.from_onnx.graph import ACTIVATION
 from workloads.from_onnx.lowering import MICROSOFT
 from workloads.from_tflite.context import TFLITE, SubgraphContext, axis_of, channels_first
 from workloads.from_tflite.model_file import TfliteOperator
@@ -113,7 +114,9 @@ def elementwise(at: SubgraphContext, op: TfliteOperator) -> None:
     rank = max((len(at.shape(number)) for number in op.inputs if number >= 0), default=0)
     inputs = [at.aligned(number, rank) for number in op.inputs if number >= 0]
     name = ELEMENTWISE.get(op.name)
-    at.node(name or op.name, inputs, at.outputs(op), None, "" if name else TFLITE)
+    applied = op.integer("FusedActivationFunction")
+    attributes = {ACTIVATION: applied} if applied else None
+    at.node(name or op.name, inputs, at.outputs(op), attributes, "" if name else TFLITE)
 
 
 @operator(*VIEWS)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 
+from chipmodel.model.attributes import OverAxes
 from chipmodel.model.program import Program
+from chipmodel.model.work import Vector
 from tests.workloads.from_onnx.support_models import kinds, load, model, node, operations
 
 NORM: dict[str, Any] = {"s": (8,), "b": (8,), "m": (8,), "v": (8,)}
@@ -198,7 +201,101 @@ def test_a_layer_norm_in_pieces_is_one_op(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("last", "axis"),
-    [(node("Add", "z d", "y"), -1), (node("Add", "z m", "y"), -1), (node("Add", "z h", "y"), 1)],
+    [(node("Add", "z d", "y"), -1), (node("Add", "z m", "y"), -1)],
 )
 def test_what_is_no_layer_norm_stays(last: Any, axis: int, tmp_path: Path) -> None:
     assert "layer_norm" not in kinds(load(tmp_path, _layer_norm(last, axis)))
+
+
+def test_a_norm_over_another_axis_is_joined_without_a_scale_along_the_last_one(tmp_path: Path) -> None:
+    program = load(tmp_path, _layer_norm(node("Add", "z h", "y"), 1))
+    assert kinds(program) == ["layer_norm", "mul", "add"]
+    work = operations(program)[0].work
+    assert isinstance(work, Vector)
+    assert work.attributes == OverAxes((1,))
+
+
+def _in_pieces(*texts: str, axes: Sequence[int] = (-1,)) -> Any:
+    """Nodes ``name = Kind operands`` of a norm of ``x`` (2, 6, 12), the last of which is ``y``."""
+    nodes = []
+    for text in texts:
+        name, _, made = text.partition(" = ")
+        kind, _, operands = made.partition(" ")
+        options: dict[str, Any] = {"axes": list(axes)} if kind == "ReduceMean" else {}
+        nodes.append(node(kind, operands, name, **options))
+    constants: dict[str, Any] = {"eps": numpy.array(1e-5, "f"), "g": (12,), "h": (12,)}
+    constants |= {"one": numpy.array(1, "f"), "two": numpy.array(2, "f"), "low": numpy.array(-0.5, "f")}
+    return model(nodes, {"x": [2, 6, 12]}, "y", constants)
+
+
+MEAN = ("m = ReduceMean x", "d = Sub x m", "q = Mul d d", "v = ReduceMean q", "a = Add v eps")
+SQUARES = ("q = Pow x two", "v = ReduceMean q", "a = Add eps v")
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "weights"),
+    [
+        (
+            (*MEAN, "s = Sqrt a", "i = Reciprocal s", "n = Mul d i", "z = Mul g n", "y = Add h z"),
+            "layer_norm",
+            "gh",
+        ),
+        ((*MEAN, "s = Sqrt a", "i = Div one s", "y = Mul i d"), "layer_norm", ""),
+        # Keras: the scale is multiplied first, and the mean taken off with the bias.
+        (
+            (
+                *MEAN,
+                "i = Pow a low",
+                "s = Mul i g",
+                "e = Mul x s",
+                "f = Mul m s",
+                "b = Sub h f",
+                "y = Add e b",
+            ),
+            "layer_norm",
+            "gh",
+        ),
+        (
+            (*MEAN, "i = Pow a low", "s = Mul i g", "e = Mul x s", "k = Neg m", "f = Mul k s", "y = Add e f"),
+            "layer_norm",
+            "g",
+        ),
+        ((*SQUARES, "s = Sqrt a", "n = Div x s", "y = Mul n g"), "rms_norm", "g"),
+        ((*SQUARES, "s = Sqrt a", "i = Reciprocal s", "n = Mul x i", "y = Mul g n"), "rms_norm", "g"),
+    ],
+)
+def test_norms_in_pieces_are_one_op(texts: Sequence[str], kind: str, weights: str, tmp_path: Path) -> None:
+    (op,) = operations(load(tmp_path, _in_pieces(*texts)))
+    assert (op.kind, op.inputs, op.outputs, op.weights) == (kind, ("x",), ("y",), tuple(weights))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (*MEAN, "s = Sqrt a", "n = Div x s", "y = Mul n g"),  # the mean is not taken off
+        (*MEAN, "s = Sqrt a", "y = Div s d"),
+        (*SQUARES, "s = Sqrt a", "n = Div x s", "y = Add n v"),
+        (*SQUARES, "y = Div x a"),  # no root
+        (
+            "m = ReduceMean x",
+            "q = Mul x x",
+            "v = ReduceMean q",
+            "a = Add v eps",
+            "s = Sqrt a",
+            "d = Sub x m",
+            "y = Div d s",
+        ),
+    ],
+)
+def test_pieces_that_are_no_norm_stay(texts: Sequence[str], tmp_path: Path) -> None:
+    assert not {"layer_norm", "rms_norm"} & set(kinds(load(tmp_path, _in_pieces(*texts))))
+
+
+def test_a_difference_that_is_read_again_is_the_operand_of_an_rms_norm(tmp_path: Path) -> None:
+    made = _in_pieces(*MEAN, "s = Sqrt a", "n = Div d s", "y = Add n d")
+    assert kinds(load(tmp_path, made)) == ["reduce_mean", "sub", "rms_norm", "add"]
+
+
+def test_what_follows_a_norm_without_scale_is_no_part_of_it(tmp_path: Path) -> None:
+    made = _in_pieces(*SQUARES, "s = Sqrt a", "n = Div x s", "z = Mul n g", "y = Add z h")
+    assert kinds(load(tmp_path, made)) == ["rms_norm", "add"]

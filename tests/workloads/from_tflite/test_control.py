@@ -134,3 +134,13 @@ def test_a_quantised_counter_is_not_counted_by_its_stored_numbers(tmp_path: Path
                 tensor.update(kind="INT8", scale=0.5, zero=0)
     program = loaded(model, tmp_path)
     assert "iterations it makes" in program.notes[0]
+
+
+def test_a_counter_that_a_function_holds_back_is_not_counted(tmp_path: Path) -> None:
+    """With a fused RELU6 it stays at 6 and never reaches 9."""
+    model = repeated(9)
+    model.graphs[2].operators[0]["options"] = {"FusedActivationFunction": 3}
+    program = loaded(model, tmp_path)
+    (around,) = loops(program)
+    assert [count for count, _ in around.chances] == list(range(ASSUMED_ITERATIONS + 1))
+    assert "iterations it makes" in program.notes[0]

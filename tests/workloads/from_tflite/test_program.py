@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from chipmodel.pipeline.request import PlanRequest
 from tests.support.folders import ROOT
 from tests.support.tflite_models import MODELS, LayerWriter, lstm, plain, repeated, separable
 from tests.support.tflite_writer import ModelWriter
+from tests.support.true_parts import check_part
 from tests.workloads.from_onnx.support_models import model, node, onnx
 from workloads.load import load
 
@@ -185,6 +187,53 @@ def test_a_layer_norm_in_pieces_is_one_op_with_or_without_a_scale(scaled: bool, 
 
 def test_means_along_one_axis_subtracted_along_another_are_no_layer_norm(tmp_path: Path) -> None:
     assert "layer_norm" not in kinds(loaded(_norm_in_pieces(keep=False), tmp_path))
+
+
+def _norm_of_converters(shape: Sequence[int], centred: bool, activation: int = 0) -> ModelWriter:
+    """A layer norm as Keras writes it, or an RMS norm, over the last axis, with a scale (and bias)."""
+    model = ModelWriter()
+    graph, channels = model.graph(), shape[-1]
+    axis, epsilon = graph.constant([len(shape) - 1], "INT32"), graph.constant([1e-5], "FLOAT32")
+    scale, bias = (graph.constant([value] * channels, "FLOAT32") for value in (0.5, 0.25))
+
+    def op(kind: str, table: str, *inputs: int, whole: bool = True, **options: Any) -> int:
+        made = graph.tensor(tuple(shape) if whole else (*shape[:-1], 1), "FLOAT32")
+        graph.op(kind, inputs, [made], table, **options)
+        return made
+
+    def mean(x: int) -> int:
+        return op("MEAN", "ReducerOptions", x, axis, whole=False, KeepDims=True)
+
+    def inverse(square: int) -> int:
+        return op("RSQRT", "", op("ADD", "AddOptions", mean(square), epsilon, whole=False), whole=False)
+
+    x = graph.tensor(tuple(shape), "FLOAT32", "x")
+    if centred:
+        middle = mean(x)
+        factor = op("MUL", "MulOptions", inverse(op("SQUARED_DIFFERENCE", "", x, middle)), scale)
+        rest = op("SUB", "SubOptions", bias, op("MUL", "MulOptions", middle, factor))
+        y = op(
+            "ADD", "AddOptions", op("MUL", "MulOptions", x, factor, FusedActivationFunction=activation), rest
+        )
+    else:
+        y = op("MUL", "MulOptions", op("MUL", "MulOptions", x, inverse(op("SQUARE", "", x))), scale)
+    graph.inputs, graph.outputs = [x], [y]
+    return model
+
+
+@pytest.mark.parametrize("shape", [(1, 16, 16), (1, 6, 5, 8)], ids=["tokens", "pixels"])
+@pytest.mark.parametrize("centred", [True, False])
+def test_a_norm_of_converters_is_one_op(shape: tuple[int, ...], centred: bool, tmp_path: Path) -> None:
+    (op,) = loaded(_norm_of_converters(shape, centred), tmp_path).ops()
+    assert (op.kind, op.inputs) == ("layer_norm" if centred else "rms_norm", ("x",))
+    assert len(op.weights) == 1 + centred
+    assert op.work.rows == prod(shape[:2])  # the columns of a row of pixels lie inside of its channels
+    for seed in range(2):
+        check_part(loaded(_norm_of_converters(shape, centred), tmp_path), op, seed)
+
+
+def test_a_function_inside_of_a_norm_makes_it_another(tmp_path: Path) -> None:
+    assert "layer_norm" not in kinds(loaded(_norm_of_converters((1, 16, 16), True, activation=1), tmp_path))
 
 
 def test_an_unknown_operator_is_costed_by_its_bytes_or_refused(tmp_path: Path) -> None:

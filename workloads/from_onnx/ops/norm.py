@@ -68,19 +68,22 @@ def group_norm_channels_last(low: OnnxLowering, node: OnnxNode) -> None:
 @operator("LayerNormalization")
 def layer_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise over the axes from ``axis`` on."""
-    _over_last_axes(low, node, "layer_norm")
+    _over_axes(low, node, "layer_norm")
 
 
 @operator("RMSNormalization", "SimplifiedLayerNormalization")
 @operator("SimplifiedLayerNormalization", domain=MICROSOFT)
 def rms_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise over the axes from ``axis`` on, without a mean."""
-    _over_last_axes(low, node, "rms_norm")
+    _over_axes(low, node, "rms_norm")
 
 
-def _over_last_axes(low: OnnxLowering, node: OnnxNode, kind: str) -> None:
-    x, axis = low.shape(node.input(0)), node.integer("axis", -1)
-    low.vector(node, kind, rows=leading(x, axis), attributes=axes_from(x, axis))
+def _over_axes(low: OnnxLowering, node: OnnxNode, kind: str) -> None:
+    """The axes from ``axis`` on or, of a norm that was joined from its pieces, perhaps others."""
+    x, axis, others = low.shape(node.input(0)), node.integer("axis", -1), node.integers("axes")
+    attributes = over_axes(x, others) if others else axes_from(x, axis)
+    rows = axis_rows(x, others[0]) if len(others) == 1 else leading(x, axis)
+    low.vector(node, kind, rows=rows, attributes=attributes)
 
 
 @operator("SkipLayerNormalization", "EmbedLayerNormalization", domain=MICROSOFT)

@@ -63,6 +63,8 @@ def check(
     _print_faults(answer.faults)
     for run in answer.runs:
         _print_run(run)
+    for note in answer.notes:
+        say(f"note: {note}")
     if not answer.correct:
         return EXIT_DOES_NOT_FIT
     say(answer.headline())

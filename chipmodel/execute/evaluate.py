@@ -32,6 +32,7 @@ def evaluate(
     iteration: int = 0,
     state: RecurrentState | None = None,
     plain: bool = False,
+    stand_ins: set[str] | None = None,
 ) -> tuple[Bytes, ...]:
     """All bytes of each output of ``op``, of which those of the part ``rows`` x ``channels`` are right.
 
@@ -41,7 +42,8 @@ def evaluate(
     moves slice ``iteration`` modulo their number; it keeps the other slices of a tensor that it collects.
     ``state`` is one object for all parts of one run of the op, in order: what the NPU keeps between them.
     With ``plain`` sums of products and normalised values are elements as they are; by default a fixed
-    function spreads them evenly over all values, so that a wrong byte anywhere shows.
+    function spreads them evenly over all values, so that a wrong byte anywhere shows. The name of an op whose
+    function is not known, for which a fixed function of the same bytes stands, is added to ``stand_ins``.
     """
     rows = Interval(0, op.work.rows) if rows is None else rows
     channels = Interval(0, op.work.channels) if channels is None else channels
@@ -59,6 +61,8 @@ def evaluate(
     with np.errstate(all="ignore"):
         written = _known(part)
         if written is None:
+            if stand_ins is not None:
+                stand_ins.add(op.name)
             written = mix(op, program, given, weights, rows, channels)
     return tuple(
         _collected(op, inputs, new, number) if name == op.sliced else new

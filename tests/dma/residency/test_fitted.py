@@ -10,7 +10,7 @@ import pytest
 
 from chipmodel.api.check import check
 from chipmodel.errors import DoesNotFit
-from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.execute.check import PlanRun, check_paths, describe_stand_ins
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.reference import reference
 from chipmodel.execute.weights import random_inputs, random_weights
@@ -50,6 +50,29 @@ def test_a_large_op_runs_and_its_plan_is_right(large: LargeOp, tmp_path: Path) -
     program = load(tmp_path, large.make())
     assert any(least_part(program, op) > CAPACITY for op in program.ops())
     check_plan(program)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("deep", ["8 ops (conv 'Conv_0.sum0'): sums of pieces"]),
+        ("unknown", ["1 op (wobble 'Wobble_0'): a fixed function"]),
+        ("softmax of a long row", ["3 ops (softmax_statistics 'Softmax_0.statistics', "]),
+        ("wide image", []),
+        ("two directions", []),
+    ],
+)
+def test_what_is_not_computed_as_the_network_does_is_named(
+    name: str, said: list[str], tmp_path: Path
+) -> None:
+    (large,) = (each for each in REWRITTEN if each.name == name)
+    program = reuse(fitted(load(tmp_path, large.make()), SMALL), "all")
+    result = run(PlanRequest(program, SMALL, streamer="sync"))
+    commands = lower(result.schedule, result.solved.plan)
+    runs = check_paths(PlanRun(program, (commands,), CAPACITY, ()), {}, 0)
+    notes = describe_stand_ins(program, runs)
+    assert len(notes) == len(said)
+    assert all(note.startswith(text) for note, text in zip(notes, said, strict=True))
 
 
 @pytest.mark.parametrize("large", CUT, ids=lambda each: each.name)

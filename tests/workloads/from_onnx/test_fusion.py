@@ -217,7 +217,7 @@ def test_a_norm_over_another_axis_is_joined_without_a_scale_along_the_last_one(t
 
 def _in_pieces(*texts: str, axes: Sequence[int] = (-1,)) -> Any:
     """Nodes ``name = Kind operands`` of a norm of ``x`` (2, 6, 12), the last of which is ``y``."""
-    nodes = []
+    nodes: list[Any] = []
     for text in texts:
         name, _, made = text.partition(" = ")
         kind, _, operands = made.partition(" ")

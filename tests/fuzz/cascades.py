@@ -88,6 +88,21 @@ def two_readers_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], Pla
     return program, (choice,), PlanRequest(program, chip, "large-first", "sync", cascade="auto")
 
 
+def skipped_columns_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:
+    """One cascade in bands of columns, whose last op skips every second column and row, the last ones too."""
+    random = Random(f"skipped columns {seed}")
+    builder = ProgramBuilder(f"skipped columns {seed}")
+    channels, side = random.randint(1, 4), 4 * random.randint(2, 4)
+    x = builder.input("x", (1, channels, side, side))
+    first = builder.elementwise("relu", "first", [x])
+    builder.output(builder.conv("last", first, channels, (1, 1), stride=2))
+    program = builder.build()
+    heights = tuple(random.choice((1, 2, 3)) for _ in range(2))
+    choice = CascadeChoice(("first", "last"), heights, random.random() < 0.5, bands=2)
+    chip = _with_memory(tiny_chip(random), program, 2.0)
+    return program, (choice,), PlanRequest(program, chip, "large-first", "sync", cascade="auto")
+
+
 def _with_memory(chip: Chip, program: Program, times: float) -> Chip:
     most = max(
         sum(program.tensors[n].bytes for n in {*op.inputs, *op.outputs}) + program.block_bytes(op)

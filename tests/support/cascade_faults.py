@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 GEOMETRY = "chipmodel.passes.cascades"
+READS = "chipmodel.passes.row_reads"
 STEPS = "dma.schedule.cascade_steps"
 
 
@@ -28,27 +29,35 @@ def _geometry(title: str, old: str, new: str) -> Mutation:
     return Mutation(title, GEOMETRY, old, new)
 
 
+def _reads(title: str, old: str, new: str) -> Mutation:
+    return Mutation(title, READS, old, new)
+
+
 def _steps(title: str, old: str, new: str) -> Mutation:
     return Mutation(title, STEPS, old, new)
 
 
-_UNTIL = "self.until(shape.maker[name], shape.read(index, operand, rows).stop)"
+_NEEDED = "needed = reads(start, stop)[1]"
 _AWAIT = (
-    "        for operand, name in enumerate(op.inputs):\n"
-    "            if name in shape.maker:\n"
-    f"                {_UNTIL}\n"
+    "        for maker, reads in self.needs[index]:\n"
+    f"            {_NEEDED}\n"
+    "            if self.done[maker] < needed:\n"
+    "                self.until(maker, needed)\n"
 )
 _ROLLING_BYTES = "walk.most[name] * program.tensors[name].bytes // shape.rows[name], True"
 _GROUP_BYTES = "most[name] * program.tensors[name].bytes // shape.rows[name], False"
-_STEP = "self.steps.append(CascadeStep(index, shape.in_work(index, rows)))"
+_ROWS = "Interval(start * each, stop * each)"
+_STEP = f"self.steps.append(CascadeStep(index, {_ROWS}))"
+_COUNTED = "stop - min(start, self._oldest(name)))"
 _HULL = "needed[maker] = hull((needed[maker], shape.read(index, operand, needed[index])))"
 _READ_HULL = (
     "read = shape.read(index, operand, needed[index])\n                needed[maker] = hull((needed[maker], "
 )
 _ENDS = "needed[index] = hull((needed[index], Interval(done[index], shape.op_rows(index))))"
-_ADVANCE = "rows = Interval(start, min(shape.op_rows(index), start + max(1, self.heights[index])))"
+_ADVANCE = "stop = min(self.rows[index], start + self.heights[index])"
 _GROUP_STEP = "CascadeStep(i, shape.in_work(i, rows)) for i, rows in enumerate(needed) if len(rows)"
-_OLDEST = "shape.read(index, operand, Interval(start, start + 1)).start)"
+_OLDEST = "reads(start, start + 1)[0])"
+_READERS = "in self.readers[name]:\n            start = self.done"
 _TOUCHED = "touched = Interval(start % turn, start % turn + stop - start)"
 _SHARE_READ = "share = part_reads(self.maker.program, inner, operand, step.rows, channels, step.columns)"
 _ONE_EARLY = (
@@ -68,10 +77,10 @@ _GROUP_BUFFER = "return Operand(Part(name, share), self.rows_buffer(name), self.
 _GROUP_READ = "return Operand(Part(name, made_share), self.rows_buffer(name), touched)"
 
 ROW_FAULTS = (
-    _geometry("halo one row short at the end", _UNTIL, _UNTIL.replace(".stop)", ".stop - 1)")),
-    _geometry("rows awaited only up to the first", _UNTIL, _UNTIL.replace(".stop)", ".start + 1)")),
-    _geometry("rows never awaited", _UNTIL, _UNTIL.replace(".stop)", ".start)")),
-    _geometry("rows awaited of the step before", _UNTIL, _UNTIL.replace("rows)", "Interval(0, 1))")),
+    _geometry("halo one row short at the end", _NEEDED, f"{_NEEDED} - 1"),
+    _geometry("rows awaited only up to the first", _NEEDED, "needed = reads(start, stop)[0] + 1"),
+    _geometry("rows never awaited", _NEEDED, "needed = reads(start, stop)[0]"),
+    _geometry("rows awaited of the step before", _NEEDED, "needed = reads(0, 1)[1]"),
     _geometry("rolling buffer one row short", _ROLLING_BYTES, f"(walk.most[name] - 1) {_ROLLING_BYTES[16:]}"),
     _geometry(
         "rolling buffer one byte short", _ROLLING_BYTES, _ROLLING_BYTES.replace(", True", " - 1, True")
@@ -86,80 +95,64 @@ ROW_FAULTS = (
         f"name, {_GROUP_BYTES}",
         f"name, {_GROUP_BYTES}".replace("//", "// 2 //"),
     ),
-    _geometry("oldest row one too new", _OLDEST, _OLDEST.replace(".start)", ".start + 1)")),
+    _geometry("oldest row one too new", _OLDEST, _OLDEST.replace("[0])", "[0] + 1)")),
     _geometry(
         "oldest row of the step after",
         _OLDEST,
-        _OLDEST.replace("start + 1)", "start + 1)")
-        .replace("Interval(start,", "Interval(min(start + 1, shape.op_rows(index) - 1),")
-        .replace("start + 1)).start", "min(start + 2, shape.op_rows(index)))).start"),
+        "reads(min(start + 1, self.rows[index] - 1), min(start + 2, self.rows[index]))[0])",
     ),
     _geometry(
         "oldest row of the reader that is furthest",
-        "oldest = min(oldest, shape.read",
-        "oldest = max(0 if oldest == shape.rows[name] else oldest, shape.read",
+        "oldest = min(oldest, reads",
+        "oldest = max(0 if oldest == self.all_rows[name] else oldest, reads",
     ),
-    _geometry(
-        "oldest row by the first reader alone",
-        "in shape.readers.get(name, ()):\n            start = self.done",
-        "in shape.readers.get(name, ())[:1]:\n            start = self.done",
-    ),
-    _geometry(
-        "oldest row by the last reader alone",
-        "in shape.readers.get(name, ()):\n            start = self.done",
-        "in shape.readers.get(name, ())[-1:]:\n            start = self.done",
-    ),
+    _geometry("oldest row by the first reader alone", _READERS, _READERS.replace("[name]", "[name][:1]")),
+    _geometry("oldest row by the last reader alone", _READERS, _READERS.replace("[name]", "[name][-1:]")),
     _geometry(
         "readers that are behind forgotten",
-        "if start < shape.op_rows(index):\n                oldest",
-        "if start < shape.op_rows(index) and start > 0:\n                oldest",
+        "if start < self.rows[index]:\n                oldest",
+        "if start < self.rows[index] and start > 0:\n                oldest",
     ),
     _geometry(
-        "rows that nobody needs not counted",
-        "oldest = min(rows.start, self._oldest(name))",
-        "oldest = min(rows.start + 1, self._oldest(name))",
+        "rows that nobody needs not counted", _COUNTED, _COUNTED.replace("min(start,", "min(start + 1,")
     ),
     _geometry(
         "most rows of the latest step alone",
-        "self.most[name] = max(self.most[name], rows.stop - oldest)",
-        "self.most[name] = rows.stop - oldest",
+        f"self.most[name] = max(self.most[name], {_COUNTED}",
+        f"self.most[name] = {_COUNTED[:-1]}",
     ),
-    _geometry("rows counted before the step", "rows.stop - oldest)", "rows.start - oldest)"),
-    _geometry("rows counted from the step on", "rows.stop - oldest)", "len(rows))"),
+    _geometry("rows counted before the step", _COUNTED, _COUNTED.replace("stop -", "start -")),
+    _geometry("rows counted from the step on", _COUNTED, "stop - start)"),
     _geometry(
         "step one row early",
         _STEP,
-        _STEP.replace("rows)", "Interval(max(0, rows.start - 1), max(1, rows.stop - 1)))"),
+        _STEP.replace(_ROWS, "Interval(max(0, start - 1) * each, max(1, stop - 1) * each)"),
     ),
     _geometry(
         "step one row late",
         _STEP,
-        _STEP.replace("index, rows)", "index, Interval(rows.start + 1, rows.stop + 1))"),
+        _STEP.replace(_ROWS, "Interval((start + 1) * each, (stop + 1) * each)"),
     ),
     _geometry(
-        "row computed twice",
-        _STEP,
-        _STEP.replace("index, rows)", "index, Interval(max(0, rows.start - 1), rows.stop))"),
+        "row computed twice", _STEP, _STEP.replace(_ROWS, "Interval(max(0, start - 1) * each, stop * each)")
     ),
     _geometry(
         "last row of a step left out",
         _STEP,
-        _STEP.replace("index, rows)", "index, Interval(rows.start, max(rows.start + 1, rows.stop - 1)))"),
+        _STEP.replace(_ROWS, "Interval(start * each, max(start + 1, stop - 1) * each)"),
     ),
     _geometry("step twice", _STEP, f"{_STEP}\n        self.steps.append(self.steps[-1])"),
     _geometry(
         "step before its operands",
-        f"{_AWAIT}        {_STEP}\n",
-        f"        {_STEP}\n{_AWAIT}",
+        f"{_AWAIT}        each = self.work_rows[index]\n        {_STEP}\n",
+        f"        each = self.work_rows[index]\n        {_STEP}\n{_AWAIT}",
     ),
-    _geometry("rows beyond the end", _ADVANCE, "rows = Interval(start, start + max(1, self.heights[index]))"),
-    _geometry(
-        "a step counted as one row more", "self.done[index] = rows.stop", "self.done[index] = rows.stop + 1"
-    ),
+    _geometry("rows beyond the end", _ADVANCE, "stop = start + self.heights[index]"),
+    _geometry("a step counted as one row more", "self.done[index] = stop", "self.done[index] = stop + 1"),
     _geometry(
         "a step counted as one row less",
-        "self.done[index] = rows.stop",
-        "self.done[index] = max(rows.start + 1, rows.stop - 1)",
+        "self.done[index] = stop",
+        "self.done[index] = max(start + 1, stop - 1)",
     ),
     _geometry("last rows that nobody needs left out", "walk.until(index, shape.op_rows(index))", "pass"),
     _geometry(
@@ -172,16 +165,20 @@ ROW_FAULTS = (
         "return Interval(rows.start * each, rows.stop * each)",
         "return Interval(rows.start * each, min(rows.stop * each + 1, self.ops[index].work.rows))",
     ),
-    _geometry(
+    _reads(
         "rows of a share rounded down at the end",
         "-(-share.rows.stop * rows // share.of_rows)",
         "share.rows.stop * rows // share.of_rows",
     ),
-    _geometry(
+    _reads(
         "rows of a share rounded up at the start",
         "start = share.rows.start * rows // share.of_rows",
         "start = -(-share.rows.start * rows // share.of_rows)",
     ),
+    _reads("last row of a window left out", "+ 1 - pad - stride", "- pad - stride"),
+    _reads("padding above a window forgotten", "window.stride_h, window.pad_top,", "window.stride_h, 0,"),
+    _reads("first row of a window left out", "start * stride - pad, 0)", "start * stride - pad + 1, 0)"),
+    _reads("dilation of a window forgotten", "window.dilation_h * (window", "(window"),
     _geometry("a tensor that is read elsewhere kept inside", "if n in elsewhere or maker[n]", "if maker[n]"),
     _geometry(
         "a condition not counted as a reader",
@@ -255,7 +252,7 @@ ROW_FAULTS = (
         "in shape.readers[name][:1]\n        if index == step.op",
     ),
     _geometry("an op that makes a tensor again", "if name in maker or name in readers:", "if name in maker:"),
-    _steps("modulus one byte off", "held.bytes_in(band)\n", "held.bytes_in(band) - 1\n"),
+    _steps("modulus one byte off", "held.bytes_in(n) for", "held.bytes_in(n) - 1 for"),
     _steps("touched bytes not modulo the buffer", _TOUCHED, "touched = Interval(start, stop)"),
     _steps("rows across the end not told from others", "if stop - start <= turn - start % turn:", "if True:"),
     _steps("touched bytes from the first", _TOUCHED, "touched = Interval(0, stop - start)"),

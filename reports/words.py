@@ -218,7 +218,7 @@ def accuracy(result: Result) -> str:
     if not result.vendor:
         return text
     takes = duration(result.chip, result.vendor.trace.cycles)
-    return f"{text}. That is about the plan of the board's own tool, which takes {takes} (--streamer vendor)"
+    return f"{text}. That is about the plan of the board's own tool, which takes {takes} (streamer vendor)"
 
 
 def shortened(names: Sequence[str], most: int = 6) -> str:

@@ -380,7 +380,9 @@ class Chip:
         if not self.held_against:
             return UNCHECKED
         changed = [path for path, figure in self.figures.items() if figure.source == OVERRIDE]
-        return f"before --set {', '.join(changed)}: {self.held_against}" if changed else self.held_against
+        if not changed:
+            return self.held_against
+        return f"before {', '.join(changed)} {'were' if changed[1:] else 'was'} changed: {self.held_against}"
 
     @property
     def knows_vendor(self) -> bool:

@@ -48,7 +48,7 @@ def test_it_says_what_it_is_wherever_it_is_shown(run: cm.Simulation) -> None:
     assert "ds_cnn on luna-arcs" in repr(run)
     assert "peaks at" in getattr(run, "_repr_html_")()  # noqa: B009
     assert run.to_html().startswith("<!DOCTYPE html>")
-    assert run.accuracy.startswith("before --set shared_memory.bytes")
+    assert run.accuracy.startswith("before shared_memory.bytes was changed: ")
 
 
 def test_progress_hears_of_every_stage_and_nobody_else_does(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,8 @@ class Interval:
     stop: int
 
     def __len__(self) -> int:
-        return max(0, self.stop - self.start)
+        length = self.stop - self.start
+        return length if length > 0 else 0
 
     def __contains__(self, point: int) -> bool:
         return self.start <= point < self.stop

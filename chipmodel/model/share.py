@@ -29,7 +29,7 @@ class Share:
     @property
     def banded(self) -> bool:
         """Whether it has only some of the columns."""
-        return len(self.columns) < self.of_columns
+        return self.columns.stop - self.columns.start < self.of_columns
 
     @property
     def runs(self) -> int:

@@ -14,7 +14,7 @@ from chipmodel.model.cascade_work import Band
 from chipmodel.model.interval import Interval
 from chipmodel.model.layout import IMAGE_AXES, Storage
 from chipmodel.model.program import DTYPE_BITS, NO_SHARE, Op, Program, Tensor
-from chipmodel.model.share import Share
+from chipmodel.model.share import Share, by_rows
 from chipmodel.model.work import Conv, Pool, Vector
 from chipmodel.passes.op_shapes import SeenTensor, is_pointwise, seen_inputs, seen_outputs
 
@@ -135,7 +135,9 @@ def with_columns(program: Program, name: str, share: Share, columns: Interval | 
         return share
     rows, channels, of = _grid(program.tensors[name])
     start, stop = share.rows.start * rows // share.of_rows, -(-share.rows.stop * rows // share.of_rows)
-    return Share(Interval(start, stop), rows).in_columns(channels, columns, of)
+    if columns.stop - columns.start == of:
+        return by_rows(Interval(start, stop), rows)
+    return Share(Interval(start, stop), rows, Interval(0, channels), channels, columns, of)
 
 
 def band_of(program: Program, op: Op, columns: Interval | None) -> Band | None:

@@ -99,6 +99,13 @@ class Group(NamedTuple):
     number: int
     steps: tuple[CascadeStep, ...]
 
+    def first_of(self, index: int) -> CascadeStep | None:
+        """The first step of an op; None for none."""
+        for step in self.steps:
+            if step.op == index:
+                return step
+        return None
+
 
 @dataclass
 class _CascadeEmission:
@@ -109,6 +116,8 @@ class _CascadeEmission:
     held: dict[str, HeldRows] = field(init=False)
     turns: dict[str, list[int]] = field(init=False)
     channels: list[Interval] = field(init=False)
+    maker_of: dict[str, int] = field(init=False)
+    """By tensor that is made here, its op."""
     weights_at: list[int] = field(init=False)
     """By op, where its weights begin in the block of those that stay."""
     seen: Counter[int] = field(default_factory=Counter[int])
@@ -128,6 +137,7 @@ class _CascadeEmission:
         self.turns = {held.tensor: [held.bytes_in(n) for n in range(work.bands)] for held in work.held}
         """By tensor inside and band, the bytes of its buffer that are used."""
         self.channels = [Interval(0, inner.work.channels) for inner in self.op.cascade]
+        self.maker_of = {name: i for i, inner in enumerate(self.op.cascade) for name in inner.outputs}
         sizes = [program.block_bytes(inner) for inner in self.op.cascade]
         stays = (0 if index in work.reloaded else size for index, size in enumerate(sizes))
         self.weights_at = list(accumulate(stays, initial=0))
@@ -212,9 +222,8 @@ class _CascadeEmission:
         """Rows of a tensor inside: those of a rolling buffer, or all that this group has made."""
         if self.held[name].rolls:
             return self.rolling(name, share, group)
-        index = next(i for i, inner in enumerate(self.op.cascade) if name in inner.outputs)
-        inner = self.op.cascade[index]
-        made = next((step for step in group.steps if step.op == index), None)
+        index = self.maker_of[name]
+        inner, made = self.op.cascade[index], group.first_of(index)
         assert made is not None, f"a group reads rows of {name!r}, and computes none of them"
         made_share = part_writes(
             self.maker.program, inner, name, made.rows, self.channels[index], made.columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -22,16 +22,23 @@ from dma.streamers.race import NEVER_STOP, StreamerRace
 
 MOST_SETS = 200
 """Sets of cascades up to which a streamer that searches has all of them compared. Chosen."""
-FORECAST_SETS = 4
+FORECAST_SETS = 3
 """Sets of cascades of which a quick streamer's forecast is made; they come in the order of an estimate.
-Chosen."""
+Chosen: a fourth one is the best on 1 of 82 rows, by 0.8 % (docs/decisions/0136)."""
 FORECAST_AHEAD = 2
 """The same for sets that leave room to load weights ahead. Chosen."""
 AHEAD_GAIN = 0.995
 """Share of another set's forecast that such a set has to be below to be planned first. Chosen: of nearer
 forecasts the plans are not always in the same order (measured)."""
-FORECAST_BANDED = 2
-"""The same for sets in bands of columns, whose schedules have many steps. Chosen."""
+FORECAST_BANDED = 1
+"""The same for sets in bands of columns, whose schedules have many steps. Chosen: a second one is the best on
+4 of 82 rows, by 0.1 to 0.5 %."""
+FEW_FORECASTS = 2
+"""Sets after which a quick streamer makes no more forecasts, if none is worth a plan. Chosen: on 82 rows none
+after them is worth one (measured)."""
+WORTH_A_PLAN = 0.98
+"""Share of the forecast without cascades, above which a quick streamer makes no full plan of a set. Chosen:
+at most about 2 % are missed."""
 SEARCHED_STEPS = 40_000
 """Steps of all schedules together that a search for better sets may build: about ten seconds (measured)."""
 
@@ -104,11 +111,17 @@ class CascadeScreening:
             candidates = (*rows, *ahead, *proposed.banded[:FORECAST_BANDED])
         found: list[ScreenedSet] = []
         for each in candidates:
-            if found and request.deadline.ends(FURTHER_SETS):
+            if found and (self._is_in_vain(found) or request.deadline.ends(FURTHER_SETS)):
                 break
             screened = self.screened(each, quick) if each else None
             found += [screened] if screened is not None else []
         return sorted(found, key=lambda each: each.cycles / (AHEAD_GAIN if each.cascades in ahead else 1))
+
+    def _is_in_vain(self, found: Sequence[ScreenedSet]) -> bool:
+        """Whether a quick streamer has seen enough sets that are not worth a plan."""
+        if self.portfolio.searches_offsets or len(found) < FEW_FORECASTS or self.without is None:
+            return False
+        return min(each.cycles for each in found) > WORTH_A_PLAN * self.without.cycles
 
     def _quick(self) -> tuple[Streamer, ...]:
         return screening_streamers(self.portfolio)

@@ -18,6 +18,7 @@ from chipmodel.model.time_bound import TimeBound
 from chipmodel.passes.cascade_arrivals import LateArrival
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.pipeline.cascade_screening import (
+    WORTH_A_PLAN,
     CascadeScreening,
     ScreenedSet,
     moves_tensors,
@@ -41,9 +42,6 @@ SCREENING_SHARE = 0.3
 """Of the time until a deadline, what the forecasts of sets of cascades may take. Chosen."""
 PLAN_SHARE = 0.5
 """Of the rest, what one of several plans may take. Chosen."""
-WORTH_A_PLAN = 0.98
-"""Share of the forecast without cascades, above which a quick streamer makes no full plan of a set. Chosen:
-at most about 2 % are missed."""
 FAR_BEHIND_A_SEARCH = 2.0
 """The same for a streamer that searches, which gains more on its forecast. Chosen."""
 FULL_PLANS = 3
@@ -135,10 +133,15 @@ class _CascadeSearch:
     ) -> Planned | None:
         """The best plan with cascades, in the order of the forecasts; None for none, or where nothing is
         expected to be faster than ``plain``, the best plan ``without`` them. Where there are ``few`` sets all
-        are planned: many of a small program have one forecast, which the packer and the search change."""
+        are planned: many of a small program have one forecast, which the packer and the search change. For a
+        quick streamer schedules with less memory are made only where the packer has no plan of any set."""
         known = None if plain is None or self.searches or not self.fits(plain) else plain
-        faster_than = None if known is None else without
-        found = self.best_of(sets, self.few_streamers(known), faster_than, few)
+        faster_than, portfolio = None if known is None else without, self.few_streamers(known)
+        if portfolio is not None:
+            found = self.best_of(sets, replace(portfolio, tries_less=False), faster_than, few)
+            if found is not None and self.fits(found):
+                return found
+        found = self.best_of(sets, portfolio, faster_than, few)
         if found is None and self.request.streamer == VENDOR_STREAMER:
             found = self.best_of(sets, vendor.WITHOUT_ROOM, faster_than, few)
         return found

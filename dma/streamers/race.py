@@ -124,9 +124,9 @@ class StreamerRace:
 
     def does_not_fit(self, ranked: RankedSchedule, budget: int) -> None:
         """Report that the packer has no plan for ``ranked``: it is tried again with ``budget`` bytes, if that
-        is more than 0, or gives way to its first fallback."""
+        is more than 0 and the portfolio tries less memory, or gives way to its first fallback."""
         if ranked.fallbacks is None:
-            if budget > 0:
+            if budget > 0 and self.portfolio.tries_less:
                 self._enter(ranked.streamer, budget, ranked.followers)
         elif ranked.fallbacks:
             self._enter(ranked.fallbacks[0], ranked.budget, fallbacks=ranked.fallbacks[1:])

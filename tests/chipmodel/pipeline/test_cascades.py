@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -12,13 +14,19 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.cascade_screening import FURTHER_SETS, CascadeScreening
+from chipmodel.pipeline import cascades
+from chipmodel.pipeline.cascade_screening import FEW_FORECASTS, FURTHER_SETS, CascadeScreening
+from chipmodel.pipeline.cascades import FULL_PLANS
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.commands import verify
 from dma.cascades.least_memory import least_memory_candidates
+from dma.schedule.build import StreamRequest
 from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.streamer import StreamerPortfolio
+from dma.streamers import prefetch_greedy
+from dma.streamers.race import StreamerRace
 from solvers.core.deadline import Deadline
 from tests.support.cascade_chains import random_chain, small_memory
 from tests.support.chips import LUNA_LIKE, with_memory
@@ -85,6 +93,50 @@ def test_after_the_deadline_one_set_of_cascades_is_forecast() -> None:
     assert len(screening.ranked()) == 1
     assert len(screening.known) <= 2
     assert FURTHER_SETS in said
+
+
+def _forecasts(network: str, chip: str, size: int) -> int:
+    request = PlanRequest(_program(network), with_memory(load_chip(chip), size), cascade="auto")
+    screening = CascadeScreening(request)
+    screening.ranked()
+    return sum(1 for cascades, _ in screening.known if cascades)
+
+
+def test_forecasts_end_where_the_first_sets_are_not_worth_a_plan() -> None:
+    """Of BranchyNet two sets are proposed and more that load ahead, all of which gain less than 1 %."""
+    assert _forecasts("zoo:branchynet", "luna-arcs", 20_480) == FEW_FORECASTS
+    assert _forecasts("zoo:branchynet", "alif-e7", 20_480) > FEW_FORECASTS
+
+
+def test_less_memory_is_tried_where_the_packer_has_no_plan_of_any_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[bool] = []
+
+    def unlucky(*arguments: Any) -> Planned:
+        planned, portfolio = plan_in_rounds(*arguments), arguments[-1]
+        if not isinstance(portfolio, StreamerPortfolio):
+            return planned
+        asked.append(portfolio.tries_less)
+        peak = planned.solved.peak if portfolio.tries_less else 1 << 20
+        return replace(planned, solved=replace(planned.solved, peak=peak))
+
+    monkeypatch.setattr(cascades, "plan_in_rounds", unlucky)
+    assert _planned("zoo:resnet8", "alif-e7", 24_960, "auto").schedule.cascades
+    assert asked == [False] * FULL_PLANS + [True]
+
+
+def test_a_candidate_is_tried_again_with_less_memory_unless_the_portfolio_says_no() -> None:
+    chip = with_memory(load_chip("alif-e7"), 24_960)
+    request = StreamRequest(_program("zoo:resnet8"), chip, 24_960)
+    portfolio = StreamerPortfolio("greedy", (prefetch_greedy.SCREENING,))
+    for tries_less in (True, False):
+        race = StreamerRace(request, replace(portfolio, tries_less=tries_less))
+        first = race.next()
+        assert first is not None
+        race.does_not_fit(first, 20_000)
+        second = race.next()
+        assert (second.budget if second else None) == (20_000 if tries_less else None)
 
 
 def test_a_search_goes_on_where_many_sets_do_not_keep_their_forecast() -> None:

@@ -43,7 +43,7 @@ SIMULATIONS = (
     "--help",
     "simulate zoo:resnet18 --chip stm32n6 --json -",
     "simulate zoo:resnet50 --chip stm32n6 --json -",
-    "simulate zoo:vgg16 --chip luna-arcs --json -",
+    "simulate zoo:vgg16 --chip luna-arcs --set psram.bytes=160MiB --json -",
 )
 EXAMPLE = "pack workloads/packing-example.csv"
 COMPILERS = ("llvmlite", "numba")

@@ -1,31 +1,24 @@
-"""Labels of logarithmic axes are round numbers."""
+"""Positions in a plot area, in pixels: shares of its width and height, and of logarithmic axes."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from reports.plot_area import FEWEST, round_numbers
-from reports.words import round_magnitude
+from reports.plot_area import BOTTOM, LEFT, RIGHT, TOP, PlotArea, log_share
 
-
-@pytest.mark.parametrize(
-    ("ends", "labels"),
-    [
-        ((379_684, 905_026), ["400 k", "500 k", "600 k", "800 k"]),
-        ((1_000, 1_000_000), ["1 k", "10 k", "100 k", "1 M"]),
-        ((8_225_838, 37_717_178), ["10 M", "15 M", "20 M", "30 M"]),
-        ((90_000, 1_200_000), ["100 k", "200 k", "500 k", "1 M"]),
-    ],
-)
-def test_the_fewest_round_numbers_that_are_enough(ends: tuple[int, int], labels: list[str]) -> None:
-    assert [round_magnitude(each) for each in round_numbers(*ends)] == labels
+AREA = PlotArea("wide", 284, 178)
 
 
-@given(st.integers(10, 10**9), st.integers(170, 900))
-def test_there_are_enough_and_all_lie_on_the_axis(least: int, percent: int) -> None:
-    most = least * percent // 100
-    found = round_numbers(least, most)
-    assert all(least <= each <= most for each in found)
-    assert len(found) >= FEWEST or most < 200
+def test_the_plot_is_inside_of_the_margins() -> None:
+    assert AREA.edges == (LEFT, 284 - RIGHT, TOP, 178 - BOTTOM)
+    assert PlotArea("wide", 284, 178, left=10, right=30).edges[:2] == (10, 254)
+
+
+def test_shares_go_to_the_right_and_upwards_and_stay_inside() -> None:
+    assert [AREA.across(share) for share in (-1, 0, 0.25, 1, 2)] == [64, 64, 114, 264, 264]
+    assert [AREA.up(share) for share in (-1, 0, 0.25, 1, 2)] == [126, 126, 101, 26, 26]
+
+
+def test_equal_ratios_are_equal_shares() -> None:
+    assert [log_share(value, (10, 1000)) for value in (10, 100, 1000)] == pytest.approx([0, 0.5, 1])
+    assert log_share(1, (10, 1000)) == pytest.approx(-0.5)

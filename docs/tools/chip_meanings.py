@@ -93,7 +93,7 @@ MEANING: Mapping[str, str] = {
     "npu.write_bytes_per_cycle": "The NPU's write port on SharedMemory.",
     "npu.launch_cycles": "What starting each part of an op costs.",
     "npu.operands": "Whether the operands of convolutions, pooling and products take time on the ports: "
-    "none (`free`), beside computing (`overlap`), the same with reads and writes in turn (`one port`), all "
+    "none (`free`), while computing (`overlap`), the same with reads and writes in turn (`one port`), all "
     "in turn (`serial`).",
     "npu.depthwise_kernel": "The largest depthwise kernel that one pass over the operands serves; 0: any.",
     "npu.depthwise_macs_per_cycle": "MACs a cycle of int8 depthwise convolutions; 0: through the array.",

@@ -69,6 +69,17 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
 
 
 @dataclass(frozen=True, slots=True)
+class _Rivals:
+    """Sets of cascades by their forecasts, the plan without cascades where there is one that fits, and its
+    forecast. Of a ``few`` sets all are planned."""
+
+    sets: Sequence[ScreenedSet]
+    plain: Planned | None
+    without: ScreenedSet | None
+    few: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _CascadeSearch:
     request: PlanRequest
     path: Mapping[str, str] | None
@@ -136,31 +147,26 @@ class _CascadeSearch:
         are planned: many of a small program have one forecast, which the packer and the search change. For a
         quick streamer schedules with less memory are made only where the packer has no plan of any set."""
         known = None if plain is None or self.searches or not self.fits(plain) else plain
-        faster_than, portfolio = None if known is None else without, self.few_streamers(known)
+        rivals = _Rivals(sets, known, None if known is None else without, few)
+        portfolio = self.few_streamers(known)
         if portfolio is not None:
-            found = self.best_of(sets, replace(portfolio, tries_less=False), faster_than, few)
+            found = self.best_of(rivals, replace(portfolio, tries_less=False))
             if found is not None and self.fits(found):
                 return found
-        found = self.best_of(sets, portfolio, faster_than, few)
+        found = self.best_of(rivals, portfolio)
         if found is None and self.request.streamer == VENDOR_STREAMER:
-            found = self.best_of(sets, vendor.WITHOUT_ROOM, faster_than, few)
+            found = self.best_of(rivals, vendor.WITHOUT_ROOM)
         return found
 
-    def best_of(
-        self,
-        sets: Sequence[ScreenedSet],
-        portfolio: StreamerPortfolio | None,
-        without: ScreenedSet | None,
-        few: bool,
-    ) -> Planned | None:
-        """The best plan of ``sets`` by the streamers of ``portfolio``; None for none that is expected to be
-        faster than ``without``."""
+    def best_of(self, rivals: _Rivals, portfolio: StreamerPortfolio | None) -> Planned | None:
+        """The best plan of the sets by the streamers of ``portfolio``; None for none that is expected to be
+        faster than a plan without cascades."""
         best: Planned | None = None
         most = SEARCHED_PLANS if self.searches else FULL_PLANS
-        for candidate in sets if few else sets[:most]:
-            if without and candidate.cycles > WORTH_A_PLAN * without.cycles:
+        for candidate in rivals.sets if rivals.few else rivals.sets[:most]:
+            if rivals.without and candidate.cycles > WORTH_A_PLAN * rivals.without.cycles:
                 break
-            if best is not None and self.is_enough(best, 0 if few else candidate.cycles):
+            if best is not None and self.is_enough(best, rivals.plain, 0 if rivals.few else candidate.cycles):
                 break
             tried = self.planned(candidate.program, candidate.cache, portfolio)
             if tried is not None and (best is None or self.rank(tried) < self.rank(best)):
@@ -181,13 +187,14 @@ class _CascadeSearch:
             return replace(portfolio, candidates=(*quick, *probes))
         return replace(portfolio, candidates=(*quick, plain.streamer), in_loops=())
 
-    def is_enough(self, best: Planned, forecast: float) -> bool:
-        """Whether a set of cascades with that forecast need not be planned any more."""
-        if self.fits(best) and not self.searches:
-            return True
-        if self.fits(best) and (self.proven(best) or forecast > CLOSE_BEHIND * self.cycles(best)):
-            return True
-        return self.request.deadline.ends("further sets of cascades")
+    def is_enough(self, best: Planned, plain: Planned | None, forecast: float) -> bool:
+        """Whether a set of cascades with that forecast need not be planned any more. A quick streamer goes on
+        where the set that is forecast to be the fastest turns out to be slower than a ``plain`` plan."""
+        if self.searches:
+            near = self.proven(best) or forecast > CLOSE_BEHIND * self.cycles(best)
+        else:
+            near = plain is None or self.rank(best) < self.rank(plain)
+        return (self.fits(best) and near) or self.request.deadline.ends("further sets of cascades")
 
     def proven(self, planned: Planned) -> bool:
         """Whether the plan is as near to the bound as the streamer is to come."""

@@ -24,6 +24,7 @@ from chipmodel.model.schedule import (
     Transfer,
 )
 from chipmodel.model.share import WHOLE
+from chipmodel.model.work import Recurrent
 from chipmodel.wording import chip_field
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.joint import decide_jointly
@@ -59,6 +60,11 @@ WEIGHT_FLOOR_DIVISORS = (8, 16, 32, 64)
 divisor that spills nothing is used, otherwise the one whose schedule moves the fewest bytes. Measured: a
 fixed 1/8 forces tensors out, so that MobileNetV2 on ``stm32n6`` takes 17.36 M cycles instead of 9.41 M
 (docs/decisions)."""
+
+
+RECURRENT_DIVISOR = 2
+"""The same, tried first, where the weights of a recurrent layer of several time steps take at most this part
+of the memory and more than what is otherwise kept: in slices they are loaded again at every step (chosen)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,7 @@ def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCac
     best: tuple[int, Schedule] | None = None
     refusal: DoesNotFit | None = None
     seen: list[_Steps] = []
-    for divisor in streamer.weight_floor_divisors or WEIGHT_FLOOR_DIVISORS:
+    for divisor in _divisors(request, streamer):
         try:
             memory = memory_budget(request, streamer, request.budget // divisor, cache)
             steps = _steps(memory, streamer)
@@ -168,6 +174,14 @@ def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCac
         assert refusal is not None
         raise refusal
     return best[1]
+
+
+def _divisors(request: StreamRequest, streamer: Streamer) -> tuple[int, ...]:
+    divisors = streamer.weight_floor_divisors or WEIGHT_FLOOR_DIVISORS
+    kept, most = request.budget // divisors[0], request.budget // RECURRENT_DIVISOR
+    layers = (op for op in request.program.ops() if isinstance(op.work, Recurrent) and op.work.rows > 1)
+    reloaded = any(kept < request.program.block_bytes(op) <= most for op in layers)
+    return (RECURRENT_DIVISOR, *divisors) if reloaded else divisors
 
 
 def _steps(memory: MemoryBudget, streamer: Streamer) -> _Steps:

@@ -23,12 +23,15 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.tiling import transfer_bytes
 from dma.schedule import build as module
-from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, StreamRequest
+from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest, build_schedule
 from dma.schedule.effort import StopCriterion
+from dma.schedule.streamer import Streamer
 from dma.stream import stream, streamer_named, streamers
+from dma.streamers import sync, weight_pipeline
+from dma.streamers.prefetch_greedy import SCREENING
 from dma.streamers.race import StreamerRace
 from solvers.core.bounds import contention
-from tests.support.chips import LUNA_LIKE, tiny_chip
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
@@ -393,3 +396,22 @@ def test_unusual_programs_are_planned_correctly(batch: int) -> None:
             assert trace == step_through(planned.commands, chip)
     assert seen["planned"] > 30
     assert min(seen[what] for what in ("striped", "in place", "twice", "stepped")) > 0, seen
+
+
+@pytest.mark.parametrize(
+    "streamer", [SCREENING, weight_pipeline.STREAMER, sync.STREAMER], ids=lambda s: s.name
+)
+def test_weights_of_long_recurrent_layers_are_loaded_once_where_half_of_the_memory_holds_them(
+    streamer: Streamer,
+) -> None:
+    """In slices they would be loaded again at each of the 200 time steps."""
+    builder = ProgramBuilder("layers")
+    x = builder.input("x", (200, 1, 8))
+    for number in range(2):
+        x = builder.reshape(builder.recurrent(f"l{number}", x, 24, "lstm"), (200, 1, 24))
+    program = builder.build()
+    size = 16 * 1024
+    request = StreamRequest(program, with_memory(LUNA_LIKE, size), size)
+    schedule = build_schedule(request, streamer, BuildCache())
+    loaded = sum(t.bytes for t in schedule.transfers if t.part.weights)
+    assert loaded == sum(weight.bytes for weight in program.weights.values())

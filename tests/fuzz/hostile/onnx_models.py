@@ -9,7 +9,9 @@ from typing import Any
 from tests.fuzz.hostile.values import NAMES
 from tests.workloads.from_onnx.support_models import helper, ints, model, node, onnx, zeros
 
-SIZES = (0, -1, 1, 3, 64, 65, 1 << 20, 1 << 31, (1 << 63) - 1, -(1 << 63))
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+"""The least and the largest integer that an attribute can have."""
+SIZES = (0, -1, 1, 3, 64, 65, 1 << 20, 1 << 31, MOST, LEAST)
 OPS = (
     "Relu",
     "Conv",
@@ -163,8 +165,9 @@ def _rename(graph: Any, old: str, new: str) -> None:
 def _near_attribute(changed: Any, random: Random) -> None:
     """Change numbers of a node a little."""
     for attribute in changed.attribute:
-        attribute.i += random.choice([-1, 0, 1])
-        attribute.ints[:] = [max(0, n + random.choice([-1, 0, 0, 1, 2])) for n in attribute.ints]
+        attribute.i = max(LEAST, min(MOST, attribute.i + random.choice([-1, 0, 1])))
+        near = (n + random.choice([-1, 0, 0, 1, 2]) for n in attribute.ints)
+        attribute.ints[:] = [min(max(0, n), MOST) for n in near]
 
 
 def _a_name(graph: Any, random: Random) -> str:

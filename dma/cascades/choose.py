@@ -51,8 +51,6 @@ RELOADED = (1 / 16, 1 / 64)
 """Of the capacity, weights of an op that a cascade may load again. Chosen."""
 RELOADING_OPS = 8
 """Ops of such a cascade. Chosen: longer ones take longer to look through, and hold more rows."""
-ROOMY = 0.9
-"""Of the capacity, bytes of a cascade by the estimate up to which it is taken to fit. Chosen."""
 MOST_CUTS = 16
 """Cuts for one budget until all cascades in it fit. Chosen."""
 WORTHWHILE = 0.995

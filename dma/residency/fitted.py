@@ -32,6 +32,8 @@ from dma.residency.tiling import least_stripe, slice_bytes
 
 WEIGHTS_SHARE = 4
 """Weights of at most the capacity by this may stay in SharedMemory for all parts of an op (chosen)."""
+MOST_PARTS = 1 << 48
+"""Rows times channels of an op that may be cut: no memory holds more, so planning refuses it (chosen)."""
 ALL = Fraction(1)
 """All of SharedMemory."""
 FINER_SHARES = (Fraction(1, 2), Fraction(1, 4))
@@ -131,8 +133,8 @@ def _rewritten(program: Program, changes: Mapping[str, Rewritten]) -> Program:
 
 
 def least_part(program: Program, op: Op) -> int:
-    """Bytes of the smallest part of an op, with its weights."""
-    if op.allocates or not op.work.rows or not op.work.channels:
+    """Bytes of the smallest part of an op, with its weights; 0 of one that has none or far too many parts."""
+    if op.allocates or not 0 < op.work.rows * op.work.channels <= MOST_PARTS:
         return 0
     return least_stripe(program, op) + slice_bytes(program, op, 1)
 

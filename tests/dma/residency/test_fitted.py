@@ -27,6 +27,7 @@ from tests.support.chips import LUNA_LIKE
 from tests.support.large_operands import CUT, REWRITTEN, SEQUENCES, SMALL, WIDE, LargeOp
 from tests.support.true_parts import check_part
 from tests.workloads.from_onnx.support_models import load, model, node
+from workloads.build.builder import ProgramBuilder
 from workloads.load import load as load_workload
 
 CAPACITY = SMALL.shared_memory.bytes
@@ -130,3 +131,12 @@ def test_an_op_that_has_been_replaced_once_is_not_replaced_by_others_of_the_same
     assert len({op.name for op in program.ops()}) == len(list(program.ops()))
     with pytest.raises(DoesNotFit):
         run(PlanRequest(program, chip, streamer="sync"))
+
+
+def test_an_op_with_more_rows_than_can_be_counted_stays_and_does_not_fit() -> None:
+    builder = ProgramBuilder("enormous")
+    builder.elementwise("relu", "y", [builder.input("x", (1 << 63, 2))])
+    program = builder.build()
+    assert fitted(program, SMALL) is program
+    with pytest.raises(DoesNotFit):
+        run(PlanRequest(program, SMALL, streamer="sync"))

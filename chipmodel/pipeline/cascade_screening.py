@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from math import inf
 
 from chipmodel.errors import DoesNotFit
@@ -108,7 +109,9 @@ class CascadeScreening:
             candidates = self._improved(candidates) if every is None else every
         else:
             rows, ahead = proposed.rows[:FORECAST_SETS], proposed.ahead
-            candidates = (*rows, *ahead, *proposed.banded[:FORECAST_BANDED])
+            # Those of both kinds that promise most come first: after a few in vain no more are tried.
+            pairs = zip_longest(rows, ahead, fillvalue=())
+            candidates = (*(each for pair in pairs for each in pair), *proposed.banded[:FORECAST_BANDED])
         found: list[ScreenedSet] = []
         for each in candidates:
             if found and (self._is_in_vain(found) or request.deadline.ends(FURTHER_SETS)):

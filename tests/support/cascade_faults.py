@@ -70,7 +70,7 @@ _ONE_LESS = (
 )
 _SHARE_WRITTEN = "share = part_writes(self.maker.program, inner, name, step.rows, channels, step.columns)"
 _ROLLED = "return Operand(Part(name, share), self.rows_buffer(name), touched, bytes=narrower, rolls=True)"
-_MADE = "made = next((step for step in group.steps if step.op == index), None)"
+_MADE = "inner, made = self.op.cascade[index], group.first_of(index)"
 _STRIPE = "part = Part(name, self.op.reads(index, groups, Interval(0, 1)))"
 _WITHIN = "return Interval(start - first, -(-size * share.rows.stop // share.of_rows) - first)"
 _GROUP_BUFFER = "return Operand(Part(name, share), self.rows_buffer(name), self.length(name, share))"

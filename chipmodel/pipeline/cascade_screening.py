@@ -34,9 +34,9 @@ forecasts the plans are not always in the same order (measured)."""
 FORECAST_BANDED = 1
 """The same for sets in bands of columns, whose schedules have many steps. Chosen: a second one is the best on
 4 of 82 rows, by 0.1 to 0.5 %."""
-FEW_FORECASTS = 2
-"""Sets after which a quick streamer makes no more forecasts, if none is worth a plan. Chosen: on 82 rows none
-after them is worth one (measured)."""
+FEW_FORECASTS = 4
+"""Sets after which a quick streamer makes no more forecasts, if none is worth a plan. Chosen: after three the
+fourth was worth 4 % on 1 of 108 rows (BlazeFace)."""
 WORTH_A_PLAN = 0.98
 """Share of the forecast without cascades, above which a quick streamer makes no full plan of a set. Chosen:
 at most about 2 % are missed."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from math import inf
 
 from chipmodel.errors import DoesNotFit
@@ -34,12 +33,6 @@ forecasts the plans are not always in the same order (measured)."""
 FORECAST_BANDED = 1
 """The same for sets in bands of columns, whose schedules have many steps. Chosen: a second one is the best on
 4 of 82 rows, by 0.1 to 0.5 %."""
-FEW_FORECASTS = 4
-"""Sets after which a quick streamer makes no more forecasts, if none is worth a plan. Chosen: after three the
-fourth was worth 4 % on 1 of 108 rows (BlazeFace)."""
-WORTH_A_PLAN = 0.98
-"""Share of the forecast without cascades, above which a quick streamer makes no full plan of a set. Chosen:
-at most about 2 % are missed."""
 SEARCHED_STEPS = 40_000
 """Steps of all schedules together that a search for better sets may build: about ten seconds (measured)."""
 
@@ -109,22 +102,14 @@ class CascadeScreening:
             candidates = self._improved(candidates) if every is None else every
         else:
             rows, ahead = proposed.rows[:FORECAST_SETS], proposed.ahead
-            # Those of both kinds that promise most come first: after a few in vain no more are tried.
-            pairs = zip_longest(rows, ahead, fillvalue=())
-            candidates = (*(each for pair in pairs for each in pair), *proposed.banded[:FORECAST_BANDED])
+            candidates = (*rows, *ahead, *proposed.banded[:FORECAST_BANDED])
         found: list[ScreenedSet] = []
         for each in candidates:
-            if found and (self._is_in_vain(found) or request.deadline.ends(FURTHER_SETS)):
+            if found and request.deadline.ends(FURTHER_SETS):
                 break
             screened = self.screened(each, quick) if each else None
             found += [screened] if screened is not None else []
         return sorted(found, key=lambda each: each.cycles / (AHEAD_GAIN if each.cascades in ahead else 1))
-
-    def _is_in_vain(self, found: Sequence[ScreenedSet]) -> bool:
-        """Whether a quick streamer has seen enough sets that are not worth a plan."""
-        if self.portfolio.searches_offsets or len(found) < FEW_FORECASTS or self.without is None:
-            return False
-        return min(each.cycles for each in found) > WORTH_A_PLAN * self.without.cycles
 
     def _quick(self) -> tuple[Streamer, ...]:
         return screening_streamers(self.portfolio)

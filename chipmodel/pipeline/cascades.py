@@ -18,7 +18,6 @@ from chipmodel.model.time_bound import TimeBound
 from chipmodel.passes.cascade_arrivals import LateArrival
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.pipeline.cascade_screening import (
-    WORTH_A_PLAN,
     CascadeScreening,
     ScreenedSet,
     moves_tensors,
@@ -42,6 +41,9 @@ SCREENING_SHARE = 0.3
 """Of the time until a deadline, what the forecasts of sets of cascades may take. Chosen."""
 PLAN_SHARE = 0.5
 """Of the rest, what one of several plans may take. Chosen."""
+WORTH_A_PLAN = 0.98
+"""Share of the forecast without cascades, above which a quick streamer makes no full plan of a set. Chosen:
+at most about 2 % are missed."""
 FAR_BEHIND_A_SEARCH = 2.0
 """The same for a streamer that searches, which gains more on its forecast. Chosen."""
 FULL_PLANS = 3

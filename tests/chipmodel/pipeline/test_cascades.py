@@ -15,7 +15,7 @@ from chipmodel.model.program import Program
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline import cascades
-from chipmodel.pipeline.cascade_screening import FEW_FORECASTS, FURTHER_SETS, CascadeScreening
+from chipmodel.pipeline.cascade_screening import FURTHER_SETS, CascadeScreening
 from chipmodel.pipeline.cascades import FULL_PLANS
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -93,19 +93,6 @@ def test_after_the_deadline_one_set_of_cascades_is_forecast() -> None:
     assert len(screening.ranked()) == 1
     assert len(screening.known) <= 2
     assert FURTHER_SETS in said
-
-
-def _forecasts(network: str, chip: str, size: int) -> int:
-    request = PlanRequest(_program(network), with_memory(load_chip(chip), size), cascade="auto")
-    screening = CascadeScreening(request)
-    screening.ranked()
-    return sum(1 for cascades, _ in screening.known if cascades)
-
-
-def test_forecasts_end_where_the_first_sets_are_not_worth_a_plan() -> None:
-    """Of BranchyNet two sets are proposed and more that load ahead, all of which gain less than 1 %."""
-    assert _forecasts("zoo:branchynet", "luna-arcs", 20_480) == FEW_FORECASTS
-    assert _forecasts("zoo:branchynet", "alif-e7", 20_480) > FEW_FORECASTS
 
 
 def test_less_memory_is_tried_where_the_packer_has_no_plan_of_any_set(

@@ -6,9 +6,9 @@ import gc
 import os
 import signal
 from multiprocessing.connection import Connection
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from threading import Thread
-from time import perf_counter
+from time import sleep
 
 from chipmodel.model.study_row import Row
 from chipmodel.studies.answer import WorkerCache, answer
@@ -19,7 +19,7 @@ from chipmodel.terminal.streams import leave_stderr
 PRELOADED = (__name__,)
 """Modules that the pool's forkserver imports once for all workers: this one, and so all that answers need."""
 FLUSH_SECONDS = 0.05
-"""How long an answer may wait for others to be sent with it."""
+"""How long an answer waits for others to be sent with it."""
 
 
 def serve(pipe: Connection) -> None:
@@ -31,25 +31,33 @@ def serve(pipe: Connection) -> None:
     gc.freeze()
     cache = WorkerCache(load_workload)
     pipe.send([])
-    rows: list[Row] = []
-    sent = perf_counter()
+    answers = _Answers(pipe)
+    Thread(target=answers.send_often, daemon=True).start()
     while True:
-        try:
-            task = tasks.get_nowait()
-        except Empty:
-            _send(pipe, rows)
-            task = tasks.get()
-            sent = perf_counter()
-        rows.append(answer(task, cache))
-        if perf_counter() - sent > FLUSH_SECONDS:
-            _send(pipe, rows)
-            sent = perf_counter()
+        answers.add(answer(tasks.get(), cache))
 
 
-def _send(pipe: Connection, rows: list[Row]) -> None:
-    if rows:
-        pipe.send(rows)
-        rows.clear()
+class _Answers:
+    """Rows on their way. Another thread sends them, as the next point may take an hour."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self.pipe = pipe
+        self.rows: SimpleQueue[Row] = SimpleQueue()
+
+    def add(self, row: Row) -> None:
+        self.rows.put(row)
+
+    def send_often(self) -> None:
+        """Send what there is, again and again; ends the process when the other side is gone."""
+        while True:
+            rows = [self.rows.get()]
+            sleep(FLUSH_SECONDS)
+            while not self.rows.empty():
+                rows.append(self.rows.get())
+            try:
+                self.pipe.send(rows)
+            except OSError:
+                os._exit(0)
 
 
 def _listen(pipe: Connection, tasks: SimpleQueue[PointTask]) -> None:

@@ -90,6 +90,22 @@ def test_a_point_that_ends_its_workers_fails_alone() -> None:
     assert all(rows[task.key].status != "failed" for task in quick)
 
 
+def test_an_answer_does_not_wait_for_the_next_point() -> None:
+    """The next one may take an hour, and a worker that dies at it is not to have died at this one."""
+    quick, (slow,) = tasks(QUICK)[:1], tasks(SLOW)
+    with LocalPool(1) as pool:
+        pool.give([*quick, slow])
+        rows: list[Row] = []
+
+        def answered() -> bool:
+            rows.extend(pool.take(0.2))
+            return bool(rows)
+
+        wait_until(answered)
+        assert [each.key for each in rows] == [quick[0].key]
+        wait_until(lambda: pool.pid_at(slow.key) is not None)
+
+
 def test_workers_end_with_their_pool_and_with_its_process() -> None:
     with LocalPool(1) as pool:
         all_rows(pool, tasks(QUICK)[:1])

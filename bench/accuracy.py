@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dma.validation.compare import chip_for, compare, document, read_table
+from chipmodel.measured.compare import chip_for, compare, document, read_table
 
 TABLES = Path(__file__).parent.parent / "tests" / "data" / "hardware"
 

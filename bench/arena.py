@@ -13,8 +13,8 @@ import argparse
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from chipmodel.answers.arena import ArenaRequest
 from chipmodel.comparison.arena import arena_problem
-from chipmodel.model.arena import ArenaRequest
 from chipmodel.model.program import Op, Program
 from solvers.core.outcome import Limits
 from solvers.heuristics.tflm_greedy import ONLINE, greedy_offsets, peak

@@ -28,9 +28,9 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
 from workloads.load import load, parse_shape_option
 from workloads.zoo.catalogue import CATALOGUE
 

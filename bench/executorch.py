@@ -32,9 +32,9 @@ from executorch.runtime import Runtime
 from torch.export import ExportedProgram, export
 
 from bench.executorch_models import MODELS, Made
-from chipmodel.model.interval import Interval
+from chipmodel.executorch import ExecutorchAnswer, ExecutorchMemory, ExecutorchPlanner
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.runtimes.executorch import ExecutorchAnswer, ExecutorchMemory, ExecutorchPlanner
 from solvers.heuristics.executorch_greedy import executorch_greedy
 
 TOLERANCE = 1e-3

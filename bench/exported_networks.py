@@ -28,12 +28,12 @@ from chipmodel.errors import ChipmodelError
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.program import Program
-from chipmodel.passes.compiled_weights import compiled
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan_export import plan_text
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.plan_file.read import read_plan
+from chipmodel.rewrites.compiled_weights import compiled
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.fitted import fitted
 from solvers.core.deadline import deadline_in

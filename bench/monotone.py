@@ -20,9 +20,9 @@ from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
 from workloads.load import load
 
 STEPS = 8

@@ -39,7 +39,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.offsets_sweep import check_fast
 from solvers.core.bounds import contention

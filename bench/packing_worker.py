@@ -12,7 +12,7 @@ import sys
 import time
 from typing import Any
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem, Solved
 from solvers.core.outcome import Limits, Progress
 from solvers.registry import solve

@@ -1,6 +1,6 @@
 """Whole networks on boards: what the presets predict by streamer ``vendor``, against published measurements.
 
-For every row of ``chipmodel/boards/measured``: predicted and measured milliseconds and their ratio, as the
+For every row of ``chipmodel/measured/measured``: predicted and measured milliseconds and their ratio, as the
 preset is and as a fit to all other families predicts it; then the mean error, the share of rows within 10 %,
 the largest error. Rows that are not counted, with the reason, come last.
 
@@ -14,14 +14,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
-import chipmodel.boards
-from chipmodel.boards.fit import fit, free_numbers
-from chipmodel.boards.prediction import NETWORKS
+import chipmodel.measured
 from chipmodel.errors import ChipmodelError
 from chipmodel.hardware.chip_file import load_chip
-from dma.validation.compare import ComparedRow, MeasuredTable, compare, read_table
+from chipmodel.measured.compare import ComparedRow, MeasuredTable, compare, read_table
+from chipmodel.measured.network_fit import fit, free_numbers
+from chipmodel.measured.network_prediction import NETWORKS
 
-MEASURED = Path(chipmodel.boards.__file__).parent / "measured"
+MEASURED = Path(chipmodel.measured.__file__).parent / "tables"
 OPEN = "-open"
 """What the names of tables of rows end in that are not counted."""
 

@@ -13,15 +13,15 @@ from __future__ import annotations
 import time
 from statistics import median
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located, walk
-from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part, Phase
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
-from dma.timing.shape import shape_of
+from chipmodel.timing.shape import shape_of
 from workloads.load import load
 
 RUNS = 7

@@ -16,9 +16,9 @@ import click
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.smallest_memory import smallest_memory
+from chipmodel.rewrites.in_place import reuse
 from workloads.load import load
 
 NETWORKS = (

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chipmodel.answers.result import Result
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
-from chipmodel.model.result import Result
-from chipmodel.passes.in_place import reuse
 from chipmodel.passes.lower import lower
-from chipmodel.passes.steady_state import steady
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.steady_state import steady
 from chipmodel.verify.commands import verify
 from reports.run.steady_state import SteadyState, steady_of
 from workloads.zoo import build

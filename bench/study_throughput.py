@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
-from chipmodel.model.study_row import Row
+from chipmodel.answers.study_row import Row
 from chipmodel.studies.engine import Stop, work
 from chipmodel.studies.points import tasks_of
 from chipmodel.studies.pool import Pool

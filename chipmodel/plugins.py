@@ -15,12 +15,12 @@ answer that does not hold, is an error that names the plug-in and its package.
 
 from chipmodel.entry_points import DescribedPlugin
 from chipmodel.errors import BadInput
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.plugin_npu import Parameter
-from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.model.program import Op, Program
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.plugin import NpuModelPlugin
 from dma.schedule.forecast import RunForecast, RunTransfer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chipmodel.model.arena import ArenaAnswer, ArenaRequest
+from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
 from reports.terminal_table import ruled_table
 from reports.words import count, percent, plural, ratio, size
 

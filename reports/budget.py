@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from chipmodel.model.budget import BudgetAnswer, BudgetEntry, BudgetLine
+from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.terminal.escapes import visible
 from reports.terminal_table import ruled_table
 from reports.words import percent, plural

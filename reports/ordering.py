@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chipmodel.model.result import Ordering, OrderTried
+from chipmodel.answers.result import Ordering, OrderTried
 from reports.words import count, percent, ratio
 
 FOR_THIS_ORDER = ", for this order"

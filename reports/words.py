@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from chipmodel.answers.result import AskedPlanners, Result
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.fit import MemoryNeed
-from chipmodel.model.result import AskedPlanners, Result
-from chipmodel.passes.steady_state import inferences_of
+from chipmodel.rewrites.steady_state import inferences_of
 
 KIB = 1024
 CAUSES = {

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from chipmodel.answers.listed import Listed, listed_by_name
 from chipmodel.entry_points import Plugin, described, plugin_named, plugin_names, plugin_rows
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import decoded
-from chipmodel.model.listed import Listed, listed_by_name
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
 from chipmodel.wording import entries, parameter

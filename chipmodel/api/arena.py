@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chipmodel.answers.arena import ArenaAnswer
 from chipmodel.api.answer import Answer
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import check_limits
 from chipmodel.comparison.arena import DEFAULT_PACKER, DEFAULT_SECONDS, plan_arena
 from chipmodel.errors import Place
 from chipmodel.files.atomic_write import write_atomically
-from chipmodel.model.arena import ArenaAnswer
 from chipmodel.model.plan import Status
 from chipmodel.terminal.progress import stage
 from chipmodel.wording import words_of_python

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.api.answer import Answer
 from chipmodel.api.budget_file import EntryKeys, beside, read_budget
 from chipmodel.api.effort import Progress, observing
@@ -15,7 +16,6 @@ from chipmodel.api.workload import load
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.yaml_tree import Document
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.terminal.progress import stage
 from chipmodel.wording import words_of_python
 from reports.budget import document, headline, junit, markdown

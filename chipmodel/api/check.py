@@ -21,14 +21,14 @@ from chipmodel.execute.check import PathVerdict, PlanRun, check_paths, describe_
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.model.program import Program
-from chipmodel.passes.compiled_weights import compiled
-from chipmodel.passes.in_place import reuse
 from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.pipeline.finer_cuts import finer_programs
 from chipmodel.pipeline.order_choice import order_faults
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
+from chipmodel.rewrites.compiled_weights import compiled
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+from chipmodel.answers.comparison import PlannerComparison
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.data_frames import same_columns
 from chipmodel.api.effort import TimeLimit, observing
@@ -16,7 +17,6 @@ from chipmodel.api.target import DEFAULT_CHIP, ChipSource
 from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.comparison.run import Contenders, compare_in_order, compare_packing
-from chipmodel.model.comparison import PlannerComparison
 from chipmodel.wording import words_of_python
 from dma.schedule.effort import StopCriterion
 from dma.stream import streamer_named, streamers

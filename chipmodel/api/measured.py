@@ -9,18 +9,18 @@ from typing import Any
 
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.data_frames import same_columns
-from chipmodel.boards.fit import fit as fit_networks
-from chipmodel.boards.fit import free_numbers
-from chipmodel.boards.prediction import NETWORKS
 from chipmodel.errors import BadInput
 from chipmodel.files.text_file import read_text
 from chipmodel.hardware.chip import OVERRIDE, Chip
+from chipmodel.measured.calibration import Calibration, chip_text
+from chipmodel.measured.calibration import calibrate as fit_constants
+from chipmodel.measured.compare import MeasuredTable, TableComparison, chip_for, compare, document, read_table
+from chipmodel.measured.kinds import KINDS
+from chipmodel.measured.network_fit import fit as fit_networks
+from chipmodel.measured.network_fit import free_numbers
+from chipmodel.measured.network_prediction import NETWORKS
 from chipmodel.terminal.progress import stage
 from chipmodel.wording import parameter, words_of_python
-from dma.validation.calibration import Calibration, chip_text
-from dma.validation.calibration import calibrate as fit_constants
-from dma.validation.compare import MeasuredTable, TableComparison, chip_for, compare, document, read_table
-from dma.validation.kinds import KINDS
 from reports.validation.page import render_validation
 
 ALL_KINDS = {**KINDS, NETWORKS.name: NETWORKS}

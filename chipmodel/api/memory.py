@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
+from chipmodel.answers.memory import MemoryAnswer, MemoryPlan
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import CallOptions, PlanSettings
@@ -13,11 +14,10 @@ from chipmodel.api.target import DEFAULT_CHIP, ChipSource
 from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
-from chipmodel.model.memory_answer import MemoryAnswer, MemoryPlan
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER
 from chipmodel.pipeline.smallest_memory import POINTS
 from chipmodel.pipeline.smallest_memory import smallest_memory as find_smallest
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
 from chipmodel.wording import either, words_of_python
 from reports.memory.page import render_memory

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard, Unpack
 
+from chipmodel.answers.packing import PackingAnswer
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.effort import TimeLimit, observing
 from chipmodel.api.settings import CallOptions
@@ -15,7 +16,6 @@ from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.packing import PackingTable
-from chipmodel.model.packing_answer import PackingAnswer
 from chipmodel.model.plan import Memory, Problem, Status
 from chipmodel.wording import parameter, words_of_python
 from reports.packing.answer import document, headline

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from chipmodel.answers.result import Ordering
 from chipmodel.api.answer import Answer
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
@@ -20,9 +21,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command
 from chipmodel.model.fit import Fit
 from chipmodel.model.program import Program
-from chipmodel.model.result import Ordering
 from chipmodel.model.time_bound import TimeBound
-from chipmodel.passes.op_order import names_in_order
 from chipmodel.pipeline.order_choice import order_of_plan
 from chipmodel.pipeline.plan import plan as plan_program
 from chipmodel.pipeline.plan_export import plan_of_planned
@@ -30,6 +29,7 @@ from chipmodel.pipeline.request import Planned
 from chipmodel.pipeline.rounds import one_path_bound
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.write import write_plan
+from chipmodel.rewrites.op_order import names_in_order
 from chipmodel.terminal.progress import stage
 from chipmodel.wording import either, words_of_python
 from dma.schedule.expected_forecast import ScheduleForecast

@@ -11,10 +11,10 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.passes.compiled_weights import compiled
-from chipmodel.passes.in_place import InPlace
 from chipmodel.pipeline.order_choice import OrderRequest, OrderWish
 from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER, PlanRequest
+from chipmodel.rewrites.compiled_weights import compiled
+from chipmodel.rewrites.in_place import InPlace
 from chipmodel.terminal.progress import Say
 from dma.residency.fitted import fitted
 from dma.schedule.effort import DEFAULT_GAP, StopCriterion

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+from chipmodel.answers.result import Result
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
@@ -17,15 +18,14 @@ from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.model.result import Result
 from chipmodel.model.time_bound import TimeBound
-from chipmodel.passes.in_place import reuse
 from chipmodel.paths.run import PathEffort, with_paths
 from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.order_choice import run_in_order
 from chipmodel.pipeline.plan_export import plan_text
 from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.pipeline.vendor import with_vendor
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
 from chipmodel.wording import either, entries, words_of_python
 from reports.run.chrome_trace import trace_text

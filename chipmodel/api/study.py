@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from chipmodel.answers.study_row import Row
 from chipmodel.api.effort import Cancel, Progress
 from chipmodel.api.study_rows import StudyRows, stored_results
 from chipmodel.errors import BadInput
-from chipmodel.model.study_row import Row
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.dask_cluster import Cluster
 from chipmodel.studies.engine import StopRequest, Watch, work

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chipmodel.answers.study_results import StudyResults
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.data_frames import Backend, data_frame
-from chipmodel.model.study_results import StudyResults
 from chipmodel.studies.export import table_of
 from chipmodel.studies.store import read_rows
 from reports.study.page import render_study

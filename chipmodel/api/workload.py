@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
-from chipmodel.passes.states import with_states
-from chipmodel.passes.steady_state import steady
+from chipmodel.rewrites.states import with_states
+from chipmodel.rewrites.steady_state import steady
 from chipmodel.wording import words_of_python
 from workloads.build.control_options import with_probabilities
 from workloads.from_python.network import Network

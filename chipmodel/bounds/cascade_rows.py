@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from chipmodel.bounds.row_needs import ALL, NONE, OperandRows, RowCount, operand_rows
-from chipmodel.model.interval import Interval, merged
+from chipmodel.cascades.columns import columns_read, op_columns, tensor_columns
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.program import Op, Program
-from chipmodel.passes.columns import columns_read, op_columns, tensor_columns
 
 
 @dataclass(frozen=True, slots=True)

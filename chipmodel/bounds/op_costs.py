@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from chipmodel.geometry.interval import Interval, merged
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.interval import Interval, merged
 from chipmodel.model.program import Op
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, SummedPiece, Vector
 from chipmodel.npu.cycles import busy_cycles
 

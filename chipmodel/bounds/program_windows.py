@@ -12,7 +12,7 @@ from chipmodel.bounds.windows import OpRun, ReadData, window_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound
-from dma.timing.transfer import least_cost
+from chipmodel.timing.transfer import least_cost
 
 MAX_OP_RUNS = 20_000
 """Runs of ops on a path up to which the window bound is computed (assumed: a second or two)."""

@@ -2,7 +2,7 @@
 
 A count is a number of neighbouring rows and the number of equal rows that the tensor is cut into, since two
 ops may cut one tensor into different numbers of rows. Layouts are in order of rows, as in
-``chipmodel.model.share``: a share of the rows is that share of the bytes.
+``chipmodel.geometry.share``: a share of the rows is that share of the bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Pool
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from chipmodel.bounds.cascades import cascade_time_bound
 from chipmodel.bounds.cores import least_compute_cycles
+from chipmodel.bounds.longest_path import cascade_time_bound
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.bounds.residency import residency_bound
@@ -16,7 +16,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Way
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, Binding, TimeBound, Unit
-from dma.timing.transfer import least_cost
+from chipmodel.timing.transfer import least_cost
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 
@@ -41,8 +41,8 @@ def time_bound(
     *DMA*: every weight block that the path needs, the rows of inputs that it reads and its outputs, each
     moved once, with one set-up in all: a plan may keep data once loaded, but must load them once.
     *Moments*, with ``cascades``: what must be computed and loaded between starts and ends of ops
-    (``chipmodel.bounds.cascades``); without, windows nearly always say more, in less time. ``inferences`` is
-    how many of them ``program`` has (``steady_state.unrolled``), whose ops do not take turns.
+    (``chipmodel.bounds.longest_path``); without, windows nearly always say more, in less time.
+    ``program`` has ``inferences`` of them (``steady_state.unrolled``), whose ops do not take turns.
 
     Others hold only where ops run one after another, so not with ``cascades``:
 

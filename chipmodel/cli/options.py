@@ -17,11 +17,11 @@ from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
-from chipmodel.passes.in_place import InPlace
-from chipmodel.passes.states import parse_state_option
-from chipmodel.passes.steady_state import parse_inferences
 from chipmodel.pipeline.order_choice import OrderWish
 from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER
+from chipmodel.rewrites.in_place import InPlace
+from chipmodel.rewrites.states import parse_state_option
+from chipmodel.rewrites.steady_state import parse_inferences
 from chipmodel.terminal.progress import stage
 from workloads.build.control_options import parse_iterations_option, parse_probability_option
 from workloads.load import parse_shape_options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from chipmodel.answers.packing import PackingAnswer
 from chipmodel.api.effort import TimeLimit
 from chipmodel.api.packing import DEFAULT_PACKER, DEFAULT_SECONDS
 from chipmodel.api.packing import pack as pack_buffers
@@ -11,7 +12,6 @@ from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, WRITES_OR_STDOUT,
 from chipmodel.cli.output import note, show, write_files
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
-from chipmodel.model.packing_answer import PackingAnswer
 from chipmodel.terminal.printing import remark
 from reports.packing.answer import print_packing
 

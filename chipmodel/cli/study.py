@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from chipmodel.answers.study_row import Row
 from chipmodel.api.study import StudyEffort, answer_study
 from chipmodel.cli.file_options import (
     STDOUT,
@@ -23,7 +24,6 @@ from chipmodel.cli.output import note, write_files
 from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
 from chipmodel.files.json_text import json_text
-from chipmodel.model.study_row import Row
 from chipmodel.studies.engine import StopRequest, Watch, stopping
 from chipmodel.studies.export import csv_bytes, writer_of
 from chipmodel.studies.points import idle_filters

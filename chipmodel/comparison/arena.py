@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
 from chipmodel.comparison.packing import WrongClaim
 from chipmodel.errors import Place
-from chipmodel.model.arena import ArenaAnswer, ArenaRequest
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
 from chipmodel.verify.offsets_sweep import check_fast
 from solvers.core.outcome import Limits

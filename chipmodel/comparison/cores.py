@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from chipmodel.answers.comparison import MergerRow, PackerRow
 from chipmodel.comparison.rows import merger_row, packer_row
-from chipmodel.model.comparison import MergerRow, PackerRow
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.fit import off_chip_bytes
-from chipmodel.model.interval import Interval
 from chipmodel.model.nesting import Section
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Problem, Status

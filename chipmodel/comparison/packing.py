@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from chipmodel.answers.packing import PackingAnswer, PackingProgress
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import Certificate, Searched, as_record
 from chipmodel.model.packing import PackingTable
-from chipmodel.model.packing_answer import PackingAnswer, PackingProgress
 from chipmodel.model.plan import Plan, Problem, Solved
 from chipmodel.terminal.solver_status import SolverStatus, solver_status
 from chipmodel.verify.certificate import verify_certificate

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from chipmodel.answers.comparison import MergerRow, PackerRow
 from chipmodel.comparison.packing import checked_answer
 from chipmodel.errors import BadInput, PackageMissing, PluginFault
-from chipmodel.model.comparison import MergerRow, PackerRow
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.nesting import Section
 from chipmodel.model.packing import PackingTable

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 
+from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
+from chipmodel.answers.result import Result
 from chipmodel.comparison.cores import (
     core_problems,
     merger_row_of_cores,
@@ -15,12 +17,10 @@ from chipmodel.comparison.cores import (
 )
 from chipmodel.comparison.rows import merger_row, packer_row, warm_up
 from chipmodel.errors import DoesNotFit, PackageMissing, PluginFault
-from chipmodel.model.comparison import PackerRow, PlannerComparison, StreamerRow
 from chipmodel.model.fit import psram_bytes
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
-from chipmodel.model.result import Result
 from chipmodel.passes.liveness import liveness, scopes
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.order_choice import OrderRequest, order_of_run

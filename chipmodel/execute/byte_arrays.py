@@ -11,8 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from chipmodel.model.layout import spans
-from chipmodel.model.share import Share
+from chipmodel.geometry.layout import spans
+from chipmodel.geometry.share import Share
 
 Bytes: TypeAlias = NDArray[np.uint8]
 """A one-dimensional array of bytes."""

@@ -19,12 +19,12 @@ from chipmodel.execute.reference import Reference, defined_bytes, reference
 from chipmodel.execute.steps import Evaluate
 from chipmodel.execute.weights import random_inputs, random_weights
 from chipmodel.files.suggestions import shown
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Branch, Command, Repeat, resolve_path, walk
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.model.work import Conv, Matmul
-from chipmodel.passes.steady_state import LOOP
+from chipmodel.rewrites.steady_state import LOOP
 
 Flags: TypeAlias = NDArray[np.bool_]
 """One for each byte of a tensor."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.model.program import Op, Program
-from chipmodel.passes.in_place import runs_of_concat
+from chipmodel.rewrites.in_place import runs_of_concat
 
 
 def joined(op: Op, program: Program, inputs: Sequence[Bytes]) -> Bytes | None:

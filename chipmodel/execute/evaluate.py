@@ -1,6 +1,6 @@
 """Evaluate one op, or a part of it, on bytes.
 
-The layout of the bytes of tensors and weight blocks is that of ``chipmodel.model.layout``.
+The layout of the bytes of tensors and weight blocks is that of ``chipmodel.geometry.layout``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chipmodel.execute.products import matmul, recur
 from chipmodel.execute.request import PartRequest, RecurrentState, request
 from chipmodel.execute.vectors import vector
 from chipmodel.execute.windows import convolve, pool
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from chipmodel.execute.byte_arrays import Bytes, digests
 from chipmodel.execute.elements import FRACTION_BITS, Integers, Numbers, decode, fixed, is_float
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, Weight
 
 _TYPES = {4: "int4", 8: "int8", 16: "int16", 32: "int32", 64: "int64"}

@@ -36,11 +36,11 @@ from chipmodel.execute.psram_image import (
 from chipmodel.execute.sequencer import Event, IterationBegins, events
 from chipmodel.execute.steps import Evaluate, StepRunner, Written
 from chipmodel.execute.weights import weight_block
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Acquire, Branch, Compute, DmaStart, DmaWait, Release
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import If, Program
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.passes.steady_state import LOOP
+from chipmodel.rewrites.steady_state import LOOP
 
 CoreOrder = Literal["in turn", "lowest first", "highest first"]
 """Which core goes on, of those that can: each in turn, or the one of the lowest or highest number."""

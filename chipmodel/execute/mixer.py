@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from chipmodel.execute.byte_arrays import Bytes, Words, digests, key_of, mixed, stream, taken
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share, by_channels, by_rows
 from chipmodel.model.program import Op, Program
-from chipmodel.model.share import WHOLE, Share, by_channels, by_rows
 from chipmodel.model.work import Conv, Pool, Vector
 
 _OPERAND = np.uint64(0xD1B54A32D192ED03)

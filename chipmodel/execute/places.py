@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from chipmodel.geometry.layout import spans
+from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.commands import Located
-from chipmodel.model.layout import spans
-from chipmodel.model.share import WHOLE, Share
 
 Numbers: TypeAlias = NDArray[np.int64]
 """Numbers of bytes in a tensor, or addresses."""

@@ -10,10 +10,10 @@ from chipmodel.execute.curves import combined, curve
 from chipmodel.execute.elements import Numbers, decode, encode
 from chipmodel.execute.kernels import weight_dtype
 from chipmodel.execute.request import PartRequest
-from chipmodel.model.interval import Interval
-from chipmodel.model.layout import Layout, Storage
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.layout import Layout, Storage
 from chipmodel.model.program import DTYPE_BITS
-from chipmodel.passes.op_shapes import is_pointwise
+from chipmodel.rewrites.op_shapes import is_pointwise
 
 UNKNOWN_SCALAR = 3
 """Stands for a scalar operand, which is part of the command and whose value a program does not keep."""

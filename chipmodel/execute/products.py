@@ -24,10 +24,10 @@ from chipmodel.execute.elements import (
 from chipmodel.execute.kernels import kernels
 from chipmodel.execute.request import PartRequest, RecurrentState, placed
 from chipmodel.execute.weights import separated, weight_block
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.work import Matmul, Recurrent
-from chipmodel.passes.directions import one_direction
-from chipmodel.passes.op_shapes import same_lines
+from chipmodel.rewrites.directions import one_direction
+from chipmodel.rewrites.op_shapes import same_lines
 
 
 def matmul(part: PartRequest, work: Matmul) -> tuple[Bytes, ...] | None:

@@ -9,7 +9,7 @@ from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.request import RecurrentState
 from chipmodel.execute.steps import Evaluate
 from chipmodel.execute.weights import weight_block
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Body, If, Loop, Op, Program
 
 _NO_CHOICES: Mapping[str, str] = {}

@@ -10,8 +10,8 @@ import numpy as np
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.memory import ByteMemory
 from chipmodel.execute.places import Numbers, numbers
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Command, DmaStart, walk
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Part
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.elements import Numbers, decode, encode
-from chipmodel.model.interval import Interval
-from chipmodel.model.layout import Layout, Storage
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.layout import Layout, Storage
 from chipmodel.model.program import Op, Program
-from chipmodel.passes.op_shapes import SeenTensor, seen_inputs, seen_outputs
+from chipmodel.rewrites.op_shapes import SeenTensor, seen_inputs, seen_outputs
 
 
 @dataclass

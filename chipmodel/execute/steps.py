@@ -9,16 +9,16 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from chipmodel.cascades.columns import part_reads, part_writes
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.memory import ByteMemory, Garbage
 from chipmodel.execute.places import Numbers, numbers, part_addresses, touched_addresses
 from chipmodel.execute.request import RecurrentState
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE
 from chipmodel.model.commands import Compute, Located
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import NO_SHARE, Op, Program
-from chipmodel.model.share import WHOLE
-from chipmodel.passes.columns import part_reads, part_writes
-from chipmodel.passes.in_place import places_in_concat
+from chipmodel.rewrites.in_place import places_in_concat
 
 Evaluate: TypeAlias = Callable[
     [Op, Program, Sequence[Bytes], Bytes, Interval, Interval, int, RecurrentState], Sequence[Bytes]

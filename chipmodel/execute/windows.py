@@ -23,8 +23,8 @@ from chipmodel.execute.elements import (
 )
 from chipmodel.execute.kernels import kernels
 from chipmodel.execute.request import PartRequest, placed
-from chipmodel.model.interval import Interval
-from chipmodel.model.window import Window
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.window import Window
 from chipmodel.model.work import Conv, Pool
 
 MOST_ELEMENTS = 1 << 22

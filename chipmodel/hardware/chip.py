@@ -143,7 +143,7 @@ class BurstDma:
 @dataclass(frozen=True, slots=True)
 class HyperBusDma:
     """``dma.model: hyperbus``. A DMA that reads HyperRAM through pulp-platform/hyperbus, one AXI burst of
-    up to ``request_beats`` after another; ``dma.timing.controllers.HyperBus`` explains the constants.
+    up to ``request_beats`` after another; ``chipmodel.timing.controllers.HyperBus`` explains the constants.
     """
 
     latency_clocks: int
@@ -185,7 +185,7 @@ class HyperBusDma:
 @dataclass(frozen=True, slots=True)
 class CdmaDma:
     """``dma.model: cdma``. alexforencich/verilog-axi, axi_cdma between SharedMemory and another AXI
-    memory that replaces the Psram (``dma.timing.cdma``); both run at the core's clock."""
+    memory that replaces the Psram (``chipmodel.timing.cdma``); both run at the core's clock."""
 
     data_bits: int
     max_burst_beats: int
@@ -198,7 +198,7 @@ class CdmaDma:
 @dataclass(frozen=True, slots=True)
 class EfPsramDma:
     """``dma.model: ef-psram``. A DMA that moves a word of ``access_bytes`` at a time through
-    efabless/EF_PSRAM_CTRL (``dma.timing.controllers.EfPsram``)."""
+    efabless/EF_PSRAM_CTRL (``chipmodel.timing.controllers.EfPsram``)."""
 
     read_mode: Protocol
     write_mode: Protocol
@@ -231,7 +231,7 @@ class EfPsramDma:
 
 
 Controlled = HyperBusDma | CdmaDma | EfPsramDma
-"""An engine whose transfers are those of a public RTL design (``dma.timing.controlled``)."""
+"""An engine whose transfers are those of a public RTL design (``chipmodel.timing.controlled``)."""
 AnyDma = Dma | BurstDma | Controlled
 
 

@@ -105,7 +105,7 @@ _ALL = (
         latency_codes=_latency((240, 16)),
         ce_low_max_us=Fraction(7),
         ce_high_clocks=8,
-        # Measured loads show no shorter burst at the end of a page (dma.timing.routes).
+        # Measured loads show no shorter burst at the end of a page (chipmodel.timing.routes).
         crossing="reads",
         assumed=("write_latency", "crossing"),
     ),

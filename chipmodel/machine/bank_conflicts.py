@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from chipmodel.machine.banks import BankMap
 from chipmodel.machine.npu_accesses import AccessStream
-from dma.timing.shape import TransferShape
+from chipmodel.timing.shape import TransferShape
 
 MAX_SEARCH_CYCLES = 2048
 """Cycles that a remembered search for the next bank conflict looks ahead."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import DmaStart
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Wait
-from dma.timing.interruptions import Interruption, interruptions
-from dma.timing.shape import TransferShape, shape_of
-from dma.timing.transfer import assert_legal
+from chipmodel.timing.interruptions import Interruption, interruptions
+from chipmodel.timing.shape import TransferShape, shape_of
+from chipmodel.timing.transfer import assert_legal
 
 
 @dataclass(eq=False)

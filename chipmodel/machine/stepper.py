@@ -1,11 +1,11 @@
 """Simulate commands one cycle at a time: slow and plain, the oracle of ``simulate.py``.
 
 It shares with the event-driven simulator only what describes the hardware: the cycles of a transfer
-(``dma.timing.shape``), the accesses of an op (``chipmodel.machine.npu_accesses``), the arbitration of banks
-(``chipmodel.machine.banks``), and the interruptions of the Psram (``dma.timing.interruptions``). In each
-cycle the sequencers run commands until each must wait, free channels take transfers, the engine takes a
-burst, and then every unit does one cycle of its work. Of several cores the one with the lower number goes
-first.
+(``chipmodel.timing.shape``), the accesses of an op (``chipmodel.machine.npu_accesses``), the arbitration of
+banks (``chipmodel.machine.banks``), and interruptions of the Psram (``chipmodel.timing.interruptions``).
+In each cycle the sequencers run commands until each must wait, free channels take transfers, the engine
+takes a burst, and then every unit does one cycle of its work. Of several cores the one with the lower number
+goes first.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from chipmodel.model.commands import (
     resolve_path,
 )
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Trace, Wait
-from dma.timing.interruptions import interruptions
-from dma.timing.shape import TransferShape, shape_of
+from chipmodel.timing.interruptions import interruptions
+from chipmodel.timing.shape import TransferShape, shape_of
 
 Stall = tuple[Hold, str]
 """Why a unit makes no progress in a cycle, and the op, transfer or CPU that is served instead."""

@@ -1,1 +1,1 @@
-"""The vocabulary: programs, schedules, commands, plans, traces and results, as frozen data."""
+"""The vocabulary: programs, schedules, commands, plans and traces, as frozen data."""

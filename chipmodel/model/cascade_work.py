@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from chipmodel.model.interval import Interval, hull
-from chipmodel.model.share import Share, by_rows
+from chipmodel.geometry.interval import Interval, hull
+from chipmodel.geometry.share import Share, by_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from chipmodel.errors import BadInput
-from chipmodel.model.address_runs import AddressRuns
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.address_runs import AddressRuns
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import Direction, Part, Phase, Way
 from chipmodel.wording import entries, parameter

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from chipmodel.model.interval import Interval, merged
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.plan import Buffer, Plan, Problem
 
 LiveBytesCurve = list[tuple[int, int]]

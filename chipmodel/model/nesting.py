@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from chipmodel.model.interval import Interval, merged
+from chipmodel.geometry.interval import Interval, merged
 
 
 @dataclass(frozen=True, slots=True)

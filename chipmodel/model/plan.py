@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import Certificate
-from chipmodel.model.interval import Interval
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from chipmodel.errors import Place
-from chipmodel.model.axis_cut import NOTHING_READ
+from chipmodel.geometry.axis_cut import NOTHING_READ
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.layout import Storage, usual_layout
+from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.interval import Interval
-from chipmodel.model.layout import Storage, usual_layout
-from chipmodel.model.share import WHOLE, Share
 from chipmodel.model.work import Conv, Matmul, Vector, Work, output_share
 
 MAX_ITERATIONS = 1_000_000
@@ -94,7 +94,7 @@ class Op:
     core: int | None = None
     """The core of a many-core chip that runs it; None lets the partition decide."""
     cascade: tuple[Op, ...] = ()
-    """The ops that this one stands for, in order, where it is a cascade (``chipmodel.passes.cascades``)."""
+    """The ops that this one stands for, in order, where it is a cascade (``chipmodel.cascades.rewrite``)."""
     place: Place | None = None
     views: tuple[tuple[int, ...], ...] = ()
     """The shapes under which it sees its inputs and then its outputs (of a sliced tensor, one slice); empty
@@ -220,7 +220,7 @@ class Program:
     """Inputs whose value an output has for the next inference, with that output: key-value caches, states of
     recurrent layers."""
     inferences: int = 1
-    """More than 1 where the body is a loop over that many inferences (``chipmodel.passes.steady_state``).
+    """More than 1 where the body is a loop over that many inferences (``chipmodel.rewrites.steady_state``).
     Inputs and outputs are then stacks in Psram, of which each iteration moves one slice."""
 
     @property

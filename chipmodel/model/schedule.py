@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from chipmodel.model.interval import Interval
-from chipmodel.model.share import WHOLE, Share
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share
 
 Direction = Literal["load", "store"]
 Way = Literal["load", "store", "weights"]

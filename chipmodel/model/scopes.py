@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.nesting import Fork, Section
 from chipmodel.model.program import If, Loop, Node
 from chipmodel.model.schedule import StepIf, StepLoop, StepNode

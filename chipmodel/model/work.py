@@ -5,20 +5,20 @@ Every kind of work can be cut into *parts*: a range of output rows by a range of
 SharedMemory can run in stripes. A row is the outermost unit of the kind: an output row of an image for
 convolution and pooling, a row of the left matrix for matmul, a time step for recurrent work.
 
-Shares are of bytes, in the order that ``chipmodel.model.layout`` describes: what a part reads and writes in
-them is all that it needs and makes. Work that is ``solid`` cannot be cut: it has one row and one channel.
+Shares are of bytes, in the order that ``chipmodel.geometry.layout`` describes: what a part reads and writes
+in them is all that it needs and makes. Work that is ``solid`` cannot be cut: it has one row and one channel.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from chipmodel.geometry.axis_cut import AxisCut
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share, by_channels, by_rows, by_rows_and_channels
+from chipmodel.geometry.window import MovedRows, Window
 from chipmodel.model.attributes import AlongAxis, Attributes
-from chipmodel.model.axis_cut import AxisCut
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.interval import Interval
-from chipmodel.model.share import WHOLE, Share, by_channels, by_rows, by_rows_and_channels
-from chipmodel.model.window import MovedRows, Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.program import DTYPE_BITS, Op
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from chipmodel.model.window import Window
+from chipmodel.geometry.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from chipmodel.npu.kernel_run import KernelRun, Product, blocks, positions, product_of, taps
 

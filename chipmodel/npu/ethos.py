@@ -15,9 +15,9 @@ from functools import lru_cache
 from itertools import product
 from math import ceil
 
+from chipmodel.geometry.layout import IMAGE_AXES
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
-from chipmodel.model.layout import IMAGE_AXES
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Matmul, Recurrent, SingleWork, Vector
 from chipmodel.npu.ethos_blocks import Block, choose_block, one_row

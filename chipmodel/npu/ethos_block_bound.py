@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.ethos_npu import EthosNpu
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Pool
 from chipmodel.npu.ethos import BRICK, UNITS, decoding, output_rate, weight_bytes
 from chipmodel.npu.ethos_blocks import LARGEST, Counts, fits, input_block, sides

@@ -10,9 +10,9 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
+from chipmodel.geometry.layout import IMAGE_AXES
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
-from chipmodel.model.layout import IMAGE_AXES
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.array import Division, macs_per_cycle

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from chipmodel.geometry.window import Window
 from chipmodel.model.program import Op
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, SingleWork
 
 Traversal = Literal["convolution", "depthwise", "dense", "pooling"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from chipmodel.model.window import Window
+from chipmodel.geometry.window import Window
 from chipmodel.model.work import Conv, Matmul, Recurrent
 
 NONE = Fraction(0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from chipmodel.answers.listed import Listed, listed_by_name
 from chipmodel.entry_points import Plugin, described, plugin_rows, warn_of_unusable
 from chipmodel.hardware.fields import FIELDS, MODEL, children
 from chipmodel.hardware.plugin_npu import parameters_of
-from chipmodel.model.listed import Listed, listed_by_name
 
 _BUILT_IN = listed_by_name(
     (

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.luna_npu import LunaNpu, ceil_div
-from chipmodel.model.window import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, gcd
 
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.luna_npu import LunaNpu, NpuCost, ceil_div, pad
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Pool
 from chipmodel.npu.luna_array import pair_cycles, span
 

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.interval import Interval, merged
 from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.schedule import Part, Schedule, StepIf, StepLoop, StepNode, steps

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
+from chipmodel.answers.result import Result
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.chances import Chances, chances_of
 from chipmodel.model.commands import Branch, Command, Repeat, resolve_path
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Sample
-from chipmodel.model.result import Result
 from chipmodel.model.time_bound import WITH_CASCADES
 from chipmodel.passes.lower import lower
 from chipmodel.paths.cores import CorePathSampler, enumerate_paths

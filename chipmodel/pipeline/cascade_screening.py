@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 
+from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
-from chipmodel.passes.cascades import with_cascades
 from chipmodel.pipeline.request import PlanRequest
-from dma.cascades.choose import proposed_cascades
-from dma.cascades.neighbours import CascadeSet, Neighbourhood, every_set
+from dma.cascade_choice.choose import proposed_cascades
+from dma.cascade_choice.neighbours import CascadeSet, Neighbourhood, every_set
 from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest, memory_budget
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import Streamer, StreamerPortfolio

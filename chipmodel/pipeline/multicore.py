@@ -10,21 +10,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from chipmodel.answers.result import AskedPlanners, CorePlan, Result
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate, simulate_cores
 from chipmodel.model.core_parts import CorePart, split
 from chipmodel.model.fit import off_chip_bytes, plan_fit
-from chipmodel.model.interval import Interval
-from chipmodel.model.result import AskedPlanners, CorePlan, Result
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.cascade_screening import moves_tensors
-from chipmodel.pipeline.cascades import named_ops
+from chipmodel.pipeline.cascade_search import named_ops
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.partition import balanced, on_one_core
 from chipmodel.pipeline.plan import plan, plan_as_cut

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from chipmodel.model.program import If, Loop, Node, Op, Program
-from chipmodel.passes.in_place import InPlace, may_die, reuse
-from chipmodel.passes.op_order import dependencies, touched
+from chipmodel.rewrites.in_place import InPlace, may_die, reuse
+from chipmodel.rewrites.op_order import dependencies, touched
 from dma.residency.greedy import ResidencyTable
 from solvers.order.exact import depth_first_order, least_peak_order
 from solvers.order.problem import InPlaceWrite, LiveBuffer, Ordered, OrderProblem, peak_of

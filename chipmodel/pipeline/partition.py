@@ -16,8 +16,8 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.core_parts import Uses, same_core_groups, uses
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.timing.transfer import transfer_cycles
 from chipmodel.wording import chip_field, parameter
-from dma.timing.transfer import transfer_cycles
 
 
 def assigned(program: Program, cores: int) -> dict[str, int]:

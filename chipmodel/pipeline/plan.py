@@ -18,7 +18,7 @@ from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
-from chipmodel.pipeline.cascades import plan_with_cascades
+from chipmodel.pipeline.cascade_search import plan_with_cascades
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.plugin_check import refuse_wrong_plan
 from chipmodel.pipeline.request import Planned, PlanRequest

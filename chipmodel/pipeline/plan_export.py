@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from chipmodel.answers.result import CorePlan, Result
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command, DmaStart, walk
-from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Solved
 from chipmodel.model.program import Program
-from chipmodel.model.result import CorePlan, Result
 from chipmodel.model.schedule import Part, Schedule
 from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
-from chipmodel.passes.op_order import names_in_order
 from chipmodel.pipeline.request import Planned
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, PsramHome
 from chipmodel.plan_file.write import write_plan
+from chipmodel.rewrites.op_order import names_in_order
 
 
 def plan_of(result: Result, chip: str, overrides: Sequence[str]) -> PlanFile:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from chipmodel.answers.result import CorePlan
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.fit import off_chip_bytes
 from chipmodel.model.program import Program
-from chipmodel.model.result import CorePlan
 from chipmodel.pipeline.plan_export import plan_of_cores, plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.plan_file.contents import PlanFile

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from chipmodel.answers.result import Attempt
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command
 from chipmodel.model.fit import Fit, plan_fit
 from chipmodel.model.plan import Problem, Solved
 from chipmodel.model.program import Program
-from chipmodel.model.result import Attempt
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
@@ -57,7 +57,7 @@ class PlanRequest:
     """Whether a packer that searches goes on from the first plan that fits to the smallest peak."""
     cascade: str = CASCADE_OFF
     """``auto``, ``off``, or the names of ops with commas between them: which ops run in stripes, one after
-    another (``chipmodel.passes.cascades``). It decides for which plans the bound on cycles holds."""
+    another (``chipmodel.cascades.rewrite``). It decides for which plans the bound on cycles holds."""
     deadline: Deadline = NO_DEADLINE
     """When everything that searches is to end, whatever its own limits; a plan is made in any case."""
 

@@ -12,18 +12,18 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from time import perf_counter
 
+from chipmodel.answers.result import Attempt
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command
 from chipmodel.model.program import Op, Program
-from chipmodel.model.result import Attempt
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.liveness import liveness, scopes
-from chipmodel.passes.steady_state import unrolled
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.rewrites.steady_state import unrolled
 from dma.schedule.build import BuildCache, StreamRequest
 from dma.schedule.effort import StopCriterion
 from dma.schedule.streamer import StreamerPortfolio

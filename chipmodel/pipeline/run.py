@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from chipmodel.answers.result import AskedPlanners, Result
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.result import AskedPlanners, Result
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.skipped_results import refuse_skipped_results
-from chipmodel.passes.steady_state import inferences_of, unrolled
 from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.rewrites.steady_state import inferences_of, unrolled
 from dma.stream import streamer_named
 from solvers.branches.mergers import merger_named
 

@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
+from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.memory_answer import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
-from chipmodel.passes.cascades import with_cascades
 from chipmodel.pipeline.cascade_screening import moves_tensors
 from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
-from dma.cascades.least_memory import least_memory_candidates
+from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.residency.greedy import ResidencyTable
 
 PROBING_STREAMER = "sync"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chipmodel.answers.result import CorePlan, Result
 from chipmodel.errors import ChipmodelError
 from chipmodel.model.plan import Problem, Solved
 from chipmodel.model.program import If, Program
-from chipmodel.model.result import CorePlan, Result
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.scopes import scopes
 from solvers.branches.mergers import merge_arms

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chipmodel.answers.result import Result
 from chipmodel.errors import DoesNotFit
-from chipmodel.model.result import Result
 from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, VENDOR_STREAMER, PlanRequest
 from chipmodel.pipeline.run import run
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Command
-from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import CascadeOps, Part
 
 FORMAT = "chipmodel-plan/3"

@@ -9,6 +9,8 @@ from typing import NamedTuple, cast, get_args
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.suggestions import shown
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.commands import (
     Acquire,
     Branch,
@@ -21,10 +23,8 @@ from chipmodel.model.commands import (
     Release,
     Repeat,
 )
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import CascadeOps, Direction, Part, Phase, PhaseKind
-from chipmodel.model.share import WHOLE, Share
 from chipmodel.plan_file.contents import (
     FORMAT,
     FORMAT_OF_CORES,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE
 from chipmodel.model.commands import (
     Acquire,
     Branch,
@@ -16,9 +18,7 @@ from chipmodel.model.commands import (
     Release,
     Repeat,
 )
-from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import CascadeOps, Part
-from chipmodel.model.share import WHOLE
 from chipmodel.plan_file.contents import FORMAT, FORMAT_OF_CORES, PlanFile, PlannedBuffer, PlannedCore
 
 

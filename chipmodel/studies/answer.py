@@ -11,6 +11,9 @@ from hashlib import sha256
 from time import perf_counter
 from typing import TypeVar
 
+from chipmodel.answers.packing import PackingAnswer
+from chipmodel.answers.result import Result
+from chipmodel.answers.study_row import Improved, Point, Row, Status
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.comparison.packing import checked_answer
@@ -20,20 +23,17 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.fit import psram_bytes
 from chipmodel.model.packing import PackingTable
-from chipmodel.model.packing_answer import PackingAnswer
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
-from chipmodel.model.result import Result
-from chipmodel.model.study_row import Improved, Point, Row, Status
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
-from chipmodel.passes.compiled_weights import compiled
 from chipmodel.passes.run_length import refuse_long_run
-from chipmodel.passes.steady_state import inferences_of, unrolled
 from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.rewrites.compiled_weights import compiled
+from chipmodel.rewrites.steady_state import inferences_of, unrolled
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import Source
 from chipmodel.wording import words_of

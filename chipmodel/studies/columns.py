@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from chipmodel.answers.study_row import Improved, Point, Row
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown
-from chipmodel.model.study_row import Improved, Point, Row
 from chipmodel.studies.store_owner import Owner
 from chipmodel.studies.stored_row import StoredOwner, StoredRow
 

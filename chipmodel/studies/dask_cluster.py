@@ -21,8 +21,8 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any
 
+from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, ChipmodelError
-from chipmodel.model.study_row import Row
 from chipmodel.studies.answer import WorkerCache, Workload, answer, failed
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.point_plugins import plugin_identities

@@ -9,7 +9,7 @@ from threading import current_thread, main_thread
 from time import monotonic
 from types import FrameType
 
-from chipmodel.model.study_row import Row
+from chipmodel.answers.study_row import Row
 from chipmodel.studies.store import StudyStore
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import WorkerGroup

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from chipmodel.answers.study_row import Point, Row
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
-from chipmodel.model.study_row import Point, Row
 from chipmodel.terminal.escapes import printable
 from reports.export import parquet
 

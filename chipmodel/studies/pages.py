@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from chipmodel.answers.result import Result
+from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, Place
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.program import Program
-from chipmodel.model.result import Result
-from chipmodel.model.study_row import Row
-from chipmodel.passes.compiled_weights import compiled
 from chipmodel.pipeline.run import run
 from chipmodel.pipeline.unmerged import with_unmerged
+from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.studies.answer import cores_task, pack_task, request_of
 from chipmodel.studies.points import tasks_of
 from chipmodel.studies.study_file import Study, parse_study

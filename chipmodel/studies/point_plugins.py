@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from chipmodel.answers.study_row import Point
 from chipmodel.entry_points import Plugin, PluginKind, plugin_named
 from chipmodel.errors import PluginFault
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.study_row import Point
 from chipmodel.studies.workload import Source
 
 

@@ -10,10 +10,10 @@ from functools import cache
 from hashlib import sha256
 from itertools import product
 
+from chipmodel.answers.study_row import Point
 from chipmodel.errors import BadInput, Place
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.study_row import Point
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.point_plugins import plugin_identities
 from chipmodel.studies.study_file import Study, StudyFilter, reading

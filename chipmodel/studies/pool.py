@@ -13,8 +13,8 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import cast
 
+from chipmodel.answers.study_row import Row
 from chipmodel.errors import ChipmodelError
-from chipmodel.model.study_row import Row
 from chipmodel.studies.answer import failed
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker import PRELOADED, serve

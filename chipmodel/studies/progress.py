@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from chipmodel.model.study_row import Row
+from chipmodel.answers.study_row import Row
 from chipmodel.terminal.printing import console, remark
 from chipmodel.terminal.streams import stderr_is_a_terminal
 

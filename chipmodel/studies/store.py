@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
+from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown
-from chipmodel.model.study_row import Row
 from chipmodel.studies.columns import COLUMNS, owner_of, record_of, row_of
 from chipmodel.studies.connection import connected, file_identity, transaction
 from chipmodel.studies.store_owner import Owner, is_alive, myself

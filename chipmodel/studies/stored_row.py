@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, Json
 
+from chipmodel.answers.study_row import Status
 from chipmodel.files.strict_model import StrictModel
-from chipmodel.model.study_row import Status
 from chipmodel.model.time_bound import PlanSpace
 
 MAX_STORED = (1 << 63) - 1

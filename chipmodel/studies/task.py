@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chipmodel.answers.study_row import Point
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.study_row import Point
 from chipmodel.studies.workload import Source
 from chipmodel.wording import Words
 

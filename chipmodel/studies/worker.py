@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from threading import Thread
 from time import sleep
 
-from chipmodel.model.study_row import Row
+from chipmodel.answers.study_row import Row
 from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import load_workload

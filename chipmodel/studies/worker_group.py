@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from chipmodel.model.study_row import Row
+from chipmodel.answers.study_row import Row
 from chipmodel.studies.task import PointTask
 from chipmodel.wording import switch
 

@@ -20,9 +20,9 @@ from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.program import Program
-from chipmodel.passes.in_place import reuse
-from chipmodel.passes.states import with_states
-from chipmodel.passes.steady_state import parse_inferences, steady
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.states import with_states
+from chipmodel.rewrites.steady_state import parse_inferences, steady
 from workloads.build.control_options import parse_iterations_option
 from workloads.from_onnx.bundled_models import SCHEME, model_file, models
 from workloads.load import (

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import SharedMemory
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located, walk
-from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.passes.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
 from chipmodel.plan_file.contents import PlannedBuffer
-from chipmodel.verify.cascades import CascadeTable
+from chipmodel.rewrites.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
+from chipmodel.verify.cascade_table import CascadeTable
 from chipmodel.verify.lifetimes import condition_faults, lifetime_faults
 from chipmodel.verify.offsets_sweep import check_fast
 from chipmodel.verify.parts import part_label

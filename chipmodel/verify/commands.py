@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from chipmodel.cascades.columns import op_columns
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import (
     Acquire,
@@ -23,12 +26,9 @@ from chipmodel.model.commands import (
     Release,
     Repeat,
 )
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
-from chipmodel.model.share import WHOLE
-from chipmodel.passes.columns import op_columns
-from chipmodel.verify.cascades import CascadeTable, covers_rows
+from chipmodel.verify.cascade_table import CascadeTable, covers_rows
 from chipmodel.verify.coverage import EMPTY, areas_overlap
 from chipmodel.verify.memory_state import MemoryState, overlap
 from chipmodel.verify.operands import operand_faults

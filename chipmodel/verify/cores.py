@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release, Repeat, walk
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import If, Node, Program, ops
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.verify.commands import MAX_VIOLATIONS, verify

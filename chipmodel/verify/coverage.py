@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, pairwise
 
-from chipmodel.model.interval import Interval
-from chipmodel.model.share import WHOLE, Share
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share
 
 Span = tuple[Fraction | int, Fraction | int]
 """Start and end, half-open."""

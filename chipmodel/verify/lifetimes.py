@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.commands import Branch, Command, Compute, walk
-from chipmodel.model.interval import Interval, merged
 from chipmodel.model.program import If, Program
 from chipmodel.verify.accesses import AccessBody, AccessTable, ValueAccess, backwards, forwards
 

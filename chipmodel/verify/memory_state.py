@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from chipmodel.model.address_runs import AddressRuns
+from chipmodel.geometry.address_runs import AddressRuns
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.commands import DmaStart, Located
-from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part
-from chipmodel.model.share import WHOLE, Share
-from chipmodel.verify.cascades import Blocks
+from chipmodel.verify.cascade_table import Blocks
 from chipmodel.verify.coverage import EMPTY, Coverage, begin_alike, disjoint
 from chipmodel.verify.rolling import RollingRows
 

@@ -12,7 +12,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import replace
 
-from chipmodel.model.interval import merged
+from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.offsets import check
 

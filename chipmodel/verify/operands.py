@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 
+from chipmodel.cascades.columns import part_reads, part_writes
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share, by_channels
 from chipmodel.model.commands import Compute, Located
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.model.schedule import Part
-from chipmodel.model.share import WHOLE, Share, by_channels
-from chipmodel.passes.columns import part_reads, part_writes
-from chipmodel.verify.cascades import CascadeTable
+from chipmodel.verify.cascade_table import CascadeTable
 from chipmodel.verify.parts import part_label, same_thing
 from chipmodel.verify.rolling import rows_in_columns, share_bytes, touched_in_ring
 from chipmodel.verify.step_cost import inputs_in_place

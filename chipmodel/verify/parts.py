@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from chipmodel.geometry.share import WHOLE
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Part
-from chipmodel.model.share import WHOLE
 
 
 def part_label(part: Part) -> str:

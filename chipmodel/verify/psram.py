@@ -12,11 +12,11 @@ from fractions import Fraction
 from math import floor
 from types import MappingProxyType
 
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.commands import Command, DmaStart, walk
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Part
-from chipmodel.model.share import WHOLE, Share
 from chipmodel.verify.parts import part_label
 
 

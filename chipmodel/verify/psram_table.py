@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Command, DmaStart, walk
-from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part
 from chipmodel.plan_file.contents import PsramHome
 from chipmodel.verify.parts import part_label

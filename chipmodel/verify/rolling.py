@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from chipmodel.model.interval import Interval, merged
-from chipmodel.model.share import WHOLE, Share, by_rows
+from chipmodel.geometry.interval import Interval, merged
+from chipmodel.geometry.share import WHOLE, Share, by_rows
 
 ALL_COLUMNS = (Interval(0, 1), 1)
 """Columns and their number, of a share of rows alone."""

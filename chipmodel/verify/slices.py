@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from chipmodel.geometry.share import WHOLE
 from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait
 from chipmodel.model.program import Op, Program
-from chipmodel.model.share import WHOLE
-from chipmodel.verify.cascades import CascadeTable
+from chipmodel.verify.cascade_table import CascadeTable
 from chipmodel.verify.neighbours import Neighbours, node_name, placed_commands
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from chipmodel.cascades.columns import band_of
+from chipmodel.geometry.share import WHOLE
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Part
-from chipmodel.model.share import WHOLE
 from chipmodel.npu.cycles import op_cycles, op_phases
-from chipmodel.passes.columns import band_of
-from chipmodel.passes.in_place import PlaceInTensor, left_to_move, place_within, places_in_concat
+from chipmodel.rewrites.in_place import PlaceInTensor, left_to_move, place_within, places_in_concat
 
 
 def cost_faults(program: Program, chip: Chip, op: Op, step: Compute) -> Iterator[str]:

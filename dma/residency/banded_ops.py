@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chipmodel.cascades.columns import op_columns
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.layout import IMAGE_AXES
+from chipmodel.geometry.window import Window
 from chipmodel.model.attributes import AlongAxis, SliceRanges
-from chipmodel.model.interval import Interval
-from chipmodel.model.layout import IMAGE_AXES
 from chipmodel.model.program import DTYPE_BITS, Op, Program, Tensor
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Pool, Vector
-from chipmodel.passes.columns import op_columns
-from chipmodel.passes.op_shapes import SeenTensor, seen_inputs, seen_outputs
-from chipmodel.passes.true_parts import true_op
+from chipmodel.rewrites.op_shapes import SeenTensor, seen_inputs, seen_outputs
+from chipmodel.rewrites.true_parts import true_op
 from dma.residency.rewritten_ops import Rewritten
 from dma.residency.tiling import least_stripe
 

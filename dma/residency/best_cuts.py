@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Direction
-from chipmodel.model.share import Share
 from chipmodel.model.work import Recurrent
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.tiling import Tiling, slice_bytes, stripe_bytes
-from dma.timing.transfer import transfer_cycles
 
 PIECE_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 """Numbers of stripes, and of slices, that are tried. Chosen: fine steps up to 4, coarse ones beyond."""

@@ -17,12 +17,12 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
+from chipmodel.geometry.interval import Interval, hull, merged
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.interval import Interval, hull, merged
 from chipmodel.model.program import Op, Program
+from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.greedy import Reserve, ResidencyTable
 from dma.residency.tiling import least_stripe
-from dma.timing.transfer import transfer_cycles
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierStep
 from solvers.tiers.search import TierSearchResult, default_limits, search

@@ -1,7 +1,7 @@
 """Cut ops finer whose operands do not fit SharedMemory, so that every op that can run does.
 
-An op of which not even one row by one channel fits as it is cut by ``chipmodel.passes.true_parts`` is cut
-along other axes of its output (``chipmodel.passes.axis_cuts``). All other ops stay as they are.
+An op of which not even one row by one channel fits as it is cut by ``chipmodel.rewrites.true_parts`` is cut
+along other axes of its output (``chipmodel.rewrites.axis_cuts``). All other ops stay as they are.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from chipmodel.geometry.axis_cut import AxisCut
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.axis_cut import AxisCut
 from chipmodel.model.program import Body, Node, Op, Program, with_bodies
 from chipmodel.model.work import Vector
-from chipmodel.passes.axis_cuts import CutNeeds, axis_cut
-from chipmodel.passes.axis_relations import relations
-from chipmodel.passes.in_place import may_die
-from chipmodel.passes.op_shapes import is_pointwise, seen_inputs, seen_outputs
+from chipmodel.rewrites.axis_cuts import CutNeeds, axis_cut
+from chipmodel.rewrites.axis_relations import relations
+from chipmodel.rewrites.in_place import may_die
+from chipmodel.rewrites.op_shapes import is_pointwise, seen_inputs, seen_outputs
 from dma.residency.banded_ops import in_bands
 from dma.residency.recurrent_ops import by_time_steps
 from dma.residency.rewritten_ops import (

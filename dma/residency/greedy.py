@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from chipmodel.errors import DoesNotFit
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
-from chipmodel.passes.in_place import PlaceInTensor
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
+from chipmodel.rewrites.in_place import PlaceInTensor
 from chipmodel.wording import chip_field
 from dma.residency import storages
 from dma.residency.tiling import NONE_KEPT, least_parts, least_stripe

@@ -19,13 +19,13 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Way
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.passes.in_place import left_to_move
+from chipmodel.rewrites.in_place import left_to_move
+from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.chip_tiers import PSRAM, SHARED, ChipTierProblem
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.joint_options import stripe_options
 from dma.residency.storages import absorbed
 from dma.residency.tier_segments import residency_of
-from dma.timing.transfer import transfer_cycles
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.or_tools import go_on_without
 from solvers.residency.milp import HORIZON, solve_residency

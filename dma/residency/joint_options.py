@@ -11,10 +11,10 @@ from itertools import combinations
 
 from chipmodel.model.program import Op
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.best_cuts import TilingForecast, cuts, slices_cycles
 from dma.residency.chip_tiers import ChipTierProblem
 from dma.residency.tiling import slice_bytes
-from dma.timing.transfer import transfer_cycles
 from solvers.residency.problem import PassingOption, ResidencyItem
 
 SMALL_OP_DIVISOR = 8

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from chipmodel.geometry.layout import Storage
 from chipmodel.model.attributes import AlongAxis, Attributes, SliceRanges
-from chipmodel.model.layout import Storage
 from chipmodel.model.program import DTYPE_BITS, Op, Program, Tensor, Weight
 from chipmodel.model.work import Recurrent, Vector
-from chipmodel.passes.directions import NAMES, one_direction
-from chipmodel.passes.op_shapes import seen_inputs, seen_outputs
-from chipmodel.passes.true_parts import true_op
+from chipmodel.rewrites.directions import NAMES, one_direction
+from chipmodel.rewrites.op_shapes import seen_inputs, seen_outputs
+from chipmodel.rewrites.true_parts import true_op
 from dma.residency.rewritten_ops import Rewritten
 
 DIRECTION_AXIS = 1

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd, prod
 
+from chipmodel.geometry.axis_cut import AxisCut, OperandAxes, OperandAxis
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.layout import IMAGE_AXES, Layout, Storage
 from chipmodel.model.attributes import AxisOrder
-from chipmodel.model.axis_cut import AxisCut, OperandAxes, OperandAxis
-from chipmodel.model.interval import Interval
-from chipmodel.model.layout import IMAGE_AXES, Layout, Storage
 from chipmodel.model.program import DTYPE_BITS, Op, Program, Tensor, Weight
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SummedPiece, Vector, Work
-from chipmodel.passes.op_shapes import SeenTensor, seen_inputs, seen_outputs
-from chipmodel.passes.true_parts import true_op
+from chipmodel.rewrites.op_shapes import SeenTensor, seen_inputs, seen_outputs
+from chipmodel.rewrites.true_parts import true_op
 
 MOST_PIECES = 4096
 """Pieces that an op is streamed in, at most (chosen)."""

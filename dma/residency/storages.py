@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from chipmodel.model.program import Program, ops
-from chipmodel.passes.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
+from chipmodel.rewrites.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
 
 Storages = tuple[dict[str, str], dict[str, PlaceInTensor]]
 """The tensor whose memory each tensor shares, and its place there unless it has all of it."""

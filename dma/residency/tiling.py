@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from chipmodel.model.aligned_cuts import AlignedCuts, aligned_cuts
-from chipmodel.model.axis_cut import AxisCut
+from chipmodel.geometry.aligned_cuts import AlignedCuts, aligned_cuts
+from chipmodel.geometry.axis_cut import AxisCut
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share, by_channels
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
-from chipmodel.model.share import Share, by_channels
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
 
 NONE_KEPT: frozenset[str] = frozenset()

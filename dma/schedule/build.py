@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from chipmodel.errors import DoesNotFit
+from chipmodel.geometry.share import WHOLE
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.fit import own_weight_bytes
@@ -23,7 +24,6 @@ from chipmodel.model.schedule import (
     StepNode,
     Transfer,
 )
-from chipmodel.model.share import WHOLE
 from chipmodel.model.work import Recurrent
 from chipmodel.wording import chip_field
 from dma.residency.greedy import Reserve, Residency, decide

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import NamedTuple, Protocol
 
+from chipmodel.cascades.columns import part_reads, part_writes, with_columns
 from chipmodel.errors import DoesNotFit
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import Band, CascadeStep, CascadeWork, HeldRows
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.model.schedule import BufferKind, CascadePlan, Direction, Operand, Part, Phase, Step
-from chipmodel.model.share import Share
 from chipmodel.npu.cycles import op_cycles, op_phases
-from chipmodel.passes.columns import part_reads, part_writes, with_columns
 from dma.residency.tiling import Tiling
 from dma.schedule.lanes import Lane, Lanes
 

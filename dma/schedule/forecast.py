@@ -17,8 +17,8 @@ from typing import NamedTuple
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.schedule import Direction, Late, Schedule, Transfer, Way, steps
 from chipmodel.passes.liveness import scopes
+from chipmodel.timing.transfer import transfer_cycles
 from dma.schedule.steps import TransferNeed
-from dma.timing.transfer import transfer_cycles
 
 
 class RunTransfer(NamedTuple):
@@ -105,7 +105,7 @@ class _RunWalk:
 
 
 class TransferTimes:
-    """``dma.timing.transfer.transfer_cycles`` of ``chip``, with a cache."""
+    """``chipmodel.timing.transfer.transfer_cycles`` of ``chip``, with a cache."""
 
     def __init__(self, chip: Chip) -> None:
         self.chip = chip

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.fit import OFF_CHIP_ALIGNMENT
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Part
-from chipmodel.model.share import WHOLE, Share
 from dma.schedule.steps import TransferNeed
 
 HomeKey = tuple[tuple[str, ...], Share] | str

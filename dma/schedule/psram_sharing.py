@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.fit import OFF_CHIP_ALIGNMENT, off_chip_bytes
-from chipmodel.model.interval import Interval, merged
 from chipmodel.model.nesting import in_flight
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import If, Program, ops

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal
 
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import NO_SHARE, If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import (
     BufferKind,
@@ -29,10 +30,9 @@ from chipmodel.model.schedule import (
     StepNode,
     Way,
 )
-from chipmodel.model.share import WHOLE, Share
 from chipmodel.npu.cycles import op_cycles, op_phases
-from chipmodel.passes.in_place import AT_START, left_to_move
 from chipmodel.passes.liveness import scopes
+from chipmodel.rewrites.in_place import AT_START, left_to_move
 from dma.residency.greedy import Residency, Segment
 from dma.residency.tiling import Tiling, weight_share
 from dma.schedule.cascade_steps import cascade_plan, cascade_steps

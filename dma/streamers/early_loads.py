@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from chipmodel.model.share import Share
+from chipmodel.geometry.share import Share
 from dma.schedule.steps import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, MemoryBudget
 

@@ -22,6 +22,7 @@ from functools import lru_cache
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Op, Program, ops
+from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.best_cuts import best_cut, slices_cycles, whole_cut
 from dma.residency.greedy import Reserve
 from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, sliced
@@ -45,7 +46,6 @@ from dma.streamers.resident_slices import WHOLE_SHARE, issue_with_residents, res
 from dma.streamers.sync import least_weights
 from dma.streamers.weight_pipeline import straight_runs
 from dma.streamers.weight_region import StraightRun, issue_positions
-from dma.timing.transfer import transfer_cycles
 from solvers.core.outcome import Limits
 from solvers.loads.exact import solve_stream
 from solvers.loads.problem import StreamMove, StreamProblem, StreamSlice

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chipmodel.model.interval import merged
+from chipmodel.geometry.interval import merged
 from chipmodel.model.nesting import Fork, in_flight
 from chipmodel.model.schedule import steps
 from dma.schedule.steps import Emission, TransferNeed

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import BufferSpec, steps
 from dma.residency.greedy import Reserve

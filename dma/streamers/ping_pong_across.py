@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from chipmodel.model.interval import Interval, merged
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.nesting import in_flight
 from chipmodel.model.program import ops
 from chipmodel.model.schedule import BufferSpec, steps

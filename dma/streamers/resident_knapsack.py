@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from chipmodel.model.interval import Interval, merged
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.program import ops
 from chipmodel.model.schedule import BufferSpec, Step, steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from chipmodel.model.comparison import PackerRow, PlannerComparison
+from chipmodel.answers.comparison import PackerRow, PlannerComparison
 from reports.compare.rows import (
     bound_space,
     core_cells,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chipmodel.model.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
+from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
 from reports.ordering import order_document, order_words
 from reports.terminal_table import ruled_table
 from reports.words import count, percent, plural, ratio, seconds_text, size

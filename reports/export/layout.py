@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from chipmodel.errors import BadInput, DoesNotFit, Place
 from chipmodel.files.suggestions import shown
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE
 from chipmodel.model.commands import (
     Branch,
     BranchArm,
@@ -18,9 +20,7 @@ from chipmodel.model.commands import (
     Repeat,
     walk,
 )
-from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.model.share import WHOLE
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
 from chipmodel.wording import argument, parameter
 

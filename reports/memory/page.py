@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chipmodel.model.memory_answer import MemoryAnswer, MemoryPlan
+from chipmodel.answers.memory import MemoryAnswer, MemoryPlan
 from reports.memory.rows import cascade_rows, front_rows, headline, moves, smallest_rows
 from reports.page_parts import SummaryTile
 from reports.plot_area import PlotArea, log_share, round_numbers

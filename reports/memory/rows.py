@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chipmodel.model.memory_answer import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
+from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from reports.terminal_table import ruled_table
 from reports.words import count, percent, ratio, size
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chipmodel.model.packing_answer import PackingAnswer, PackingProgress
+from chipmodel.answers.packing import PackingAnswer, PackingProgress
 from chipmodel.model.plan import Buffer
 from reports.words import count, percent, plural, ratio, shortened, size
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chipmodel.model.interval import hull, merged
+from chipmodel.answers.packing import PackingAnswer
+from chipmodel.geometry.interval import hull, merged
 from chipmodel.model.live_sets import LiveBytesCurve, highest_live_bytes, thinned
-from chipmodel.model.packing_answer import PackingAnswer
 from chipmodel.model.plan import Buffer, Problem
 from reports.packing.answer import exact_size, grounds, headline, verdict
 from reports.page_parts import PageColumn, SummaryTile, script_json

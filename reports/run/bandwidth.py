@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from html import escape
 from itertools import pairwise
 
+from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.interval import Interval
-from chipmodel.model.result import Result
 from chipmodel.model.trace import Event
 from reports.run.figures import EVENTS, Category, RunChart, faint, figure
 from reports.words import count, duration, weight_memory

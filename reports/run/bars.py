@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
 from chipmodel.model.trace import Event, Unit
 
 MOST_BARS = 6_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from chipmodel.model.interval import Interval
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
 from chipmodel.model.trace import Event
 from reports.run.figures import EVENTS, Category, RunChart, figure, marker

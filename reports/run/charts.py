@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
 from reports.run.bandwidth import bandwidth, peak_rate
 from reports.run.cascade_lanes import cascade_lanes
 from reports.run.figures import RunChart, timeline

@@ -14,7 +14,7 @@ import json
 from fractions import Fraction
 from math import floor, inf, nextafter
 
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
 from chipmodel.model.trace import Event, Unit
 from reports.run.bandwidth import rates
 from reports.run.dependencies import needs

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chipmodel.answers.result import CorePlan, Result
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.program import ops
-from chipmodel.model.result import CorePlan, Result
 from chipmodel.model.trace import Trace
 from reports.run.totals import by_cause
 from reports.words import AWAITED, count, percent, ratio, size

@@ -11,8 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from chipmodel.answers.result import Result
 from chipmodel.model.program import Op, ops
-from chipmodel.model.result import Result
 from chipmodel.model.schedule import Transfer
 from chipmodel.model.trace import Event
 

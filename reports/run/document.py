@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chipmodel.model.result import Attempt, Result
+from chipmodel.answers.result import Attempt, Result
 from chipmodel.model.schedule import Late
 from reports.ordering import order_document
 from reports.result_file import FORMAT
-from reports.run.cascades import cascades_document
+from reports.run.cascade_totals import cascades_document
 from reports.run.cores import cores_document
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
 from reports.colours import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
 from reports.run.bars import MOST_BARS, Bar, bars
 from reports.run.dependencies import Needs, needs

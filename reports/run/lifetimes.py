@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from chipmodel.model.interval import Interval, merged
+from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.plan import Buffer
-from chipmodel.model.result import Result
 from chipmodel.model.trace import Trace
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
 from chipmodel.model.time_bound import Binding, TimeBound
 from reports.words import count, size
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
-from chipmodel.model.interval import Interval, hull
+from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.live_sets import thinned
-from chipmodel.model.result import Result
 from reports.colours import VERMILION
 from reports.run.bars import MOST_BARS
 from reports.run.figures import BUFFERS, LABELLED, Category, RunChart, figure, labels, marker

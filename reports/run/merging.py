@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from chipmodel.model.interval import Interval
+from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Solved
-from chipmodel.model.result import Result
 from chipmodel.model.schedule import Step, StepIf, StepLoop, StepNode, steps
 from reports.colours import BLUE, GREEN, ORANGE, PALE, PURPLE, SKY, VERMILION
 from reports.run.figures import LABELLED, Category, RunChart, marker

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.page_parts import PageColumn, SummaryTile, plotly_script, script_json
 from reports.run.bars import MOST_BARS
-from reports.run.cascades import CascadeTotals, cascade_totals, heights_words, kept_words, ops_words
+from reports.run.cascade_totals import CascadeTotals, cascade_totals, heights_words, kept_words, ops_words
 from reports.run.charts import charts_data, of_cascades, of_merging, of_work, over_time
 from reports.run.cores import CoreTotals, core_of_ops, core_totals, speed_up_factor
 from reports.run.figures import EVENTS, Category

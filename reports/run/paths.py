@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from chipmodel.answers.result import Result
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Runs
-from chipmodel.model.result import Result
 from reports.words import count, duration, percent, ratio, shortened
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
 
-from chipmodel.model.interval import Interval
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
-from chipmodel.model.share import Share
 from reports.run.lifetimes import StepPass, passes
 
 

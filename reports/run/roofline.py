@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from html import escape
 from math import log10
 
-from chipmodel.model.result import Result
-from chipmodel.passes.cascades import KIND
+from chipmodel.answers.result import Result
+from chipmodel.cascades.rewrite import KIND
 from reports.colours import BLUE, GREEN, ORANGE
 from reports.run.bandwidth import peak_rate, weights_rate
 from reports.run.figures import Category, RunChart

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from chipmodel.answers.result import Result
 from chipmodel.model.program import Loop, Op, ops
-from chipmodel.model.result import Result
 from chipmodel.model.schedule import StepLoop, steps
-from chipmodel.passes.steady_state import LOOP, inferences_of
-from reports.run.cascades import op_bytes
+from chipmodel.rewrites.steady_state import LOOP, inferences_of
+from reports.run.cascade_totals import op_bytes
 from reports.words import count, duration, percent, ratio, shortened, size
 
 

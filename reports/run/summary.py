@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
 from reports.ordering import FOR_THIS_ORDER, order_words
-from reports.run.cascades import cascade_remarks, cascade_totals, cascades_table
+from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades_table
 from reports.run.cores import cores_table, speed_up
 from reports.run.lateness import late_ops, lateness
 from reports.run.limits import bound_words

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from chipmodel.answers.result import Result
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.program import DTYPE_BITS, If, Loop, Node, Op, ops
-from chipmodel.model.result import Result
 from chipmodel.model.schedule import steps
 from chipmodel.model.trace import Event, Trace, Unit
-from reports.run.cascades import op_bytes
+from reports.run.cascade_totals import op_bytes
 from reports.words import CAUSES, ratio
 
 

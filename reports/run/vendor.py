@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
 from reports.run.totals import RunTotals, by_cause, run_totals
 from reports.words import CAUSES, count, duration, percent, ratio, weight_memory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
 from reports.colours import GREY
 from reports.run.figures import EVENTS, Category, RunChart, marker
 from reports.run.totals import RunTotals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shlex import quote
 
-from chipmodel.model.study_row import Point
+from chipmodel.answers.study_row import Point
 
 SEARCHES = (
     "auto",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from chipmodel.answers.study_results import StudyResults, swept_values
+from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import format_bytes, parse_bytes
-from chipmodel.model.study_results import StudyResults, swept_values
-from chipmodel.model.study_row import Row
 
 MEMORY = "shared_memory.bytes"
 CHIP = "chip"

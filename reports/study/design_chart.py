@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from html import escape
 from math import log2
 
+from chipmodel.answers.study_results import StudyResults
+from chipmodel.answers.study_row import Row
 from chipmodel.files.sizes import format_bytes
-from chipmodel.model.study_results import StudyResults
-from chipmodel.model.study_row import Row
 from reports.colours import GREY
 from reports.study.chart import LINES, SeriesStyle, StudyChart, axis
 from reports.study.design import CHIP, MEMORY, Design, front, number, setting_words

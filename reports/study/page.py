@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chipmodel.files.sizes import format_bytes
-from chipmodel.model.study_results import (
+from chipmodel.answers.study_results import (
     PEAK,
     PlannerScore,
     StudyMetric,
@@ -14,6 +13,7 @@ from chipmodel.model.study_results import (
     failures,
     swept_values,
 )
+from chipmodel.files.sizes import format_bytes
 from reports.page_parts import SummaryTile, plotly_script, script_json
 from reports.study.chart import SeriesStyle, StudyChart
 from reports.study.design import (

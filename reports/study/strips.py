@@ -7,8 +7,8 @@ from html import escape
 from itertools import chain
 from statistics import quantiles
 
-from chipmodel.model.study_results import ANSWERED, JOIN, PEAK, PlannerScore, StudyMetric, StudyResults
-from chipmodel.model.study_row import Row
+from chipmodel.answers.study_results import ANSWERED, JOIN, PEAK, PlannerScore, StudyMetric, StudyResults
+from chipmodel.answers.study_row import Row
 from reports.colours import BLUE, GREY, VERMILION
 from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend
 from reports.study.scale import HALF, LEAST, NARROW, WIDE, AxisLabels, gap_ticks, place

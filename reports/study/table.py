@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from chipmodel.model.study_results import CYCLES, PEAK, StudyResults, case, limit_text, swept_values, varied
-from chipmodel.model.study_row import Row
+from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults, case, limit_text, swept_values, varied
+from chipmodel.answers.study_row import Row
 from reports.study.command import command_line, command_note
 from reports.study.words import space_words
 from reports.words import count, percent, seconds_text, size

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chipmodel.answers.study_results import PlannerScore, StudyResults, failures
 from chipmodel.files.sizes import format_bytes
-from chipmodel.model.study_results import PlannerScore, StudyResults, failures
 from reports.study.design import designs, sufficient_memories
 from reports.study.words import answer, gap_words, scope
 from reports.words import count, seconds_text, shortened

@@ -8,8 +8,8 @@ from html import escape
 from math import inf, log10
 from statistics import median
 
-from chipmodel.model.study_results import PEAK, PlannerScore, StudyResults, case
-from chipmodel.model.study_row import Improved, Row
+from chipmodel.answers.study_results import PEAK, PlannerScore, StudyResults, case
+from chipmodel.answers.study_row import Improved, Row
 from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend
 from reports.study.scale import NARROW, WIDE, AxisLabels, gap_ticks, outside_in, place, spread
 from reports.words import count, percent, seconds_text

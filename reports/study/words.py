@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from chipmodel.model.study_results import (
+from chipmodel.answers.study_results import (
     CYCLES,
     PEAK,
     PlannerScore,

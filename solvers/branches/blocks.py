@@ -26,7 +26,7 @@ from itertools import accumulate
 from math import lcm
 
 from chipmodel.errors import BadInput
-from chipmodel.model.interval import Interval, hull, merged
+from chipmodel.geometry.interval import Interval, hull, merged
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.wording import argument

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import NamedTuple
 
+from chipmodel.geometry.interval import hull
 from chipmodel.model.fragmentation import external_fragmentation
-from chipmodel.model.interval import hull
 from chipmodel.model.plan import Problem
 from solvers.core.alignment import align
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
 
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.certificate import LiveSet
-from chipmodel.model.interval import Interval, merged
 from chipmodel.model.plan import Buffer, Problem
 
 

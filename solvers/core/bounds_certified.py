@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import gcd
 
+from chipmodel.geometry.interval import merged
 from chipmodel.model.certificate import Certificate, Contradiction, LiveSet, Reachable, Regions, Tallest
-from chipmodel.model.interval import merged
 from chipmodel.model.plan import Buffer, Memory, Problem
 from solvers.core.bounds import largest_live_set, rigid_groups
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chipmodel.model.interval import merged
+from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Problem
 from solvers.core.first_fit import Ints
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from chipmodel.model.interval import merged
+from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Buffer, Plan, Problem
 from solvers.core.alignment import align
 from solvers.core.deadline import NO_DEADLINE, Deadline

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import gcd, lcm
 
 from chipmodel.errors import BadInput
-from chipmodel.model.interval import merged
+from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Buffer, Problem
 from solvers.core.bounds import rigid_groups
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from math import ceil, lcm
 from typing import TYPE_CHECKING, Any
 
-from chipmodel.model.interval import merged
+from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.bounds_certified import contradiction, excluded
 from solvers.core.or_tools import cp_sat_solver

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from chipmodel.model.interval import hull, merged
+from chipmodel.geometry.interval import hull, merged
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.first_fit import Ints, PlacedByTime
 from solvers.heuristics.pool import PoolNodes, nodes_in_a_row

@@ -14,7 +14,7 @@ from math import lcm
 
 import numpy as np
 
-from chipmodel.model.interval import hull
+from chipmodel.geometry.interval import hull
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.alignment import align
 from solvers.core.first_fit import Ints

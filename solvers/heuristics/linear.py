@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from chipmodel.model.interval import hull
+from chipmodel.geometry.interval import hull
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.alignment import align
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import lcm
 
-from chipmodel.model.interval import hull
+from chipmodel.geometry.interval import hull
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.alignment import align
 

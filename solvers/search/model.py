@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd, lcm
 
-from chipmodel.model.interval import merged
+from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Buffer, Plan, Problem
 
 HUGE = 1 << 60

@@ -13,8 +13,8 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from chipmodel.errors import BadInput
+from chipmodel.geometry.interval import merged
 from chipmodel.model.certificate import rests_on
-from chipmodel.model.interval import merged
 from chipmodel.model.plan import Plan, Problem
 from chipmodel.wording import argument
 from solvers.core.anytime import status_of

@@ -15,9 +15,9 @@ import pytest
 
 from chipmodel.hardware.psram_device import Collision, Device, Protocol, latency_clocks
 from chipmodel.hardware.psram_parts import device_named
-from dma.timing.bursts import Burst, PsramTransfer
-from dma.timing.refresh import hidden, refresh_clocks
-from dma.timing.split import burst_limit, wall
+from chipmodel.timing.bursts import Burst, PsramTransfer
+from chipmodel.timing.refresh import hidden, refresh_clocks
+from chipmodel.timing.split import burst_limit, wall
 from tests.support.folders import ROOT
 
 RTL = ROOT / "dma" / "rtl"

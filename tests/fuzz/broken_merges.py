@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from chipmodel.model.interval import Interval, merged
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.nesting import Fork, Section
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.model.program import Program

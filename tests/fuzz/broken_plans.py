@@ -14,11 +14,11 @@ from random import Random
 
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.order_choice import order_faults
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.plan_breaks import CASCADE, breaks

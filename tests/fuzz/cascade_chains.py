@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from random import Random
 
 from chipmodel.errors import DoesNotFit
-from chipmodel.pipeline.cascades import plan_with_cascades
+from chipmodel.pipeline.cascade_search import plan_with_cascades
 from chipmodel.pipeline.request import CASCADE_AUTO, PlanRequest
 from dma.schedule.expected_forecast import ScheduleForecast
 from tests.fuzz.fuzzer import Check

@@ -14,20 +14,20 @@ from dataclasses import replace
 from random import Random
 
 from chipmodel.bounds.time_bound import time_bound
+from chipmodel.cascades.rewrite import CascadeChoice, cascade_op, with_cascades
 from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Op, Program
-from chipmodel.passes.cascades import CascadeChoice, cascade_op, with_cascades
-from chipmodel.passes.in_place import CHOICES, reuse
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.rewrites.in_place import CHOICES, reuse
 from chipmodel.verify.plan_file import verify_file
-from dma.cascades.straight_runs import op_runs
+from dma.cascade_choice.straight_runs import op_runs
 from dma.stream import streamers
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from chipmodel.answers.result import CorePlan
 from chipmodel.bounds.time_bound import time_bound
+from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.machine.stepper import step_through_cores
 from chipmodel.model.core_parts import CorePart, same_core_groups, split, uses
 from chipmodel.model.program import Program
-from chipmodel.model.result import CorePlan
-from chipmodel.passes.cascades import CascadeChoice
 from chipmodel.pipeline.multicore import joined_plans
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.cores import verify_cores

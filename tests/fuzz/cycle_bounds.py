@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
-from chipmodel.bounds.cascades import cascade_time_bound
+from chipmodel.bounds.longest_path import cascade_time_bound
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip, Cpu, Dma, Psram, Route
@@ -24,9 +24,9 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.passes.in_place import CHOICES, reuse
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import CHOICES, reuse
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import tiny_chip

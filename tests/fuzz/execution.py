@@ -18,14 +18,14 @@ from chipmodel.execute.check import PlanRun, check_path, covering_paths
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import walk
 from chipmodel.model.program import Program
-from chipmodel.passes.in_place import reuse
 from chipmodel.passes.skipped_results import refuse_skipped_results
-from chipmodel.passes.steady_state import steady
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import balanced
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.steady_state import steady
 from tests.fuzz import cascades
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_programs import PACKERS, STREAMERS

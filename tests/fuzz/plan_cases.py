@@ -12,14 +12,14 @@ from random import Random
 from chipmodel.errors import ChipmodelError
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.passes.in_place import InPlace, reuse
-from chipmodel.passes.op_order import names_in_order
-from chipmodel.passes.steady_state import steady
 from chipmodel.pipeline.order_search import ordered
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import CASCADE_OFF, PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.plan_file.contents import PlanFile
+from chipmodel.rewrites.in_place import InPlace, reuse
+from chipmodel.rewrites.op_order import names_in_order
+from chipmodel.rewrites.steady_state import steady
 from solvers.branches.mergers import mergers
 from tests.fuzz.cascades import TRIES, random_choices
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory

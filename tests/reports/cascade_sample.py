@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
+from chipmodel.answers.result import Result
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
-from chipmodel.model.result import Result
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.load import load

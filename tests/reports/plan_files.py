@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
-from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part
-from chipmodel.model.share import Share
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore
 from tests.reports.sample import EVIL, UNICODE
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
+from chipmodel.answers.result import Attempt, Result
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
-from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
 from chipmodel.model.program import Op, Program, ops
-from chipmodel.model.result import Attempt, Result
 from chipmodel.model.schedule import (
     BufferSpec,
     Part,

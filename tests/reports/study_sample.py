@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from chipmodel.model.study_results import StudyResults
-from chipmodel.model.study_row import Improved, Point, Row, Status
+from chipmodel.answers.study_results import StudyResults
+from chipmodel.answers.study_row import Improved, Point, Row, Status
 from chipmodel.model.time_bound import WITHOUT_CASCADES
 
 EVIL = "<script>alert('x')</script>.csv"

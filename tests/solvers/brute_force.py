@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.offsets import check
 

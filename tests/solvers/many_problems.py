@@ -7,8 +7,8 @@ from random import Random
 
 from hypothesis import strategies as st
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.passes.liveness import liveness
 from dma.stream import stream

@@ -44,7 +44,7 @@ def test_hill_climb_reaches_the_bound_on_every_network() -> None:
 def densenet121() -> Problem:
     """Its feature maps at 224 x 224, int8: in a block every layer's 32 channels live until the block ends,
     because each later layer reads them all."""
-    from chipmodel.model.interval import Interval
+    from chipmodel.geometry.interval import Interval
     from chipmodel.model.plan import Buffer
 
     buffers = [Buffer("stem", 64 * 112 * 112, (Interval(0, 2),)), Buffer("pool", 64 * 56 * 56, ())]

@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem, Status
 from chipmodel.verify.offsets import check
 from solvers import registry

@@ -7,10 +7,11 @@ from dataclasses import replace
 from itertools import product
 from random import Random
 
+from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.cascades.shape import cascade_shape
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, with_ops
-from chipmodel.passes.cascades import CascadeChoice, cascade_shape, with_cascades
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds, search_bound
 from dma.schedule.expected_forecast import ScheduleForecast

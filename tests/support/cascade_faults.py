@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-GEOMETRY = "chipmodel.passes.cascades"
-READS = "chipmodel.passes.row_reads"
+GEOMETRY = "chipmodel.cascades.rows"
+READS = "chipmodel.cascades.row_reads"
 STEPS = "dma.schedule.cascade_steps"
 
 

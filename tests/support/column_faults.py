@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support.cascade_faults import ROW_FAULTS, Mutation
 
-BANDS = "chipmodel.passes.column_bands"
-COLUMNS = "chipmodel.passes.columns"
+BANDS = "chipmodel.cascades.bands"
+COLUMNS = "chipmodel.cascades.columns"
 STEPS = "dma.schedule.cascade_steps"
 PSRAM = "dma.schedule.psram_layout"
 WORK = "chipmodel.model.cascade_work"

@@ -14,7 +14,7 @@ from itertools import count, zip_longest
 from random import Random
 from typing import cast
 
-from chipmodel.runtimes.executorch.graphs import FxModule, PlannedSpec
+from chipmodel.executorch.graphs import FxModule, PlannedSpec
 
 Algorithm = Callable[..., list[int]]
 

@@ -17,7 +17,7 @@ from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.elements import encode
 from chipmodel.execute.request import from_memory, to_memory
 from chipmodel.model.program import Program, Tensor
-from chipmodel.passes.op_shapes import SeenTensor
+from chipmodel.rewrites.op_shapes import SeenTensor
 from workloads.load import load
 
 Array: TypeAlias = NDArray[Any]

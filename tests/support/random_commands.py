@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from random import Random
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import (
     Branch,
     BranchArm,
@@ -18,7 +19,6 @@ from chipmodel.model.commands import (
     Repeat,
     walk,
 )
-from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Direction, Part, Phase, PhaseKind
 
 ONE = Interval(0, 1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from chipmodel.model.interval import Interval
-from dma.cascades.band_widths import BandWidth
-from dma.cascades.row_reach import RowReach
-from dma.cascades.run_geometry import STEP_CYCLES, RunGeometry
-from dma.cascades.segment_table import CascadeSegment
+from chipmodel.geometry.interval import Interval
+from dma.cascade_choice.band_widths import BandWidth
+from dma.cascade_choice.row_reach import RowReach
+from dma.cascade_choice.run_geometry import STEP_CYCLES, RunGeometry
+from dma.cascade_choice.segment_table import CascadeSegment
 
 
 def slow_estimates(

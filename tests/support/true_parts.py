@@ -10,9 +10,9 @@ from chipmodel.execute.byte_arrays import Bytes, put, random_bytes, taken
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.request import RecurrentState
 from chipmodel.execute.weights import weight_block
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share, by_channels
 from chipmodel.model.program import Op, Program, Weight
-from chipmodel.model.share import Share, by_channels
 
 MOST_BYTES = 1 << 21
 """Larger ops take too long."""

@@ -12,8 +12,8 @@ from math import prod
 from typing import Literal
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.geometry.window import Window
 from chipmodel.model.program import DTYPE_BITS
-from chipmodel.model.window import Window
 from chipmodel.model.work import Matmul
 
 Pads = tuple[int, int, int, int]

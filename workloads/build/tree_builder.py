@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import DTYPE_BITS, Arm, If, Loop, Node, Op, Program, Tensor, Weight, ops
 from chipmodel.model.work import Work
-from chipmodel.passes.true_parts import with_true_parts
+from chipmodel.rewrites.true_parts import with_true_parts
 from workloads.build.shapes import Value, tensor_bytes
 
 _NO_PROBABILITIES: Mapping[str, Fraction] = {}

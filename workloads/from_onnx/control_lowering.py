@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from chipmodel.model.program import If, Loop, Node, Op, ops
 from chipmodel.model.work import Vector
-from chipmodel.passes.in_place import ELEMENTWISE
+from chipmodel.rewrites.in_place import ELEMENTWISE
 from chipmodel.wording import argument
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import (

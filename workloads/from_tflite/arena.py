@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 
+from chipmodel.answers.arena import ArenaRequest
 from chipmodel.errors import BadInput
-from chipmodel.model.arena import ArenaRequest
 from workloads.from_tflite.context import short_name
 from workloads.from_tflite.model_file import TfliteModel, TfliteOperator, TfliteSubgraph, TfliteTensor
 from workloads.from_tflite.schema import TYPE_BITS

@@ -11,7 +11,7 @@ from random import Random
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Plan, Problem
 from workloads.packing.problem_csv import MAX_VALUE, table_of

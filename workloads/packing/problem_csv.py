@@ -17,7 +17,7 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import read_text
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.wording import entries, parameter

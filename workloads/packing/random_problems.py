@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 
 MAX_BYTES = 99

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from chipmodel.geometry.window import Window
 from chipmodel.model.program import Op, Program, Tensor, Weight
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Vector, Work
 
 INPUT = -1

@@ -8,14 +8,14 @@ from random import Random
 import pytest
 
 from chipmodel.bounds.body_runs import body_runs
-from chipmodel.bounds.cascades import cascade_time_bound
+from chipmodel.bounds.longest_path import cascade_time_bound
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Node, Program, with_ops
-from chipmodel.passes.in_place import reuse
-from chipmodel.passes.steady_state import steady, unrolled
-from tests.chipmodel.bounds.test_cascades import BYTE_A_CYCLE, cascaded
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.steady_state import steady, unrolled
+from tests.chipmodel.bounds.test_longest_path import BYTE_A_CYCLE, cascaded
 from tests.fuzz.cascades import planned_case, random_case, random_choices
 from tests.support.chips import with_memory
 from tests.support.random_images import ImageShape, random_images

@@ -14,9 +14,9 @@ from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
 from solvers.core.deadline import Deadline
 from solvers.residency.milp import solve_residency
 from solvers.residency.problem import InPlaceItems, ResidencyFound, ResidencyItem, ResidencyProblem

@@ -26,14 +26,14 @@ from chipmodel.bounds.tiling_costs import (
     most_tile_bytes,
     tile_bytes,
 )
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Channels, Chip
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Direction
-from chipmodel.model.share import Share
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.tiling import Tiling, weight_share
-from dma.timing.transfer import transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import tiny_chip
 from workloads.build.builder import ProgramBuilder

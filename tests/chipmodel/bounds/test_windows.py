@@ -16,7 +16,7 @@ from chipmodel.bounds.windows import BoundSegment, OpRun, ReadData, window_bound
 from chipmodel.hardware.chip import Channels
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
-from dma.timing.transfer import least_cost, transfer_cycles
+from chipmodel.timing.transfer import least_cost, transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN
 from workloads.build.builder import ProgramBuilder
 

@@ -269,7 +269,7 @@ def test_validate_refuses_what_is_no_table(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_validate_help_names_every_column(capsys: pytest.CaptureFixture[str]) -> None:
-    from dma.validation.kinds import KINDS
+    from chipmodel.measured.kinds import KINDS
 
     code, out, _ = call(capsys, "validate", "--help")
     words = set(out.replace(",", " ").replace(";", " ").split())

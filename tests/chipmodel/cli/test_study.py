@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from chipmodel.answers.study_row import Point, Row
 from chipmodel.api.study import StudyEffort
-from chipmodel.model.study_row import Point, Row
 from chipmodel.studies.progress import StudyStatus
 from chipmodel.studies.store import read_rows
 from tests.support import command_line

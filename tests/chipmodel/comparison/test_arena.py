@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chipmodel.answers.arena import ArenaAnswer
 from chipmodel.comparison.arena import plan_arena
 from chipmodel.errors import Place
-from chipmodel.model.arena import ArenaAnswer
 from solvers.core.outcome import Limits
 from tests.support.tflite_models import MODELS, residual
 from workloads.from_tflite.model_file import parse_model

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from chipmodel.comparison.cores import one_after_another
 from chipmodel.comparison.run import Contenders, compare_program
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.live_sets import live_bytes_curve, unused_bytes
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.pipeline.request import PlanRequest

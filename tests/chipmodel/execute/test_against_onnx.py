@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.execute.check import CORE_ORDERS
 from chipmodel.execute.evaluate import evaluate_plainly
 from chipmodel.execute.machine import RunOptions, execute
 from chipmodel.execute.program import evaluate_program
-from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from tests.support.chips import LUNA_LIKE

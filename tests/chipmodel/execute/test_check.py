@@ -9,14 +9,14 @@ from functools import cache
 import pytest
 
 from chipmodel.execute.check import PathVerdict, PlanRun, check_path, check_paths, covering_paths
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Acquire, Command, Compute, DmaStart, DmaWait, Repeat, resolve_path, walk
-from chipmodel.model.interval import Interval
-from chipmodel.passes.in_place import reuse
-from chipmodel.passes.steady_state import steady
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import balanced
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.steady_state import steady
 from dma.stream import streamers
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder

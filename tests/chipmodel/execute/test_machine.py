@@ -12,6 +12,8 @@ from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.machine import Execution, RunOptions, execute
 from chipmodel.execute.psram_image import ring_addresses
 from chipmodel.execute.request import RecurrentState
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.model.commands import (
     Acquire,
     Command,
@@ -23,10 +25,8 @@ from chipmodel.model.commands import (
     Repeat,
     resolve_path,
 )
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Loop, Op, Program, Tensor
 from chipmodel.model.schedule import Direction, Part
-from chipmodel.model.share import Share
 from chipmodel.model.work import Vector
 
 SIZE = 8

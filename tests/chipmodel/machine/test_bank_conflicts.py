@@ -11,7 +11,7 @@ from chipmodel.machine import bank_conflicts
 from chipmodel.machine.bank_conflicts import BankConflicts, JointProgress, OpAndTransfer, ProgressLimits
 from chipmodel.machine.banks import BankMap
 from chipmodel.machine.npu_accesses import AccessStream
-from dma.timing.shape import TransferShape
+from chipmodel.timing.shape import TransferShape
 
 ARBITRATIONS: tuple[Arbitration, ...] = ("npu first", "dma first", "round robin")
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.machine.npu_accesses import AccessStream, access_streams
 from chipmodel.model.commands import Compute, Located
-from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part, Phase
 from tests.support.chips import LUNA_LIKE
 

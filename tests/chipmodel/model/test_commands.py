@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chipmodel.errors import BadInput
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import (
     Branch,
     BranchArm,
@@ -16,7 +17,6 @@ from chipmodel.model.commands import (
     resolve_path,
     walk,
 )
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import Direction, Part
 

@@ -10,11 +10,11 @@ import pytest
 from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import BadInput
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release
 from chipmodel.model.core_parts import same_core_groups, split, uses
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Loop, Node, Op, Program, ops
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import assigned, balanced, on_one_core

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.live_sets import highest_live_bytes, largest_alive, live_bytes_curve
 from chipmodel.model.plan import Buffer, Problem
 from solvers.core.bounds import contention

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chipmodel.model.interval import Interval
-from chipmodel.model.share import WHOLE, Share
-from chipmodel.model.window import Window
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share
+from chipmodel.geometry.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work, output_share
 
 WORKS: list[Work] = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import ArrayCosts
 from chipmodel.model.program import Op
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from chipmodel.npu.array import padded_macs, rows_read, work_cycles
 from chipmodel.npu.cycles import op_cycles

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import pytest
 
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.ethos import layer_cycles

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.bounds.op_costs import least_cycles
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.cascade_work import Band
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Pool, Vector
 from chipmodel.npu.cycles import op_cycles
 from dma.residency.tiling import Tiling

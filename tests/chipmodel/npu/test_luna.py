@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
-from chipmodel.model.window import Window
+from chipmodel.geometry.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from chipmodel.npu.luna import (
     ADD_KINDS,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.ne16 import mode_of

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.vector_cpu import DataCache
 from chipmodel.model.program import Op
-from chipmodel.model.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.kernel_run import KernelRun

@@ -9,7 +9,7 @@ from random import Random
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.nesting import in_flight, waits_after
 from chipmodel.model.schedule import Step, StepArm, StepIf, StepLoop, StepNode, steps
 from chipmodel.passes.liveness import Touch, lifetime, scopes

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import (
     Acquire,
     Branch,
@@ -19,7 +20,6 @@ from chipmodel.model.commands import (
     Repeat,
 )
 from chipmodel.model.core_parts import CorePart
-from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Plan
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import (

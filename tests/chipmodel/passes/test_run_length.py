@@ -9,9 +9,9 @@ import pytest
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import Loop, Program, rewritten
 from chipmodel.passes.run_length import MAX_OP_RUNS, refuse_long_run
-from chipmodel.passes.steady_state import steady
 from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.steady_state import steady
 from tests.support.chips import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build

@@ -10,12 +10,12 @@ from random import Random
 import pytest
 
 from chipmodel.errors import DoesNotFit
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.chances import Chances, chances_of
 from chipmodel.model.commands import Branch, BranchArm, Command, DmaStart, Located, Repeat
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Arm, If, Loop, Node, Program
 from chipmodel.model.schedule import Direction, Part
 from chipmodel.paths.decisions import ConcatenatedDecisions, Decision, RepeatedDecisions, by_name

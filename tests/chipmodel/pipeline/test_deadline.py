@@ -11,10 +11,10 @@ from chipmodel.bounds import residency
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
 from dma.residency import joint
 from solvers.core.deadline import Deadline
 from solvers.exact import portfolio

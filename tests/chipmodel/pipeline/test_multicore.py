@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+from chipmodel.answers.result import CorePlan
 from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
@@ -18,7 +19,6 @@ from chipmodel.machine.stepper import step_through_cores
 from chipmodel.model.commands import Command, DmaStart, walk
 from chipmodel.model.core_parts import same_core_groups, split, uses
 from chipmodel.model.program import Program
-from chipmodel.model.result import CorePlan
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from chipmodel.passes.validate import validate_program

@@ -11,12 +11,12 @@ import pytest
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.program import Loop, Op, Program, Tensor, ops
 from chipmodel.model.work import Vector
-from chipmodel.passes.in_place import CHOICES, InPlace, reuse
-from chipmodel.passes.op_order import dependencies, in_order, names_in_order
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.order_search import OrderName, live_bytes, ordered
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import CHOICES, InPlace, reuse
+from chipmodel.rewrites.op_order import dependencies, in_order, names_in_order
 from chipmodel.verify.commands import verify
 from dma.stream import streamers
 from tests.support.chips import tiny_chip

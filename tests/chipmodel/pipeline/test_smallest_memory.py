@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from chipmodel.answers.memory import MemoryAnswer
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.memory_answer import MemoryAnswer
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.smallest_memory import comfortable_memory, smallest_memory
+from chipmodel.rewrites.in_place import reuse
 from workloads.load import load
 
 KIB = 1024

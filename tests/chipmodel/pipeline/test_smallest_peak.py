@@ -11,10 +11,10 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Problem, Solved
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.workload import load_workload
 from chipmodel.verify.offsets import check

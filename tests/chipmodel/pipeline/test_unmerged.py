@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from chipmodel.answers.result import Result
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.result import Result
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.pipeline.unmerged import with_unmerged

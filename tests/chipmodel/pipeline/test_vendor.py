@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from chipmodel.answers.result import Result
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.result import Result
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.pipeline.vendor import with_vendor
+from chipmodel.rewrites.in_place import reuse
 from workloads.load import load
 
 

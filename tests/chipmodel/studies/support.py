@@ -6,8 +6,8 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
+from chipmodel.answers.study_row import Improved, Point, Row
 from chipmodel.hardware.fields import FIELDS
-from chipmodel.model.study_row import Improved, Point, Row
 from chipmodel.studies.points import tasks_of
 from chipmodel.studies.store import StudyHeader
 from chipmodel.studies.study_file import parse_study

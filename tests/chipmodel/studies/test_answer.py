@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 import solvers.branches.mergers
+from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.study_row import Row
-from chipmodel.passes.in_place import reuse
-from chipmodel.passes.steady_state import steady
 from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.steady_state import steady
 from chipmodel.studies.answer import NODES, WorkerCache, answer
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import load_workload, source_of

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from chipmodel.model.study_row import Row
+from chipmodel.answers.study_row import Row
 from chipmodel.studies.engine import StopRequest, stopping, work
 from chipmodel.studies.store import StudyStore, opened
 from chipmodel.studies.task import PointTask

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chipmodel.answers.study_row import Point, Row
 from chipmodel.errors import BadInput
-from chipmodel.model.study_row import Point, Row
 from chipmodel.studies.export import columns_of, csv_bytes, parquet_bytes, table_of, writer_of
 from chipmodel.terminal.escapes import printable
 from tests.chipmodel.studies.support import row, rows

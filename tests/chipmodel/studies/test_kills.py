@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 import chipmodel.studies.dask_cluster
+from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, ChipmodelError
-from chipmodel.model.study_row import Row
 from chipmodel.studies.dask_cluster import Cluster
 from chipmodel.studies.engine import StopRequest, Watch, work
 from chipmodel.studies.export import csv_bytes, parquet_bytes

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from chipmodel.answers.study_row import Row
 from chipmodel.cli.report import report
 from chipmodel.cli.study import study
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.study_row import Row
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run as run_pipeline
 from chipmodel.pipeline.unmerged import with_unmerged
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.studies import pages as study_pages
 from chipmodel.studies.pages import chosen, pages_of
 from chipmodel.studies.store import read_rows

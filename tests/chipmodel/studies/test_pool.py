@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from chipmodel.answers.study_row import Row
 from chipmodel.errors import ChipmodelError
-from chipmodel.model.study_row import Row
 from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.pool import FILES_PER_WORKER, OTHER_FILES, LocalPool
 from chipmodel.studies.task import PointTask

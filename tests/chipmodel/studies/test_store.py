@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput
-from chipmodel.model.study_row import Row
 from chipmodel.studies.columns import record_of, row_of
 from chipmodel.studies.connection import APPLICATION, FORMAT
 from chipmodel.studies.store import StudyStore, opened, read_rows

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from chipmodel.answers.study_row import Point
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import preset_names
-from chipmodel.model.study_row import Point
 from chipmodel.studies.study_file import DEFAULT_WORKLOADS, KEYS, MOST_POINTS, Study, parse_study, read_study
 from solvers.registry import packers
 from tests.support.folders import WORKLOADS

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import (
     Certificate,
     Contradiction,
@@ -17,7 +18,6 @@ from chipmodel.model.certificate import (
     Tallest,
     excludes,
 )
-from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.exhaustive import TooManyPlans, exhaust

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Command, Compute, DmaStart
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.commands import verify

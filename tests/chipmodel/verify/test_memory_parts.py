@@ -7,11 +7,11 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import DmaStart, Located
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Part, Schedule, Transfer
-from chipmodel.model.share import WHOLE, Share
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.offsets import check
 from chipmodel.verify.offsets_sweep import SWEEP_MIN_BUFFERS, check_by_sweep, check_fast

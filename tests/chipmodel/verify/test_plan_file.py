@@ -11,12 +11,12 @@ import pytest
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.model.interval import Interval
-from chipmodel.model.share import Share
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.verify.rolling import RollingRows, touched_in_ring
 
 

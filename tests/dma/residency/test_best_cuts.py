@@ -14,11 +14,11 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import steps
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.best_cuts import TilingForecast, best_cut, cuts, slices_cycles
 from dma.residency.greedy import Residency, ResidencyTable, Segment
 from dma.residency.tiling import NONE_KEPT, slice_bytes
 from dma.schedule.steps import Emission, emit
-from dma.timing.transfer import transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import tiny_chip
 from workloads.build.builder import ProgramBuilder

@@ -16,11 +16,11 @@ from chipmodel.execute.reference import reference
 from chipmodel.execute.weights import random_inputs, random_weights
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
-from chipmodel.passes.in_place import reuse
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.plan_export import plan_text
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.commands import verify
 from dma.residency.fitted import FINER_SHARES, fitted, least_part
 from tests.support.chips import LUNA_LIKE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Node, Op, Program
-from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify

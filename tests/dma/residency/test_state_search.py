@@ -16,15 +16,15 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program, ops
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.timing.transfer import transfer_cycles
 from chipmodel.verify.commands import verify
 from dma.residency.chip_tiers import PSRAM, SHARED, ChipTierProblem
 from dma.residency.greedy import Residency
 from dma.residency.state_search import decide_tiers
 from dma.residency.tier_segments import residency_of
-from dma.timing.transfer import transfer_cycles
 from solvers.tiers.search import initial_state, search
 from tests.dma.residency.test_greedy import skip_connection
 from tests.fuzz.tier_search import cases, check_case

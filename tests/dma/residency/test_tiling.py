@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.work import output_share
 from chipmodel.pipeline.request import PlanRequest

@@ -9,7 +9,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import BufferSpec, Part, Schedule, Transfer
-from chipmodel.passes.in_place import reuse
+from chipmodel.rewrites.in_place import reuse
 from dma.schedule.buffer_names import readable_names
 from dma.stream import stream
 from tests.dma.schedule.test_psram_sharing import chain

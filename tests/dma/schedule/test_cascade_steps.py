@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
+from chipmodel.cascades.rewrite import CascadeChoice, cascade_op, with_cascades
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, Transfer, steps
-from chipmodel.passes.cascades import CascadeChoice, cascade_op, with_cascades
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds

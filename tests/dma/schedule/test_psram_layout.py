@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
-from chipmodel.model.share import Share
 from dma.schedule.psram_layout import PsramLayout, lay_out
 from dma.schedule.steps import TransferNeed
 from workloads.build.builder import ProgramBuilder

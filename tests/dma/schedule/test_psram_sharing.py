@@ -9,15 +9,15 @@ from random import Random
 import pytest
 
 from chipmodel.errors import DoesNotFit
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.fit import off_chip_bytes
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
-from chipmodel.passes.in_place import reuse
 from chipmodel.passes.lower import lower
-from chipmodel.passes.steady_state import steady
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.steady_state import steady
 from chipmodel.verify.commands import verify
 from dma.schedule.psram_layout import aligned
 from dma.schedule.psram_sharing import at_homes, psram_lifetimes, tight_homes, within_psram

@@ -16,9 +16,9 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule, steps
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.commands import verify
 from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, stripe_bytes
 from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Part, StepIf, steps
-from chipmodel.model.share import Share
-from chipmodel.passes.in_place import reuse
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.commands import verify
 from dma.residency.greedy import Residency, Segment, decide
 from dma.residency.tiling import Tiling, whole_tiling

@@ -10,11 +10,11 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline import rounds
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
 from dma.stream import streamer_named, streamers
 from tests.chipmodel.pipeline.test_plan import wide
 from tests.dma.streamers.test_resident_knapsack import looped

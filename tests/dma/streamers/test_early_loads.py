@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import BufferSpec, Direction, Part
-from chipmodel.model.share import Share
 from dma.residency.greedy import Residency
 from dma.schedule.steps import Emission, NeedKind, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, MemoryBudget

@@ -15,9 +15,9 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.commands import verify
 from tests.fuzz.cycle_bounds import random_case
 from tests.support.chips import tiny_chip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest

@@ -14,9 +14,9 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import StepLoop, steps
-from chipmodel.passes.steady_state import steady
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.steady_state import steady
 from chipmodel.verify.commands import verify
 from dma.residency.tiling import Tiling
 from dma.schedule.streamer import MemoryBudget

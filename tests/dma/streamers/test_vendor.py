@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.cascade_screening import moves_tensors
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
 from dma.stream import stream
 from dma.streamers import sync
 from workloads.load import load

@@ -11,9 +11,9 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
+from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
 from chipmodel.files.json_text import json_text
-from chipmodel.model.comparison import PackerRow, PlannerComparison, StreamerRow
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.plan import Buffer, Plan, Problem
 from reports.compare.page import NAME_HEIGHT, render_comparison

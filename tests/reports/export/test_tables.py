@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Plan
 from chipmodel.verify.offsets import check
 from reports.export.layout import layout_of

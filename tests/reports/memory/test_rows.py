@@ -9,8 +9,8 @@ from io import StringIO
 
 from rich.console import Console
 
+from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.files.json_text import json_text
-from chipmodel.model.memory_answer import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from reports.memory.page import render_memory
 from reports.memory.rows import document, headline, print_memory
 

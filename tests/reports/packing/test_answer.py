@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from chipmodel.answers.packing import PackingAnswer, PackingProgress
 from chipmodel.files.json_text import json_text
-from chipmodel.model.interval import Interval
-from chipmodel.model.packing_answer import PackingAnswer, PackingProgress
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from reports.packing.answer import document, grounds, headline, print_packing, verdict
 from reports.packing.page import FIRST_ROWS, render_packing

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from chipmodel.model.packing_answer import PackingAnswer
+from chipmodel.answers.packing import PackingAnswer
 from reports.packing.page import render_packing
 from tests.reports.chromium import CHROMIUM
 from tests.reports.packing.test_answer import ANSWER, EMPTY, EVIL, INFEASIBLE, OPTIMAL, UNKNOWN, many

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.model.result import UNITS, Result
+from chipmodel.answers.result import UNITS, Result
 from reports.run.bars import Bar, bars, category
 from tests.reports.sample import large, sample
 

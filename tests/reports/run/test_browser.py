@@ -10,9 +10,9 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from chipmodel.answers.result import Result
 from chipmodel.model.plan import Plan
 from chipmodel.model.program import ops
-from chipmodel.model.result import Result
 from reports.run.page import MOST_ROWS, render_page
 from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS
 from tests.reports.sample import EVIL, large, sample, write

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chipmodel.answers.result import Result
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.result import Result
 from chipmodel.model.trace import Unit
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run

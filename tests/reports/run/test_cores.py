@@ -9,8 +9,8 @@ from io import StringIO
 
 from rich.console import Console
 
+from chipmodel.answers.result import Result
 from chipmodel.model.live_sets import unused_bytes
-from chipmodel.model.result import Result
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.run.chrome_trace import chrome_trace

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.run.dependencies import needs

@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from chipmodel.answers.result import Result
 from chipmodel.model.program import ops
-from chipmodel.model.result import Result
 from chipmodel.verify.offsets import check
 from reports.run.document import document
 from reports.run.totals import op_runs, run_totals

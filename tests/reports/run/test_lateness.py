@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from chipmodel.model.result import Result
+from chipmodel.answers.result import Result
 from chipmodel.model.schedule import Late
 from reports.run.document import document
 from reports.run.lateness import LateOp, late_ops

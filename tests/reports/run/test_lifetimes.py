@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chipmodel.model.interval import Interval
+from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
-from chipmodel.model.result import Result
 from chipmodel.model.trace import Cause, Event, Trace
 from reports.run.lifetimes import alive_bytes, lifetimes, passes
 from tests.reports.sample import large, sample

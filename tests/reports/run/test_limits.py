@@ -9,9 +9,9 @@ from rich.console import Console
 
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.time_bound import Binding, TimeBound
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
 from reports.run.document import document
 from reports.run.limits import bound_words, psram_words
 from reports.run.summary import print_summary

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from reports.run.memory_map import memory_map
 from tests.reports.run.test_figures import traces
 from tests.reports.sample import EVIL, large, sample

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chipmodel.model.interval import Interval
+from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
-from chipmodel.model.result import Result
 from chipmodel.model.schedule import Step, StepArm, StepIf, StepLoop
 from reports.run.merging import ArmExtent, arm_of, arms_of, merging, saved_words
 from tests.reports.run.test_figures import traces

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from reports.run.rolling_rows import cascade_runs, places, row_words, rows_boxes
 from tests.reports.cascade_sample import NAME, cascaded, in_bands
 from tests.reports.sample import sample

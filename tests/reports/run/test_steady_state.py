@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from rich.console import Console
 
-from chipmodel.model.result import Result
-from chipmodel.passes.steady_state import steady
+from chipmodel.answers.result import Result
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.rewrites.steady_state import steady
 from reports.run.document import document
 from reports.run.page import render_page
 from reports.run.steady_state import inference_ends, resident_words, steady_of

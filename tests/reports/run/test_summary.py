@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from chipmodel.model.result import Attempt, Result
+from chipmodel.answers.result import Attempt, Result
 from reports.run.summary import print_summary
 from tests.reports.sample import large, sample
 

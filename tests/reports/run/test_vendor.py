@@ -4,8 +4,8 @@ from dataclasses import replace
 from functools import cache
 from typing import cast
 
+from chipmodel.answers.result import Result
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.result import Result
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.pipeline.vendor import with_vendor

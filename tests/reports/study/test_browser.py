@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from chipmodel.model.study_results import StudyResults
+from chipmodel.answers.study_results import StudyResults
 from reports.study.page import render_study
 from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS
 from tests.reports.run.test_browser import ColorScheme, Visit, visit

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from chipmodel.model.study_results import CYCLES, PEAK, StudyResults
-from chipmodel.model.study_row import Improved
+from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults
+from chipmodel.answers.study_row import Improved
 from reports.study.chart import LINES, StudyChart
 from reports.study.scale import place
 from reports.study.strips import MOST_MARKS, gap_strips, mark_text, profile

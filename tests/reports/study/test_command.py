@@ -7,8 +7,8 @@ import shlex
 import click
 import pytest
 
+from chipmodel.answers.study_row import Point
 from chipmodel.cli.main import commands
-from chipmodel.model.study_row import Point
 from reports.study.command import command_line, command_note
 from tests.reports.study_sample import EVIL
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.model.study_results import StudyResults
+from chipmodel.answers.study_results import StudyResults
 from reports.study.chart import StudyChart
 from reports.study.design import (
     CHIP,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chipmodel.model.study_results import StudyResults
+from chipmodel.answers.study_results import StudyResults
 from reports.study.page import FIRST_ROWS, render_study
 from tests.reports.study_sample import EVIL, designs, many, network, packing, small
 

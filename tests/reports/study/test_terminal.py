@@ -7,7 +7,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from chipmodel.model.study_results import StudyResults
+from chipmodel.answers.study_results import StudyResults
 from reports.study.terminal import print_answer
 from tests.reports.study_sample import designs, many, packing, small
 

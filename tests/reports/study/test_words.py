@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chipmodel.model.study_results import StudyResults
-from chipmodel.model.study_row import Row
+from chipmodel.answers.study_results import StudyResults
+from chipmodel.answers.study_row import Row
 from reports.study.words import answer, listed, scope
 from tests.reports.study_sample import designs, network, packing, small
 

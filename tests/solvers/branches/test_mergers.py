@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.nesting import Fork, Section
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.model.program import Node, Program

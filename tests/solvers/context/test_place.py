@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
-from chipmodel.model.interval import Interval, hull
+from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
 from solvers.context.live_blocks import (

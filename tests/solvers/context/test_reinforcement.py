@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.offsets import check
 from solvers.context.environment import (

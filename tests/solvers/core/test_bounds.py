@@ -7,8 +7,8 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import Contradiction, LiveSet, Reachable, Regions
-from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention, largest_live_set

@@ -7,7 +7,7 @@ from math import lcm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.offsets import check
 from chipmodel.verify.offsets_sweep import check_by_sweep

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import LiveSet, Searched, rests_on
-from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Problem, Status
 from chipmodel.verify.certificate import verify_certificate
 from solvers.core.bounds_certified import best_bound

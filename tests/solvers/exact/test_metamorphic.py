@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Memory, Problem
 from solvers.core.outcome import Limits
 from solvers.exact.portfolio import exact

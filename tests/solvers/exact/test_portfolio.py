@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check

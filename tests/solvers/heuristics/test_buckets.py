@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
 from solvers.heuristics.buckets import buckets, by_breadth, by_order, by_size, share

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import Program, ops
 from chipmodel.verify.offsets import check

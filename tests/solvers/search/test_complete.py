@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Progress

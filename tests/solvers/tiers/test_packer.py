@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from chipmodel.errors import BadInput
-from chipmodel.model.interval import Interval
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention

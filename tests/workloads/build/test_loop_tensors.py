@@ -281,7 +281,7 @@ def test_random_nests_cover_all_features() -> None:
 
 def test_shares_of_slices() -> None:
     op = Op("c", "collect", Vector(8, 8, 8, rows=4), ("y", "ys"), ("ys",), sliced="ys", slices=3)
-    from chipmodel.model.interval import Interval
+    from chipmodel.geometry.interval import Interval
 
     rows, one = Interval(2, 4), Interval(0, 1)
     assert op.reads(0, rows, one).bytes(8) == 4

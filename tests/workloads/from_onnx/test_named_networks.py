@@ -16,11 +16,11 @@ import pytest
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.program import Program
-from chipmodel.passes.compiled_weights import compiled
-from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.rewrites.compiled_weights import compiled
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.fitted import fitted
 from tests.support.shrunken_networks import NETWORKS

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from chipmodel.answers.arena import ArenaRequest
 from chipmodel.errors import BadInput, Place
-from chipmodel.model.arena import ArenaRequest
 from tests.support.tflite_models import MODELS, LayerWriter, conditional, lstm, repeated, residual
 from tests.support.tflite_writer import ModelWriter
 from workloads.from_tflite.arena import arena_requests, tail_estimate, unknown_kernels

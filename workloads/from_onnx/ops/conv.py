@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from chipmodel.model.window import Window
+from chipmodel.geometry.window import Window
 from chipmodel.model.work import Matmul, Pool
 from workloads.build.shapes import Pads
 from workloads.from_onnx.fusion import fuse

@@ -1,0 +1,1 @@
+"""What the commands answer, as frozen data: results, comparisons, studies, budgets, arenas."""

@@ -1,0 +1,247 @@
+"""The rows of a study and what follows from them: planners' names, shared bounds, gaps, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from statistics import median
+
+from chipmodel.answers.study_row import Point, Row
+from chipmodel.model.time_bound import WITHOUT_CASCADES, PlanSpace
+
+JOIN = " \N{MIDDLE DOT} "
+"""Separates the parts of a planner's name where several of them vary."""
+ANSWERED = ("optimal", "infeasible")
+"""Statuses that are proven: the peak is the smallest, or there is no plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyMetric:
+    """A number of a row that is compared with its proven lower bound."""
+
+    key: str
+    noun: str
+    unit: str
+    value: Callable[[Row], int | None]
+    bound: Callable[[Row], int | None]
+
+
+PEAK = StudyMetric("peak", "peak", "B", lambda r: r.peak_bytes, lambda r: r.peak_lower_bound_bytes)
+CYCLES = StudyMetric("cycles", "cycles", "cycles", lambda r: r.total_cycles, lambda r: r.lower_bound_cycles)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerScore:
+    """One planner by one metric. ``gaps`` are sorted; a point without a plan counts as an infinite gap."""
+
+    planner: str
+    rows: tuple[Row, ...]
+    gaps: tuple[float, ...]
+    proven: int
+    """Points with a status in ``ANSWERED``."""
+    without: int
+    """Points without a plan that are not proven to have none."""
+    seconds: float
+    """Median over the points, of wall clock."""
+
+    @property
+    def counted(self) -> int:
+        """Points with a gap, or without a plan that could have one."""
+        return len(self.gaps) + self.without
+
+    @property
+    def median(self) -> float:
+        """The median gap of the counted points; infinite where most have no plan."""
+        values = [*self.gaps, *[inf] * self.without]
+        middle = len(values) // 2
+        if not values or values[middle] == inf:
+            return inf
+        return median(values)
+
+    @property
+    def worst(self) -> float:
+        """The largest gap of a plan; infinite where there is none."""
+        return self.gaps[-1] if self.gaps else inf
+
+    @property
+    def at_bound(self) -> int:
+        """Plans at the lower bound, which no plan that it holds for can beat."""
+        return sum(gap <= 0 for gap in self.gaps)
+
+    def within(self, gap: float) -> float:
+        """The share of the counted points whose gap is at most ``gap``."""
+        return sum(each <= gap for each in self.gaps) / self.counted if self.counted else 0.0
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """A study: its settings, and the rows of the points that have an answer."""
+
+    name: str
+    rows: tuple[Row, ...]
+    title: str = ""
+    """The user's question; may be empty."""
+    file: str = ""
+    text: str = ""
+    """The study file when the study was run."""
+    code: str = ""
+    """The version of the code that answered."""
+    points: int = 0
+    """Points of the study, with or without an answer."""
+    pages: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Links to the pages of plans, by the points' keys."""
+
+    @cached_property
+    def label(self) -> Callable[[Row], str]:
+        """The name of a row's planner, of the parts that vary in the study."""
+        return planner_label([row.point for row in self.rows])
+
+    @cached_property
+    def planners(self) -> tuple[str, ...]:
+        """The planners' names, in the order of the study."""
+        return tuple(dict.fromkeys(map(self.label, self.rows)))
+
+    @cached_property
+    def metrics(self) -> tuple[StudyMetric, ...]:
+        """The metrics for which some row has a gap: cycles first where only streamers vary, else the peak."""
+        known = [m for m in (PEAK, CYCLES) if any(self.gap(m, row) is not None for row in self.rows)]
+        points = [row.point for row in self.rows]
+        only_streamers = varied(points, "streamer") and not varied(points, "packer", "merge")
+        return tuple(reversed(known) if only_streamers else known)
+
+    @cached_property
+    def _bounds(self) -> dict[tuple[str, object], int]:
+        best: dict[tuple[str, object], int] = {}
+        for metric in (PEAK, CYCLES):
+            for row in self.rows:
+                key = metric.key, _question(metric, row)
+                best[key] = max(best.get(key, 0), metric.bound(row) or 0)
+        return best
+
+    def bound(self, metric: StudyMetric, row: Row) -> int | None:
+        """The highest bound that any row with the same question proved."""
+        return self._bounds[metric.key, _question(metric, row)] or None
+
+    def gap(self, metric: StudyMetric, row: Row) -> float | None:
+        """``(value - bound) / bound`` with the highest bound; None without a plan or a bound."""
+        value, bound = metric.value(row), self.bound(metric, row)
+        return None if value is None or not bound else value / bound - 1
+
+    @cached_property
+    def spaces(self) -> tuple[PlanSpace, ...]:
+        """The plans that the bounds on cycles hold for, in the order of the rows."""
+        return tuple(dict.fromkeys(row.bound_space for row in self.rows if row.bound_space is not None))
+
+    def scores(self, metric: StudyMetric) -> tuple[PlannerScore, ...]:
+        """The planners with any counted points: the lowest median gap first, then the most plans at the
+        bound."""
+        groups: dict[str, list[Row]] = {name: [] for name in self.planners}
+        for row in self.rows:
+            if metric is PEAK or row.point.chip:
+                groups[self.label(row)].append(row)
+        found = (self._score(name, rows, metric) for name, rows in groups.items() if rows)
+        return tuple(sorted((s for s in found if s.counted), key=_rank))
+
+    def _score(self, name: str, rows: Sequence[Row], metric: StudyMetric) -> PlannerScore:
+        gaps = [self.gap(metric, row) for row in rows]
+        without = sum(gap is None and row.status != "infeasible" for gap, row in zip(gaps, rows, strict=True))
+        return PlannerScore(
+            name,
+            tuple(rows),
+            tuple(sorted(gap for gap in gaps if gap is not None)),
+            sum(row.status in ANSWERED for row in rows),
+            without,
+            median(row.seconds for row in rows),
+        )
+
+    @cached_property
+    def failed(self) -> tuple[Row, ...]:
+        """Rows with an error instead of an answer."""
+        return tuple(row for row in self.rows if row.status == "failed")
+
+
+def _rank(score: PlannerScore) -> tuple[object, ...]:
+    at_bound = score.at_bound / score.counted
+    return score.median, -at_bound, score.without, score.worst, score.seconds, score.planner
+
+
+def _question(metric: StudyMetric, row: Row) -> object:
+    """What a bound holds for: rows with the same value share their bounds.
+
+    A bound on cycles holds for all plans of its space, of a workload on a chip; one on the peak for any plan
+    of a packing problem. The packing problem of a network depends on its planners, so rows share a bound only
+    where they packed the same buffers.
+    """
+    point = row.point
+    if metric is CYCLES:
+        return point.workload, point.chip, point.overrides, row.bound_space or WITHOUT_CASCADES
+    return (row.problem or row.key) if point.chip else point.workload
+
+
+def case(row: Row) -> tuple[object, ...]:
+    """The settings of a row apart from the planner: rows of one case can be compared."""
+    point = row.point
+    return point.workload, point.chip, point.overrides, point.seed
+
+
+def varied(points: Iterable[Point], *names: str) -> list[str]:
+    """The fields among ``names`` that have several values, empty ones not counted."""
+    listed = list(points)
+    return [
+        name for name in names if len({v for p in listed if (v := getattr(p, name)) not in ("", None)}) > 1
+    ]
+
+
+def swept_values(study: StudyResults) -> dict[str, list[str]]:
+    """The chip fields of which the study has several values, with these in its order."""
+    found: dict[str, dict[str, None]] = {}
+    for row in study.rows:
+        for name, value in row.point.overrides:
+            found.setdefault(name, {})[value] = None
+    return {name: list(values) for name, values in found.items() if len(values) > 1}
+
+
+def planner_label(points: Sequence[Point]) -> Callable[[Row], str]:
+    """A function that names a row's planner by packer, merger, streamer and cascades, as far as these
+    vary, and by its limits where one planner has the same question with several."""
+    names = varied(points, "packer", "merge", "streamer", "cascade") or ["packer"]
+    limits = _several_limits(points)
+
+    def label(row: Row) -> str:
+        point = row.point
+        parts = [_part(point, name) for name in names]
+        return JOIN.join([part for part in parts if part] + ([limit_text(point)] if limits else []))
+
+    return label
+
+
+def _part(point: Point, name: str) -> str:
+    """A setting in a planner's name."""
+    value = str(getattr(point, name))
+    return f"cascades {value}" if name == "cascade" and value else value
+
+
+def _several_limits(points: Iterable[Point]) -> bool:
+    seen: dict[tuple[object, ...], tuple[object, ...]] = {}
+    for p in points:
+        key = (p.workload, p.chip, p.overrides, p.seed, p.packer, p.merge, p.streamer, p.cascade)
+        if seen.setdefault(key, (p.time_limit, p.node_limit)) != (p.time_limit, p.node_limit):
+            return True
+    return False
+
+
+def limit_text(point: Point) -> str:
+    """The limits of a point's search in words."""
+    texts = [] if point.time_limit is None else [f"{point.time_limit:g} s"]
+    texts += [] if point.node_limit is None else [f"{point.node_limit:,} nodes"]
+    return ", ".join(texts) or "default limits"
+
+
+def failures(study: StudyResults) -> list[tuple[str, list[Row]]]:
+    """The errors with their points, the most frequent first."""
+    groups: dict[str, list[Row]] = {}
+    for row in study.failed:
+        groups.setdefault(row.error or "no reason is stored", []).append(row)
+    return sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))

@@ -1,1 +1,0 @@
-"""Whole networks on boards: what they were measured to take, against what the chip files predict."""

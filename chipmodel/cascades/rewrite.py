@@ -1,0 +1,144 @@
+"""Cascades: several ops of a straight run in stripes, one after another, as a single op of the program.
+
+``chipmodel.cascades.rows`` decides the steps and the rows that are held between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from chipmodel.cascades.arrivals import renumbered_arrivals
+from chipmodel.cascades.bands import work_in_bands
+from chipmodel.cascades.rows import (
+    MAX_CASCADE_STEPS,
+    most_heights,
+    recomputing,
+    rolling,
+    rows_made,
+    rows_read,
+)
+from chipmodel.cascades.shape import cascade_shape
+from chipmodel.model.cascade_work import CascadeWork
+from chipmodel.model.program import If, Loop, Node, Op, Program
+
+KIND = "cascade"
+"""The kind of an op that stands for a cascade."""
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeChoice:
+    """The ops of a cascade, neighbours in one body, and the most rows that a step of each computes. It may
+    run once for each of several ``bands`` of columns of the last op's output.
+
+    The weights of ``reloaded`` ops do not stay in SharedMemory until the cascade ends: they take turns in one
+    buffer, and are loaded again whenever another op's were there.
+    """
+
+    ops: tuple[str, ...]
+    heights: tuple[int, ...]
+    rolls: bool = True
+    reloaded: tuple[str, ...] = ()
+    bands: int = 1
+
+
+def with_cascades(program: Program, choices: Sequence[CascadeChoice]) -> Program:
+    """``program`` with one op for each of ``choices``. Raises ValueError where one is impossible."""
+    by_first = {choice.ops[0]: choice for choice in choices}
+    if not by_first:
+        return program
+    cascader = _Cascader(program, by_first)
+    body = cascader.body(program.body)
+    if cascader.left:
+        raise ValueError(f"not neighbours in one body: {', '.join(next(iter(cascader.left.values())).ops)}")
+    return replace(program, body=body, arrivals=renumbered_arrivals(program, body))
+
+
+@dataclass
+class _Cascader:
+    program: Program
+    left: dict[str, CascadeChoice]
+
+    def body(self, body: tuple[Node, ...]) -> tuple[Node, ...]:
+        result: list[Node] = []
+        index = 0
+        while index < len(body):
+            node = body[index]
+            match node:
+                case Op() if node.name in self.left:
+                    choice = self.left.pop(node.name)
+                    run = [n for n in body[index : index + len(choice.ops)] if isinstance(n, Op)]
+                    result.append(cascade_op(self.program, run, choice))
+                    index += len(choice.ops) - 1
+                case Op():
+                    result.append(node)
+                case If():
+                    arms = tuple(replace(arm, body=self.body(arm.body)) for arm in node.arms)
+                    result.append(replace(node, arms=arms))
+                case Loop():
+                    result.append(replace(node, body=self.body(node.body)))
+            index += 1
+        return tuple(result)
+
+
+def cascade_op(program: Program, ops: Sequence[Op], choice: CascadeChoice) -> Op:
+    """The op that stands for the cascade ``choice`` of ``ops``. Raises ValueError where it is impossible."""
+    if tuple(op.name for op in ops) != choice.ops or len(ops) < 2:
+        raise ValueError(f"not neighbours in one body: {', '.join(choice.ops)}")
+    for name in choice.reloaded:
+        if name not in choice.ops:
+            raise ValueError(f"{name!r}, whose weights are to be loaded again, is not in the cascade")
+    return _known_cascade(_CascadeKey(program, tuple(ops), choice))
+
+
+class _CascadeKey:
+    """The arguments of ``cascade_op`` as a key; programs are compared by identity."""
+
+    def __init__(self, program: Program, ops: tuple[Op, ...], choice: CascadeChoice) -> None:
+        self.program, self.ops, self.choice = program, ops, choice
+        self.key = (id(program), choice)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _CascadeKey) and self.key == other.key
+
+
+@lru_cache(maxsize=1024)
+def _known_cascade(key: _CascadeKey) -> Op:
+    """Cached, as many sets of cascades have one in common."""
+    program, ops, choice = key.program, key.ops, key.choice
+    shape = cascade_shape(program, ops)
+    walk = rolling if choice.rolls else recomputing
+    groups, held = walk(program, shape, choice.heights)
+    reads = tuple(rows_read(shape, groups, name) for name in shape.inputs)
+    makes = tuple(rows_made(shape, groups, name) for name in shape.outputs)
+    reloaded = tuple(i for i, op in enumerate(ops) if op.name in choice.reloaded and program.block_bytes(op))
+    work = CascadeWork(
+        groups,
+        reads,
+        makes,
+        held,
+        most_heights(shape, groups),
+        sum(op.work.macs for op in ops),
+        reloaded,
+        max((program.block_bytes(ops[index]) for index in reloaded), default=0),
+    )
+    if len(work.steps) * choice.bands > MAX_CASCADE_STEPS:
+        raise ValueError(f"more than {MAX_CASCADE_STEPS:,} steps")
+    if choice.bands > 1:
+        work = work_in_bands(program, ops, shape.inputs, shape.outputs, work, choice.bands)
+    return Op(
+        name=f"{ops[0].name}..{ops[-1].name}",
+        kind=KIND,
+        work=work,
+        inputs=shape.inputs,
+        outputs=shape.outputs,
+        weights=tuple(weight for i, op in enumerate(ops) if i not in reloaded for weight in op.weights),
+        dtype=ops[0].dtype,
+        core=ops[0].core,
+        place=ops[0].place,
+        cascade=tuple(replace(op, overwrites=None, absorbs=()) for op in ops),
+    )

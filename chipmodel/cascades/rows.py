@@ -1,0 +1,186 @@
+"""The steps of a cascade, and the rows of its tensors that each of them reads, makes and holds.
+
+Each step computes, of one op, the rows that a later op of the cascade needs and that are not there yet. Of a
+tensor inside the cascade only some rows are ever in SharedMemory: in a *rolling buffer*, or, where a chip
+cannot address one, in a buffer that holds the rows of one stripe, whose halo is then computed again.
+
+Sources: rolling buffers as in Arm's Vela ("cascades"); computing the halo again as in Alwani et al. 2016
+(fused layers) and Lin et al. 2021 (MCUNetV2, patches). See docs/references.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chipmodel.cascades.shape import CascadeShape
+from chipmodel.geometry.interval import Interval, hull
+from chipmodel.model.cascade_work import CascadeStep, HeldRows, RowsInTurn
+from chipmodel.model.program import Program
+
+MAX_CASCADE_STEPS = 20_000
+"""Steps of one cascade; one that needs more is too fine to be worth simulating."""
+Groups = tuple[tuple[CascadeStep, ...], ...]
+
+
+def rolling(
+    program: Program, shape: CascadeShape, heights: Sequence[int]
+) -> tuple[Groups, tuple[HeldRows, ...]]:
+    """Each op computes its rows once, when a later op needs them."""
+    walk = _Pull(shape, heights)
+    last = len(shape.ops) - 1
+    groups: list[tuple[CascadeStep, ...]] = []
+    while walk.done[last] < shape.op_rows(last):
+        walk.advance(last)
+        if walk.done[last] == shape.op_rows(last):
+            for index in range(last):
+                walk.until(index, shape.op_rows(index))
+        groups.append(tuple(walk.steps))
+        walk.count += len(walk.steps)
+        walk.steps.clear()
+        if walk.count > MAX_CASCADE_STEPS:
+            raise ValueError(f"more than {MAX_CASCADE_STEPS:,} steps")
+    held = tuple(
+        HeldRows(name, walk.most[name] * program.tensors[name].bytes // shape.rows[name], True)
+        for name in shape.inside
+    )
+    return tuple(groups), held
+
+
+class _Pull:
+    """The order of steps in which each op computes ``heights`` rows when a later one needs more."""
+
+    def __init__(self, shape: CascadeShape, heights: Sequence[int]) -> None:
+        count = range(len(shape.ops))
+        self.heights = [max(1, height) for height in heights]
+        self.rows = [shape.op_rows(index) for index in count]
+        self.work_rows = [shape.in_work(index, Interval(0, 1)).stop for index in count]
+        """By op, rows of its work in a row of its outputs."""
+        self.needs = [
+            [
+                (shape.maker[name], shape.reads(index, n))
+                for n, name in enumerate(op.inputs)
+                if name in shape.maker
+            ]
+            for index, op in enumerate(shape.ops)
+        ]
+        """By op, which ops make what it reads, and the rows of it that it does."""
+        self.done = [0] * len(shape.ops)
+        self.steps: list[CascadeStep] = []
+        self.count = 0
+        self.most = dict.fromkeys(shape.inside, 0)
+        """By tensor inside, the most rows that are in SharedMemory at once."""
+        self.inside = [[name for name in op.outputs if name in self.most] for op in shape.ops]
+        self.readers = {
+            name: [(index, shape.reads(index, n)) for index, n in shape.readers.get(name, ())]
+            for name in shape.inside
+        }
+        self.all_rows = shape.rows
+
+    def until(self, index: int, stop: int) -> None:
+        while self.done[index] < stop:
+            self.advance(index)
+
+    def advance(self, index: int) -> None:
+        """Compute the next rows of an op, after all that they need."""
+        start = self.done[index]
+        stop = min(self.rows[index], start + self.heights[index])
+        for maker, reads in self.needs[index]:
+            needed = reads(start, stop)[1]
+            if self.done[maker] < needed:
+                self.until(maker, needed)
+        each = self.work_rows[index]
+        self.steps.append(CascadeStep(index, Interval(start * each, stop * each)))
+        self.done[index] = stop
+        for name in self.inside[index]:
+            # Rows that nobody needs are written, too, and must not lie on each other.
+            self.most[name] = max(self.most[name], stop - min(start, self._oldest(name)))
+
+    def _oldest(self, name: str) -> int:
+        """The first row of a tensor inside that a later step still reads."""
+        oldest = self.all_rows[name]
+        for index, reads in self.readers[name]:
+            start = self.done[index]
+            if start < self.rows[index]:
+                oldest = min(oldest, reads(start, start + 1)[0])
+        return oldest
+
+
+def recomputing(
+    program: Program, shape: CascadeShape, heights: Sequence[int]
+) -> tuple[Groups, tuple[HeldRows, ...]]:
+    """For each stripe of the last op, every op computes all rows that the stripe needs."""
+    last = len(shape.ops) - 1
+    if any(shape.maker[name] != last for name in shape.outputs):
+        raise ValueError("a tensor inside is needed elsewhere, and its rows are computed more than once")
+    total, height = shape.op_rows(last), max(1, heights[last])
+    most = dict.fromkeys(shape.inside, 0)
+    done = [0] * len(shape.ops)
+    groups: list[tuple[CascadeStep, ...]] = []
+    for start in range(0, total, height):
+        stripe = Interval(start, min(total, start + height))
+        needed = _needed(shape, stripe, done)
+        done = [max(before, rows.stop) for before, rows in zip(done, needed, strict=True)]
+        for name in most:
+            most[name] = max(most[name], len(needed[shape.maker[name]]))
+        steps = (CascadeStep(i, shape.in_work(i, rows)) for i, rows in enumerate(needed) if len(rows))
+        groups.append(tuple(steps))
+    held = tuple(
+        HeldRows(name, most[name] * program.tensors[name].bytes // shape.rows[name], False)
+        for name in shape.inside
+    )
+    return tuple(groups), held
+
+
+def _needed(shape: CascadeShape, stripe: Interval, done: Sequence[int]) -> list[Interval]:
+    """By op, the rows that a stripe of the last one needs, and those after the ``done`` ones that no stripe
+    before needed; at the end all that are left."""
+    last = len(shape.ops) - 1
+    needed = [Interval(0, 0)] * last + [stripe]
+    ends = stripe.stop == shape.op_rows(last)
+    for index in range(last, -1, -1):
+        if ends:
+            needed[index] = hull((needed[index], Interval(done[index], shape.op_rows(index))))
+        if not len(needed[index]):
+            continue
+        start = min(needed[index].start, done[index])
+        needed[index] = Interval(start, needed[index].stop)
+        for operand, name in enumerate(shape.ops[index].inputs):
+            if name in shape.maker:
+                maker = shape.maker[name]
+                needed[maker] = hull((needed[maker], shape.read(index, operand, needed[index])))
+    return needed
+
+
+def rows_read(shape: CascadeShape, groups: Groups, name: str) -> RowsInTurn:
+    """The rows of an input that each group of steps reads."""
+    return RowsInTurn(shape.rows[name], tuple(_hull_read(shape, group, name) for group in groups))
+
+
+def _hull_read(shape: CascadeShape, group: Sequence[CascadeStep], name: str) -> Interval:
+    found = [
+        shape.read(step.op, operand, _tensor_rows(shape, step))
+        for step in group
+        for index, operand in shape.readers[name]
+        if index == step.op
+    ]
+    return hull(found)
+
+
+def rows_made(shape: CascadeShape, groups: Groups, name: str) -> RowsInTurn:
+    """The rows of an output that each group of steps makes."""
+    maker = shape.maker[name]
+    made = (hull([_tensor_rows(shape, s) for s in group if s.op == maker]) for group in groups)
+    return RowsInTurn(shape.rows[name], tuple(made))
+
+
+def _tensor_rows(shape: CascadeShape, step: CascadeStep) -> Interval:
+    each = shape.ops[step.op].work.rows // shape.op_rows(step.op)
+    return Interval(step.rows.start // each, step.rows.stop // each)
+
+
+def most_heights(shape: CascadeShape, groups: Groups) -> tuple[int, ...]:
+    """By op, the most rows that one of its steps computes."""
+    most = [0] * len(shape.ops)
+    for step in (step for group in groups for step in group):
+        most[step.op] = max(most[step.op], len(_tensor_rows(shape, step)))
+    return tuple(most)

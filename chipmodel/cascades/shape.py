@@ -1,0 +1,144 @@
+"""The tensors of a set of ops that shall be one cascade, and the rows that each of them is cut into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from chipmodel.cascades.arrivals import refuse_late_arrivals
+from chipmodel.cascades.row_reads import RowReads, row_reads
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.program import If, Loop, Op, Program
+from chipmodel.model.work import Conv, Pool
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeShape:
+    """The tensors of a set of ops: read from outside, leaving, and inside, with their numbers of rows."""
+
+    ops: tuple[Op, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    inside: tuple[str, ...]
+    maker: Mapping[str, int]
+    """By tensor that is made here, the index of its op."""
+    rows: Mapping[str, int]
+    """By tensor, the number of rows that it is cut into."""
+    readers: Mapping[str, tuple[tuple[int, int], ...]] = field(
+        default_factory=dict[str, tuple[tuple[int, int], ...]]
+    )
+    """By tensor, the index of each op that reads it, and which operand it is there."""
+    known: dict[tuple[int, int], RowReads] = field(
+        default_factory=dict[tuple[int, int], RowReads], compare=False, repr=False
+    )
+    """Answers of ``reads``."""
+
+    def op_rows(self, index: int) -> int:
+        """Rows of the first output of an op: the units of its steps."""
+        return self.rows[self.ops[index].outputs[0]]
+
+    def in_work(self, index: int, rows: Interval) -> Interval:
+        """``rows`` of an op's outputs in the rows of its work."""
+        each = self.ops[index].work.rows // self.op_rows(index)
+        return Interval(rows.start * each, rows.stop * each)
+
+    def reads(self, index: int, operand: int) -> RowReads:
+        """The rows of an operand that an op reads for some rows of its outputs."""
+        key = index, operand
+        if key not in self.known:
+            op = self.ops[index]
+            of_rows = self.rows[op.inputs[operand]]
+            self.known[key] = row_reads(op, operand, self.op_rows(index), of_rows)
+        return self.known[key]
+
+    def read(self, index: int, operand: int, rows: Interval) -> Interval:
+        """The rows of an operand that an op reads for ``rows`` of its outputs."""
+        return Interval(*self.reads(index, operand)(rows.start, rows.stop))
+
+
+def cascade_shape(program: Program, ops: Sequence[Op]) -> CascadeShape:
+    """The tensors of ``ops`` as a cascade. Raises ValueError where they cannot be one."""
+    maker: dict[str, int] = {}
+    readers: dict[str, list[tuple[int, int]]] = {}
+    for index, op in enumerate(ops):
+        if op.sliced is not None or op.gathers or op.allocates or not op.outputs or not op.along_rows:
+            raise ValueError(f"{op.name!r} cannot run in a cascade")
+        for operand, name in enumerate(op.inputs):
+            readers.setdefault(name, []).append((index, operand))
+        for name in op.outputs:
+            if name in maker or name in readers:
+                raise ValueError(f"{name!r} is made again")
+            maker[name] = index
+    refuse_late_arrivals(program, ops)
+    for index, op in enumerate(ops):
+        late = [name for name in op.inputs if maker.get(name, -1) >= index]
+        assert not late, f"{op.name!r} reads {late[0]!r} before it is made"
+    names = {op.name for op in ops}
+    elsewhere = _read_elsewhere(program, names)
+    outputs = tuple(n for n in maker if n in elsewhere or maker[n] == len(ops) - 1)
+    inside = tuple(n for n in maker if n not in outputs)
+    inputs = tuple(n for n in readers if n not in maker)
+    _check_connected(ops, maker)
+    rows: dict[str, int] = {}
+    for name in inputs:
+        rows[name] = tensor_rows(program, name, readers[name], ops)
+    for op in ops:
+        count = op_rows(program, op, rows)
+        for name in op.outputs:
+            if program.tensors[name].bytes % count:
+                raise ValueError(f"{name!r} has no whole bytes in a row")
+            rows[name] = count
+    return CascadeShape(
+        tuple(ops), inputs, outputs, inside, maker, rows, {n: tuple(each) for n, each in readers.items()}
+    )
+
+
+def _read_elsewhere(program: Program, names: set[str]) -> set[str]:
+    """Tensors that anything but the ops ``names`` needs."""
+    found = set(program.outputs)
+    for node in program.nodes():
+        match node:
+            case Op():
+                found |= set(node.inputs) if node.name not in names else set()
+            case If():
+                found |= {node.condition} if node.condition is not None else set()
+            case Loop():
+                found |= set(node.carried)
+    return found
+
+
+def _check_connected(ops: Sequence[Op], maker: Mapping[str, int]) -> None:
+    """Raise ValueError unless every op but the last makes what a later one reads."""
+    needed = {len(ops) - 1}
+    for index in range(len(ops) - 1, -1, -1):
+        if index not in needed:
+            raise ValueError(f"{ops[index].name!r} makes nothing that the cascade needs")
+        needed |= {maker[name] for name in ops[index].inputs if name in maker}
+
+
+def tensor_rows(program: Program, name: str, readers: Sequence[tuple[int, int]], ops: Sequence[Op]) -> int:
+    """The rows of a tensor from outside: those of the first window over it, otherwise those of its shape."""
+    for index, operand in readers:
+        work = ops[index].work
+        if isinstance(work, Conv | Pool) and operand == 0:
+            return work.batch * work.window.in_h
+    shape = program.tensors[name].shape
+    rows = shape[0] * shape[2] if len(shape) == 4 else _product(shape[:-1])
+    size = program.tensors[name].bytes
+    return rows if rows and size % rows == 0 else 1
+
+
+def _product(sizes: Sequence[int]) -> int:
+    return list(accumulate(sizes, lambda a, b: a * b, initial=1))[-1]
+
+
+def op_rows(program: Program, op: Op, rows: Mapping[str, int]) -> int:
+    """The rows of an op's outputs: those of its largest operand where its work can be cut into them, as that
+    of an element-wise op, otherwise those of its work."""
+    if isinstance(op.work, Conv | Pool):
+        return op.work.rows
+    first = max(op.inputs, key=lambda name: program.tensors[name].bytes, default=None)
+    if first is not None and op.work.rows % rows[first] == 0:
+        return rows[first]
+    return op.work.rows

@@ -1,0 +1,185 @@
+"""A cut of an op along axes of its output, and the boxes of its operands that a part needs.
+
+The output's axes in the order of memory are cut in three: the outermost ones are rows, the next ones
+channels, and the innermost ones belong to every part as a whole. A part, a range of rows by a range of
+channels, is a box of indices. Each axis of an operand follows one of these axes, as it is or moved, or every
+part needs all of it. So a part needs a box of each operand, and reads the rows by channels of the operand
+that enclose the box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from math import prod
+
+from chipmodel.geometry.interval import Interval, merged
+from chipmodel.geometry.share import WHOLE, Share, by_rows_and_channels
+
+NOTHING_READ = Share(Interval(0, 0))
+"""No byte of a tensor: an operand that a part does not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperandAxis:
+    """An axis of an operand, of ``size`` indices; ``follows`` is the number of the output's axis, or None.
+
+    The output index ``y`` needs the indices from ``(y * step + offset) / scale``, rounded down, on, ``more``
+    after it included. Where no such index exists (padding) the nearest one is read, as every part reads
+    something; of an operand that lies ``apart``, a piece of a concat, nothing is.
+    """
+
+    size: int
+    follows: int | None = None
+    step: int = 1
+    offset: int = 0
+    scale: int = 1
+    more: int = 0
+    apart: bool = False
+
+    def needed(self, box: Sequence[Interval]) -> Interval:
+        """The indices that the part ``box`` needs; possibly none of an operand that lies apart."""
+        if self.follows is None:
+            return Interval(0, self.size)
+        made = box[self.follows]
+        first = (made.start * self.step + self.offset) // self.scale
+        stop = ((made.stop - 1) * self.step + self.offset) // self.scale + self.more + 1
+        if self.apart:
+            start = min(max(first, 0), self.size)
+            return Interval(start, max(start, min(stop, self.size)))
+        start = min(max(first, 0), self.size - 1)
+        return Interval(start, min(max(stop, start + 1), self.size))
+
+
+@dataclass(frozen=True, slots=True)
+class OperandAxes:
+    """The axes of an operand in the order of memory; the ``split`` outermost ones make its rows."""
+
+    axes: tuple[OperandAxis, ...]
+    split: int = 0
+
+    def share(self, box: Sequence[Interval]) -> Share:
+        """The rows by channels that enclose what the part ``box`` needs."""
+        needed = [axis.needed(box) for axis in self.axes]
+        if not all(len(each) for each in needed):
+            return NOTHING_READ
+        sizes = [axis.size for axis in self.axes]
+        rows, channels = sizes[: self.split], sizes[self.split :]
+        return by_rows_and_channels(
+            _enclosing(needed[: self.split], rows),
+            prod(rows),
+            _enclosing(needed[self.split :], channels),
+            prod(channels),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AxisCut:
+    """The output's axes of ``sizes`` in the order of memory: ``row_axes`` outermost ones are rows, the
+    ``channel_axes`` after them channels. ``operands`` without axes are needed as a whole."""
+
+    sizes: tuple[int, ...]
+    row_axes: int
+    channel_axes: int
+    operands: tuple[OperandAxes | None, ...]
+
+    @property
+    def rows(self) -> int:
+        return prod(self._row_sizes)
+
+    @property
+    def channels(self) -> int:
+        return prod(self._channel_sizes)
+
+    @property
+    def _row_sizes(self) -> tuple[int, ...]:
+        return self.sizes[: self.row_axes]
+
+    @property
+    def _channel_sizes(self) -> tuple[int, ...]:
+        return self.sizes[self.row_axes : self.row_axes + self.channel_axes]
+
+    @property
+    def row_blocks(self) -> tuple[int, ...]:
+        """Rows of all indices of an axis and those inside of it, the outermost axis first: parts of fewer
+        rows should not be in two of these blocks, as the box around them is much larger."""
+        return _blocks(self._row_sizes)
+
+    @property
+    def channel_blocks(self) -> tuple[int, ...]:
+        """As ``row_blocks``, of channels."""
+        return _blocks(self._channel_sizes)
+
+    def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        """The share of input number ``operand`` that a part reads."""
+        axes = self.operands[operand]
+        return WHOLE if axes is None else axes.share(self.box(rows, channels))
+
+    def read_share(self, operand: int) -> Fraction:
+        """The least share of an operand that all parts together read: of axes that are moved some indices may
+        be skipped."""
+        axes = self.operands[operand]
+        found = Fraction(1)
+        for axis in axes.axes if axes else ():
+            if axis.follows is not None and axis.step != axis.scale + axis.more:
+                single = [Interval(0, 1)] * len(self.sizes)
+                each: list[Interval] = []
+                for index in range(self.sizes[axis.follows]):
+                    single[axis.follows] = Interval(index, index + 1)
+                    each.append(axis.needed(single))
+                found *= Fraction(sum(len(part) for part in merged(each)), axis.size)
+            elif axis.follows is not None and not axis.apart:
+                needed = axis.needed([Interval(0, size) for size in self.sizes])
+                found *= Fraction(len(needed), axis.size)
+        return found
+
+    def depends(self, operand: int, on_rows: bool) -> bool:
+        """Whether parts of other rows, or else of other channels, may read other shares of an operand."""
+        axes = self.operands[operand]
+        first, stop = (0, self.row_axes) if on_rows else (self.row_axes, self.row_axes + self.channel_axes)
+        return axes is not None and any(
+            axis.follows is not None and first <= axis.follows < stop for axis in axes.axes
+        )
+
+    def beginnings(self) -> tuple[list[int], list[int]]:
+        """Rows and channels at which operands that lie apart begin."""
+        rows, channels = [0], [0]
+        for axis in (axis for axes in self.operands if axes for axis in axes.axes):
+            if axis.apart and axis.follows is not None and axis.follows < self.row_axes:
+                rows.append(-axis.offset * self.row_blocks[axis.follows + 1])
+            elif axis.apart and axis.follows is not None and axis.follows < self.row_axes + self.channel_axes:
+                channels.append(-axis.offset * self.channel_blocks[axis.follows - self.row_axes + 1])
+        return rows, channels
+
+    def box(self, rows: Interval, channels: Interval) -> tuple[Interval, ...]:
+        """The indices of each axis of the output that a part has, or a few more where it is no box."""
+        inside = (Interval(0, size) for size in self.sizes[self.row_axes + self.channel_axes :])
+        return (*_box(rows, self._row_sizes), *_box(channels, self._channel_sizes), *inside)
+
+
+def _blocks(sizes: Sequence[int]) -> tuple[int, ...]:
+    inner = accumulate(reversed(sizes), lambda product, size: product * size, initial=1)
+    return tuple(reversed(tuple(inner)))
+
+
+def _box(numbers: Interval, sizes: Sequence[int]) -> list[Interval]:
+    """The least box of indices, of axes of ``sizes``, around consecutive ``numbers`` of elements."""
+    found: list[Interval] = []
+    first, last = numbers.start, numbers.stop - 1
+    for inner in _blocks(sizes)[1:]:
+        if first // inner != last // inner or not len(numbers):
+            found.append(Interval(first // inner, last // inner + 1))
+            return found + [Interval(0, size) for size in sizes[len(found) :]]
+        found.append(Interval(first // inner, first // inner + 1))
+        first, last = first % inner, last % inner
+    return found
+
+
+def _enclosing(box: Sequence[Interval], sizes: Sequence[int]) -> Interval:
+    """The consecutive numbers of elements from the first of a box to its last."""
+    first = last = 0
+    for each, size in zip(box, sizes, strict=True):
+        first, last = first * size + each.start, last * size + each.stop - 1
+    return Interval(first, last + 1)

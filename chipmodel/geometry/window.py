@@ -1,0 +1,112 @@
+"""Which input rows and columns those of an output need: sliding windows, and rows that are moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from chipmodel.geometry.interval import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The sliding window of a convolution or pooling, in elements; 1-D work has ``in_h == 1``."""
+
+    in_h: int
+    in_w: int
+    out_h: int
+    out_w: int
+    kernel_h: int
+    kernel_w: int
+    stride_h: int = 1
+    stride_w: int = 1
+    pad_top: int = 0
+    pad_left: int = 0
+    pad_bottom: int = 0
+    pad_right: int = 0
+    dilation_h: int = 1
+    dilation_w: int = 1
+    transposed: bool = False
+
+    @property
+    def turned(self) -> Window:
+        """The window with rows and columns exchanged."""
+        return Window(
+            *(self.in_w, self.in_h, self.out_w, self.out_h),
+            *(self.kernel_w, self.kernel_h, self.stride_w, self.stride_h),
+            *(self.pad_left, self.pad_top, self.pad_right, self.pad_bottom),
+            *(self.dilation_w, self.dilation_h),
+            self.transposed,
+        )
+
+    def input_columns(self, out_columns: Interval) -> Interval:
+        """Input columns that the output columns ``out_columns`` read, without padding."""
+        return self.turned.input_rows(out_columns)
+
+    def in_band(self, columns: Interval) -> Window:
+        """The window for the output ``columns`` alone, for its cost, padded only where it is at a border.
+
+        Bands together have at least the input columns of the whole, and none is 1-D for being narrow.
+        """
+        in_w = max(-(-len(columns) * self.in_w // self.out_w), min(2, self.in_w))
+        if self.transposed:
+            return replace(self, out_w=len(columns), in_w=in_w)
+        in_w = max(in_w, len(self.input_columns(columns)))
+        left = self.pad_left if columns.start == 0 else 0
+        right = self.pad_right if columns.stop == self.out_w else 0
+        return replace(self, out_w=len(columns), in_w=in_w, pad_left=left, pad_right=right)
+
+    def input_rows(self, out_rows: Interval) -> Interval:
+        """Input rows that the output rows ``out_rows`` of one image read, with the halo but without
+        padding."""
+        reach = self.dilation_h * (self.kernel_h - 1)
+        if self.transposed:
+            # Output row y is fed by input rows i with i * stride - pad_top + tap * dilation == y.
+            first = -(-(out_rows.start + self.pad_top - reach) // self.stride_h)
+            last = (out_rows.stop - 1 + self.pad_top) // self.stride_h
+        else:
+            first = out_rows.start * self.stride_h - self.pad_top
+            last = (out_rows.stop - 1) * self.stride_h - self.pad_top + reach
+        start = min(max(first, 0), self.in_h - 1)
+        return Interval(start, min(max(last + 1, start + 1), self.in_h))
+
+    def image_rows(self, rows: Interval) -> Interval:
+        """As ``input_rows``, over a batch whose images lie one after another: a contiguous range of rows."""
+        if rows.stop <= self.out_h:
+            return self.input_rows(rows)
+        first, first_row = divmod(rows.start, self.out_h)
+        last, last_row = divmod(rows.stop - 1, self.out_h)
+        start = self.input_rows(Interval(first_row, self.out_h if last > first else last_row + 1)).start
+        stop = self.input_rows(Interval(0 if last > first else first_row, last_row + 1)).stop
+        return Interval(first * self.in_h + start, last * self.in_h + stop)
+
+
+@dataclass(frozen=True, slots=True)
+class MovedRows:
+    """The input rows that an output row needs, within each of several images one after another.
+
+    Output row ``y`` reads the rows from ``(y * step + offset) / scale``, rounded down, on, ``more`` rows
+    after it included, and nothing where no such row exists (padding).
+    """
+
+    in_rows: int
+    out_rows: int
+    images: int = 1
+    step: int = 1
+    offset: int = 0
+    scale: int = 1
+    more: int = 0
+
+    def input_rows(self, rows: Interval) -> Interval:
+        """Of one image; at least one row, as every part reads something."""
+        first = (rows.start * self.step + self.offset) // self.scale
+        last = ((rows.stop - 1) * self.step + self.offset) // self.scale + self.more
+        start = min(max(first, 0), self.in_rows - 1)
+        return Interval(start, min(max(last + 1, start + 1), self.in_rows))
+
+    def image_rows(self, rows: Interval) -> Interval:
+        """Of all images: a contiguous range of rows."""
+        first, first_row = divmod(rows.start, self.out_rows)
+        last, last_row = divmod(rows.stop - 1, self.out_rows)
+        start = self.input_rows(Interval(first_row, self.out_rows if last > first else last_row + 1)).start
+        stop = self.input_rows(Interval(0 if last > first else first_row, last_row + 1)).stop
+        return Interval(first * self.in_rows + start, last * self.in_rows + stop)

@@ -1,0 +1,190 @@
+"""Fit of a chip's free constants to a table of measurements.
+
+A constant is free for a table if the table's cycles depend on it and only a measurement can give it: set-ups,
+overheads, configurations. Each is moved up and down by steps that halve until they are too small to
+matter, one constant after the other, until none of them moves: a pattern search (Hooke and Jeeves 1961,
+DOI 10.1145/321062.321069) on the sum of squared relative errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from chipmodel.errors import BadInput
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.hardware.fields import FIELDS
+from chipmodel.measured.compare import MeasuredTable, TableComparison, chip_for, compare
+
+FREE_CONSTANTS: Mapping[str, tuple[str, ...]] = {
+    "luna_transfer": (
+        *("dma.load.setup_cycles", "dma.load.burst_overhead_clocks"),
+        *("dma.store.setup_cycles", "dma.store.burst_overhead_clocks"),
+        *("dma.bursts.setup_cycles", "dma.bursts.gap_cycles", "dma.bursts.crossing_clocks"),
+    ),
+    "luna_conv2d": (
+        *("npu.luna.conv_configuration_cycles", "npu.luna.later_pass_saving_cycles"),
+        *("npu.luna.piece_configuration_cycles", "npu.luna.piece_channel_cycles"),
+    ),
+    "luna_depthwise2d": (*("npu.luna.depthwise_configuration_cycles", "npu.luna.later_pass_saving_cycles"),),
+    "luna_matmul": ("npu.luna.matmul_configuration_cycles",),
+    "rtl_hyperbus_read": (
+        *("dma.hyperbus.response_cycles", "dma.hyperbus.fixed_clocks", "dma.hyperbus.segment_clocks"),
+    ),
+    "rtl_hyperbus_back_to_back": (
+        *("dma.hyperbus.response_cycles", "dma.hyperbus.turnaround_cycles", "dma.hyperbus.fixed_clocks"),
+    ),
+    "rtl_ef_psram": ("dma.ef_psram.frame_cycles",),
+}
+"""Constants by the kind of table; those of another DMA or NPU model than the chip's are ignored."""
+
+EQUAL_MOVES = 16
+"""Moves of a constant after which the steps grow: a measurement far off would need millions (assumed)."""
+MAX_ROUNDS = 50
+"""Rounds over all constants. Assumed: the search usually ends long before."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedConstant:
+    """One constant of the chip, before and after the fit."""
+
+    path: str
+    before: Fraction
+    after: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A fitted chip: its free constants, moved or not, and the comparisons before and after.
+
+    ``given`` are the numbers that the user set, by dotted path, with which the fit began.
+    """
+
+    chip: Chip
+    given: Mapping[str, str]
+    changes: tuple[FittedConstant, ...]
+    before: TableComparison
+    after: TableComparison
+    held_out: TableComparison | None = None
+    """Each row as a fit to all other families of networks predicts it."""
+
+
+def calibrate(table: MeasuredTable, name: str | None = None, overrides: Sequence[str] = ()) -> Calibration:
+    """Fit the chip called ``name``, or the table's default chip. Raises BadInput where the table has no free
+    constants, or the chip does not have the model that they belong to."""
+    chip = chip_for(table, name, overrides)
+    before = compare(table, chip)
+    free = [path for path in FREE_CONSTANTS.get(before.kind.name, ()) if path in chip.figures]
+    if not free:
+        raise BadInput(
+            f"a table of {before.kind.name} has no constants to fit on {before.chip}",
+            hint=f"tables with constants are {', '.join(FREE_CONSTANTS)}, on chips with the models of these",
+        )
+
+    def error(values: Mapping[str, Fraction]) -> Fraction | None:
+        """The sum of squared relative errors; None where the chip is invalid."""
+        try:
+            tried = load_chip(name or before.kind.chip, (*overrides, *_settings(values)))
+        except BadInput:
+            return None
+        return sum((row.relative**2 for row in compare(table, tried).rows), Fraction(0))
+
+    start = {path: Fraction(chip.figures[path].value) for path in free}
+    found = _search(start, error)
+    fitted = load_chip(name or before.kind.chip, (*overrides, *_settings(found)))
+    changes = tuple(FittedConstant(path, start[path], found[path]) for path in free)
+    given = {path: figure.value for path, figure in chip.figures.items() if figure.source == "--set"}
+    return Calibration(fitted, given, changes, before, compare(table, fitted))
+
+
+def _settings(values: Mapping[str, Fraction]) -> list[str]:
+    return [f"{path}={value}" for path, value in values.items()]
+
+
+ConstantValues = dict[str, Fraction]
+ErrorOf = Callable[[Mapping[str, Fraction]], Fraction | None]
+
+
+def _search(start: Mapping[str, Fraction], error: ErrorOf) -> ConstantValues:
+    best = dict(start)
+    least = error(best)
+    assert least is not None
+    for _ in range(MAX_ROUNDS):
+        base, before = dict(best), least
+        for path in best:
+            best, least = _along(path, best, least, error)
+        best, least = _pattern_move(base, best, least, error)
+        if least == before:
+            break
+    return best
+
+
+def _along(
+    path: str, best: ConstantValues, least: Fraction, error: ErrorOf
+) -> tuple[ConstantValues, Fraction]:
+    """The best values found by moving the constant ``path`` alone, and their error."""
+    step, smallest = _steps(path, best[path])
+    moves = 0
+    while step >= smallest:
+        tried = [{**best, path: value} for value in (best[path] + step, best[path] - step) if value >= 0]
+        better = _better(tried, least, error)
+        if better:
+            best, least = better
+            moves += 1
+            step = step * 2 if moves > EQUAL_MOVES else step
+        else:
+            step = _halved(step, smallest)
+    return best, least
+
+
+def _pattern_move(
+    base: ConstantValues, best: ConstantValues, least: Fraction, error: ErrorOf
+) -> tuple[ConstantValues, Fraction]:
+    """The pattern move: repeat the changes of a round, for constants that only improve together."""
+    while best != base:
+        next_one = {path: max(Fraction(0), 2 * best[path] - base[path]) for path in best}
+        better = _better([next_one], least, error)
+        if better is None:
+            break
+        base, (best, least) = best, better
+    return best, least
+
+
+def _better(
+    tried: list[ConstantValues], least: Fraction, error: ErrorOf
+) -> tuple[ConstantValues, Fraction] | None:
+    for point in tried:
+        found = error(point)
+        if found is not None and found < least:
+            return point, found
+    return None
+
+
+def _steps(path: str, value: Fraction) -> tuple[Fraction, Fraction]:
+    """The first and the smallest step: whole numbers move by at least 1, others by at least a thousandth."""
+    smallest = Fraction(1) if FIELDS[path].kind == "whole" else Fraction(1, 1000)
+    return max(smallest, Fraction(int(value / 4))), smallest
+
+
+def _halved(step: Fraction, smallest: Fraction) -> Fraction:
+    return Fraction(int(step / 2 / smallest)) * smallest
+
+
+def chip_text(calibration: Calibration, base: str, table: str) -> str:
+    """The YAML of a chip file: the base, the user's own numbers, and the constants that moved with their
+    source."""
+    before, after = (float(_mean(c)) for c in (calibration.before, calibration.after))
+    source = f"calibrated to {table}: mean relative error {before:.3%} before, {after:.3%} after"
+    fields = dict(calibration.given)
+    for change in calibration.changes:
+        if change.after != change.before:
+            value = change.after if change.after.denominator == 1 else float(change.after)
+            fields[change.path] = f'{{value: {value}, mark: derived, source: "{source}"}}'
+    lines = [f"base: {base}", f"name: {calibration.chip.name}-calibrated"]
+    return "\n".join([*lines, *(f"{path}: {text}" for path, text in fields.items())]) + "\n"
+
+
+def _mean(comparison: TableComparison) -> Fraction:
+    return sum((abs(row.relative) for row in comparison.rows), Fraction(0)) / len(comparison.rows)

@@ -1,0 +1,189 @@
+"""The few free numbers of a chip fitted to measured networks, and tested on families that a fit did not see.
+
+Each number is moved by factors that shrink, one number after the other, as long as the mean relative error
+falls (a pattern search as in ``chipmodel.measured.calibration``). Steps are shares, since rates span decades.
+Plans stay those of the chip as it was: only the NPU's part of their time is computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import fmean
+
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import suggest
+from chipmodel.hardware.chip import Chip, Npu
+from chipmodel.hardware.chip_file import with_overrides
+from chipmodel.hardware.fields import FIELDS
+from chipmodel.measured.calibration import FittedConstant
+from chipmodel.measured.compare import ComparedRow, MeasuredTable, TableComparison
+from chipmodel.measured.network_prediction import (
+    MILLISECONDS,
+    PlannedNetwork,
+    chip_of,
+    families,
+    milliseconds,
+    planned_network,
+    settings_of,
+)
+from chipmodel.measured.table import MeasuredRow
+from chipmodel.wording import chip_field, parameter
+
+FREE_NUMBERS = (
+    "npu.launch_cycles",
+    "npu.read_bytes_per_cycle+npu.write_bytes_per_cycle",
+    "npu.macs_per_cycle.int8",
+    "cpu.cycles_per_element.broadcast",
+)
+"""Fields that are fitted unless others are named; those that are joined by ``+`` have one value."""
+FREE_BY_MODEL: Mapping[str, tuple[str, ...]] = {
+    "vector-cpu": ("npu.write_bytes_per_cycle",),
+    "ne16": ("npu.launch_cycles",),
+    "ethos-u55": (),
+}
+"""The same for an ``npu.model`` whose mechanism is published, so that less is left to fit: of a CPU the
+kernels are counted and reading is measured, of NE16 the stages are known."""
+ROWS_PER_NUMBER = 5
+"""Rows that each free number needs at least."""
+FACTORS = (1.5, 1.2, 1.08, 1.03, 1.01)
+"""Factors by which numbers are moved up and down, one after the other."""
+DIGITS = 3
+"""Significant digits of a fitted number: more would not be carried by the measurements."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFit:
+    """A fitted chip. ``held_out`` are the predictions of each row by a fit to the other families."""
+
+    chip: Chip
+    changes: tuple[FittedConstant, ...]
+    before: TableComparison
+    after: TableComparison
+    held_out: TableComparison
+
+
+def free_numbers(chip: Chip) -> tuple[str, ...]:
+    """The fields that are fitted unless others are named; none where all of the mechanism is published."""
+    return FREE_BY_MODEL.get(chip.figures["npu.model"].value, FREE_NUMBERS)
+
+
+def fit(table: MeasuredTable, chip: Chip, free: Sequence[str]) -> NetworkFit:
+    """Fit the fields ``free`` of ``chip`` to the networks in ``table``. Raises BadInput for fields that the
+    chip does not have or that are 0, and for more of them than the rows carry."""
+    start = {text: _value(chip, text) for text in free}
+    if len(start) * ROWS_PER_NUMBER > len(table.rows):
+        most = len(table.rows) // ROWS_PER_NUMBER
+        numbers, verb = ("number", "is") if len(start) == 1 else ("numbers", "are")
+        what = f"{len(start)} {numbers} {verb} too many for {len(table.rows)} rows"
+        more = f"measure more networks, {ROWS_PER_NUMBER} for each number"
+        raise BadInput(
+            what, hint=f"name at most {most} with {parameter('free')}, or {more}" if most else more
+        )
+    rows = [_FittedRow(row, chip_of(chip, row)) for row in table.rows]
+    found = _search(chip, rows, start)
+    held = _held_out(table, chip, rows, found)
+    fitted = with_overrides(chip, _settings(found))
+    changes = (FittedConstant(path, start[text], found[text]) for text in start for path in text.split("+"))
+    return NetworkFit(
+        fitted,
+        tuple(changes),
+        comparison(table, chip, [row.predicted({}) for row in rows]),
+        comparison(table, chip, [row.predicted(found) for row in rows]),
+        comparison(table, chip, held),
+    )
+
+
+def _held_out(
+    table: MeasuredTable, chip: Chip, rows: Sequence[_FittedRow], start: Mapping[str, Fraction]
+) -> list[Fraction]:
+    """Each row as predicted by a fit to all families but its own."""
+    result = [Fraction(0)] * len(rows)
+    for members in families(table.rows).values():
+        others = [row for number, row in enumerate(rows) if number not in members]
+        found = _search(chip, others, start) if others else start
+        for number in members:
+            result[number] = rows[number].predicted(found)
+    return result
+
+
+class _FittedRow:
+    """A measured network with its plan on the chip as it was. A number that the row itself gives stays."""
+
+    def __init__(self, row: MeasuredRow, chip: Chip) -> None:
+        self.chip, self.measured = chip, row.number(MILLISECONDS)
+        self.given = frozenset(setting.partition("=")[0] for setting in settings_of(row))
+        try:
+            self.network: PlannedNetwork = planned_network(row.text("workload"), chip)
+        except BadInput as error:
+            if error.where:
+                raise
+            raise BadInput(error.what, where=row.place(), hint=error.hint) from None
+        self._known: dict[tuple[Fraction, ...], Fraction] = {}
+
+    def predicted(self, values: Mapping[str, Fraction], npu: Npu | None = None) -> Fraction:
+        """Milliseconds with other values of some fields, always the same ones; ``npu`` is that of the chip
+        with them, where it is known. Fits without one family or another try many values alike."""
+        key = tuple(values.values())
+        if key not in self._known:
+            free = [setting for setting in _settings(values) if setting.partition("=")[0] not in self.given]
+            changed = npu or (with_overrides(self.chip, free).npu if free else self.chip.npu)
+            self._known[key] = milliseconds(self.chip, self.network.retimed(changed))
+        return self._known[key]
+
+
+def _search(chip: Chip, rows: Sequence[_FittedRow], start: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    same = all(row.chip.npu == chip.npu for row in rows)
+
+    def error(values: Mapping[str, Fraction]) -> float:
+        npu = with_overrides(chip, _settings(values)).npu if same else None
+        times = (row.predicted(values, npu) for row in rows)
+        return fmean(abs(float(time / row.measured - 1)) for time, row in zip(times, rows, strict=True))
+
+    best = dict(start)
+    least = error(best)
+    for factor in FACTORS:
+        moved = True
+        while moved:
+            moved = False
+            for text in best:
+                for change in (Fraction(factor), 1 / Fraction(factor)):
+                    tried = {**best, text: rounded(text, best[text] * change)}
+                    found = error(tried)
+                    if found < least - 1e-9:
+                        best, least, moved = tried, found, True
+    return best
+
+
+def rounded(text: str, value: Fraction) -> Fraction:
+    """``value`` with ``DIGITS`` significant digits; whole for a field of whole numbers, and at least 1."""
+    shortened = Fraction(f"{float(value):.{DIGITS}g}")
+    return Fraction(max(1, round(shortened))) if FIELDS[text.split("+")[0]].kind == "whole" else shortened
+
+
+def _value(chip: Chip, text: str) -> Fraction:
+    values: set[Fraction] = set()
+    for path in text.split("+"):
+        if path not in chip.figures:
+            raise BadInput(f"{chip.name} has no {path}", hint=suggest(path, chip.figures, "its fields are"))
+        if FIELDS[path].kind not in ("whole", "rational"):
+            raise BadInput(f"{path} is no number to fit", hint="name fields of rates, cycles or clocks")
+        values.add(Fraction(chip.figures[path].value))
+    if len(values) > 1:
+        raise BadInput(f"{text} have different values", hint="join only fields that are to be equal")
+    (value,) = values
+    if not value:
+        raise BadInput(f"{text} is 0, so it is not used", hint=f"begin with a value: {chip_field(text, 1)}")
+    return value
+
+
+def _settings(values: Mapping[str, Fraction]) -> list[str]:
+    return [f"{path}={value}" for text, value in values.items() for path in text.split("+")]
+
+
+def comparison(table: MeasuredTable, chip: Chip, predicted: Sequence[Fraction]) -> TableComparison:
+    """The rows of ``table`` with predictions in milliseconds."""
+    pairs = zip(table.rows, predicted, strict=True)
+    rows = (ComparedRow(row, row.number(MILLISECONDS), p, {MILLISECONDS: p}) for row, p in pairs)
+    return TableComparison(table.file, table.kinds[0], chip.name, tuple(rows), table.notes)

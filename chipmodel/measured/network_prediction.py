@@ -1,0 +1,104 @@
+"""What a board takes for a network: its plan by streamer ``vendor``, simulated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from chipmodel.hardware.chip import Chip, Npu
+from chipmodel.hardware.chip_file import with_overrides
+from chipmodel.machine.simulate import simulate
+from chipmodel.measured.table import MeasuredRow, TableColumn, TableKind
+from chipmodel.model.program import Op
+from chipmodel.model.schedule import steps
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import CASCADE_AUTO, VENDOR_STREAMER, PlanRequest
+from chipmodel.rewrites.compiled_weights import compiled
+from chipmodel.rewrites.in_place import reuse
+from dma.residency.fitted import fitted
+from workloads.load import load
+
+MILLISECONDS = "milliseconds"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedNetwork:
+    """A network's plan on a chip, and where its cycles go."""
+
+    cycles: int
+    """Simulated core cycles."""
+    parts: tuple[tuple[Op, int, int, int], ...]
+    """Op, rows and channels of the parts that the NPU computes, and how many alike there are."""
+    computed: int
+    """Core cycles of these parts together."""
+
+    def retimed(self, npu: Npu) -> int:
+        """About the cycles on another NPU, the plan and its waits being the same: exact where nothing
+        overlaps with computing."""
+        cycles = (n * op_cycles(npu, op, rows, channels) for op, rows, channels, n in self.parts)
+        return self.cycles - self.computed + sum(cycles)
+
+
+def planned_network(workload: str, chip: Chip) -> PlannedNetwork:
+    """Plan and simulate ``workload`` as the chip's own tool would. Raises BadInput, DoesNotFit."""
+    program = reuse(fitted(compiled(load(workload), chip), chip), "all")
+    planned = plan(PlanRequest(program, chip, streamer=VENDOR_STREAMER, cascade=CASCADE_AUTO))
+    trace = planned.trace or simulate(planned.commands, chip, {})
+    ops = {op.name: op for op in planned.program.ops()}
+    counts: Counter[tuple[str, int, int]] = Counter()
+    computed = 0
+    for step in steps(planned.schedule.body):
+        if not ops[step.op].absorbs:  # a concat takes less where its inputs are made in place
+            counts[step.op, len(step.rows), len(step.channels)] += 1
+            computed += step.cycles
+    parts = tuple((ops[name], rows, channels, n) for (name, rows, channels), n in counts.items())
+    return PlannedNetwork(trace.cycles, parts, computed)
+
+
+def milliseconds(chip: Chip, cycles: int) -> Fraction:
+    """``cycles`` of the core clock, exactly."""
+    return cycles / (chip.core_mhz * 1000)
+
+
+def chip_of(chip: Chip, row: MeasuredRow) -> Chip:
+    """``chip`` with the settings of a row."""
+    settings = settings_of(row)
+    return with_overrides(chip, settings) if settings else chip
+
+
+def settings_of(row: MeasuredRow) -> list[str]:
+    """The settings of a row, each as ``FIELD=VALUE``."""
+    return row.text("set").split() if "set" in row.cells else []
+
+
+def _predict(chip: Chip, row: MeasuredRow) -> Mapping[str, Fraction]:
+    board = chip_of(chip, row)
+    return {MILLISECONDS: milliseconds(board, planned_network(row.text("workload"), board).cycles)}
+
+
+NETWORKS = TableKind(
+    "networks",
+    "stm32n6",
+    (
+        TableColumn("workload", "text"),
+        *(TableColumn(name, "text", optional=True) for name in ("set", "tool", "why", "source")),
+    ),
+    MILLISECONDS,
+    _predict,
+    group="family",
+)
+"""Tables of whole networks: the workload as on the command line, fields of the chip with spaces between them,
+and the milliseconds that a board was measured to take; rows are summed up by family. The compiler (``tool``),
+the ``source``, and ``why`` a row is not to be counted are for readers."""
+
+
+def families(rows: Sequence[MeasuredRow]) -> dict[str, list[int]]:
+    """The numbers of the rows of each family, a family for each workload where the table has none."""
+    found: dict[str, list[int]] = {}
+    for number, row in enumerate(rows):
+        name = row.text("family") if "family" in row.cells else row.text("workload")
+        found.setdefault(name, []).append(number)
+    return found

@@ -1,0 +1,249 @@
+"""A plan with cascades: the sets of cascades that promise most, and the best of their plans.
+
+Sets are compared by quick forecasts (``chipmodel.pipeline.cascade_screening``); the best of them are planned
+in full, and so is the program without cascades, unless its forecast is far behind. Nothing is cascaded where
+everything fits, unless the program is so small that a streamer that searches has all sets compared: a cascade
+also loads the weights of several ops at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from chipmodel.cascades.arrivals import LateArrival
+from chipmodel.cascades.rewrite import with_cascades
+from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.files.suggestions import suggest
+from chipmodel.model.program import Program
+from chipmodel.model.time_bound import TimeBound
+from chipmodel.pipeline.cascade_screening import (
+    CascadeScreening,
+    ScreenedSet,
+    moves_tensors,
+    screening_streamers,
+)
+from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER, Planned, PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds, search_bound
+from chipmodel.wording import argument, parameter
+from dma.cascade_choice.named import cascades_of
+from dma.schedule.build import BuildCache
+from dma.schedule.effort import DEFAULT_GAP
+from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.streamer import MemoryProbe, StreamerPortfolio
+from dma.stream import streamer_named
+from dma.streamers import vendor
+
+FAR_BEHIND = 1.4
+"""How many times the cycles of a plan with cascades make a forecast not worth a full plan. Chosen: other
+streamers are up to a fifth faster than that of the screening (measured)."""
+SCREENING_SHARE = 0.3
+"""Of the time until a deadline, what the forecasts of sets of cascades may take. Chosen."""
+PLAN_SHARE = 0.5
+"""Of the rest, what one of several plans may take. Chosen."""
+WORTH_A_PLAN = 0.98
+"""Share of the forecast without cascades, above which a quick streamer makes no full plan of a set. Chosen:
+at most about 2 % are missed."""
+FAR_BEHIND_A_SEARCH = 2.0
+"""The same for a streamer that searches, which gains more on its forecast. Chosen."""
+FULL_PLANS = 3
+"""Sets of cascades that are planned in full at most, the first one that fits being the last. Chosen."""
+SEARCHED_PLANS = 12
+"""The same for a streamer that searches, which goes on behind the first that fits, in a program of which not
+all sets are compared. Chosen."""
+CLOSE_BEHIND = 1.1
+"""How many times the cycles of its best plan a forecast may be for such a streamer to go on. Chosen."""
+
+
+def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
+    """As ``plan_in_rounds``, with the cascades that the request allows. Raises DoesNotFit, and BadInput for
+    names of ops that cannot be a cascade."""
+    bound = search_bound(request)
+    auto = request.cascade == CASCADE_AUTO
+    if auto and request.streamer == VENDOR_STREAMER and not request.chip.vendor.cascades:
+        return plan_in_rounds(request, path, bound)
+    if request.cascade == CASCADE_OFF:
+        return plan_in_rounds(request, path, bound)
+    search = _CascadeSearch(request, path, bound)
+    if request.cascade != CASCADE_AUTO:
+        return search.plan(_named(request))
+    return search.best()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rivals:
+    """Sets of cascades by their forecasts, the plan without cascades where there is one that fits, and its
+    forecast. Of a ``few`` sets all are planned."""
+
+    sets: Sequence[ScreenedSet]
+    plain: Planned | None
+    without: ScreenedSet | None
+    few: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _CascadeSearch:
+    request: PlanRequest
+    path: Mapping[str, str] | None
+    bound: TimeBound | None
+
+    def plan(self, program: Program) -> Planned:
+        return plan_in_rounds(self.request, self.path, self.bound, program)
+
+    @property
+    def searches(self) -> bool:
+        """Whether the streamer searches for a good while, and so may compare more sets."""
+        return streamer_named(self.request.streamer).searches_offsets
+
+    @property
+    def far_behind(self) -> float:
+        """How many times the cycles of a plan make a forecast not worth a full plan."""
+        return FAR_BEHIND_A_SEARCH if self.searches else FAR_BEHIND
+
+    def best(self) -> Planned:
+        """The best plan, with cascades or without."""
+        request = self.request
+        screened = request.until(request.deadline.share(SCREENING_SHARE))
+        screening = CascadeScreening(screened, self.path)
+        plain: Planned | None = None
+        few = self.searches and screening.every() is not None
+        if screening.everything_stays():
+            plain = self.plan(self.request.program)
+            if self.fits(plain) and not moves_tensors(plain.schedule) and not few:
+                return plain
+        sets = screening.ranked()
+        if not sets:
+            return plain or self.plan(self.request.program)
+        without = screening.without
+        if plain is None and without is not None and without.cycles <= self.far_behind * sets[0].cycles:
+            plain = self.without(without)
+        cascaded = self.cascaded(sets, plain, without, few)
+        if plain is None and not (cascaded and without and self.is_far_ahead(cascaded, without)):
+            plain = self.without(without)
+        found = [each for each in (plain, cascaded) if each is not None]
+        return min(found, key=self.rank) if found else self.plan(self.request.program)
+
+    def without(self, screened: ScreenedSet | None) -> Planned | None:
+        """The best plan without cascades; None for none."""
+        cache = screened.cache if screened else None
+        return self.planned(self.request.program, cache)
+
+    def is_far_ahead(self, cascaded: Planned, without: ScreenedSet) -> bool:
+        """Whether a plan is so fast that none without cascades need be made."""
+        return self.fits(cascaded) and without.cycles > self.far_behind * self.cycles(cascaded)
+
+    def planned(
+        self, program: Program, cache: BuildCache | None, portfolio: StreamerPortfolio | None = None
+    ) -> Planned | None:
+        request = self.request.until(self.request.deadline.share(PLAN_SHARE))
+        try:
+            return plan_in_rounds(request, self.path, self.bound, program, cache, portfolio)
+        except DoesNotFit:
+            return None
+
+    def cascaded(
+        self, sets: Sequence[ScreenedSet], plain: Planned | None, without: ScreenedSet | None, few: bool
+    ) -> Planned | None:
+        """The best plan with cascades, in the order of the forecasts; None for none, or where nothing is
+        expected to be faster than ``plain``, the best plan ``without`` them. Where there are ``few`` sets all
+        are planned: many of a small program have one forecast, which the packer and the search change. For a
+        quick streamer schedules with less memory are made only where the packer has no plan of any set."""
+        known = None if plain is None or self.searches or not self.fits(plain) else plain
+        rivals = _Rivals(sets, known, None if known is None else without, few)
+        portfolio = self.few_streamers(known)
+        if portfolio is not None:
+            found = self.best_of(rivals, replace(portfolio, tries_less=False))
+            if found is not None and self.fits(found):
+                return found
+        found = self.best_of(rivals, portfolio)
+        if found is None and self.request.streamer == VENDOR_STREAMER:
+            found = self.best_of(rivals, vendor.WITHOUT_ROOM)
+        return found
+
+    def best_of(self, rivals: _Rivals, portfolio: StreamerPortfolio | None) -> Planned | None:
+        """The best plan of the sets by the streamers of ``portfolio``; None for none that is expected to be
+        faster than a plan without cascades."""
+        best: Planned | None = None
+        most = SEARCHED_PLANS if self.searches else FULL_PLANS
+        for candidate in rivals.sets if rivals.few else rivals.sets[:most]:
+            if rivals.without and candidate.cycles > WORTH_A_PLAN * rivals.without.cycles:
+                break
+            if best is not None and self.is_enough(best, rivals.plain, 0 if rivals.few else candidate.cycles):
+                break
+            tried = self.planned(candidate.program, candidate.cache, portfolio)
+            if tried is not None and (best is None or self.rank(tried) < self.rank(best)):
+                best = tried
+        return best
+
+    def few_streamers(self, plain: Planned | None) -> StreamerPortfolio | None:
+        """Of a portfolio of quick streamers, those that a cascaded program is planned by: the one that made
+        ``plain``, the best plan without cascades, and the one of the forecasts, whose schedule is there
+        already; without ``plain`` those that need the least memory. Others are rarely better. None for any
+        other streamer."""
+        portfolio = streamer_named(self.request.streamer)
+        if not portfolio.chooses_by_cycles:
+            return None
+        quick = screening_streamers(portfolio)
+        if plain is None or plain.streamer is None:
+            probes = tuple(each for each in portfolio.candidates if isinstance(each, MemoryProbe))
+            return replace(portfolio, candidates=(*quick, *probes))
+        return replace(portfolio, candidates=(*quick, plain.streamer), in_loops=())
+
+    def is_enough(self, best: Planned, plain: Planned | None, forecast: float) -> bool:
+        """Whether a set of cascades with that forecast need not be planned any more. A quick streamer goes on
+        where the set that is forecast to be the fastest turns out to be slower than a ``plain`` plan."""
+        if self.searches:
+            near = self.proven(best) or forecast > CLOSE_BEHIND * self.cycles(best)
+        else:
+            near = plain is None or self.rank(best) < self.rank(plain)
+        return (self.fits(best) and near) or self.request.deadline.ends("further sets of cascades")
+
+    def proven(self, planned: Planned) -> bool:
+        """Whether the plan is as near to the bound as the streamer is to come."""
+        gap = self.request.stop.gap if self.request.stop else DEFAULT_GAP
+        return self.bound is not None and self.cycles(planned) <= self.bound.cycles * (1 + gap)
+
+    def fits(self, planned: Planned) -> bool:
+        return planned.solved.peak <= self.request.chip.shared_memory.bytes
+
+    def cycles(self, planned: Planned) -> float:
+        if planned.trace is not None:
+            return planned.trace.cycles
+        return ScheduleForecast(self.request.program, self.request.chip).cycles(planned.schedule)
+
+    def rank(self, planned: Planned) -> tuple[bool, bool, float]:
+        """Smaller is better: fits SharedMemory, then Psram, then cycles; the peak where it does not fit."""
+        fits, fit = self.fits(planned), planned.fit(self.request.chip)
+        return not fits, not fit.psram.fits, self.cycles(planned) if fits else planned.solved.peak
+
+
+def named_ops(request: PlanRequest) -> tuple[str, ...]:
+    """The ops that ``--cascade`` names; none for ``auto`` and ``off``. Raises BadInput for unknown ones."""
+    if request.cascade in (CASCADE_AUTO, CASCADE_OFF):
+        return ()
+    names = tuple(name.strip() for name in request.cascade.split(",") if name.strip())
+    known = {op.name for op in request.program.ops()}
+    for name in names:
+        if name not in known:
+            raise BadInput(
+                f"{parameter('cascade')} names {name!r}, which is no op",
+                hint=suggest(name, known, "its ops are"),
+            )
+    return names
+
+
+def _named(request: PlanRequest) -> Program:
+    """The program with the cascades that the user names: neighbours among the ops are one cascade."""
+    names = named_ops(request)
+    try:
+        return with_cascades(request.program, cascades_of(request.program, request.chip, names))
+    except LateArrival as error:
+        hint = "end the cascade before that op, or have one core run both: core: in the workload"
+        raise BadInput(
+            f"{argument('cascade', request.cascade)}: {error}", where=error.place, hint=hint
+        ) from None
+    except ValueError as error:
+        hint = "name neighbouring ops, each of which makes what a later one reads"
+        if request.chip.cores > 1:
+            hint += "; on several cores those of one core"
+        raise BadInput(f"{argument('cascade', request.cascade)}: {error}", hint=hint) from None

@@ -1,0 +1,180 @@
+"""Which axis of its output each axis of an op's operands follows, index by index or moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from chipmodel.model.attributes import (
+    AlongAxis,
+    Attributes,
+    Interleaving,
+    Margins,
+    OverGroups,
+    PixelBlocks,
+    Scaling,
+    SliceRanges,
+)
+from chipmodel.model.program import Op
+from chipmodel.model.work import Vector
+from chipmodel.rewrites.op_shapes import SeenTensor, is_pointwise, kept_axes, reach_of
+
+Seen = tuple[SeenTensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AxisRelation:
+    """An axis of an operand follows ``axis`` of the output: see ``OperandAxis``. Of an axis in groups only
+    the group counts: indices are followed from steps of ``outer`` on."""
+
+    axis: int
+    step: int = 1
+    offset: int = 0
+    scale: int = 1
+    more: int = 0
+    apart: bool = False
+    outer: int = 1
+    cropped: bool = False
+    """Whether the operand has more indices than the output, of which the last are not read."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether indices are the same, but for those of a repetition and those inside of a group."""
+        moved = (self.step, self.offset, self.scale, self.more) != (1, 0, 1, 0)
+        return not (moved or self.apart or self.cropped)
+
+
+Relations = tuple[AxisRelation | None, ...]
+"""For each axis of an operand; None: every part needs all of it."""
+
+
+def relations(op: Op, work: Vector, inputs: Seen, outputs: Seen) -> tuple[Relations, ...] | None:
+    """The relations of each operand to the first output; None for an op that is not known.
+
+    Several outputs are made at the same places, so that a relation to one is one to all.
+    """
+    out, along = outputs[0].shape, work.attributes
+    if is_pointwise(op, inputs, outputs):
+        return tuple(_broadcast(each.shape, out) for each in inputs)
+    if op.gathers:
+        return _looked_up(work, inputs, outputs)
+    if op.kind == "gather" and isinstance(along, AlongAxis):
+        return _gathered(along.axis, inputs, out)
+    if op.kind == "gridsample":
+        return _sampled(inputs, out)
+    if not inputs or along is None:
+        return None
+    if op.kind == "concat" and isinstance(along, AlongAxis):
+        return _joined(along.axis, inputs)
+    if op.kind in ("expand", "tile"):
+        return (_repeated(inputs[0].shape, out),) if len(inputs) == 1 else None
+    found = _moved(work, along, inputs[0].shape, out)
+    if found is None or any(each.shape != out for each in outputs):
+        return None
+    others = (found if each.shape == inputs[0].shape else (None,) * len(each.shape) for each in inputs[1:])
+    return (found, *others)
+
+
+def _broadcast(shape: tuple[int, ...], out: tuple[int, ...]) -> Relations:
+    """NumPy's rule: axes are aligned at the last one, and one of a single element is repeated."""
+    missing = len(out) - len(shape)
+    places = range(missing, len(out))
+    return tuple(
+        AxisRelation(a) if a >= 0 and size == out[a] else None for a, size in zip(places, shape, strict=True)
+    )
+
+
+def _repeated(shape: tuple[int, ...], out: tuple[int, ...]) -> Relations:
+    """Aligned at the last axis; an index is that of the output modulo the operand's size."""
+    missing = len(out) - len(shape)
+    return tuple(
+        AxisRelation(axis + missing) if axis + missing >= 0 and out[axis + missing] % size == 0 else None
+        for axis, size in enumerate(shape)
+    )
+
+
+def _looked_up(work: Vector, inputs: Seen, outputs: Seen) -> tuple[Relations, ...] | None:
+    """Indices into a table of weights, along one axis of it."""
+    along, out = work.attributes, outputs[0].shape
+    if not isinstance(along, AlongAxis) or len(inputs) != 1 or len(outputs) != 1:
+        return None
+    shape = inputs[0].shape
+    if out[along.axis : along.axis + len(shape)] != shape:
+        return None
+    return (tuple(AxisRelation(along.axis + place) for place in range(len(shape))),)
+
+
+def _gathered(axis: int, inputs: Seen, out: tuple[int, ...]) -> tuple[Relations, ...] | None:
+    """Slices of a tensor along ``axis``, which indices name, if they are no constants."""
+    x = inputs[0].shape
+    more = len(out) - len(x)
+    found = tuple(
+        None if place == axis else AxisRelation(place if place < axis else place + more)
+        for place in range(len(x))
+    )
+    if len(inputs) == 1:
+        return (found,)
+    indices = inputs[1].shape
+    if len(inputs) > 2 or out[axis : axis + len(indices)] != indices:
+        return None
+    return found, tuple(AxisRelation(axis + place) for place in range(len(indices)))
+
+
+def _sampled(inputs: Seen, out: tuple[int, ...]) -> tuple[Relations, ...] | None:
+    """A picture (N, C, ...) sampled at the places (N, ..., 2 or 3)."""
+    if len(inputs) != 2 or len(out) != len(inputs[0].shape) or len(out) != len(inputs[1].shape):
+        return None
+    image = (AxisRelation(0), AxisRelation(1), *(None,) * (len(out) - 2))
+    return image, (AxisRelation(0), *(AxisRelation(a) for a in range(2, len(out))), None)
+
+
+def _joined(axis: int, inputs: Seen) -> tuple[Relations, ...]:
+    """Pieces one after another along ``axis``."""
+    sizes = (each.shape[axis] for each in inputs)
+    before = accumulate(sizes, initial=0)
+    return tuple(
+        tuple(
+            AxisRelation(a, offset=-first, apart=True) if a == axis else AxisRelation(a)
+            for a in range(len(each.shape))
+        )
+        for each, first in zip(inputs, before, strict=False)
+    )
+
+
+def _moved(
+    work: Vector, along: Attributes, given: tuple[int, ...], made: tuple[int, ...]
+) -> Relations | None:
+    """Work along or over axes, and work that moves elements."""
+    kept = kept_axes(work, given, made)
+    if kept is None:
+        return None
+    follows: dict[int, AxisRelation] = {}
+    for axis, source in enumerate(kept):
+        if source is not None and given[source] == made[axis]:
+            follows[source] = AxisRelation(axis)
+    match along:
+        case OverGroups(groups) if len(given) > 1 and given[1] % groups == 0:
+            follows[1] = AxisRelation(1, outer=given[1] // groups)
+        case PixelBlocks(size):
+            follows |= _blocks(size, given, made)
+        case Margins() | SliceRanges() | Scaling():
+            moved = (axis for axis, source in enumerate(kept) if source is None)
+            follows |= {axis: each for axis in moved if (each := _reach(work, axis, given, made)) is not None}
+        case Interleaving() | _:
+            pass
+    return tuple(follows.get(axis) for axis in range(len(given)))
+
+
+def _blocks(size: int, given: tuple[int, ...], made: tuple[int, ...]) -> dict[int, AxisRelation]:
+    """Rows and columns of pixels that become ``size`` times as many, or as few."""
+    if made[2] > given[2]:
+        return {axis: AxisRelation(axis, scale=size) for axis in (2, 3)}
+    return {axis: AxisRelation(axis, step=size, more=size - 1) for axis in (2, 3)}
+
+
+def _reach(work: Vector, axis: int, given: tuple[int, ...], made: tuple[int, ...]) -> AxisRelation | None:
+    reach = reach_of(work, axis, 1, given[axis], made[axis])
+    if reach is None:
+        return None
+    moved = AxisRelation(axis, reach.step, reach.offset, reach.scale, reach.more)
+    return replace(moved, cropped=given[axis] > made[axis])

@@ -1,1 +1,0 @@
-"""Plans for the memory of runtimes that run networks on devices."""

@@ -1,0 +1,89 @@
+"""What delays bursts on the Psram: array refreshes, and the CPU's own accesses.
+
+Both are due at fixed times, and each concerns the first burst that starts after it is due. A refresh that
+becomes due while CE# is low runs once CE# is high, and lengthens the burst that collides with it; the CPU's
+access to a line goes first, and the burst waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Literal
+
+from chipmodel.hardware.chip import BurstDma, Chip, Dma
+from chipmodel.hardware.clocks import Clock, rescaled
+from chipmodel.hardware.psram_device import burst_clocks, latency_clocks
+from chipmodel.model.schedule import Direction
+from chipmodel.timing.controlled import controlled_cycles
+from chipmodel.timing.refresh import hidden, refresh_clocks
+
+InterruptionCause = Literal["refresh", "cpu"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interruption:
+    """A periodic interruption: number ``k`` (from 1) is due at core cycle ``ceil(k * period)`` and takes
+    ``busy`` cycles.
+
+    ``cost`` are the further cycles of a load and of a store burst that collides with it; None where the burst
+    waits for its end instead.
+    """
+
+    cause: InterruptionCause
+    period: Fraction
+    busy: int
+    cost: tuple[int, int] | None
+
+    def due(self, number: int) -> int:
+        """The core cycle of number ``number``."""
+        return ceil(number * self.period)
+
+    def last(self, cycle: int) -> int:
+        """The number of the last one that is due by ``cycle``; 0 for none."""
+        return int(cycle / self.period)
+
+    def delay(self, number: int, free: int, cycle: int, direction: Direction) -> int:
+        """Cycles of delay for a burst that starts at ``cycle``, with the Psram free since ``free``."""
+        end = max(self.due(number), free) + self.busy
+        if cycle >= end:
+            return 0
+        return end - cycle if self.cost is None else self.cost[direction == "store"]
+
+
+def interruptions(chip: Chip) -> Iterator[Interruption]:
+    """All interruptions of the Psram of ``chip``."""
+    core, psram = Clock(chip.core_mhz), Clock(chip.psram.clock_mhz)
+    device = chip.psram.device
+    if (
+        device is not None
+        and chip.psram.collision == "phase"
+        and not all(hidden(device, write) for write in (False, True))
+    ):
+        interval, busy = (rescaled(clocks, psram, core) for clocks in refresh_clocks(device))
+        longer = (
+            ceil(rescaled(latency_clocks(device, write, True) - latency_clocks(device, write), psram, core))
+            for write in (False, True)
+        )
+        load, store = longer
+        yield Interruption("refresh", interval, ceil(busy), (load, store))
+    if chip.cpu.psram_every:
+        line = _cpu_cycles(chip)
+        yield Interruption("cpu", Fraction(chip.cpu.psram_every), line, None)
+
+
+def _cpu_cycles(chip: Chip) -> int:
+    """Core cycles of the CPU's access to a line, a burst of its own; through a controller, those of a
+    load."""
+    core, psram = Clock(chip.core_mhz), Clock(chip.psram.clock_mhz)
+    line, dma, device = chip.cpu.line_bytes, chip.dma, chip.psram.device
+    if isinstance(dma, Dma):
+        clocks = dma.load.burst_overhead_clocks + line / chip.psram.bytes_per_clock
+        return ceil(rescaled(clocks, psram, core))
+    if not isinstance(dma, BurstDma):
+        return controlled_cycles(chip.core_mhz, chip.psram, dma, "load", line)
+    assert device is not None
+    burst = burst_clocks(device, 0, line, False) + device.ce_setup_hold_clocks + device.ce_high_min
+    return ceil(rescaled(burst, psram, core))

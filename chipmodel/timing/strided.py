@@ -1,0 +1,65 @@
+"""Core cycles of a transfer that is several runs of bytes in Psram, with a gap after each.
+
+An engine that steps over the gaps itself (``dma.strided: yes``) is set up once, but begins new bursts with
+every run: a run costs what a contiguous transfer of its bytes costs after its set-up, and no run is quicker
+than the long transfers' pace or the Psram's own bursts. Any other engine (``no``) is started for each run.
+A transfer in runs never takes less than the same bytes in one run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+
+from chipmodel.hardware.chip import AnyDma, BurstDma, Dma, EfPsramDma, Psram
+from chipmodel.model.schedule import Direction
+from chipmodel.timing.contiguous import NAMES, contiguous_cycles, line_burst, line_slope, routes_of
+from chipmodel.timing.controlled import controlled_cycles
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimes:
+    """Core cycles: ``setup`` once, then ``each`` for each of ``runs``, and ``gap`` between two of them."""
+
+    runs: int
+    setup: int
+    each: int
+    gap: int
+
+    @property
+    def data(self) -> int:
+        """Cycles after the set-up."""
+        return self.runs * self.each + (self.runs - 1) * self.gap
+
+
+@lru_cache(maxsize=1 << 16)
+def run_times(
+    core_mhz: Fraction, psram: Psram, dma: AnyDma, direction: Direction, size: int, runs: int
+) -> RunTimes:
+    """The times of ``size`` bytes in ``runs`` equal runs, of which there are at least two."""
+    run = -(-size // runs)
+    setup, gap, each = _set_up_once(core_mhz, psram, dma, direction, run)
+    if not dma.channels.strided:
+        each = contiguous_cycles(core_mhz, psram, dma, direction, run) - setup
+        gap += setup
+    together = contiguous_cycles(core_mhz, psram, dma, direction, size) - setup - (runs - 1) * gap
+    return RunTimes(runs, setup, max(1, each, -(-together // runs)), gap)
+
+
+def _set_up_once(
+    core_mhz: Fraction, psram: Psram, dma: AnyDma, direction: Direction, run: int
+) -> tuple[int, int, int]:
+    """Cycles of the set-up, of the gap after a run, and of a run of ``run`` bytes."""
+    if isinstance(dma, Dma):
+        way = dma.load if direction == "load" else dma.store
+        bursts, rest = divmod(run, way.burst_bytes)
+        exact = bursts * way.burst_bytes * line_slope(core_mhz, psram, dma, direction)
+        exact += line_burst(core_mhz, psram, dma, direction, rest) if rest else 0
+        return way.setup_cycles, 0, ceil(exact)
+    if isinstance(dma, BurstDma):
+        route = routes_of(core_mhz, psram, dma)[NAMES[direction]]
+        return route.series_setup, 0, ceil(route.run_cycles(run))
+    gap = dma.gap_cycles if isinstance(dma, EfPsramDma) else 0
+    return dma.setup_cycles, gap, controlled_cycles(core_mhz, psram, dma, direction, run)

@@ -1,0 +1,128 @@
+"""Core cycles of a DMA transfer, in one piece (``contiguous``) or in several runs of bytes (``strided``).
+
+``dma.model: line`` is the affine form ``setup + bytes * k / 32``, where ``k`` are the cycles of one Psram
+burst, overhead and data, so that it follows the Psram's clock and width. ``dma.model: bursts`` is the
+mechanism that explains the LUNA vendor's measured table (``chipmodel.timing.routes``). The other models are
+public controllers (``chipmodel.timing.controlled``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+from itertools import islice
+from math import gcd
+from typing import NamedTuple
+
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import suggest
+from chipmodel.hardware.chip import AnyDma, BurstDma, Chip, Dma, Psram
+from chipmodel.hardware.psram_device import Device, ce_low_clocks
+from chipmodel.model.schedule import Direction, Way
+from chipmodel.timing.bursts import PsramTransfer
+from chipmodel.timing.bursts import assert_legal as assert_bursts_legal
+from chipmodel.timing.contiguous import NAMES, ROUTES, contiguous_cycles, line_slope, routes_of
+from chipmodel.timing.controlled import controlled_least, controlled_slope
+from chipmodel.timing.routes import TransferRoute
+from chipmodel.timing.split import split, wall
+from chipmodel.timing.strided import run_times
+
+
+class OffChipLink(NamedTuple):
+    """The memory, the engine that reads or writes it, and in which direction."""
+
+    memory: Psram
+    dma: AnyDma
+    direction: Direction
+
+
+def link(chip: Chip, way: Way) -> OffChipLink:
+    """What transfers of that way use."""
+    if way == "weights":
+        own = chip.weights
+        return OffChipLink(own.memory, own.dma, "load") if own else OffChipLink(chip.psram, chip.dma, "load")
+    return OffChipLink(chip.psram, chip.dma, way)
+
+
+def transfer_cycles(chip: Chip, way: Way, size: int, runs: int = 1) -> int:
+    """Core cycles of one transfer of ``size`` bytes in ``runs`` equal runs off chip, from its start to its
+    end."""
+    used = link(chip, way)
+    if runs == 1:
+        return contiguous_cycles(chip.core_mhz, *used, size)
+    times = run_times(chip.core_mhz, *used, size, runs)
+    return times.setup + times.data
+
+
+def cycles_per_byte(chip: Chip, way: Way) -> Fraction:
+    """Core cycles that each byte of a long transfer adds (``k / 32``)."""
+    memory, dma, direction = link(chip, way)
+    if isinstance(dma, Dma):
+        return line_slope(chip.core_mhz, memory, dma, direction)
+    if isinstance(dma, BurstDma):
+        return routes_of(chip.core_mhz, memory, dma)[NAMES[direction]].per_byte
+    return controlled_slope(chip.core_mhz, memory, dma, direction)
+
+
+def least_cost(chip: Chip, way: Way) -> tuple[int, Fraction]:
+    """A lower bound on any number of transfers together: cycles once, and cycles for each byte."""
+    memory, dma, direction = link(chip, way)
+    if isinstance(dma, Dma):
+        setup = (dma.load if direction == "load" else dma.store).setup_cycles
+        return setup, cycles_per_byte(chip, way)
+    if not isinstance(dma, BurstDma):
+        once, each = controlled_least(chip.core_mhz, memory, dma, direction)
+        return dma.setup_cycles + once, each
+    route = routes_of(chip.core_mhz, memory, dma)[NAMES[direction]]
+    if route.least_setup < 0:
+        return 0, route.least_per_byte
+    return int(route.least_setup), route.per_byte
+
+
+def route_cycles(chip: Chip, route: str, size: int) -> int:
+    """Core cycles of ``size`` bytes on a route, named as in luna_transfer.csv.
+
+    Raises BadInput for a route that is unknown, or not modelled on ``chip``.
+    """
+    if route in ROUTES:
+        return transfer_cycles(chip, ROUTES[route], size)
+    known = burst_routes_of(chip)
+    if not known:
+        hint = f"its routes are {', '.join(ROUTES)}"
+        raise BadInput(f"{chip.name} does not model the route '{route}'", hint=hint)
+    if route not in known:
+        raise BadInput(f"no route is called '{route}'", hint=suggest(route, known, "known routes are"))
+    return known[route].cycles(size)
+
+
+def burst_routes_of(chip: Chip) -> Mapping[str, TransferRoute]:
+    """All routes of a chip with ``dma.model: bursts`` by name; empty for other models."""
+    return routes_of(chip.core_mhz, chip.psram, chip.dma) if isinstance(chip.dma, BurstDma) else {}
+
+
+def assert_legal(chip: Chip, way: Way, address: int, size: int, runs: int = 1, pitch: int = 0) -> None:
+    """Raises AssertionError unless the bursts of a transfer from Psram's ``address`` keep the limits of CE#
+    low, CE# high and pages; checks all of them by their sizes, the first 8 of a run one by one. O(1) in
+    ``size``, and in ``runs`` too, of which only those at different places within a page are checked."""
+    memory, dma, direction = link(chip, way)
+    device = memory.device
+    if not isinstance(dma, BurstDma) or device is None or not size:
+        return
+    # Pages and boundaries repeat, so only the place within them matters.
+    period = wall(device, direction == "store") or device.word_bytes
+    for run in range(min(runs, period // gcd(period, pitch))):
+        place = (address + run * pitch) % period
+        _assert_legal(device, dma, direction, place, -(-size // runs))
+
+
+@lru_cache(maxsize=1 << 14)
+def _assert_legal(device: Device, dma: BurstDma, direction: Direction, address: int, size: int) -> None:
+    write, line = direction == "store", dma.beat_bytes * dma.burst_beats
+    longest = line if write else line * (1 + dma.prefetch_lines)
+    for group in split(device, address, size, write, longest):
+        for run in group.runs:
+            low = ce_low_clocks(device, 0, run.bytes, write, collided=True)
+            limit = device.ce_low_limit
+            assert limit is None or low <= limit, f"{device.name}: CE# low for {low} of {limit} clocks"
+    assert_bursts_legal(device, islice(PsramTransfer(device, address, size, write, longest).bursts(), 8))

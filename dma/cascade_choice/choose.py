@@ -1,0 +1,258 @@
+"""Sets of cascades that are worth planning, by a quick estimate of memory and cycles.
+
+Each straight run of ops is cut into single ops and cascades by dynamic programming, once for each of several
+budgets. What tensors and a cascade's weights take beyond the budget is taken from weights that could be
+loaded early, and from what the packer loses between buffers.
+
+Source: chipmodel. Vela chooses its cascades greedily, MCUNetV2 by a search over networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from math import inf
+from typing import get_args
+
+import numpy as np
+
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import Way
+from chipmodel.timing.transfer import transfer_cycles
+from dma.cascade_choice.cuts import EXCLUDED, cheapest_cut
+from dma.cascade_choice.load_ahead import LoadRate, RunCosts, soonest_cut
+from dma.cascade_choice.reloads import Reloading
+from dma.cascade_choice.segment_table import CascadeSegment
+from dma.cascade_choice.segmented_runs import (
+    Candidate,
+    PlacedSegment,
+    SegmentedRun,
+    cascade_choices,
+    is_possible,
+    least_bytes,
+    segmented_runs,
+    with_bands,
+    with_fine_heights,
+    with_reloads,
+)
+from dma.cascade_choice.stripe_heights import Counts
+
+BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 14, 12, 9, 6, 4))
+"""Of the capacity, what tensors and a cascade's weights may take. Chosen."""
+AHEAD_SHARES = (Fraction(9, 10), Fraction(8, 10), Fraction(7, 10), Fraction(1))
+"""Of the capacity, what tensors, a cascade's weights and weights loaded ahead may take in a cut that counts
+these; the rest is what the packer loses. Chosen, those first that a quick streamer tries."""
+LEAST_WEIGHTS = Fraction(1, 64)
+"""Of the capacity, what an op's weights need at least, as in ``dma.schedule.build``."""
+RELOADED = (1 / 16, 1 / 64)
+"""Of the capacity, weights of an op that a cascade may load again. Chosen."""
+RELOADING_OPS = 8
+"""Ops of such a cascade. Chosen: longer ones take longer to look through, and hold more rows."""
+MOST_CUTS = 16
+"""Cuts for one budget until all cascades in it fit. Chosen."""
+WORTHWHILE = 0.995
+"""Share of the estimated cycles without cascades, above which none is proposed. Chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeProposals:
+    """Sets of cascades in stripes of rows, sets of those that leave room to load weights several segments
+    ahead, and sets of which some run in bands of columns; the most promising first."""
+
+    rows: tuple[Candidate, ...]
+    ahead: tuple[Candidate, ...] = ()
+    banded: tuple[Candidate, ...] = ()
+
+
+def cascade_candidates(
+    program: Program, chip: Chip, capacity: int, rolls: bool | None = None
+) -> tuple[Candidate, ...]:
+    """The sets of ``proposed_cascades`` in stripes of rows."""
+    return proposed_cascades(program, chip, capacity, rolls).rows
+
+
+def proposed_cascades(
+    program: Program, chip: Chip, capacity: int, rolls: bool | None = None, most_ahead: int | None = None
+) -> CascadeProposals:
+    """Sets of cascades that may make a plan in ``capacity`` bytes faster; none where everything runs as fast
+    on its own. ``rolls`` is whether tensors inside lie in rolling buffers; None: where the chip can address
+    them. Of sets that load weights ahead the first ``most_ahead`` are looked for; None: all. Bands of columns
+    are looked at where even the best set of the others moves tensors to Psram."""
+    rolls = chip.npu.rolling_buffers if rolls is None else rolls
+    plain = segmented_runs(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
+    runs = [with_reloads(run, rolls, Reloading(capacity, RELOADED, RELOADING_OPS)) for run in plain]
+    times = _TransferEstimate(chip)
+    alone = _estimate(times, capacity, [(run, single) for run in runs for single in run.single_ops])
+    rows = _ranked(program, times, [runs, plain], capacity, alone, rolls)
+    best = _placed(times, _fitting(times, runs, capacity, capacity, rolls), capacity, capacity)
+    loading = (each for each in _loading_ahead(program, times, plain, capacity, rolls) if each not in rows)
+    ahead = tuple(islice(loading, most_ahead))
+    if all(segment.bytes <= capacity for _, segment in best):
+        return CascadeProposals(rows, ahead)
+    banded = [with_bands(run, rolls, capacity + 1, in_psram=True) for run in runs]
+    found = _ranked(program, times, [banded], capacity, alone, rolls)
+    return CascadeProposals(rows, ahead, tuple(each for each in found if any(c.bands > 1 for c in each)))
+
+
+def _ranked(
+    program: Program,
+    times: _TransferEstimate,
+    offers: list[list[SegmentedRun]],
+    capacity: int,
+    alone: int,
+    rolls: bool,
+) -> tuple[Candidate, ...]:
+    """The cuts of runs for several budgets that are worthwhile, the fastest estimate first. Of several
+    ``offers`` of segments the next one is looked at where weights are loaded again."""
+    found: dict[Candidate, int] = {}
+    for share in BUDGET_SHARES:
+        for index, offered in enumerate(offers):
+            budget = int(capacity * share)
+            offers[index] = fitting = _fitting(times, offered, capacity, budget, rolls)
+            segments = _placed(times, fitting, capacity, budget)
+            candidate, cycles = cascade_choices(segments, rolls), _estimate(times, capacity, segments)
+            new = bool(candidate) and candidate not in found
+            if new and cycles < WORTHWHILE * alone and is_possible(program, candidate):
+                found[candidate] = cycles
+            if not _loads_again(candidate):
+                break
+    return tuple(sorted(_worth_loading_again(found), key=found.__getitem__))
+
+
+def _loads_again(candidate: Candidate) -> bool:
+    return any(cascade.reloaded for cascade in candidate)
+
+
+def _worth_loading_again(found: Mapping[Candidate, int]) -> Iterator[Candidate]:
+    """Without sets that load weights again and take longer than one that does not."""
+    fastest = min((cycles for each, cycles in found.items() if not _loads_again(each)), default=inf)
+    yield from (each for each, cycles in found.items() if cycles < fastest or not _loads_again(each))
+
+
+class _TransferEstimate:
+    """Cycles of transfers as a line through those of two sizes: thousands are asked for."""
+
+    SMALL, LARGE = 1 << 12, 1 << 17
+    """Bytes. Chosen."""
+
+    def __init__(self, chip: Chip) -> None:
+        self.lines = {each: self.line(chip, each) for each in get_args(Way)}
+
+    def line(self, chip: Chip, way: Way) -> tuple[int, float]:
+        """The cycles of ``SMALL`` bytes, and those of each further byte."""
+        small, large = (transfer_cycles(chip, way, size) for size in (self.SMALL, self.LARGE))
+        return small, (large - small) / (self.LARGE - self.SMALL)
+
+    def cycles(self, way: Way, size: int) -> int:
+        """Cycles of a transfer, 0 of none."""
+        small, each = self.lines[way]
+        return max(0, round(small + each * (size - self.SMALL))) if size > 0 else 0
+
+    def of_each(self, way: Way, sizes: Counts) -> Counts:
+        """``cycles`` of each of ``sizes``."""
+        small, each = self.lines[way]
+        cycles = np.maximum(0, np.rint(small + each * (sizes - self.SMALL))).astype(np.int64)
+        return np.where(sizes > 0, cycles, 0)
+
+    @property
+    def weight_rate(self) -> LoadRate:
+        """The line of weights."""
+        small, each = self.lines["weights"]
+        return LoadRate(max(0.0, small - each * self.SMALL), each)
+
+    def spills(self, excess: Counts) -> Counts:
+        """``spill`` of each of ``excess``."""
+        return self.of_each("store", excess) + self.of_each("load", excess)
+
+    def spill(self, excess: int) -> int:
+        """Cycles to store bytes that do not fit, and to load them again."""
+        return self.cycles("store", excess) + self.cycles("load", excess)
+
+
+def _cut(times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int) -> tuple[int, ...]:
+    """The numbers of the segments of the cheapest cut of a run."""
+    table = run.table
+    costs = table.cycles + times.of_each("weights", table.bytes - budget)
+    costs += times.spills(table.bytes - capacity)
+    return cheapest_cut(table, np.where(run.allowed, costs, EXCLUDED)).numbers
+
+
+def _placed(
+    times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, budget: int
+) -> list[PlacedSegment]:
+    """The cheapest cut of all runs."""
+    return [(run, run.table.segment(n)) for run in runs for n in _cut(times, run, capacity, budget)]
+
+
+def _loading_ahead(
+    program: Program, times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, rolls: bool
+) -> Iterator[Candidate]:
+    """The cuts that are over first by ``load_ahead``, their cascades in stripes of the best heights."""
+    runs = _fitting(times, runs, capacity, capacity, rolls)
+    found: set[Candidate] = set()
+    for share in AHEAD_SHARES:
+        cuts = _soonest(times, runs, capacity, share)
+        pairs = zip(runs, cuts, strict=True)
+        fine = [with_fine_heights(run, cut, rolls, capacity) for run, cut in pairs]
+        cuts = _soonest(times, fine, capacity, share)
+        segments = [(run, each) for run, cut in zip(fine, cuts, strict=True) for each in cut]
+        candidate = cascade_choices(segments, rolls)
+        if candidate and candidate not in found and is_possible(program, candidate):
+            yield candidate
+        found.add(candidate)
+
+
+def _soonest(
+    times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, share: Fraction
+) -> list[list[CascadeSegment]]:
+    """By run, the segments of the cut that is over first in a ``share`` of the capacity."""
+    costs = [_run_costs(times, run, capacity, int(capacity * share)) for run in runs]
+    cuts: list[list[CascadeSegment]] = [[] for _ in runs]
+    for index, number in soonest_cut(costs, times.weight_rate):
+        cuts[index].append(runs[index].table.segment(number))
+    return cuts
+
+
+def _run_costs(times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int) -> RunCosts:
+    table = run.table
+    room = np.maximum(budget - table.bytes, 0)
+    cycles = table.cycles + times.spills(table.bytes - capacity)
+    return RunCosts(table, run.allowed, cycles, table.weights, room, table.cascaded)
+
+
+def _fitting(
+    times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, budget: int, rolls: bool
+) -> list[SegmentedRun]:
+    """``runs`` without the cascades of a cut that do not fit even where all that crosses their border passes
+    in stripes, by their exact geometry; one that is impossible keeps no set from being planned."""
+    return [_fitting_run(times, run, capacity, budget, rolls) for run in runs]
+
+
+def _fitting_run(
+    times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int, rolls: bool
+) -> SegmentedRun:
+    table, cascaded = run.table, run.table.cascaded
+    for _ in range(MOST_CUTS):
+        cascades = [n for n in _cut(times, run, capacity, budget) if cascaded[n]]
+        large = [n for n in cascades if least_bytes(run, table.segment(n), rolls) > capacity]
+        if not large:
+            break
+        run = run.without(large)
+    return run
+
+
+def _estimate(times: _TransferEstimate, capacity: int, segments: Sequence[PlacedSegment]) -> int:
+    """Cycles of segments one after another, where weights are loaded during the segment before as far as
+    memory is left there."""
+    total, before, free = 0, 0, 0
+    for _, segment in segments:
+        cycles = segment.cycles + times.spill(segment.bytes - capacity)
+        early = min(segment.weights, max(0, free))
+        load = times.cycles("weights", segment.weights)
+        hidden = min(before, load * early // segment.weights) if segment.weights else 0
+        total += cycles + load - hidden
+        before, free = cycles, capacity - segment.bytes
+    return total

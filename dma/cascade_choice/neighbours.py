@@ -1,0 +1,156 @@
+"""Sets of cascades next to a given one, and all sets of a small program, for a search among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+
+from chipmodel.cascades.rewrite import CascadeChoice
+from chipmodel.cascades.shape import cascade_shape
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.program import Op, Program
+from dma.cascade_choice.straight_runs import op_runs
+
+ALL_HEIGHTS = 8
+"""Rows of an op up to which every height of a step is tried, otherwise powers of two. Chosen."""
+
+CascadeSet = tuple[CascadeChoice, ...]
+
+
+def every_set(program: Program, rolls: bool, most: int) -> list[CascadeSet] | None:
+    """All sets of cascades, each in all of ``stripe_heights``; None where there are more than ``most``."""
+    every = [_cuts(program, run, rolls, most) for run in op_runs(program)]
+    count = 1
+    for cuts in every:
+        if cuts is None:
+            return None
+        count *= len(cuts)
+        if count > most:
+            return None
+    return [sum(each, ()) for each in product(*(cuts for cuts in every if cuts is not None))]
+
+
+def _cuts(program: Program, run: Sequence[Op], rolls: bool, most: int) -> list[CascadeSet] | None:
+    """Every way to cut a run into single ops and cascades; None where there are more than ``most``."""
+    found = list(islice(_cut_from(program, run, 0, rolls), most + 1))
+    return None if len(found) > most else found
+
+
+def _cut_from(program: Program, run: Sequence[Op], start: int, rolls: bool) -> Iterator[CascadeSet]:
+    if start >= len(run):
+        yield ()
+        return
+    yield from _cut_from(program, run, start + 1, rolls)
+    for stop in range(start + 2, len(run) + 1):
+        for choice in _choices(program, run[start:stop], rolls):
+            for rest in _cut_from(program, run, stop, rolls):
+                yield (choice, *rest)
+
+
+def _choices(program: Program, ops: Sequence[Op], rolls: bool) -> Iterator[CascadeChoice]:
+    names = tuple(op.name for op in ops)
+    for heights in stripe_heights(program, ops):
+        yield CascadeChoice(names, heights, rolls)
+
+
+def stripe_heights(program: Program, ops: Sequence[Op]) -> list[tuple[int, ...]]:
+    """Heights of the steps of a cascade: stripes of the last op, with one row at a time of the others or as
+    many as belong to a stripe. Empty where ``ops`` cannot be a cascade."""
+    try:
+        shape = cascade_shape(program, ops)
+    except ValueError:
+        return []
+    last = len(ops) - 1
+    total = shape.op_rows(last)
+    found: dict[tuple[int, ...], None] = {}
+    for height in _sizes(total):
+        found[(*(1 for _ in range(last)), height)] = None
+        found[tuple(max(1, -(-shape.op_rows(index) * height // total)) for index in range(last + 1))] = None
+    return list(found)
+
+
+def _sizes(total: int) -> list[int]:
+    if total <= ALL_HEIGHTS:
+        return list(range(1, total + 1))
+    return [*(1 << bit for bit in range(total.bit_length()) if 1 << bit < total), total]
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A cascade by the number of its run and the ops of the run that it has."""
+
+    run: int
+    ops: Interval
+    choice: CascadeChoice
+
+
+class Neighbourhood:
+    """Changes of sets of cascades of one program: other borders, heights or weights that stay, and cascades
+    joined or dropped."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.runs = op_runs(program)
+        self.place = {op.name: (r, i) for r, run in enumerate(self.runs) for i, op in enumerate(run)}
+
+    def of(self, given: CascadeSet) -> Iterator[CascadeSet]:
+        """Every set that differs from ``given`` by one change. Some may be impossible."""
+        placed = sorted(map(self._placed, given), key=lambda each: (each.run, each.ops))
+        for index, each in enumerate(placed):
+            others = [*placed[:index], *placed[index + 1 :]]
+            for changed in self._changed(each):
+                if self._fits(changed, others):
+                    yield _set([*others, changed])
+            yield _set(others)
+            following = placed[index + 1] if index + 1 < len(placed) else None
+            if following and following.run == each.run and following.ops.start == each.ops.stop:
+                heights = (*each.choice.heights, *following.choice.heights)
+                reloaded = (*each.choice.reloaded, *following.choice.reloaded)
+                both = replace(each, choice=replace(each.choice, reloaded=reloaded))
+                joined = self._made(both, Interval(each.ops.start, following.ops.stop), heights)
+                yield _set([*others[:index], joined, *others[index + 1 :]])
+
+    def _placed(self, choice: CascadeChoice) -> _Placed:
+        run, start = self.place[choice.ops[0]]
+        return _Placed(run, Interval(start, start + len(choice.ops)), choice)
+
+    def _made(self, each: _Placed, ops: Interval, heights: tuple[int, ...]) -> _Placed:
+        """``each`` with other ops and heights; the others load their weights again as before."""
+        names = tuple(op.name for op in self.runs[each.run][ops.start : ops.stop])
+        reloaded = tuple(name for name in each.choice.reloaded if name in names)
+        return _Placed(each.run, ops, replace(each.choice, ops=names, heights=heights, reloaded=reloaded))
+
+    def _changed(self, each: _Placed) -> Iterator[_Placed]:
+        start, stop, heights = each.ops.start, each.ops.stop, each.choice.heights
+        count = len(heights)
+        if start > 0:
+            yield self._made(each, Interval(start - 1, stop), (heights[0], *heights))
+        if stop < len(self.runs[each.run]):
+            yield self._made(each, Interval(start, stop + 1), (*heights, heights[-1]))
+        if count > 2:
+            yield self._made(each, Interval(start + 1, stop), heights[1:])
+            yield self._made(each, Interval(start, stop - 1), heights[:-1])
+        doubled = tuple(2 * height for height in heights)
+        halved = tuple(max(1, height // 2) for height in heights)
+        last = (*heights[:-1], 2 * heights[-1])
+        for other in dict.fromkeys((doubled, halved, last)):
+            if other != heights:
+                yield self._made(each, each.ops, other)
+        yield from self._reloads(each)
+
+    def _reloads(self, each: _Placed) -> Iterator[_Placed]:
+        """``each`` with all weights staying if some did not, otherwise with the large ones loaded again."""
+        sizes = {op.name: self.program.block_bytes(op) for op in self.runs[each.run]}
+        largest = max(sizes[name] for name in each.choice.ops)
+        large = tuple(name for name in each.choice.ops if sizes[name] >= max(1, largest / 4))
+        if each.choice.reloaded or len(large) > 1:
+            reloaded = () if each.choice.reloaded else large
+            yield replace(each, choice=replace(each.choice, reloaded=reloaded))
+
+    def _fits(self, each: _Placed, others: Sequence[_Placed]) -> bool:
+        return not any(each.run == other.run and each.ops.overlaps(other.ops) for other in others)
+
+
+def _set(placed: Sequence[_Placed]) -> CascadeSet:
+    return tuple(each.choice for each in sorted(placed, key=lambda each: (each.run, each.ops)))

@@ -1,0 +1,154 @@
+"""Cascades whose large weights are loaded again for each turn of their op, where that saves SharedMemory.
+
+These weights take turns in one buffer; the others stay. An op whose weights are loaded again should compute
+many rows in a turn, and the ops around it few at a time, so that few rows are held.
+
+Source: chipmodel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dma.cascade_choice.run_geometry import RunGeometry
+from dma.cascade_choice.segment_estimates import cascade_estimates
+from dma.cascade_choice.segment_table import Chosen, SegmentTable
+from dma.cascade_choice.stripe_heights import Counts, stripe_heights
+
+CROWDED = 0.5
+"""Of the budget, bytes that a cascade needs with all its weights, if loading some again is worth a thought.
+Chosen."""
+STRIPES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Stripes of the last op. Chosen: more loads take too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reloading:
+    """Which weights are loaded again: those of at least ``large`` of the budget for the whole cascade."""
+
+    budget: int
+    large: tuple[float, ...]
+    most_ops: int
+    """Ops of a cascade that does so."""
+
+
+def reloading_cascades(
+    run: RunGeometry, rolls: bool, reloading: Reloading, plain: SegmentTable
+) -> Iterator[SegmentTable]:
+    """Cascades that need at most the budget because they load large weights again, for one size of large
+    weights after another. ``plain`` are the segments that load none again."""
+    small = _small(plain, reloading.budget * CROWDED)
+    most = [_most_ops(small, stop, reloading.most_ops) for stop in range(len(run.ops) + 1)]
+    before: list[bool] | None = None
+    for share in reloading.large:
+        large = [size >= max(1, reloading.budget * share) for size in run.weights]
+        stops = [
+            stop
+            for stop, ops in enumerate(most)
+            if sum(large[stop - ops : stop]) > 1 and (before is None or before[:stop] != large[:stop])
+        ]
+        before = large
+        ways = [
+            (stop, max(0, stop - 1 - most[stop]), rows)
+            for stop in stops
+            for rows in _heights(run, large, max(0, stop - 1 - most[stop]), stop, rolls)
+        ]
+        stripes = replace(stripe_heights(len(run.ops), ways), large=tuple(large))
+
+        def wanted(table: SegmentTable) -> Chosen:
+            large = ~small[table.starts, table.columns.stops]
+            return large & _Reloads(run, table, rolls).fit(reloading.budget)
+
+        yield _Reloads(run, cascade_estimates(run, stripes, rolls, None, wanted), rolls).table()
+
+
+def _small(plain: SegmentTable, most_bytes: float) -> Chosen:
+    """By first op and the op before which it ends, whether a segment needs at most ``most_bytes``."""
+    found = np.zeros((plain.count + 1, plain.count + 1), np.bool_)
+    few = plain.bytes <= most_bytes
+    found[plain.starts[few], plain.columns.stops[few]] = True
+    return found
+
+
+def _most_ops(small: Chosen, stop: int, most: int) -> int:
+    """How many ops the longest cascade before ``stop`` has that needs more than a few bytes; 0 for none."""
+    return next((stop - k for k in range(max(0, stop - most), stop - 1) if not small[k, stop]), 0)
+
+
+def _heights(
+    run: RunGeometry, large: Sequence[bool], start: int, stop: int, rolls: bool
+) -> Iterable[tuple[int, ...]]:
+    """By op ``[start, stop)``, rows for a number of stripes: in the ops whose weights are ``large`` and the
+    last one, or in the last one alone. The others compute one row at a time."""
+    last, found = stop - 1, dict[tuple[int, ...], None]()
+    total = run.op_rows[last]
+    stripes = [count for count in (*STRIPES, total) if count <= min(total, STRIPES[-1])]
+    for height in dict.fromkeys(-(-total // count) for count in stripes):
+        each = run.proportional(start, stop, height)
+        many = (large[k] or k == last for k in range(start, stop))
+        found[tuple(rows if big else 1 for rows, big in zip(each, many, strict=True))] = None
+        if rolls:
+            found[(*(1 for _ in range(start, last)), height)] = None
+    return found
+
+
+class _Reloads:
+    """Cascades of which the large weights are loaded again, ``plain`` being what they need where all stay."""
+
+    def __init__(self, run: RunGeometry, plain: SegmentTable, rolls: bool) -> None:
+        self.run, self.plain, self.rolls = run, plain, rolls
+        (self.stripes,) = plain.sources
+        count = np.zeros(len(plain), np.int64)
+        self.sizes, self.largest = count.copy(), count.copy()
+        for _, here, size in self._large(run.weights):
+            count[here] += 1
+            self.sizes[here] += size
+            self.largest[here] = np.maximum(self.largest[here], size)
+        self.several = count > 1
+        self.bytes = plain.bytes - self.sizes + self.largest
+
+    def fit(self, budget: int) -> Chosen:
+        """Whether they load several weights again, and need at most ``budget`` bytes."""
+        return self.several & (self.bytes <= budget)
+
+    def table(self) -> SegmentTable:
+        """What they need and cost with those weights loaded again."""
+        weights, cycles = self.plain.weights - self.sizes, self.plain.cycles + self._waits()
+        columns = self.plain.columns._replace(bytes=self.bytes, weights=weights, cycles=cycles)
+        return replace(self.plain, columns=columns)
+
+    def _waits(self) -> Counts:
+        """Cycles of loads that no op hides whose weights stay."""
+        plain, ways = self.plain, self.plain.columns.ways
+        steps = {op: self._steps(op, here) for op, here, _ in self._large(self.run.weights)}
+        total, loads, computing = (np.zeros(len(plain), np.int64) for _ in range(3))
+        for op, here, _ in self._large(self.run.weights):
+            total[here] += steps[op]
+        for op, here, load in self._large(self.run.load_cycles):
+            # Another op's weights are needed at most so often in between.
+            loads[here] += np.minimum(steps[op], total[here] - steps[op] + 1) * load
+            computing[here] += self.run.step_cycles_of(op, self.stripes.heights[op, ways[here]])
+        waits: Counts = np.maximum(0, loads - np.maximum(0, plain.cycles - computing))
+        return waits
+
+    def _steps(self, op: int, here: Counts) -> Counts:
+        """How often an op runs in the cascades ``here``: as often as the last one where rows are computed
+        again."""
+        plain, heights = self.plain, self.stripes.heights
+        of = np.full(len(here), op) if self.rolls else plain.columns.stops[here] - 1
+        rows: Counts = np.array(self.run.op_rows, np.int64)[of]
+        steps: Counts = -(-rows // heights[of, plain.columns.ways[here]])
+        return steps
+
+    def _large(self, amounts: Sequence[int]) -> Iterator[tuple[int, Counts, int]]:
+        """Each op with large weights, the numbers of the cascades with it, and its share of ``amounts``."""
+        for op, again in enumerate(self.stripes.large):
+            if again:
+                yield (
+                    op,
+                    ((self.plain.starts <= op) & (op < self.plain.columns.stops)).nonzero()[0],
+                    amounts[op],
+                )

@@ -1,0 +1,194 @@
+"""A straight run of ops, and all that the bytes and cycles of its cascades are estimated from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from chipmodel.cascades.arrivals import late_arrival
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.window import Window
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.cascade_work import Band, CascadeWork
+from chipmodel.model.program import Op, Program
+from chipmodel.model.work import Conv, Pool
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.timing.transfer import transfer_cycles
+from dma.cascade_choice.band_widths import BandedOps
+from dma.cascade_choice.row_reach import RowReach, row_reach
+from dma.cascade_choice.straight_runs import LiveAround, run_rows
+from dma.cascade_choice.stripe_heights import Counts, StripeHeights, distinct, proportional_heights
+
+MAX_OPS = 32
+"""Ops of one cascade. Chosen: longer ones hold more weights and rows than they save."""
+STEP_CYCLES = 1
+"""Cycles added for each step, so that of equally fast cascades the one with fewer steps is taken. Chosen."""
+
+
+class CascadeStart(NamedTuple):
+    """A cascade's first op, the bytes of whole tensors while it runs, and whether anything but its ops needs
+    what the first one makes."""
+
+    start: int
+    outside: int
+    leaves: bool
+
+
+@dataclass
+class RunGeometry:
+    """A straight run of ops with what its cascades' rows depend on."""
+
+    program: Program
+    chip: Chip
+    ops: Sequence[Op]
+    first: int
+    """The number of its first op."""
+    around: LiveAround
+    rows: dict[str, int] = field(init=False)
+    _cycles: dict[tuple[int, int, Window | int | None], int] = field(
+        init=False, default_factory=dict[tuple[int, int, Window | int | None], int]
+    )
+    _widths: dict[tuple[int, Band], Window | int] = field(
+        init=False, default_factory=dict[tuple[int, Band], Window | int]
+    )
+    _arounds: dict[int, Sequence[CascadeStart]] = field(
+        init=False, default_factory=dict[int, "Sequence[CascadeStart]"]
+    )
+    _step_cycles: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
+
+    def __post_init__(self) -> None:
+        self.rows = run_rows(self.program, list(self.ops))
+        made = {name: index for index, op in enumerate(self.ops) for name in op.outputs}
+        self.readers: list[list[tuple[int, RowReach]]] = [[] for _ in self.ops]
+        """By op, who reads its outputs in this run, and how."""
+        self.fits = [self._may_cascade(op) for op in self.ops]
+        for index, op in enumerate(self.ops):
+            for operand, name in enumerate(op.inputs):
+                if self.fits[index] and made.get(name, index) < index:
+                    self.readers[made[name]].append((index, row_reach(op, operand, self.rows)))
+        self.streamed = [list(self._streamed(index)) for index in range(len(self.ops))]
+        """By op, the inputs of the program that only it reads, so that they may come in stripes."""
+        self.op_rows = [self.rows[op.outputs[0]] if op.outputs else 1 for op in self.ops]
+        self.row_bytes = [
+            sum(self.program.tensors[name].bytes // self.rows[name] for name in op.outputs) for op in self.ops
+        ]
+        self.banded = BandedOps(self.program, self.ops)
+        self.alike = list(_alike(self.ops))
+        self.weights = [self.program.block_bytes(op) for op in self.ops]
+        self.load_cycles = [
+            transfer_cycles(self.chip, "weights", size) if size else 0 for size in self.weights
+        ]
+
+    def _streamed(self, index: int) -> Iterator[tuple[str, RowReach]]:
+        op, touches = self.ops[index], self.around.table.touches
+        for operand, name in enumerate(op.inputs if self.fits[index] else ()):
+            alone = {touch.position for touch in touches[name]} == {self.first + index}
+            if name in self.program.inputs and alone and op.inputs.count(name) == 1:
+                yield name, row_reach(op, operand, self.rows)
+
+    def _may_cascade(self, op: Op) -> bool:
+        if op.sliced is not None or op.gathers or op.allocates or not op.outputs or op.cascade:
+            return False
+        made = self.rows[op.outputs[0]]
+        return (
+            op.along_rows and op.work.rows % made == 0 and all(self.rows[name] == made for name in op.outputs)
+        )
+
+    def cycles(self, index: int, rows: int, band: Band | None = None) -> int:
+        """NPU cycles of ``rows`` rows of the output of an op, in all columns or those of a ``band``."""
+        key = self.alike[index], rows, None if band is None else self._width(index, band)
+        if key not in self._cycles:
+            op = self.ops[index]
+            assert not isinstance(op.work, CascadeWork)
+            each = op.work.rows // self.op_rows[index]
+            self._cycles[key] = op_cycles(self.chip.npu, op, rows * each, op.work.channels, band)
+        return self._cycles[key]
+
+    def _width(self, index: int, band: Band) -> Window | int:
+        """What the cycles of an op in a band depend on: its columns of a window, which are fewer at a border,
+        or their number."""
+        key = self.alike[index], band
+        if key not in self._widths:
+            work = self.ops[index].work
+            columns = band.columns
+            self._widths[key] = (
+                work.window.in_band(columns) if isinstance(work, Conv | Pool) else len(columns)
+            )
+        return self._widths[key]
+
+    def step_cycles(self, index: int, height: int) -> int:
+        """NPU cycles of a whole op in steps of ``height`` rows, and ``STEP_CYCLES`` for each."""
+        rows = self.op_rows[index]
+        height = min(rows, height)
+        if (index, height) not in self._step_cycles:
+            whole, rest = divmod(rows, height)
+            cycles = whole * self.cycles(index, height) + (self.cycles(index, rest) if rest else 0)
+            self._step_cycles[index, height] = cycles + STEP_CYCLES * (whole + bool(rest))
+        return self._step_cycles[index, height]
+
+    def cycles_of(self, index: int, rows: Counts) -> Counts:
+        """``cycles`` of each of ``rows``, in all columns."""
+        each, place = distinct(rows)
+        found: Counts = np.array([self.cycles(index, n) for n in each.tolist()], np.int64)[place]
+        return found
+
+    def step_cycles_of(self, index: int, heights: Counts) -> Counts:
+        """``step_cycles`` of each of ``heights``."""
+        each, place = distinct(heights)
+        found: Counts = np.array([self.step_cycles(index, n) for n in each.tolist()], np.int64)[place]
+        return found
+
+    def stripes(self, rolls: bool, bands: int = 1) -> StripeHeights:
+        """For cascades that end before each op: one row at a time, if a tensor inside ``rolls``, then stripes
+        of 1, 2, 4, ... rows of the last op with as many rows of the others as belong to them."""
+        ends = [stop for stop in range(1, len(self.ops) + 1) if self.fits[stop - 1]]
+        ways = [(stop, height) for stop in ends for height in self._heights(stop, rolls)]
+        return proportional_heights(self.op_rows, ways, bands)
+
+    def proportional(self, start: int, stop: int, height: int) -> list[int]:
+        """By op ``[start, stop)``, the rows that belong to ``height`` rows of the last one, at least one."""
+        total = self.op_rows[stop - 1]
+        return [max(1, rows * height // total) for rows in self.op_rows[start:stop]]
+
+    def _heights(self, stop: int, rolls: bool) -> Iterator[int]:
+        if rolls:
+            yield 0
+        height = 1
+        while height < self.op_rows[stop - 1]:
+            yield height
+            height *= 2
+
+    def starts(self, stop: int) -> Sequence[CascadeStart]:
+        """The starts of cascades that end before ``stop``, from that of the single op before it on: each op
+        but the last makes what a later one reads, and what other cores make arrives in time."""
+        if stop not in self._arounds:
+            outside = zip(self._starts(stop), self.around.outside(self.first + stop), strict=False)
+            self._arounds[stop] = [
+                CascadeStart(start, size, start < stop - 1 and self._leaves(start, stop))
+                for start, size in outside
+            ]
+        return self._arounds[stop]
+
+    def _starts(self, stop: int) -> Iterator[int]:
+        yield stop - 1
+        for start in range(stop - 2, max(-1, stop - 1 - MAX_OPS), -1):
+            reads = any(reader < stop for reader, _ in self.readers[start])
+            if not self.fits[start] or not reads or late_arrival(self.program, self.ops[start:stop]):
+                break
+            yield start
+
+    def _leaves(self, index: int, stop: int) -> bool:
+        """Whether anything but the ops up to ``stop`` needs what an op makes."""
+        ops = Interval(self.first + index, self.first + stop)
+        return not all(self.around.is_inside(name, ops) for name in self.ops[index].outputs)
+
+
+def _alike(ops: Sequence[Op]) -> Iterator[int]:
+    """By op, the first one on which parts of rows take the same cycles."""
+    first: dict[object, int] = {}
+    for index, op in enumerate(ops):
+        operands = len(op.inputs), len(op.outputs), bool(op.weights)
+        yield first.setdefault((op.kind, op.work, op.dtype, op.cycles, op.views, operands), index)

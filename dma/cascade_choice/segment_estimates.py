@@ -1,0 +1,187 @@
+"""What all cascades of a straight run would need and cost: bytes and NPU cycles, estimated quickly.
+
+All cascades that begin with one op are estimated together, in arrays, from the last op of the run back: those
+that begin one op earlier need and cost what these do, and a little more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from chipmodel.model.cascade_work import Band
+from dma.cascade_choice.rows_held import row_estimate
+from dma.cascade_choice.run_geometry import MAX_OPS, RunGeometry
+from dma.cascade_choice.segment_table import Chosen, SegmentColumns, SegmentTable
+from dma.cascade_choice.stripe_heights import Counts, StripeHeights, distinct
+
+LARGEST = (1 << 63) - 1
+"""The largest number in an array."""
+
+
+def cascade_estimates(
+    run: RunGeometry,
+    stripes: StripeHeights,
+    rolls: bool,
+    most_bytes: int | None = None,
+    wanted: Callable[[SegmentTable], Chosen] | None = None,
+) -> SegmentTable:
+    """Every cascade that runs in one of these ways, as long as its rows and weights take ``most_bytes`` or
+    less; of those that end before an op way by way, the shortest first. ``rolls`` is whether tensors inside
+    lie in rolling buffers. ``wanted`` says which of them are, by all but their cycles, which take longest to
+    find; None: all."""
+    found = _Estimates(run, stripes, rolls, most_bytes)
+    for index in range(len(run.ops) - 1, -1, -1):
+        found.begin_with(index)
+    table = found.table()
+    return found.with_cycles(table if wanted is None else table.where(wanted(table)))
+
+
+class _Estimates:
+    """By way, what the ops need from the one on that was looked at last."""
+
+    def __init__(self, run: RunGeometry, stripes: StripeHeights, rolls: bool, most_bytes: int | None) -> None:
+        self.run, self.stripes, self.most_bytes = run, stripes, most_bytes
+        self.rows = row_estimate(run, stripes, rolls)
+        self.around = _Around(run, stripes, rolls)
+        count = len(stripes.stops)
+        self.lowest = np.maximum(stripes.lowest, self.around.lowest[stripes.stops])
+        """By way, the first op with which a cascade may begin; that and later ones are looked at."""
+        self.held, self.weights = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.columns: list[tuple[Counts, ...]] = []
+        self.ends: list[int] = stripes.stops.searchsorted(np.arange(len(run.ops) + 2)).tolist()
+
+    def begin_with(self, index: int) -> None:
+        """Add the cascades that begin with an op."""
+        last: Counts = np.arange(self.ends[index + 1], self.ends[index + 2])
+        last = last[self.lowest[last] < index]
+        if len(last):
+            self.rows.end(index, last)
+            self.weights[last] = self.run.weights[index]
+        ways: Counts = np.arange(self.ends[index + 2], self.ends[min(index + MAX_OPS, len(self.run.ops)) + 1])
+        ways = ways[self.lowest[ways] <= index]
+        if len(ways):
+            self._longer(index, ways)
+
+    def _longer(self, index: int, ways: Counts) -> None:
+        stops = self.stripes.stops[ways]
+        rows = self.rows.held(index, ways) * self.run.row_bytes[index]
+        leaves, share = self.around.leaves[index, stops], self.around.share[index, stops]
+        if self.stripes.bands > 1:
+            rows = -(-rows * share[:, 0] // share[:, 1])
+        self.held[ways] += np.where(leaves, 0, rows)
+        self.weights[ways] += self.run.weights[index]
+        if self.most_bytes is not None:
+            fits = self.held[ways] + self.weights[ways] <= self.most_bytes
+            self.lowest[ways[~fits]] = len(self.run.ops)
+            ways, stops = ways[fits], stops[fits]
+        if len(ways):
+            self._add(index, ways, stops)
+
+    def _add(self, index: int, ways: Counts, stops: Counts) -> None:
+        own, stripes = 0, np.zeros(len(ways), np.int64)
+        share = self.around.share_read[index, stops]
+        for name, reach in self.run.streamed[index]:
+            whole = self.run.program.tensors[name].bytes
+            own += whole
+            read = whole * np.minimum(reach.rows, self.rows.read(index, ways, reach)) // reach.rows
+            stripes += -(-read * share[:, 0] // share[:, 1])
+        outside = self.around.outside[index, stops] - own
+        size = outside + stripes + self.held[ways] + self.weights[ways]
+        starts, cycles = np.full(len(ways), index), np.zeros(len(ways), np.int64)
+        self.columns.append((starts, stops, size, cycles, self.weights[ways], outside, ways))
+
+    def with_cycles(self, table: SegmentTable) -> SegmentTable:
+        """Some of the table's cascades with their cycles: by way those of ever more ops."""
+        ways, count = table.columns.ways, len(self.run.ops)
+        first = np.full(len(self.held), count)
+        np.minimum.at(first, ways, table.starts)
+        sums, cycles = np.zeros(len(self.held), np.int64), table.cycles.copy()
+        by_start = table.starts.argsort(kind="stable")
+        bounds = table.starts[by_start].searchsorted(np.arange(count + 1))
+        for index in range(count - 1, -1, -1):
+            here = np.arange(self.ends[index + 1], self.ends[min(index + MAX_OPS, count) + 1])
+            here = here[first[here] <= index]
+            if len(here):
+                sums[here] += self._in_bands(index, here, self.rows.cycles(index, here))
+            begun = by_start[bounds[index] : bounds[index + 1]]
+            cycles[begun] = sums[ways[begun]]
+        return replace(table, columns=table.columns._replace(cycles=cycles))
+
+    def _in_bands(self, index: int, ways: Counts, cycles: Counts) -> Counts:
+        """The NPU cycles of an op in all bands, which takes ``cycles`` in all columns at once."""
+        bands = self.stripes.bands
+        if bands == 1:
+            return cycles
+        number = self.around.bands[index, self.stripes.stops[ways]]
+        rows = np.minimum(self.stripes.heights[index, ways], self.run.op_rows[index])
+        each, place = distinct((number + 1) * (self.run.op_rows[index] + 1) + rows)
+        parts = (divmod(key, self.run.op_rows[index] + 1) for key in each.tolist())
+        shares = np.array([self._share(index, band - 1, count) for band, count in parts], np.int64)[place]
+        return _scaled(bands * cycles, shares[:, 0], shares[:, 1])
+
+    def _share(self, index: int, band: int, rows: int) -> tuple[int, int]:
+        """The NPU cycles of rows of an op in a band, and in all columns."""
+        if band < 0:
+            return 1, 1
+        return self.run.cycles(index, rows, self.around.band_list[band]), max(1, self.run.cycles(index, rows))
+
+    def table(self) -> SegmentTable:
+        """All that were added."""
+        columns = self.columns or [(np.zeros(0, np.int64),) * 7]
+        *amounts, ways = (np.concatenate(each) for each in zip(*columns, strict=True))
+        order = np.lexsort((-amounts[0], ways))
+        source = np.zeros(len(order), np.int64)
+        found = SegmentColumns._make([*(each[order] for each in amounts), source, ways[order]])
+        return SegmentTable(len(self.run.ops), found, (self.stripes,))
+
+
+class _Around:
+    """By op and by the op before which a cascade ends: the bytes of whole tensors around a cascade that
+    begins with it, whether others need what it makes, and the columns of its output in a band."""
+
+    def __init__(self, run: RunGeometry, stripes: StripeHeights, rolls: bool) -> None:
+        count = len(run.ops)
+        self.outside = np.zeros((count, count + 1), np.int64)
+        self.leaves = np.zeros((count, count + 1), np.bool_)
+        self.lowest = np.full(count + 1, count)
+        """By the op before which a cascade ends, the first op with which one may begin."""
+        stops = [stop for stop in sorted(set(stripes.stops.tolist())) if run.fits[stop - 1]]
+        for stop in stops:
+            starts = run.starts(stop)
+            here = slice(stop - len(starts), stop)
+            self.outside[here, stop] = [each.outside for each in reversed(starts)]
+            self.leaves[here, stop] = [each.leaves for each in reversed(starts)]
+            alone = not rolls or stripes.bands > 1
+            first = next((each.start + 1 for each in starts if each.leaves and alone), here.start)
+            self.lowest[stop] = first
+        self.share = np.ones((count, count + 1, 2), np.int64)
+        """Columns of its output in a band, and all of them."""
+        self.share_read = np.ones((count, count + 1, 2), np.int64)
+        """The same of its first operand."""
+        self.bands = np.full((count, count + 1), -1)
+        """Which of ``band_list``; -1 for all columns."""
+        self.band_list: list[Band] = []
+        if stripes.bands > 1:
+            self._add_bands(run, stops, stripes.bands)
+
+    def _add_bands(self, run: RunGeometry, stops: Sequence[int], bands: int) -> None:
+        numbers: dict[Band | None, int] = {None: -1}
+        for stop in stops:
+            widths = run.banded.widths(int(self.lowest[stop]), stop, bands)
+            self.lowest[stop] = min(widths, default=len(run.ops))
+            for start, width in widths.items():
+                self.share[start, stop] = width.share.as_integer_ratio()
+                self.share_read[start, stop] = width.share_read.as_integer_ratio()
+                self.bands[start, stop] = numbers.setdefault(width.band, len(numbers) - 1)
+        self.band_list = [band for band in numbers if band is not None]
+
+
+def _scaled(amounts: Counts, times: Counts, by: Counts) -> Counts:
+    """``amounts * times // by``, in integers of any size where the product may be too large for 64 bits."""
+    if len(amounts) and int(amounts.max()) * int(times.max()) > LARGEST:
+        exact: Counts = (amounts.astype(object) * times // by).astype(np.int64)
+        return exact
+    return amounts * times // by

@@ -1,1 +1,0 @@
-"""The model against tables of measurements, and fitted to them."""

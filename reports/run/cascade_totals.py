@@ -1,0 +1,259 @@
+"""The cascades of a run: which ops take turns, in how many steps, and what the tensors inside take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chipmodel.answers.result import Result
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import CascadePlan, Schedule, steps
+from reports.words import count, percent, plural, ratio, shortened, size
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MOST_CASCADES = 8
+"""Rows of the terminal's table."""
+NAME_WIDTH = 30
+"""Characters of a name in a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeOp:
+    """An op of a cascade: its steps, and the most rows that one of them computes."""
+
+    name: str
+    steps: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTensor:
+    """A tensor inside a cascade. Its ``buffer`` holds at most ``rows`` of its ``of_rows`` rows at once, in at
+    most ``columns`` of its ``of_columns`` columns."""
+
+    name: str
+    buffer: str
+    bytes: int
+    whole_bytes: int
+    of_rows: int
+    columns: int = 1
+    of_columns: int = 1
+
+    @property
+    def row_bytes(self) -> int:
+        """Of a row, in those columns."""
+        return self.whole_bytes * self.columns // (self.of_rows * self.of_columns)
+
+    @property
+    def words(self) -> str:
+        """What is held of it."""
+        rows = f"{count(self.rows)} of {count(self.of_rows)} rows"
+        if self.columns == self.of_columns:
+            return rows
+        return f"{rows} by {count(self.columns)} of {count(self.of_columns)} columns"
+
+    @property
+    def rows(self) -> int:
+        return self.bytes // self.row_bytes if self.row_bytes else 0
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeTotals:
+    """A cascade of a run. ``weight_bytes`` are those of all of its ops: one block, which stays for all of
+    its steps, and the weights of reloaded ops."""
+
+    plan: CascadePlan
+    core: int
+    ops: tuple[CascadeOp, ...]
+    tensors: tuple[HeldTensor, ...]
+    weight_bytes: int
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    @property
+    def held_bytes(self) -> int:
+        """SharedMemory for the rows of the tensors inside."""
+        return sum(tensor.bytes for tensor in self.tensors)
+
+    @property
+    def whole_bytes(self) -> int:
+        """Bytes of the tensors inside if they existed whole."""
+        return sum(tensor.whole_bytes for tensor in self.tensors)
+
+    @property
+    def buffers(self) -> str:
+        """How its rows lie in their buffers, in words."""
+        rows = "rolling buffers" if self.plan.rolls else "rows at the border of two stripes computed again"
+        return f"{rows}, in {self.plan.bands:,} bands of columns" if self.plan.bands > 1 else rows
+
+    @property
+    def reloads(self) -> str:
+        """Whose weights do not stay, in words; empty where all do."""
+        return reloads_words(self.plan) if self.plan.reloaded else ""
+
+
+def cascade_totals(result: Result) -> tuple[CascadeTotals, ...]:
+    """Every cascade of a run in linear order, core by core."""
+    if not result.cores:
+        return _of_schedule(result.program, result.schedule, 0)
+    return tuple(
+        each for plan in result.cores for each in _of_schedule(plan.part.program, plan.schedule, plan.core)
+    )
+
+
+def _of_schedule(program: Program, schedule: Schedule, core: int) -> tuple[CascadeTotals, ...]:
+    if not schedule.cascades:
+        return ()
+    step_counts = Counter(step.op for step in steps(schedule.body))
+    blocks = {op.name: program.block_bytes(op) for op in program.ops()}
+    held = {each.name: each for each in _held(program, schedule)}
+    return tuple(
+        CascadeTotals(
+            plan=plan,
+            core=core,
+            ops=tuple(
+                CascadeOp(name, step_counts[name], height)
+                for name, height in zip(plan.ops, plan.heights, strict=True)
+            ),
+            tensors=tuple(held[name] for name in plan.inside if name in held),
+            weight_bytes=sum(blocks.get(name, 0) for name in plan.ops),
+        )
+        for plan in schedule.cascades
+    )
+
+
+def _held(program: Program, schedule: Schedule) -> Iterator[HeldTensor]:
+    of_rows: dict[tuple[str, str], int] = {}
+    columns: dict[tuple[str, str], tuple[int, int]] = {}
+    for step in steps(schedule.body):
+        for operand in (*step.writes, *step.reads):
+            key, share = (operand.part.name, operand.buffer), operand.part.share
+            if schedule.buffers[operand.buffer].kind == "rows":
+                of_rows[key] = max(of_rows.get(key, 1), share.of_rows)
+                widest = columns.get(key, (0, share.of_columns))
+                columns[key] = max(widest, (len(share.columns), share.of_columns))
+    for (name, buffer), rows in of_rows.items():
+        sizes = schedule.buffers[buffer].bytes, program.tensors[name].bytes
+        yield HeldTensor(name, buffer, *sizes, rows, *columns[name, buffer])
+
+
+def op_bytes(plan: CascadePlan, blocks: Mapping[str, int], loaded: int) -> dict[str, int]:
+    """``loaded`` bytes of the weights of a cascade that stay by op, as its ``blocks`` follow one another."""
+    stay = [name for name in plan.ops if name not in plan.reloaded]
+    total = sum(blocks.get(name, 0) for name in stay)
+    found: dict[str, int] = {}
+    end = given = 0
+    for name in stay:
+        end += blocks.get(name, 0)
+        upto = loaded * end // total if total else 0
+        found[name] = upto - given
+        given = upto
+    return found
+
+
+def cascades_document(result: Result) -> dict[str, object]:
+    """``cascades`` of the JSON document: sizes in bytes, heights in rows, steps by number."""
+    return {"cascades": [_document(each, bool(result.cores)) for each in cascade_totals(result)]}
+
+
+def _document(cascade: CascadeTotals, several: bool) -> dict[str, object]:
+    plan = cascade.plan
+    return {
+        "name": plan.name,
+        **({"core": cascade.core} if several else {}),
+        "ops": [{"name": op.name, "steps": op.steps, "height": op.height} for op in cascade.ops],
+        "first_step": plan.steps.start,
+        "last_step": plan.steps.stop - 1,
+        "rolls": plan.rolls,
+        "reloaded": list(plan.reloaded),
+        "bands": plan.bands,
+        "tensors": [
+            {
+                "name": tensor.name,
+                "bytes": tensor.bytes,
+                "of_bytes": tensor.whole_bytes,
+                "rows": tensor.rows,
+                "of_rows": tensor.of_rows,
+                **(
+                    {"columns": tensor.columns, "of_columns": tensor.of_columns}
+                    if tensor.columns < tensor.of_columns
+                    else {}
+                ),
+            }
+            for tensor in cascade.tensors
+        ],
+        "held_bytes": cascade.held_bytes,
+        "of_bytes": cascade.whole_bytes,
+        "weight_bytes": cascade.weight_bytes,
+    }
+
+
+def heights_words(cascade: CascadeTotals) -> str:
+    """The most rows of a step: one number, or the smallest and the largest."""
+    heights = sorted({op.height for op in cascade.ops})
+    return count(heights[0]) if len(heights) == 1 else f"{count(heights[0])} to {count(heights[-1])}"
+
+
+def ops_words(cascade: CascadeTotals, most: int = 6) -> str:
+    """The ops in order, each with the rows of its steps where they differ, and the bands of columns."""
+    bands = f", in {cascade.plan.bands:,} bands of columns" if cascade.plan.bands > 1 else ""
+    return _op_names(cascade, most) + bands
+
+
+def _op_names(cascade: CascadeTotals, most: int) -> str:
+    if len({op.height for op in cascade.ops}) == 1:
+        return shortened([op.name for op in cascade.ops], most)
+    return shortened([f"{op.name} ({plural(op.height, 'row')})" for op in cascade.ops], most)
+
+
+def reloads_words(plan: CascadePlan, most: int = 6) -> str:
+    """Whose weights do not stay."""
+    return f"weights loaded again in each turn of {shortened(plan.reloaded, most)}"
+
+
+def kept_words(cascades: Sequence[CascadeTotals]) -> str:
+    """What cascades save of the bytes of the tensors inside, in a sentence."""
+    held, whole = (sum(getattr(each, key) for each in cascades) for key in ("held_bytes", "whole_bytes"))
+    tensors = plural(sum(len(each.tensors) for each in cascades), "tensor")
+    return f"{tensors} of {size(whole)} exist only as {size(held)} of rows ({percent(ratio(held, whole))})"
+
+
+def cascades_table(cascades: Sequence[CascadeTotals]) -> Table:
+    """A row for each cascade, at 80 columns."""
+    from rich.text import Text
+
+    from reports.narrow_table import NarrowTable
+
+    title = Text("\nCascades", "bold")
+    table = NarrowTable(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="")
+    table.add_column("cascade", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
+    for head in ("ops", "steps", "rows/step", "held", "whole", "weights"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for each in cascades[:MOST_CASCADES]:
+        table.add_row(
+            Text(each.name),
+            count(len(each.ops)),
+            count(len(each.plan.steps)),
+            heights_words(each),
+            size(each.held_bytes),
+            size(each.whole_bytes),
+            size(each.weight_bytes),
+        )
+    return table
+
+
+def cascade_remarks(cascades: Sequence[CascadeTotals]) -> list[tuple[str, str]]:
+    """Label and text for each of the first cascades, and what they save together."""
+    if not cascades:
+        return []
+    remarks = [(f"Cascades ({len(cascades):,})", kept_words(cascades))]
+    for each in cascades[:2]:
+        reloads = f"; {reloads_words(each.plan, 2)}" if each.plan.reloaded else ""
+        remarks.append((f"Cascade of {plural(len(each.ops), 'op')}", f"{ops_words(each)}{reloads}"))
+    return remarks

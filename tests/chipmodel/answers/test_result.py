@@ -1,0 +1,71 @@
+"""Derived numbers of a result, against a count cycle by cycle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from chipmodel.answers.result import Result
+from chipmodel.errors import DoesNotFit
+from chipmodel.model.trace import Cause, Event, Kind, Trace, Unit
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import TreeShape, random_program
+
+
+def small() -> Result:
+    builder = ProgramBuilder("small")
+    builder.output(builder.dense("d", builder.input("x", (1, 64)), 64))
+    return run(PlanRequest(builder.build(), LUNA_LIKE))
+
+
+def test_capacity_and_fit() -> None:
+    result = small()
+    assert result.capacity == 384 * 1024
+    assert result.fits
+    for size, fits in ((result.solved.peak, True), (result.solved.peak - 1, False)):
+        assert replace(result, chip=with_memory(LUNA_LIKE, size)).fits is fits
+
+
+def test_hidden_cycles_by_hand() -> None:
+    def event(unit: Unit, start: int, stop: int, waits: bool = False) -> Event:
+        cause: Cause = "" if not waits else "weights" if unit == "npu" else "nothing issued"
+        kind: Kind = "wait" if waits else "compute" if unit == "npu" else "load tensor"
+        return Event(unit, start, stop, cause, "", "", kind)
+
+    events = (
+        event("dma", 0, 10),
+        event("npu", 0, 4, waits=True),
+        event("npu", 4, 7),  # 3 during the first transfer
+        event("npu", 7, 8),  # 1 more
+        event("npu", 8, 12, waits=True),
+        event("dma", 10, 14),
+        event("npu", 12, 20),  # 2 during the second
+        event("dma", 14, 25, waits=True),
+        event("npu", 20, 25, waits=True),
+    )
+    assert replace(small(), trace=Trace(events, 25, {})).hidden_cycles == 3 + 1 + 2
+    assert replace(small(), trace=Trace((), 0, {})).hidden_cycles == 0
+
+
+@pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
+def test_hidden_cycles_are_those_in_which_both_units_work(streamer: str) -> None:
+    hidden = 0
+    for seed in range(25):
+        random = Random(seed)
+        program, chip = random_program(seed, TreeShape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
+        try:
+            result = run(PlanRequest(program, with_memory(chip, 2000), "large-first", streamer))
+        except DoesNotFit:
+            continue
+        busy = {
+            unit: {c for e in result.trace.of(unit) if not e.cause for c in range(e.start, e.stop)}
+            for unit in ("npu", "dma")
+        }
+        assert result.hidden_cycles == len(busy["npu"] & busy["dma"])
+        hidden += result.hidden_cycles
+    assert (hidden > 0) == (streamer == "ping-pong")

@@ -1,0 +1,172 @@
+"""Planners' names, shared bounds, gaps, scores: known answers by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.answers.study_results import (
+    CYCLES,
+    PEAK,
+    StudyResults,
+    failures,
+    limit_text,
+    planner_label,
+    swept_values,
+)
+from chipmodel.answers.study_row import Point, Row
+from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
+from tests.reports.study_sample import designs, network, packing, small
+
+
+def test_a_packings_best_bound_is_that_of_all_its_rows() -> None:
+    study = small()
+    gaps = {(row.point.workload[0], row.point.packer): study.gap(PEAK, row) for row in study.rows}
+    assert gaps["a", "best-fit"] == pytest.approx(0.1)  # by its own bound of 90 it would be 22%
+    assert gaps["c", "best-fit"] == pytest.approx(0.1)  # exact has no plan, but its bound of 300 holds
+    assert gaps["c", "exact"] is None
+
+
+def test_a_networks_peak_keeps_the_bound_of_its_own_schedule() -> None:
+    """Another planner's schedule has other buffers: its bound does not hold for this one."""
+    low = replace(network("n", 2000, packer="pool"), peak_bytes=100, peak_lower_bound_bytes=90)
+    high = replace(network("n", 2000, packer="linear"), peak_bytes=300, peak_lower_bound_bytes=200)
+    study = StudyResults("two", (low, high))
+    assert [study.bound(PEAK, row) for row in study.rows] == [90, 200]
+    assert all((gap := study.gap(PEAK, row)) is not None and gap >= 0 for row in study.rows)
+
+
+def test_rows_that_packed_the_same_buffers_share_the_best_bound() -> None:
+    low = replace(network("n", 2000, packer="pool"), peak_bytes=120, peak_lower_bound_bytes=90, problem="p")
+    high = replace(
+        network("n", 2000, packer="exact"), peak_bytes=100, peak_lower_bound_bytes=100, problem="p"
+    )
+    other = replace(
+        network("n", 2000, packer="linear"), peak_bytes=80, peak_lower_bound_bytes=80, problem="q"
+    )
+    study = StudyResults("three", (low, high, other))
+    assert [study.bound(PEAK, row) for row in study.rows] == [100, 100, 80]
+    assert study.gap(PEAK, low) == pytest.approx(0.2)
+
+
+def test_cycles_share_the_bound_of_any_plan_on_one_chip() -> None:
+    rows = (
+        network("n", 2000, 1000),
+        network("n", 2400, 1600, streamer="sync"),
+        network("n", 9, 5, chip="other"),
+    )
+    study = StudyResults("three", rows)
+    assert [study.bound(CYCLES, row) for row in rows] == [1600, 1600, 5]
+    assert study.gap(CYCLES, rows[0]) == pytest.approx(0.25)
+
+
+def test_bounds_for_other_plans_are_not_shared() -> None:
+    """A plan with cascades may beat a bound for plans without them."""
+    alone = network("n", 2000, 1600)
+    cascades = replace(network("n", 1500, 1000, streamer="sync"), bound_space=WITH_CASCADES)
+    study = StudyResults("two", (alone, cascades))
+    assert [study.bound(CYCLES, row) for row in study.rows] == [1600, 1000]
+    assert study.spaces == (WITHOUT_CASCADES, WITH_CASCADES)
+
+
+def test_scores_are_ordered_by_the_median_and_count_points_without_a_plan() -> None:
+    first, second, third = small().scores(PEAK)
+    assert [s.planner for s in (first, second, third)] == ["exact", "best-fit", "naive"]
+    assert (first.proven, first.without, first.at_bound, first.counted) == (3, 1, 3, 4)
+    assert first.median == 0
+    assert second.gaps == pytest.approx((0.0, 0.1, 0.1, 0.25))
+    assert second.median == pytest.approx(0.1)
+    assert second.worst == pytest.approx(0.25)
+    assert third.without == 1
+    assert third.median == pytest.approx(2.0)
+    assert [third.within(gap) for gap in (0.5, 1.0, 2.0, inf)] == [0, 0.25, 0.75, 0.75]
+
+
+def test_the_median_ranks_before_the_number_of_plans_at_the_bound() -> None:
+    rows = [packing(w, "steady", 110, 100) for w in "abc"]
+    rows += [
+        packing("a", "moody", 100, 100),
+        packing("b", "moody", 150, 100),
+        packing("c", "moody", 150, 100),
+    ]
+    assert [s.planner for s in StudyResults("two", tuple(rows)).scores(PEAK)] == ["steady", "moody"]
+
+
+def test_where_most_points_have_no_plan_the_median_is_infinite() -> None:
+    rows = (
+        packing("a", "p", 10, 10),
+        packing("b", "p", None, 10, "unknown"),
+        packing("c", "p", None, 10, "unknown"),
+    )
+    (score,) = StudyResults("three", rows).scores(PEAK)
+    assert score.median == inf
+    assert score.worst == 0
+
+
+def test_a_proven_infeasible_point_is_answered_and_has_no_gap() -> None:
+    (score,) = StudyResults(
+        "one", (packing("a", "p", None, 10, "infeasible"), packing("b", "p", 10, 10))
+    ).scores(PEAK)
+    assert (score.proven, score.without, score.counted) == (1, 0, 1)
+
+
+def test_planners_are_named_by_what_varies() -> None:
+    point = Point("n", "chip", "pool", "conflict", "sync", 0)
+    assert _names(point) == ["pool"]
+    assert _names(point, replace(point, streamer="exact")) == ["sync", "exact"]
+    assert _names(point, replace(point, packer="linear", streamer="exact")) == [
+        "pool · sync",
+        "linear · exact",
+    ]
+    # A packing has no streamer, and the rest of its name stays.
+    csv = Point("a.csv", "", "pool", "", "", 0)
+    assert _names(point, csv, replace(point, packer="linear")) == ["pool", "pool", "linear"]
+
+
+def test_limits_are_part_of_the_name_only_where_they_distinguish_planners() -> None:
+    point = Point("n", "", "exact", "", "", 0, time_limit=1.0)
+    other = replace(point, workload="m", time_limit=9.0)
+    assert _names(point, other) == ["exact", "exact"]
+    assert _names(point, replace(point, time_limit=9.0)) == ["exact · 1 s", "exact · 9 s"]
+    assert limit_text(replace(point, node_limit=1000)) == "1 s, 1,000 nodes"
+
+
+def _names(*points: Point) -> list[str]:
+    label = planner_label(points)
+    return [label(Row(point, "k", "feasible", 1.0)) for point in points]
+
+
+def test_streamers_are_compared_by_cycles_first() -> None:
+    assert designs().metrics == (CYCLES, PEAK)
+    assert small().metrics == (PEAK,)
+
+
+def test_varied_fields_and_failures() -> None:
+    assert swept_values(designs()) == {
+        "psram.clock_mhz": ["100", "200"],
+        "shared_memory.bytes": ["128KiB", "256KiB", "512KiB"],
+    }
+    ((error, rows),) = failures(small())
+    assert error.startswith("wrong")
+    assert len(rows) == 1
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(1, 50), st.integers(1, 50)), min_size=1, max_size=40)
+)
+def test_no_gap_is_negative_and_shares_only_grow(found: list[tuple[int, int, int]]) -> None:
+    """Whatever rows there are, as long as their bounds hold."""
+    best = {w: min(peak for v, peak, _ in found if v == w) for w, _, _ in found}
+    rows = [
+        packing(f"{w}", f"p{k % 3}", peak, min(bound, best[w])) for k, (w, peak, bound) in enumerate(found)
+    ]
+    study = StudyResults("any", tuple(replace(row, key=str(k)) for k, row in enumerate(rows)))
+    assert all((study.gap(PEAK, row) or 0) >= 0 for row in study.rows)
+    for score in study.scores(PEAK):
+        shares = [score.within(gap) for gap in (0, 0.1, 1, 10, inf)]
+        assert shares == sorted(shares)
+        assert shares[-1] == 1

@@ -1,0 +1,384 @@
+"""Limits of the model's errors, through the module of ``chipmodel validate``; and tables of users."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.measured.compare import (
+    ComparedRow,
+    TableComparison,
+    chip_for,
+    compare,
+    document,
+    parts,
+    read_table,
+    summary,
+)
+from chipmodel.measured.kinds import KINDS
+from chipmodel.measured.table import read_sheet
+from chipmodel.timing.controllers import HyperBus
+from tests.support.folders import HARDWARE
+
+TABLES = sorted(path.stem for path in HARDWARE.glob("*.csv"))
+
+
+def compared(text: str, chip: str | None = None, kind: str | None = None, *overrides: str) -> TableComparison:
+    table = read_table(text, "t.csv", kind)
+    return compare(table, chip_for(table, chip, overrides))
+
+
+def given_table(name: str, chip: str | None = None, *overrides: str) -> TableComparison:
+    return compared((HARDWARE / f"{name}.csv").read_text(encoding="utf-8"), chip, None, *overrides)
+
+
+def equal_clocks(compared: ComparedRow) -> bool:
+    return compared.row.number("sys_mhz") == compared.row.number("ck_mhz")
+
+
+def others_off(comparison: TableComparison, *names: str) -> Fraction:
+    """The largest error in any of the named further columns."""
+    return max(abs(c.answers[name] - c.row.number(name)) for c in comparison.rows for name in names)
+
+
+def test_every_given_table_is_its_own_kind() -> None:
+    assert set(TABLES) == set(KINDS)
+    for name in TABLES:
+        comparison = given_table(name)
+        assert comparison.kind.name == name
+        assert comparison.chip == KINDS[name].chip
+
+
+# The bars of "Must show".
+
+
+@pytest.mark.parametrize("name", ["rtl_hyperbus_read", "rtl_hyperbus_back_to_back"])
+def test_hyperbus_errors_stay_below_their_limits(name: str) -> None:
+    comparison = given_table(name)
+    equal = [row for row in comparison.rows if equal_clocks(row)]
+    assert summary(equal).max_abs_error == 0
+    assert summary(comparison.rows).max_abs_error == 1
+    assert others_off(comparison, "cs_low_count", "ck_clocks") == 0
+
+
+def test_hyperbus_first_beats() -> None:
+    comparison = given_table("rtl_hyperbus_read")
+    assert others_off(comparison, "first_beat_sys_cycle") <= 1
+    for row in filter(equal_clocks, comparison.rows):
+        assert row.answers["first_beat_sys_cycle"] == row.row.number("first_beat_sys_cycle")
+
+
+@pytest.mark.parametrize("name", ["rtl_axi_cdma", "rtl_ef_psram"])
+def test_the_other_controllers_are_exact(name: str) -> None:
+    comparison = given_table(name)
+    assert summary(comparison.rows).max_abs_error == 0
+    assert others_off(comparison, *comparison.kind.others) == 0
+
+
+def test_transfer_errors_stay_below_their_limits() -> None:
+    comparison = given_table("luna_transfer")
+    for row in comparison.rows:
+        route, size = row.row.text("route"), row.row.whole("bytes")
+        bar = Fraction(1, 100) if size >= 1024 else Fraction(12, 100)
+        if route == "npu shared->shared" and size >= 1024:
+            bar = Fraction(2, 100)
+        assert abs(row.relative) <= bar, (route, size)
+    split = parts(comparison)
+    assert split["from_1KiB"].rows + split["below_1KiB"].rows == len(comparison.rows)
+    assert split["below_1KiB"].rows == 6
+
+
+@pytest.mark.parametrize("name", ["luna_conv2d", "luna_depthwise2d", "luna_matmul"])
+def test_npu_errors_stay_below_their_limits(name: str) -> None:
+    largest = summary(given_table(name).rows).max_abs_error
+    assert largest is not None
+    assert largest <= 1
+
+
+def test_vector_errors_stay_below_their_limits() -> None:
+    split = parts(given_table("luna_vector"))
+    softmax, others = split["softmax"].max_relative_error, split["others"].max_relative_error
+    assert softmax is not None
+    assert others is not None
+    assert softmax <= Fraction(15, 100)
+    assert others <= Fraction(1, 100)
+    assert (split["softmax"].rows, split["others"].rows) == (7, 45)
+
+
+# Tables of a user's own.
+
+
+def test_a_small_table_by_hand() -> None:
+    # 534 + 64 / 8 = 542, and 521 + 64 / 4 = 537 (hardware.md, "Vector").
+    text = "cycles,elements,op,when\r\n540,64, add ,now\r\n\r\n537,64,mul,later\r\n"
+    answer = document(compared(text))
+    assert answer["rows"] == [
+        row(2, "add", 64, measured=540, predicted=542, error=2, relative_error=2 / 540),
+        row(4, "mul", 64, measured=537, predicted=537, error=0, relative_error=0.0),
+    ]
+    whole: dict[str, Any] = answer["summary"]
+    assert whole["softmax"] == {
+        "rows": 0,
+        "exact": 0,
+        "max_abs_error": None,
+        "max_relative_error": None,
+        "mean_relative_error": None,
+    }
+    everything = {
+        "rows": 2,
+        "exact": 1,
+        "max_abs_error": 2,
+        "max_relative_error": 2 / 540,
+        "mean_relative_error": 1 / 540,
+    }
+    assert whole["others"] == everything
+    assert {key: whole[key] for key in everything} == everything
+    assert (answer["table"], answer["kind"], answer["chip"]) == ("t.csv", "luna_vector", "luna-arcs")
+    assert answer["notes"] == ["column 'when' is not used"]
+
+
+def row(line: int, op: str, elements: int, **numbers: float) -> dict[str, object]:
+    return {"line": line, "op": op, "elements": elements, **numbers}
+
+
+def test_further_columns_are_predicted_whether_measured_or_not() -> None:
+    text = "data_bits,max_burst_beats,src,dst,bytes,cycles,read_bursts\n64,16,0,131072,256,40,3\n"
+    (only,) = document(compared(text))["rows"]
+    assert (only["measured"], only["predicted"], only["error"]) == (40, 41, 1)
+    assert (only["read_bursts"], only["predicted_read_bursts"], only["predicted_write_bursts"]) == (3, 2, 2)
+    assert "write_bursts" not in only
+
+
+def test_the_order_of_the_columns_does_not_matter() -> None:
+    lines = (HARDWARE / "rtl_hyperbus_read.csv").read_text().splitlines()
+    turned = "\n".join(",".join(reversed(line.split(","))) for line in lines)
+    first, second = compared("\n".join(lines)), compared(turned)
+    assert [r.answers for r in first.rows] == [r.answers for r in second.rows]
+    assert document(first) == document(second)
+
+
+def test_queued_reads_may_have_a_latency_column() -> None:
+    plain = "sys_mhz,ck_mhz,reads,bytes_each,total_sys_cycles\n100,100,2,64,110\n"
+    slow = f"latency_clocks,latency_multiple,{plain}".replace("\n100", "\n6,2,100")
+    # Six clocks more for each of the two reads.
+    assert [compared(text).rows[0].predicted for text in (plain, slow)] == [110, 122]
+
+
+CONV = "in_c,in_h,in_w,out_c,kernel_h,kernel_w,stride,pad_h,pad_w,cycles"
+
+
+def test_conv_and_depthwise_are_recognised_by_the_rows() -> None:
+    both = [float(compared(f"{CONV}\n8,8,8,8,3,3,1,1,1,1\n", None, k).rows[0].predicted) for k in NPU]
+    assert both[0] != both[1]
+    for name, cycles in zip(NPU, both, strict=True):
+        comparison = compared(f"{CONV}\n8,8,8,8,3,3,1,1,1,{cycles}\n")
+        assert comparison.kind.name == name
+        assert comparison.rows[0].error == 0
+        assert "smaller sum of errors" in comparison.notes[0]
+    differ = compared(f"{CONV}\n8,8,8,8,3,3,1,1,1,{both[1]}\n8,8,8,16,3,3,1,1,1,2000\n")
+    assert differ.kind.name == "luna_conv2d"
+    assert "in_c and out_c differ" in differ.notes[0]
+    assert compared(f"{CONV}\n8,8,8,16,3,3,1,1,1,9\n", None, "luna_depthwise2d").kind.name == NPU[1]
+
+
+NPU = ("luna_conv2d", "luna_depthwise2d")
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name.startswith("luna_")])
+def test_another_chip_predicts_something_else(name: str) -> None:
+    text = (HARDWARE / f"{name}.csv").read_text()
+    if name == "luna_transfer":
+        lines = text.splitlines()
+        text = "\n".join([lines[0], *(line for line in lines if line.startswith("dma psram->shared"))])
+    kind = read_table(text, "t.csv", name)
+    usual, other = (compare(kind, chip_for(kind, chip)) for chip in (None, "esp32s3"))
+    assert (usual.chip, other.chip) == ("luna-arcs", "esp32s3")
+    assert [r.predicted for r in usual.rows] != [r.predicted for r in other.rows]
+    assert [r.measured for r in usual.rows] == [r.measured for r in other.rows]
+
+
+def test_a_changed_number_of_the_chip_is_used() -> None:
+    text = "route,bytes,core_cycles\ndma psram->shared,65536,63922\n"
+    usual, slow = compared(text), compared(text, None, None, "psram.clock_mhz=120")
+    assert slow.rows[0].predicted > Fraction(3, 2) * usual.rows[0].predicted
+
+
+@given(st.lists(st.tuples(st.integers(1, 4000), st.integers(1, 10_000)), min_size=1, max_size=8))
+def test_the_summary_is_that_of_the_rows(pairs: list[tuple[int, int]]) -> None:
+    text = "op,elements,cycles\n" + "".join(f"relu,{n},{cycles}\n" for n, cycles in pairs)
+    answer = document(compared(text))
+    errors: list[float] = [r["error"] for r in answer["rows"]]
+    assert errors == [484 + n / 4 - cycles for n, cycles in pairs]
+    shares = [abs(e) / cycles for e, (_, cycles) in zip(errors, pairs, strict=True)]
+    assert answer["summary"]["max_abs_error"] == max(abs(error) for error in errors)
+    assert answer["summary"]["exact"] == errors.count(0)
+    assert answer["summary"]["mean_relative_error"] == pytest.approx(sum(shares) / len(shares))
+    assert answer["summary"]["max_relative_error"] == pytest.approx(max(shares))
+
+
+# What cannot be read.
+
+VECTOR = "op,elements,cycles"
+HYPER = "sys_mhz,ck_mhz,reads,bytes_each,total_sys_cycles"
+EF = "controller,command,is_read,bytes,wait_clocks,controller_cycles"
+CDMA = "data_bits,max_burst_beats,src,dst,bytes,cycles"
+
+BROKEN = {
+    "empty": ("", "t.csv: the file is empty"),
+    "blank": ("\n \n", "the file is empty"),
+    "no rows": (f"{VECTOR}\n", "t.csv: the table has no rows"),
+    "unknown columns": ("a,b\n1,2\n", r"t.csv:1:1: no kind of table has the columns 'a,b'"),
+    "lists the kinds": ("a,b\n1,2\n", "luna_matmul: rows,inner,cols,bits,cycles"),
+    "the nearest kind": ("rows,inner,cols,cycles\n1,1,1,1\n", "as luna_matmul it lacks bits"),
+    "a header below a blank line": ("\na\n1\n", "t.csv:2:1: no kind"),
+    "nothing measured": ("op,elements\nadd,1\n", "luna_vector without the measured column 'cycles'"),
+    "a column twice": ("op,elements,cycles,op\nadd,1,2,add\n", "t.csv:1:20: the column 'op' appears twice"),
+    "few cells": (f"{VECTOR}\nadd,1\n", "t.csv:2:5: the row has 2 cells, the header 3"),
+    "many cells": (f"{VECTOR}\nadd,1,2,3\n", "t.csv:2:9: the row has 4 cells, the header 3"),
+    "a word for a number": (f"{VECTOR}\nadd,1,2\nadd, many,2\n", "t.csv:3:6: elements 'many' is no number"),
+    "a number of other digits": (f"{VECTOR}\nadd,\u0661,2\n", "t.csv:2:5: elements .* is no number"),
+    "not a number": (f"{VECTOR}\nadd,1,nan\n", "t.csv:2:7: cycles 'nan' is no number"),
+    "infinite": (f"{VECTOR}\nadd,1,1e999\n", "t.csv:2:7: cycles '1e999' is no number"),
+    "a fraction": (f"{VECTOR}\nadd,1.5,2\n", "t.csv:2:5: elements 1.5 is no whole number"),
+    "negative": (f"{VECTOR}\nadd,-1,2\n", "t.csv:2:5: elements -1 is out of range"),
+    "negative cycles": (f"{VECTOR}\nadd,1,-2\n", "t.csv:2:7: cycles -2 is out of range"),
+    "enormous": (f"{VECTOR}\nadd,1e60,2\n", "t.csv:2:5: elements 1e60 is out of range"),
+    "no cycles": (f"{VECTOR}\nadd,1,0\n", "t.csv:2:7: cycles is 0"),
+    "an empty cell": (f"{VECTOR}\nadd,,2\n", "t.csv:2:5: elements is empty"),
+    "an open quote": (f'{VECTOR}\n"add,1,2\n', "t.csv:2:1: a quote in"),
+    "a quote inside": (f'{VECTOR}\nadd,1"2",2\n', "t.csv:2:5: a quote in"),
+    "semicolons": ("op;elements;cycles\nadd;1;2\n", "no kind of table"),
+    "an unknown op": (f"{VECTOR}\nsofmax,1,2\n", r"t.csv:2:1: op 'sofmax' is no vector op\n.*'softmax'"),
+    "an unknown route": (
+        "bytes,route,core_cycles\n4,dma psram->share,2\n",
+        r"t.csv:2:3: no route is called 'dma psram->share'\n.*did you mean",
+    ),
+    "an odd width": ("rows,inner,cols,bits,cycles\n1,1,1,7,1\n", "t.csv:2:7: bits 7 is no width"),
+    "a large kernel": (f"{CONV}\n1,4,4,2,7,1,1,1,0,9\n", "t.csv:2:9: kernel_h 7 is larger than in_h 4"),
+    "a slow system clock": (f"{HYPER}\n100,166,1,4,9\n", "t.csv:2:1: a system clock of 100 MHz cannot"),
+    "no clock": (f"{HYPER}\n0,0,1,4,9\n", "t.csv:2:1: sys_mhz 0 is out of range"),
+    "another controller": (f"{EF}\nX,QPI 38h write,0,1,0,22\n", "t.csv:2:1: controller 'X' is not"),
+    "another command": (f"{EF}\nEF_PSRAM_CTRL,38h,0,1,0,22\n", "t.csv:2:15: command '38h' names no"),
+    "an unaligned copy": (f"{CDMA}\n64,16,3,0,64,16\n", "t.csv:2:1: a copy of 64 bytes from 3 to 0"),
+    "an odd bus": (f"{CDMA}\n24,16,0,0,64,16\n", "t.csv:2:1: data_bits 24 is no width"),
+}
+
+
+@pytest.mark.parametrize("title", BROKEN)
+def test_malformed_tables(title: str) -> None:
+    text, words = BROKEN[title]
+    with pytest.raises(BadInput, match=f"(?s){words}") as caught:
+        compared(text)
+    assert caught.value.hint
+
+
+def test_a_depthwise_reading_needs_channels_that_divide() -> None:
+    with pytest.raises(BadInput, match=r"t\.csv:2:7: out_c 12 of a depthwise convolution is no multiple"):
+        compared(f"{CONV}\n8,8,8,12,3,3,1,1,1,9\n", None, "luna_depthwise2d")
+
+
+def test_a_kind_that_does_not_exist_or_lacks_columns_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"'luna_vectors' is no kind of table\n.*did you mean 'luna_vector'"):
+        compared(f"{VECTOR}\nadd,1,2\n", None, "luna_vectors")
+    with pytest.raises(BadInput, match="as luna_matmul the table has no column rows, inner"):
+        compared(f"{VECTOR}\nadd,1,2\n", None, "luna_matmul")
+
+
+RTL = [name for name in TABLES if name.startswith("rtl_")]
+
+
+@pytest.mark.parametrize("name", RTL)
+def test_a_controllers_table_has_its_own_default_chip(name: str) -> None:
+    own = KINDS[name].chip
+    assert document(given_table(name, own)) == document(given_table(name))
+    for wrong in ("luna-arcs", "pulp-hyperbus" if own != "pulp-hyperbus" else "ef-psram"):
+        with pytest.raises(BadInput, match=f"compared with {own}, not with --chip '{wrong}'"):
+            given_table(name, wrong)
+
+
+# A constant that no column gives, and one that a column does.
+@pytest.mark.parametrize(
+    ("name", "counts", "ignored"),
+    [
+        ("rtl_hyperbus_read", "dma.hyperbus.response_cycles=9", "psram.clock_mhz=99"),
+        ("rtl_hyperbus_back_to_back", "dma.hyperbus.latency_clocks=7", "core_mhz=999"),
+        ("rtl_axi_cdma", "dma.cdma.boundary_bytes=1024", "dma.cdma.max_burst_beats=1"),
+        ("rtl_ef_psram", "dma.ef_psram.frame_cycles=3", "dma.ef_psram.wait_clocks=0"),
+    ],
+)
+def test_the_presets_numbers_replace_missing_columns(name: str, counts: str, ignored: str) -> None:
+    usual, changed, same = (
+        given_table(name),
+        given_table(name, None, counts),
+        given_table(name, None, ignored),
+    )
+    assert [r.predicted for r in changed.rows] != [r.predicted for r in usual.rows]
+    assert [r.answers for r in same.rows] == [r.answers for r in usual.rows]
+    assert (len(changed.notes), len(same.notes)) == (0, 1)
+    assert f"{ignored.replace('=', ' = ')} is not used: the table has the column" in same.notes[0]
+
+
+@pytest.mark.parametrize("name", RTL)
+def test_columns_that_the_chip_has_may_be_missing(name: str) -> None:
+    """Each of its chip's numbers in turn, in the rows that have the preset's value."""
+    header, *lines = [line.split(",") for line in (HARDWARE / f"{name}.csv").read_text().splitlines()]
+    chip = load_chip(KINDS[name].chip)
+    for column in (c for c in KINDS[name].inputs if c.field and c.name in header):
+        at, value = header.index(column.name), chip.figures[column.field or ""].value
+        rows = [header, *(line for line in lines if line[at] == value)]
+        whole = compared("\n".join(",".join(row) for row in rows))
+        without = compared("\n".join(",".join(row[:at] + row[at + 1 :]) for row in rows))
+        assert without.kind.name == name
+        assert len(rows) > 1
+        assert [row.answers for row in without.rows] == [row.answers for row in whole.rows]
+
+
+def test_a_chip_file_holds_the_parameters(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("base: pulp-hyperbus\ndma.hyperbus.latency_multiple: 2\n")
+    text = "reads,bytes_each,total_sys_cycles\n2,64,110\n"
+    # Six clocks more for each of the two reads of 100 MHz in rtl_hyperbus_back_to_back.
+    assert [compared(text, chip).rows[0].predicted for chip in (None, str(path))] == [110, 122]
+
+
+def test_other_tables_take_a_controllers_chip() -> None:
+    text = f"{VECTOR}\nadd,480,9\n"
+    # Two operands of 480 bytes at 8 bytes a cycle.
+    assert compared(text, "axi-cdma").rows[0].predicted == 120
+    way = "route,bytes,core_cycles\ndma psram->shared,128,24\n"
+    assert compared(way, "axi-cdma").rows[0].error == 0
+    with pytest.raises(BadInput, match="does not model the route"):
+        compared(way.replace("psram", "flash"), "axi-cdma")
+    with pytest.raises(BadInput, match="luna-arcs"):
+        given_table("luna_vector", "luna-arc")
+
+
+@given(st.lists(st.text(alphabet='a," \t;x', max_size=6), max_size=3))
+def test_cells_have_the_column_where_they_begin(cells: list[str]) -> None:
+    """Quoted cells of any content are read stripped, each with its own column."""
+    quoted = ["k", *('"' + cell.replace('"', '""') + '"' for cell in cells)]
+    line = ",".join(quoted)
+    sheet = read_sheet(",".join(f"c{i}" for i in range(len(quoted))) + f"\n{line}\n", "t.csv")
+    ((_, found),) = sheet.lines
+    assert [text for text, _ in found] == ["k", *(cell.strip() for cell in cells)]
+    position = 1
+    for written, (_, column) in zip(quoted, found, strict=True):
+        assert column == position
+        position += len(written) + 1
+
+
+def test_the_limits_detect_a_wrong_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HyperBus, "latency", property(_one_more))
+    with pytest.raises(AssertionError):
+        test_hyperbus_errors_stay_below_their_limits("rtl_hyperbus_read")
+
+
+def _one_more(bus: HyperBus) -> int:
+    return bus.latency_clocks * bus.latency_multiple + 1

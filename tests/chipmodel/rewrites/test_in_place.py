@@ -1,0 +1,369 @@
+"""In-place reuse by the kind of op: what is marked, what it saves, and that plans stay correct."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.commands import Compute, walk
+from chipmodel.model.program import Loop, Op, Program, ops
+from chipmodel.model.work import Vector
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.passes.lower import lower
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import (
+    CHOICES,
+    InPlace,
+    PlaceInTensor,
+    left_to_move,
+    may_overwrite,
+    place_within,
+    places_in_concat,
+    reuse,
+)
+from chipmodel.verify.commands import verify
+from chipmodel.verify.offsets import check
+from solvers.registry import packers
+from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.support.chips import with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import TreeShape, random_program
+from workloads.build.shapes import Value
+
+CHIP = load_chip("luna-csk6", ())
+
+
+def op_named(program: Program, name: str) -> Op:
+    return next(op for op in ops(program.body) if op.name == name)
+
+
+def inception(extra_reader: bool = False) -> Program:
+    """Two convolutions of one input, concatenated and read by a third."""
+    net = ProgramBuilder("inception")
+    x = net.input("x", (1, 4, 8, 8))
+    a = net.conv("a", x, 4, 3, pad=1)
+    b = net.conv("b", x, 12, 1)
+    both = net.vector("concat", "both", [a, b], (1, 16, 8, 8), rows=8)
+    net.output(net.conv("last", both, 4, 1))
+    if extra_reader:
+        net.output(net.elementwise("relu", "again", [a]))
+    return net.build()
+
+
+def test_an_elementwise_op_takes_an_operand_that_dies() -> None:
+    net = ProgramBuilder("chain")
+    x = net.input("x", (1, 4, 8, 8))
+    a, b = net.conv("a", x, 4, 3, pad=1), net.conv("b", x, 4, 3, pad=1)
+    total = net.elementwise("add", "sum", [a, b])
+    net.output(net.elementwise("relu", "r", [total]))
+    net.output(net.elementwise("abs", "later", [a]))
+    program = reuse(net.build(), "elementwise")
+    assert op_named(program, "sum").overwrites == "b"  # a is read once more
+    assert op_named(program, "r").overwrites == "sum"
+    assert op_named(program, "later").overwrites == "a"
+
+
+def test_tensors_that_are_needed_later_are_not_overwritten() -> None:
+    net = ProgramBuilder("kept")
+    x = net.input("x", (1, 4, 8, 8))
+    a = net.conv("a", x, 4, 3, pad=1)
+    net.output(a)
+    scale = net.conv("scale", x, 1, 8)
+    net.output(net.elementwise("relu", "of_output", [a]))
+    wide = net.conv("wide", x, 4, 3, pad=1)
+    small = net.elementwise("mul", "by_small", [scale, wide])
+    net.output(net.vector("softmax", "no_kind", [small], rows=1))
+    program = reuse(net.build(), "all")
+    assert op_named(program, "of_output").overwrites is None
+    assert op_named(program, "by_small").overwrites == "wide"  # scale is broadcast
+    assert op_named(program, "no_kind").overwrites is None
+
+
+def test_nothing_from_outside_of_a_loop_is_overwritten_in_it() -> None:
+    net = ProgramBuilder("loop")
+    x = net.input("x", (1, 4, 8, 8))
+    outside = net.conv("outside", x, 4, 3, pad=1)
+    state = net.elementwise("copy", "first", [outside], outputs=["state"])
+    with net.block() as body:
+        inside = net.elementwise("relu", "inside", [outside])
+        from_input = net.elementwise("relu", "of_input", [x])
+        both = net.elementwise("add", "both", [inside, from_input])
+        net.elementwise("add", "next", [both, state], outputs=["state"])
+    net.add_loop("iterations", 3, body, ["state"])
+    net.output(state)
+    program = reuse(net.build(), "all")
+    assert any(isinstance(node, Loop) for node in program.body)
+    assert op_named(program, "inside").overwrites is None
+    assert op_named(program, "of_input").overwrites is None
+    assert op_named(program, "both").overwrites == "inside"
+    assert op_named(program, "next").overwrites is None  # what it writes is carried
+
+
+def test_an_input_of_the_program_that_only_a_loop_reads_is_kept_for_its_next_iteration() -> None:
+    """Nobody else reads or writes ``x``, and no other region does: but the second iteration reads it."""
+    net = ProgramBuilder("again")
+    x, start = net.input("x", (1, 4, 8, 8)), net.input("start", (1, 4, 8, 8))
+    state = net.elementwise("copy", "first", [start], outputs=["state"])
+    with net.block() as body:
+        r = net.elementwise("relu", "r", [x])
+        net.elementwise("add", "next", [r, state], outputs=["state"])
+    net.add_loop("iterations", 3, body, ["state"])
+    net.output(state)
+    for choice in CHOICES:
+        program = reuse(net.build(), choice)
+        assert op_named(program, "r").overwrites is None
+        planned = plan(PlanRequest(program, CHIP))
+        assert verify(program, planned.commands, CHIP) == ()
+    # Outside of a loop it may: whoever runs the program gives its inputs each time.
+    once = ProgramBuilder("once")
+    once.output(once.elementwise("relu", "r", [once.input("x", (1, 4, 8, 8))]))
+    assert op_named(reuse(once.build(), "all"), "r").overwrites == "x"
+
+
+def test_a_concat_of_inputs_in_place_costs_nothing_and_holds_them_once() -> None:
+    program = inception()
+    x, a, b, whole = 256, 256, 768, 1024
+    apart = plan(PlanRequest(reuse(program, "none"), CHIP, "exact", "sync"))
+    together = plan(PlanRequest(reuse(program, "concat"), CHIP, "exact", "sync"))
+    assert apart.solved.peak >= a + b + whole
+    assert x + whole <= together.solved.peak < a + b + whole
+    assert "a" not in together.schedule.buffers
+    assert together.schedule.buffers["both"].bytes == whole
+    steps = {c.op: c for c in walk(together.commands) if isinstance(c, Compute)}
+    assert steps["both"].cycles == 0
+    first, second = (steps[name].writes[0] for name in "ab")
+    rows = 8  # of each row of the output a has the first channels and b the others
+    assert second.offset == first.offset + a // rows
+    assert {(w.runs, w.pitch) for w in (first, second)} == {(rows, whole // rows)}
+    assert verify(reuse(program, "concat"), together.commands, CHIP) == ()
+
+
+def test_a_concat_input_that_is_read_later_is_copied() -> None:
+    program = reuse(inception(extra_reader=True), "concat")
+    concat = op_named(program, "both")
+    assert concat.absorbs == ("b",)
+    planned = plan(PlanRequest(program, CHIP, "exact", "sync"))
+    assert verify(program, planned.commands, CHIP) == ()
+    left = left_to_move(program, concat, frozenset({"b"}))
+    assert left is not None
+    step = next(c for c in walk(planned.commands) if isinstance(c, Compute) and c.op == "both")
+    assert step.cycles == op_cycles(CHIP.npu, left, left.work.rows, 1) < op_cycles(CHIP.npu, concat, 8, 1)
+
+
+def test_concats_of_concats_lie_in_the_last_one() -> None:
+    """The shape of a dense block: every layer's output joins all that came before."""
+    net = ProgramBuilder("dense")
+    x = net.input("x", (1, 4, 8, 8))
+    so_far = net.conv("stem", x, 4, 3, pad=1)
+    for layer in range(4):
+        new = net.conv(f"conv{layer}", so_far, 4, 3, pad=1)
+        channels = so_far.shape[1] + 4
+        so_far = net.vector("concat", f"cat{layer}", [so_far, new], (1, channels, 8, 8), rows=1)
+    net.output(net.conv("head", so_far, 2, 1))
+    program = reuse(net.build(), "concat")
+    planned = plan(PlanRequest(program, CHIP, "exact", "sync"))
+    assert verify(program, planned.commands, CHIP) == ()
+    steps = {c.op: c for c in walk(planned.commands) if isinstance(c, Compute)}
+    assert all(steps[f"cat{layer}"].cycles == 0 for layer in range(4))
+    base = steps["stem"].writes[0].offset
+    assert [steps[f"conv{layer}"].writes[0].offset - base for layer in range(4)] == [32, 64, 96, 128]
+
+
+def test_where_memory_is_tight_concat_inputs_are_placed_separately() -> None:
+    program = reuse(inception(), "all")
+    tight = replace(CHIP, shared_memory=replace(CHIP.shared_memory, bytes=1024))
+    result = run(PlanRequest(program, tight, "exact", "sync"))
+    commands = lower(result.schedule, result.solved.plan)
+    assert result.fits
+    assert verify(program, commands, tight) == ()
+    assert result.trace.cycles >= result.lower_bound_cycles
+
+
+def test_a_concat_that_wrongly_claims_inputs_in_place_is_caught() -> None:
+    """A concat that moves nothing although its parts lie elsewhere would leave its output unwritten."""
+    program = inception()
+    planned = plan(PlanRequest(program, CHIP, "exact", "sync"))
+    lazy = tuple(
+        replace(c, cycles=0, phases=()) if isinstance(c, Compute) and c.op == "both" else c
+        for c in planned.commands
+    )
+    assert any("cycles on" in fault for fault in verify(reuse(program, "concat"), lazy, CHIP))
+
+
+def test_places_in_a_concat_are_as_runs_in_rows_and_only_of_inputs_used_once() -> None:
+    net = ProgramBuilder("places")
+    x = net.input("x", (1, 4, 8, 8))
+    a, b = net.conv("a", x, 4, 3, pad=1), net.conv("b", x, 2, 3, pad=1)
+    net.output(net.vector("concat", "c", [a, b, a], (1, 10, 8, 8), rows=1))
+    program = net.build()
+    assert places_in_concat(program, op_named(program, "c")) == {"b": PlaceInTensor(32, runs=8, pitch=80)}
+    assert places_in_concat(program, op_named(program, "a")) == {}
+
+
+def test_what_is_left_of_a_concat_is_its_share_of_the_bytes() -> None:
+    """``a`` is 256 of 1024 bytes, ``b`` 768: with ``b`` in place a quarter is left to read and to write."""
+    program = inception()
+    concat = op_named(program, "both")
+    left = left_to_move(program, concat, frozenset({"b"}))
+    assert left is not None
+    assert isinstance(concat.work, Vector)
+    assert left.work == replace(concat.work, elements=256, in_bytes=256, out_bytes=256)
+    assert left_to_move(program, concat, frozenset({"a", "b"})) is None
+    assert left_to_move(program, concat, frozenset()) is concat
+    timed = replace(concat, cycles=100)
+    assert left_to_move(program, timed, frozenset({"a", "b"})) is timed
+
+
+def test_an_op_with_two_outputs_overwrites_nothing() -> None:
+    net = ProgramBuilder("two")
+    x = net.conv("a", net.input("x", (1, 4, 8, 8)), 4, 3, pad=1)
+    net.output(net.elementwise("relu", "r", [x]))
+    program = net.build()
+    op = op_named(program, "r")
+    assert may_overwrite(program, op, "a")
+    assert not may_overwrite(program, replace(op, outputs=("r", "a")), "a")
+
+
+def test_inputs_of_the_program_are_not_made_in_a_concat() -> None:
+    """They are where the caller put them: the concat has to move them."""
+    net = ProgramBuilder("given")
+    x, y = net.input("x", (1, 4, 8, 8)), net.input("y", (1, 2, 8, 8))
+    net.output(net.vector("concat", "c", [x, y], (1, 6, 8, 8), rows=1))
+    assert op_named(reuse(net.build(), "all"), "c").absorbs == ()
+
+
+def test_marking_changes_nothing_else() -> None:
+    program = inception()
+    assert reuse(program, "declared") is program
+    assert reuse(reuse(program, "all"), "none") == reuse(program, "none")
+
+
+def concats(seed: int) -> Program:
+    """A random chain of layers that join, add and rectify what came before."""
+    random = Random(seed)
+    net = ProgramBuilder(f"concats-{seed}")
+    values = [net.input("x", (1, random.randint(1, 4), 4, 4))]
+    for index in range(random.randint(2, 9)):
+        values.append(_layer(net, random, values, f"l{index}"))
+    for value in random.sample(values[1:], random.randint(1, min(2, len(values) - 1))):
+        net.output(value)
+    if values[-1].name not in net.build().outputs:
+        net.output(values[-1])
+    return net.build()
+
+
+def _layer(net: ProgramBuilder, random: Random, values: list[Value], name: str) -> Value:
+    x = random.choice(values[-3:])
+    alike = [v for v in values if v.shape == x.shape]
+    kind = random.randrange(4)
+    if kind == 0:
+        return net.conv(name, x, random.randint(1, 6), 3, pad=1)
+    if kind == 1:
+        return net.elementwise("add", name, [x, random.choice(alike)])
+    if kind == 2:
+        return net.elementwise("relu", name, [x])
+    parts = random.choices(values[-4:], k=random.randint(2, 3))
+    channels = sum(part.shape[1] for part in parts)
+    return net.vector("concat", name, parts, (1, channels, 4, 4), rows=4)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(CHOICES),
+    st.sampled_from(["sync", "ping-pong"]),
+    st.sampled_from([200, 400, 1 << 20]),
+)
+def test_every_plan_is_correct_and_both_machines_agree(
+    seed: int, choice: InPlace, streamer: str, size: int
+) -> None:
+    program = reuse(concats(seed), choice)
+    chip = with_memory(PLAIN, size)
+    try:
+        result = run(PlanRequest(program, chip, "large-first", streamer))
+    except DoesNotFit:
+        assume(False)
+        raise
+    commands = lower(result.schedule, result.solved.plan)
+    assert check(result.problem, result.solved.plan) == () or not result.fits
+    if result.fits:
+        assert verify(program, commands, chip) == ()
+    assert step_through(commands, chip) == simulate(commands, chip)
+    assert result.trace.cycles >= result.lower_bound_cycles
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(CHOICES))
+def test_control_flow_keeps_its_values(seed: int, choice: InPlace) -> None:
+    program = reuse(random_program(seed, TreeShape(depth=2)), choice)
+    planned = plan(PlanRequest(program, CHIP))
+    assert verify(program, planned.commands, CHIP) == ()
+
+
+@pytest.mark.parametrize("packer", sorted(packers()))
+def test_in_place_reuse_works_with_every_packer(packer: str) -> None:
+    program = inception()
+    before = plan(PlanRequest(reuse(program, "none"), CHIP, packer, "sync"))
+    after = plan(PlanRequest(reuse(program, "all"), CHIP, packer, "sync"))
+    assert verify(reuse(program, "all"), after.commands, CHIP) == ()
+    assert after.solved.peak < before.solved.peak
+
+
+def addresses(place: PlaceInTensor, size: int) -> list[int]:
+    """The bytes of a tensor, one by one, where ``place`` puts them."""
+    run = size // place.runs
+    return [place.offset + byte // run * place.pitch + byte % run for byte in range(size)]
+
+
+@given(st.integers(1, 4), st.integers(1, 6), st.integers(1, 4), st.integers(1, 6), st.data())
+def test_a_place_within_a_place_is_where_its_bytes_are(
+    inner_runs: int, inner_run: int, outer_runs: int, more: int, data: st.DataObject
+) -> None:
+    size = inner_runs * inner_run
+    pitch = inner_run + data.draw(st.integers(0, 4)) if inner_runs > 1 else 0
+    offset = data.draw(st.integers(0, 8))
+    inner = PlaceInTensor(offset, inner_runs, pitch)
+    of = -(-(max(addresses(inner, size)) + more) // outer_runs) * outer_runs
+    outer_pitch = of // outer_runs + data.draw(st.integers(0, 4)) if outer_runs > 1 else 0
+    outer = PlaceInTensor(data.draw(st.integers(0, 8)), outer_runs, outer_pitch)
+    found = place_within(inner, size, outer, of)
+    expected = [addresses(outer, of)[byte] for byte in addresses(inner, size)]
+    assert found is None or addresses(found, size) == expected
+
+
+def test_places_compose_along_the_same_rows_and_of_whole_rows() -> None:
+    """Rows of 12 bytes in rows of 20, from byte 8 of them on: the third and fourth byte of each row of 12,
+    then the second row alone; a part of a row and the start of the next one have no single pitch."""
+    outer = PlaceInTensor(8, runs=4, pitch=20)
+    assert place_within(PlaceInTensor(2, 4, 12), 8, outer, 48) == PlaceInTensor(10, 4, 20)
+    assert place_within(PlaceInTensor(12), 24, outer, 48) == PlaceInTensor(28, 2, 20)
+    assert place_within(PlaceInTensor(14), 3, outer, 48) == PlaceInTensor(30)
+    assert place_within(PlaceInTensor(10), 12, outer, 48) is None
+    assert place_within(PlaceInTensor(2, 2, 24), 8, outer, 48) is None
+
+
+@pytest.mark.parametrize(
+    ("axis", "place"),
+    [(1, PlaceInTensor(3 * 2, runs=4, pitch=6 * 2)), (2, PlaceInTensor(24)), (3, PlaceInTensor(2, 12, 4))],
+)
+def test_the_runs_of_a_concat_are_those_of_its_axis(axis: int, place: PlaceInTensor) -> None:
+    """Two images of 3 channels, 4 rows and 2 columns: channels are joined in each row, rows one after
+    another, and columns in each channel of each row."""
+    net = ProgramBuilder("axes")
+    x = net.input("x", (1, 3, 4, 2))
+    a, b = net.elementwise("relu", "a", [x]), net.elementwise("abs", "b", [x])
+    shape = [1, 3, 4, 2]
+    shape[axis] *= 2
+    net.output(net.vector("concat", "c", [a, b], tuple(shape), rows=1))
+    program = net.build()
+    assert places_in_concat(program, op_named(program, "c"))["b"] == place

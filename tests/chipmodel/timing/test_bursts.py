@@ -1,0 +1,208 @@
+"""Bursts of transfers: the closed form against a walk word by word, and the rules on every burst."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput
+from chipmodel.hardware.psram_device import Collision, Crossing, Device, ce_low_clocks
+from chipmodel.hardware.psram_parts import DEVICES, device_named
+from chipmodel.timing.bursts import Burst, PsramTransfer, assert_legal
+from chipmodel.timing.split import split, wall
+
+COLLISIONS: tuple[Collision, ...] = ("none", "worst", "expected", "phase")
+
+
+@st.composite
+def devices(draw: st.DrawFn) -> Device:
+    device = draw(st.sampled_from(sorted(DEVICES.values(), key=lambda d: d.name)))
+    return replace(
+        device,
+        ce_low_max_us=draw(st.sampled_from([None, Fraction(4, 5), Fraction(1), Fraction(7)])),
+        crossing=draw(st.sampled_from(["never", "reads", "always"])),
+        boundary_bytes=draw(st.sampled_from([None, 64, 512, 4096])),
+        latency_mode=draw(st.sampled_from(["fixed", "variable"])),
+    )
+
+
+@st.composite
+def transfers(draw: st.DrawFn) -> tuple[Device, int, int, bool, int | None]:
+    return (
+        draw(devices()),
+        draw(st.integers(0, 9000)),
+        draw(st.integers(0, 9000)),
+        draw(st.booleans()),
+        draw(st.sampled_from([None, 32, 96, 100, 1000])),
+    )
+
+
+def walked(
+    device: Device, address: int, size: int, write: bool, max_burst: int | None
+) -> Iterator[tuple[int, int]]:
+    """Address and bytes of every burst, found byte by byte: a word joins unless that breaks a rule."""
+    word = device.word_bytes
+    place = first = address - address % word
+    for nxt in range(address, address + size):
+        if nxt < place + word and nxt != place:
+            continue
+        place = nxt
+        grown = min(place + word, address + size) - first
+        worst = ce_low_clocks(device, first, place + word - first, write, collided=True)
+        full = max_burst is not None and place + word - first > max_burst
+        late = device.ce_low_limit is not None and worst > device.ce_low_limit
+        edge = wall(device, write)
+        at_wall = edge is not None and place % edge == 0
+        if place > first and (full or late or at_wall):
+            yield max(first, address), place - max(first, address)
+            first = place
+        assert grown > 0
+    if size:
+        yield max(first, address), address + size - max(first, address)
+
+
+@given(transfers())
+def test_bursts_equal_a_walk_byte_by_byte(transfer: tuple[Device, int, int, bool, int | None]) -> None:
+    device, address, size, write, max_burst = transfer
+    found = [(b.address, b.bytes) for b in PsramTransfer(device, address, size, write, max_burst).bursts()]
+    assert found == list(walked(device, address, size, write, max_burst))
+
+
+def refreshed(device: Device, bursts: list[Burst]) -> list[bool]:
+    """The bursts that collide with a refresh, each refresh placed on the finished time line."""
+    assert device.refresh is not None
+    interval = device.refresh.interval_us * device.clock_mhz
+    busy = device.refresh.busy_ns * device.clock_mhz / 1000
+    hits = [False] * len(bursts)
+    due = Fraction(0)
+    while bursts and due <= bursts[-1].start:
+        inside = [b.end for b in bursts if b.start < due < b.end]
+        begin = max([due, *map(Fraction, inside)])
+        for index, burst in enumerate(bursts):
+            hits[index] |= due <= burst.start and begin <= burst.start < begin + busy
+        due += interval
+    return hits
+
+
+@given(transfers(), st.sampled_from(COLLISIONS), st.integers(0, 5000))
+def test_the_closed_form_is_the_sum_over_the_bursts(
+    transfer: tuple[Device, int, int, bool, int | None], collision: Collision, start: int
+) -> None:
+    device, address, size, write, max_burst = transfer
+    bursts = list(PsramTransfer(device, address, size, write, max_burst, collision, start).bursts())
+    assert_legal(device, bursts)
+    if device.refresh is None and collision in ("expected", "phase"):
+        collision = "none"
+    cost = PsramTransfer(device, address, size, write, max_burst, collision, start).totals()
+    idle = len(bursts) * (device.ce_high_min + device.ce_setup_hold_clocks)
+    assert cost.bursts == len(bursts)
+    assert cost.clocks == cost.pulses + idle
+    if collision != "expected":
+        assert cost.clocks == sum(b.low + device.ce_high_min for b in bursts)
+        assert not bursts or bursts[-1].end + device.ce_high_min == start + cost.clocks
+
+
+@given(st.integers(0, 60_000), st.integers(0, 8000), st.sampled_from([32, 64, 500]))
+def test_collisions_by_phase_are_those_of_each_refresh(size: int, start: int, max_burst: int) -> None:
+    device = replace(device_named("S27KS0642"), latency_mode="variable")
+    bursts = list(
+        PsramTransfer(device, 0, size, max_burst=max_burst, collision="phase", start=start).bursts()
+    )
+    lengthened = [b.low > ce_low_clocks(device, b.address, b.bytes) for b in bursts]
+    assert lengthened == refreshed(device, bursts)
+    cost = PsramTransfer(device, 0, size, max_burst=max_burst, collision="phase", start=start).totals()
+    assert cost.collided == sum(lengthened)
+
+
+def test_collisions_happen_and_cost_between_none_and_worst() -> None:
+    device = replace(device_named("S27KS0642"), latency_mode="variable")
+    none, phase, expected, worst = (
+        PsramTransfer(device, 0, 1 << 20, max_burst=256, collision=c).totals()
+        for c in ("none", "phase", "expected", "worst")
+    )
+    assert none.clocks < expected.clocks < worst.clocks
+    assert none.clocks < phase.clocks < worst.clocks
+    assert (none.collided, worst.collided) == (0, worst.bursts)
+    # A refresh of 7 clocks each 1562.5, met by 4096 bursts at random: 18.35.
+    assert expected.collided == 19
+    assert expected.clocks == none.clocks + 19 * 7
+
+
+def test_fixed_latency_hides_refreshes() -> None:
+    device = device_named("S27KS0642")
+    costs = {PsramTransfer(device, 0, 1 << 16, collision=c).totals().clocks for c in COLLISIONS}
+    assert len(costs) == 1
+
+
+@pytest.mark.parametrize("collision", ["none", "expected", "phase"])
+@pytest.mark.parametrize("name", ["S27KS0642", "APS256XXN-x8"])
+def test_a_long_transfer_takes_no_walk(name: str, collision: Collision) -> None:
+    """A terabyte: ten billion bursts, which no walk would finish."""
+    device = replace(device_named(name), latency_mode="variable")
+    short = PsramTransfer(device, 0, 1 << 22, max_burst=96, collision=collision).totals()
+    long = PsramTransfer(device, 0, 1 << 40, max_burst=96, collision=collision).totals()
+    assert long.bursts > 10**10
+    assert abs(long.clocks / 2**18 / short.clocks - 1) < 1e-3
+
+
+def test_worked_example_a_kilobyte_by_qpi_takes_four_bursts() -> None:
+    """hardware.md: "2062, so 4 bursts": 8 us at 84 MHz is 672 clocks, 14 of them overhead."""
+    device = device_named("APS6404L-QPI")
+    bursts = list(PsramTransfer(device, 0, 1024).bursts())
+    assert [b.bytes for b in bursts] == [329, 329, 329, 37]
+    assert max(b.low for b in bursts) == 672
+    assert PsramTransfer(device, 0, 1024).totals().clocks == 4 * (14 + 5) + 2048
+
+
+def test_pages_stop_reads_and_writes_unless_crossing_is_on() -> None:
+    device = replace(device_named("APS256XXN-x8"), ce_low_max_us=None)
+    counts: list[tuple[Crossing, int, int]] = [("never", 3, 3), ("reads", 1, 3), ("always", 1, 1)]
+    for crossing, reads, writes in counts:
+        part = replace(device, crossing=crossing)
+        assert PsramTransfer(part, 1000, 4096).totals().bursts == reads
+        assert PsramTransfer(part, 1000, 4096, write=True).totals().bursts == writes
+
+
+def test_ce_low_leaves_room_for_a_refresh() -> None:
+    """A variable latency may double on any burst, so the split assumes the doubled one."""
+    device = replace(device_named("APS256XXN-x16"), crossing="always", page_bytes=1 << 20)
+    bursts = list(PsramTransfer(device, 0, 1 << 16, collision="worst").bursts())
+    assert max(b.low for b in bursts) == device.ce_low_limit == 400
+
+
+def legal(device: Device) -> list[Burst]:
+    return list(PsramTransfer(device, 0, 4096).bursts())
+
+
+def test_assert_legal_finds_each_broken_rule() -> None:
+    device = replace(device_named("APS256XXN-x8"), boundary_bytes=512)
+    first, second, *_ = legal(device)
+    assert_legal(device, [first, second])
+    broken = {
+        "follows CE# high of 4": [first, replace(second, start=second.start - 1)],
+        "holds CE# low": [replace(first, low=401)],
+        "its data need": [replace(first, low=first.low - 1)],
+        "crosses 512": [replace(first, address=256)],
+        "is empty": [replace(first, bytes=0)],
+    }
+    for message, bursts in broken.items():
+        with pytest.raises(AssertionError, match=message):
+            assert_legal(device, bursts)
+
+
+def test_what_cannot_be_split_is_refused() -> None:
+    device = device_named("LUNA-ARCS")
+    with pytest.raises(BadInput, match="neither may be negative"):
+        split(device, 0, -1)
+    with pytest.raises(BadInput, match="no burst fits"):
+        split(replace(device, ce_low_max_us=Fraction(1, 100)), 0, 64)
+    with pytest.raises(BadInput, match="multiple of the other"):
+        split(replace(device, boundary_bytes=768), 0, 64, write=True)
+    part = replace(device, latency_mode="variable", collided_multiple=2)
+    with pytest.raises(BadInput, match="no refresh figures"):
+        PsramTransfer(part, 0, 64, collision="phase").totals()

@@ -1,0 +1,211 @@
+"""Chips whose DMA goes through a public controller: their transfers are the rows of the RTL's tables, and
+everything that is derived from a transfer's cycles holds for them.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.hardware.chip import CdmaDma, Chip, Controlled, Cpu, EfPsramDma, HyperBusDma
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.hardware.clocks import Clock
+from chipmodel.hardware.psram_device import Protocol
+from chipmodel.model.schedule import Direction
+from chipmodel.timing.controllers import HyperBus
+from chipmodel.timing.interruptions import interruptions
+from chipmodel.timing.shape import shape_of
+from chipmodel.timing.transfer import cycles_per_byte, least_cost, transfer_cycles
+from tests.support.folders import HARDWARE
+
+TABLES = HARDWARE
+PULP, COPY, SERIAL = (load_chip(name) for name in ("pulp-hyperbus", "axi-cdma", "ef-psram"))
+DIRECTIONS: tuple[Direction, Direction] = ("load", "store")
+Row = dict[str, str]
+
+
+def rows(name: str) -> list[Row]:
+    return list(csv.DictReader((TABLES / f"{name}.csv").read_text().splitlines()))
+
+
+def label(row: Row) -> str:
+    return "-".join(row.values())
+
+
+def hyperbus_chip(row: Row) -> Chip:
+    """The preset with a row's parameters; the measured device model had no limit of CE# low."""
+    keys = ("latency_clocks", "latency_multiple", "max_burst_words")
+    fields = [f"dma.hyperbus.{key}={row[key]}" for key in keys if key in row]
+    clocks = [f"core_mhz={row['sys_mhz']}", f"psram.clock_mhz={row['ck_mhz']}"]
+    return load_chip("pulp-hyperbus", [*fields, *clocks, "psram.ce_low_max_us=1000"])
+
+
+READS = rows("rtl_hyperbus_read")
+COPIES = [row for row in rows("rtl_axi_cdma") if row["src"] == "0" and row["dst"] == "131072"]
+ACCESSES = rows("rtl_ef_psram")
+
+
+@pytest.mark.parametrize("row", READS, ids=label)
+def test_hyperbus_transfers_are_the_measured_reads(row: Row) -> None:
+    """A write is assumed to take as long as a read."""
+    equal = row["sys_mhz"] == row["ck_mhz"]
+    for direction in DIRECTIONS:
+        cycles = transfer_cycles(hyperbus_chip(row), direction, int(row["bytes"]))
+        assert abs(cycles - int(row["last_beat_sys_cycle"])) <= (0 if equal else 1)
+
+
+@pytest.mark.parametrize("row", rows("rtl_hyperbus_back_to_back"), ids=label)
+def test_long_hyperbus_transfers_are_reads_back_to_back(row: Row) -> None:
+    """Requests of as many bytes as the measured reads had."""
+    reads, each = int(row["reads"]), int(row["bytes_each"])
+    chip = hyperbus_chip(row)
+    assert isinstance(chip.dma, HyperBusDma)
+    short = replace(chip, dma=replace(chip.dma, request_beats=each // 8))
+    cycles = transfer_cycles(short, "load", reads * each)
+    assert abs(cycles - int(row["total_sys_cycles"])) <= (row["sys_mhz"] == "300")
+
+
+@pytest.mark.parametrize("row", COPIES, ids=label)
+def test_cdma_transfers_are_the_measured_copies(row: Row) -> None:
+    chip = load_chip("axi-cdma", [f"dma.cdma.max_burst_beats={row['max_burst_beats']}"])
+    for direction in DIRECTIONS:
+        assert transfer_cycles(chip, direction, int(row["bytes"])) == int(row["cycles"])
+
+
+@pytest.mark.parametrize("row", ACCESSES, ids=label)
+def test_ef_psram_transfers_are_the_measured_accesses(row: Row) -> None:
+    mode = {"QPI": "QPI", "QSPI": "1-4-4", "SPI": "SPI"}[row["command"].split()[0]]
+    direction: Direction = "load" if row["is_read"] == "1" else "store"
+    wait = f"dma.ef_psram.wait_clocks={row['wait_clocks']}"
+    modes = [f"dma.ef_psram.{way}_mode={mode}" for way in ("read", "write")]
+    chip = load_chip("ef-psram", [*modes, wait])
+    assert transfer_cycles(chip, direction, int(row["bytes"])) == int(row["controller_cycles"])
+
+
+def test_words_follow_one_another_after_a_cycle() -> None:
+    """EBh QPI: 2 x (2 + 6 + 6 + 8) + 2 = 46 cycles a word; three bytes more move as a word."""
+    assert [transfer_cycles(SERIAL, "load", size) for size in (4, 8, 4096)] == [46, 93, 1024 * 47 - 1]
+    assert transfer_cycles(SERIAL, "load", 7) == 93
+    assert transfer_cycles(SERIAL, "load", 6) == 47 + 38
+    slow = load_chip("ef-psram", ["dma.ef_psram.gap_cycles=9", "dma.ef_psram.setup_cycles=100"])
+    assert transfer_cycles(slow, "load", 8) == 100 + 46 + 9 + 46
+
+
+@pytest.mark.parametrize("chip", [PULP, COPY, SERIAL], ids=lambda c: c.name)
+def test_set_up_comes_before_the_controller(chip: Chip) -> None:
+    group = {"pulp-hyperbus": "hyperbus", "axi-cdma": "cdma", "ef-psram": "ef_psram"}[chip.name]
+    slow = load_chip(chip.name, [f"dma.{group}.setup_cycles=77"])
+    for direction in DIRECTIONS:
+        assert transfer_cycles(slow, direction, 1000) == transfer_cycles(chip, direction, 1000) + 77
+        assert least_cost(slow, direction)[0] == least_cost(chip, direction)[0] + 77
+        assert shape_of(slow, direction, 1000).setup == 77
+
+
+def test_the_cpu_takes_a_line_through_the_controller() -> None:
+    """32 bytes at 100/100 MHz: 40 cycles (rtl_hyperbus_read)."""
+    busy = replace(PULP, cpu=Cpu(psram_every=500, line_bytes=32))
+    (line,) = interruptions(busy)
+    assert (line.cause, line.due(2), line.busy) == ("cpu", 1000, 40)
+
+
+@given(
+    st.sampled_from([(100, 100), (200, 100), (300, 166), (333, 200), (250, 133)]),
+    st.lists(st.integers(1, 400), min_size=1, max_size=3),
+    st.integers(1, 300),
+)
+def test_skipped_repetitions_of_phases_change_nothing(
+    clocks: tuple[int, int], words: list[int], reads: int
+) -> None:
+    """Against one run for each read, in which there is nothing to skip."""
+    bus = HyperBus(Clock(Fraction(clocks[0])), Clock(Fraction(clocks[1])), 6)
+    for wait in (1 / bus.ck.mhz, bus._shortest_wait()):  # pyright: ignore[reportPrivateUsage]
+        many = bus._last_beat([(reads, w) for w in words], wait)  # pyright: ignore[reportPrivateUsage]
+        single = [(1, w) for w in words for _ in range(reads)]
+        assert many == bus._last_beat(single, wait)  # pyright: ignore[reportPrivateUsage]
+
+
+@st.composite
+def chips(draw: st.DrawFn) -> Chip:
+    """Any of the three with constants far from the presets'."""
+    small, setup = st.integers(0, 20), draw(st.integers(0, 9))
+    ck = draw(st.sampled_from([100, 133, 166, 200]))
+    core = ck * draw(st.fractions(1, 4, max_denominator=6))
+    hyperbus = HyperBusDma(
+        latency_clocks=draw(st.integers(1, 14)),
+        latency_multiple=draw(st.integers(1, 2)),
+        max_burst_words=draw(st.sampled_from([1, 3, 50, 350, 65535])),
+        request_beats=draw(st.sampled_from([1, 2, 16, 256])),
+        bus_bytes=draw(st.sampled_from([4, 8])),
+        request_cycles=draw(small),
+        response_cycles=draw(small),
+        turnaround_cycles=draw(st.integers(0, 60)),
+        fixed_clocks=draw(st.integers(3, 12)),
+        segment_clocks=draw(st.integers(3, 40)),
+        round_trip_us=Fraction(draw(st.integers(0, 20)), 1000),
+        setup_cycles=setup,
+    )
+    beats, page = draw(st.sampled_from([1, 2, 3, 16, 256])), draw(st.sampled_from([128, 1024, 4096]))
+    copy = CdmaDma(draw(st.sampled_from([8, 32, 64, 512])), beats, page, setup)
+    modes: tuple[Protocol, ...] = ("QPI", "1-4-4", "SPI")
+    read, write = draw(st.sampled_from(modes)), draw(st.sampled_from(modes))
+    access, gap = draw(st.sampled_from([1, 2, 4])), draw(st.integers(0, 99))
+    serial = EfPsramDma(read, write, draw(st.integers(0, 8)), access, draw(st.integers(1, 4)), 2, gap, setup)
+    psram = replace(PULP.psram, clock_mhz=Fraction(ck), ce_low_max_us=None, ce_high_ns=Fraction(0))
+    engines: tuple[Controlled, ...] = hyperbus, copy, serial
+    dma = draw(st.sampled_from(engines))
+    return replace(PULP, core_mhz=core, psram=psram, dma=dma)
+
+
+sizes = st.one_of(st.integers(1, 70), st.integers(1, 9000), st.integers(1, 1 << 20))
+
+
+@settings(max_examples=300, deadline=None)
+@given(chips(), st.sampled_from(DIRECTIONS), sizes)
+def test_no_transfer_is_below_its_bound(chip: Chip, direction: Direction, size: int) -> None:
+    once, each = least_cost(chip, direction)
+    assert once >= 0
+    assert transfer_cycles(chip, direction, size) >= once + size * each
+
+
+@settings(max_examples=150, deadline=None)
+@given(chips(), st.sampled_from(DIRECTIONS), sizes)
+def test_more_bytes_never_take_less(chip: Chip, direction: Direction, size: int) -> None:
+    assert transfer_cycles(chip, direction, size) <= transfer_cycles(chip, direction, size + 1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(chips(), st.sampled_from(DIRECTIONS), st.integers(1, 3000))
+def test_a_shape_is_the_whole_transfer(chip: Chip, direction: Direction, size: int) -> None:
+    """Set-up and data are its cycles; every line has cycles of its own, and every byte a beat."""
+    shape = shape_of(chip, direction, size)
+    assert shape.setup + shape.data == transfer_cycles(chip, direction, size)
+    starts = [shape.line_start(line) for line in range(shape.lines + 1)]
+    assert (starts[0], starts[-1]) == (0, shape.data)
+    assert all(start < stop for start, stop in pairwise(starts))
+    beats = [beat for start in starts[1:] if (beat := shape.beat(start - 1))]
+    assert beats[0][0] == 0
+    assert sum(length for _, length in beats) == size
+
+
+@pytest.mark.parametrize("chip", [PULP, COPY, SERIAL], ids=lambda c: c.name)
+def test_long_transfers_come_to_the_cycles_a_byte(chip: Chip) -> None:
+    for direction in DIRECTIONS:
+        long = transfer_cycles(chip, direction, 1 << 30)
+        assert long == pytest.approx(float(cycles_per_byte(chip, direction)) * (1 << 30), rel=0.001)
+
+
+def test_chips_that_would_hold_ce_low_or_high_wrongly_are_caught_in_use() -> None:
+    """A chip file that says so is refused (test_chip_file); this is the simulator's own assertion."""
+    for limit in (
+        replace(PULP.psram, ce_low_max_us=Fraction(3)),
+        replace(PULP.psram, ce_high_ns=Fraction(61)),
+    ):
+        broken = replace(PULP, psram=limit)
+        with pytest.raises(AssertionError, match=r"CE# (low|high) for"):
+            transfer_cycles(broken, "load", 64)

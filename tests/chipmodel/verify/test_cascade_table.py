@@ -1,0 +1,346 @@
+"""The verifier on plans with cascades: right ones pass, and each wrong one is found for its own reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.geometry.interval import Interval
+from chipmodel.hardware.chip import Npu
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import CascadeOps, Part
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.verify.commands import verify
+from tests.support.chips import LUNA_LIKE
+from workloads.build.builder import ProgramBuilder
+
+Commands = tuple[Command, ...]
+Change = Callable[[Compute], Compute]
+
+
+def three_convolutions() -> Program:
+    """Each with a halo of a row on both sides; rows of 16 bytes."""
+    builder = ProgramBuilder("three")
+    x = builder.input("x", (1, 2, 12, 8))
+    for name in ("a", "b", "c"):
+        x = builder.conv(name, x, 2, 3, pad=1)
+    builder.output(x)
+    return builder.build()
+
+
+PROGRAM = three_convolutions()
+
+
+def planned(rolls: bool, heights: tuple[int, int, int] = (2, 1, 2)) -> Planned:
+    choice = CascadeChoice(("a", "b", "c"), heights, rolls)
+    request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", "sync")
+    return plan_in_rounds(request, None, None, with_cascades(PROGRAM, [choice]))
+
+
+def faults(commands: Commands, rolls: bool, ops: tuple[str, ...] = ("a", "b", "c")) -> str:
+    return "\n".join(verify(PROGRAM, commands, LUNA_LIKE, [CascadeOps("a..c", ops, rolls)]))
+
+
+def changed(commands: Commands, label: str, change: Change) -> Commands:
+    return tuple(change(c) if isinstance(c, Compute) and c.label == label else c for c in commands)
+
+
+def steps_of(commands: Commands, op: str) -> list[Compute]:
+    return [c for c in commands if isinstance(c, Compute) and c.op == op]
+
+
+@pytest.mark.parametrize("heights", [(1, 1, 1), (2, 1, 2), (3, 5, 2), (12, 12, 12)])
+@pytest.mark.parametrize("rolls", [True, False])
+def test_cascades_pass(rolls: bool, heights: tuple[int, int, int]) -> None:
+    plan = planned(rolls, heights)
+    members = [cascade.members for cascade in plan.schedule.cascades]
+    assert members == [CascadeOps("a..c", ("a", "b", "c"), rolls)]
+    assert verify(PROGRAM, plan.commands, LUNA_LIKE, members) == ()
+
+
+AGAIN = ("a", "c")
+"""Ops whose weights are loaded again."""
+
+
+def reloading(rolls: bool = True) -> Planned:
+    choice = CascadeChoice(("a", "b", "c"), (1, 1, 3), rolls, AGAIN)
+    request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", "sync")
+    return plan_in_rounds(request, None, None, with_cascades(PROGRAM, [choice]))
+
+
+def claimed(commands: Commands, reloaded: tuple[str, ...]) -> str:
+    cascade = CascadeOps("a..c", ("a", "b", "c"), True, reloaded)
+    return "\n".join(verify(PROGRAM, commands, LUNA_LIKE, [cascade]))
+
+
+@pytest.mark.parametrize("rolls", [True, False])
+def test_weights_that_are_loaded_again_pass(rolls: bool) -> None:
+    plan = reloading(rolls)
+    members = [cascade.members for cascade in plan.schedule.cascades]
+    assert members == [CascadeOps("a..c", ("a", "b", "c"), rolls, AGAIN)]
+    assert verify(PROGRAM, plan.commands, LUNA_LIKE, members) == ()
+
+
+def test_a_plan_says_whose_weights_are_loaded_again() -> None:
+    commands = reloading().commands
+    assert "weights of 'c' are loaded alone" in claimed(commands, ("a",))
+    assert "weights of 'a' are loaded alone" in claimed(commands, ())
+    assert "bytes, but its part has 0" in claimed(commands, ("a", "b", "c"))
+    assert "no list of its ops" in claimed(commands, ("c", "a"))
+    assert "no list of its ops" in claimed(commands, ("a", "c", "other"))
+
+
+def test_weights_of_another_turn_are_not_there_any_more() -> None:
+    """Without its second load, ``a`` finds the weights of ``c``."""
+    commands = reloading().commands
+    loads = [c for c in commands if isinstance(c, DmaStart) and c.at.part == Part("a", weights=True)]
+    assert len(loads) > 1
+    names = {loads[1].name}
+    left = tuple(c for c in commands if not (isinstance(c, DmaStart | DmaWait) and c.name in names))
+    assert "'a' is not at" in claimed(left, AGAIN)
+
+
+def test_a_cascade_must_be_named() -> None:
+    """Its block of weights is none of the program's otherwise."""
+    assert "which the program does not have" in "\n".join(verify(PROGRAM, planned(True).commands, LUNA_LIKE))
+
+
+def smaller(place: Located, by: int) -> Located:
+    """A rolling buffer that has fewer bytes, and what is touched of it then."""
+    size, share = place.bytes - by, place.part.share
+    start = 192 * share.rows.start // share.of_rows
+    length = 192 * len(share.rows) // share.of_rows
+    begins = start % size
+    whole = begins + length > size
+    return replace(
+        place, bytes=size, touched=Interval(0, size) if whole else Interval(begins, begins + length)
+    )
+
+
+def test_a_rolling_buffer_one_row_short_loses_a_row_that_is_needed() -> None:
+    def short(step: Compute) -> Compute:
+        def each(places: tuple[Located, ...]) -> tuple[Located, ...]:
+            return tuple(smaller(p, 16) if p.rolls and p.part.name == "a" else p for p in places)
+
+        return replace(step, reads=each(step.reads), writes=each(step.writes))
+
+    commands = tuple(short(c) if isinstance(c, Compute) else c for c in planned(True).commands)
+    assert "'a' at" in faults(commands, True)
+    assert "is not complete" in faults(commands, True)
+
+
+def test_a_step_that_runs_before_its_rows_are_there() -> None:
+    commands = list(planned(True).commands)
+    at = commands.index(steps_of(tuple(commands), "b")[0])
+    before = max(i for i in range(at) if isinstance(commands[i], Compute))
+    commands[at], commands[before] = commands[before], commands[at]
+    assert "'a' is not at" in faults(tuple(commands), True)
+
+
+def test_rows_computed_twice_in_a_rolling_cascade() -> None:
+    commands = planned(True).commands
+    last = steps_of(commands, "b")[-1]
+    at = commands.index(last)
+    assert "op 'b' do not cover its work exactly once" in faults((*commands[:at], last, *commands[at:]), True)
+
+
+def test_rows_left_out_where_they_may_be_computed_again() -> None:
+    commands = planned(False).commands
+    first = steps_of(commands, "b")[0]
+    short = replace(first, rows=Interval(first.rows.start, first.rows.stop - 1))
+    said = faults(changed(commands, first.label, lambda _: short), False)
+    assert "does not write 'b'" in said
+
+
+@pytest.mark.parametrize("npu", [LUNA_LIKE.npu, load_chip("alif-e7").npu], ids=["test-chip", "alif-e7"])
+def test_a_step_of_no_rows_or_channels(npu: Npu) -> None:
+    commands = planned(True).commands
+    first = steps_of(commands, "b")[0]
+    empty = Interval(first.rows.start, first.rows.start)
+    chip = replace(LUNA_LIKE, npu=npu)
+    for step in (replace(first, rows=empty), replace(first, channels=Interval(0, 0))):
+        wrong = tuple(step if command is first else command for command in commands)
+        said = verify(PROGRAM, wrong, chip, [CascadeOps("a..c", ("a", "b", "c"), rolls=True)])
+        assert f"step {first.label!r} computes nothing" in said
+
+
+def test_a_halo_that_is_one_row_short() -> None:
+    commands = planned(False).commands
+    second = steps_of(commands, "b")[1]
+    share = second.reads[0].part.share
+
+    def less(place: Located) -> Located:
+        rows = Interval(share.rows.start, share.rows.stop - 1)
+        part = replace(place.part, share=replace(share, rows=rows))
+        return replace(place, part=part, touched=Interval(0, 16 * len(rows)))
+
+    maker = next(c for c in steps_of(commands, "a") if c.writes[0].part == second.reads[0].part)
+    narrow = replace(
+        maker, rows=Interval(maker.rows.start, maker.rows.stop - 1), writes=(less(maker.writes[0]),)
+    )
+    reader = replace(second, reads=(less(second.reads[0]), *second.reads[1:]))
+    wrong = changed(changed(commands, maker.label, lambda _: narrow), second.label, lambda _: reader)
+    assert f"step {second.label!r} does not read 'a'" in faults(wrong, False)
+
+
+def test_weights_beside_their_place_in_the_block() -> None:
+    commands = planned(True).commands
+
+    def shifted(step: Compute) -> Compute:
+        weights = tuple(replace(r, offset=r.offset + 1) if r.part.weights else r for r in step.reads)
+        return replace(step, reads=weights)
+
+    first = steps_of(commands, "b")[0]
+    assert "'b' is not at" in faults(changed(commands, first.label, shifted), True)
+
+
+def test_the_touched_bytes_of_a_rolling_buffer() -> None:
+    commands = planned(True).commands
+
+    def all_of_it(step: Compute) -> Compute:
+        return replace(step, writes=tuple(replace(w, touched=None) for w in step.writes))
+
+    first = steps_of(commands, "a")[0]
+    assert "touches bytes [0, 64) of 'a'" in faults(changed(commands, first.label, all_of_it), True)
+
+
+def test_only_steps_of_a_rolling_cascade_use_rolling_buffers() -> None:
+    commands = planned(True).commands
+    assert "and no such cascade" in faults(commands, False)
+
+    def fixed(step: Compute) -> Compute:
+        return replace(step, reads=tuple(replace(r, rolls=False) for r in step.reads))
+
+    first = steps_of(commands, "b")[0]
+    assert "is in a rolling buffer" in faults(changed(commands, first.label, fixed), True)
+
+
+def test_no_transfer_moves_rows_of_a_rolling_buffer() -> None:
+    def rolling(command: Command) -> Command:
+        return (
+            replace(command, at=replace(command.at, rolls=True)) if isinstance(command, DmaStart) else command
+        )
+
+    commands = tuple(rolling(c) for c in planned(True).commands)
+    assert "moves rows of a rolling buffer" in faults(commands, True)
+
+
+@pytest.mark.parametrize(
+    ("ops", "reason"),
+    [
+        (("a", "c"), "several neighbouring ops"),
+        (("a",), "several neighbouring ops"),
+        (("b", "a"), "several neighbouring ops"),
+        (("a", "b", "z"), "several neighbouring ops"),
+    ],
+)
+def test_cascades_that_the_program_cannot_have(ops: tuple[str, ...], reason: str) -> None:
+    assert reason in faults(planned(True).commands, True, ops)
+
+
+def test_an_op_is_in_one_cascade_and_names_are_unique() -> None:
+    twice = [CascadeOps("a..c", ("a", "b", "c"), True), CascadeOps("c", ("b", "c"), True)]
+    said = verify(PROGRAM, planned(True).commands, LUNA_LIKE, twice)
+    assert "an op is in two cascades" in said
+    assert "a cascade has the name of another one or of an op" in said
+
+
+def test_a_cascade_is_called_by_its_first_and_last_op() -> None:
+    said = verify(
+        PROGRAM, planned(True).commands, LUNA_LIKE, [CascadeOps("front", ("a", "b", "c"), rolls=True)]
+    )
+    assert "cascade 'front' is not called 'a..c'" in said
+
+
+def test_every_op_of_a_cascade_makes_what_a_later_one_reads() -> None:
+    """Otherwise two ops that each run at once could be called a cascade."""
+    builder = ProgramBuilder("apart")
+    x = builder.input("x", (1, 2, 4, 4))
+    for name in ("a", "b"):
+        builder.output(builder.elementwise("relu", name, [x]))
+    program = builder.build()
+    commands = plan_in_rounds(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
+    assert verify(program, commands, LUNA_LIKE) == ()
+    said = verify(program, commands, LUNA_LIKE, [CascadeOps("a..b", ("a", "b"), rolls=True)])
+    assert "cascade 'a..b' needs nothing that 'a' makes" in said
+
+
+def test_cascades_come_in_the_order_in_which_they_run() -> None:
+    builder = ProgramBuilder("four")
+    x = builder.input("x", (1, 2, 8, 8))
+    for name in ("a", "b", "c", "d"):
+        x = builder.conv(name, x, 2, 3, pad=1)
+    builder.output(x)
+    program = builder.build()
+    choices = [CascadeChoice(pair, (1, 1)) for pair in (("a", "b"), ("c", "d"))]
+    request = PlanRequest(program, LUNA_LIKE, "large-first", "sync")
+    plan = plan_in_rounds(request, None, None, with_cascades(program, choices))
+    members = [each.members for each in plan.schedule.cascades]
+    assert verify(program, plan.commands, LUNA_LIKE, members) == ()
+    said = verify(program, plan.commands, LUNA_LIKE, members[::-1])
+    assert said == ("the cascades are not in the order in which they run",)
+
+
+def test_rows_inside_roll_where_the_cascade_says_so() -> None:
+    """Stripes without a halo could as well be computed again: the plan must say which it is."""
+    builder = ProgramBuilder("points")
+    x = builder.input("x", (1, 2, 8, 8))
+    for name in ("a", "b"):
+        x = builder.conv(name, x, 2, 1)
+    builder.output(x)
+    program = builder.build()
+    choice = CascadeChoice(("a", "b"), (2, 2), rolls=False)
+    request = PlanRequest(program, LUNA_LIKE, "large-first", "sync")
+    plan = plan_in_rounds(request, None, None, with_cascades(program, [choice]))
+    for rolls in (False, True):
+        said = verify(program, plan.commands, LUNA_LIKE, [CascadeOps("a..b", ("a", "b"), rolls)])
+        assert any("'a', of which only rows exist, as a tensor" in fault for fault in said) == rolls
+
+
+def test_a_cascade_with_nothing_inside_computes_nothing_again() -> None:
+    builder = ProgramBuilder("leaving")
+    a = builder.conv("a", builder.input("x", (1, 2, 8, 8)), 2, 1)
+    builder.output(a)
+    builder.output(builder.conv("b", a, 2, 1))
+    program = builder.build()
+    choice = CascadeChoice(("a", "b"), (2, 2))
+    request = PlanRequest(program, LUNA_LIKE, "large-first", "sync")
+    plan = plan_in_rounds(request, None, None, with_cascades(program, [choice]))
+    for rolls in (False, True):
+        said = verify(program, plan.commands, LUNA_LIKE, [CascadeOps("a..b", ("a", "b"), rolls)])
+        assert any("has no tensor inside" in fault for fault in said) == (not rolls)
+
+
+def test_whole_rows_before_the_last_iteration_are_not_those_of_this_one() -> None:
+    """In a loop, a step must not find the rows that the iteration before has left."""
+    builder = ProgramBuilder("looped")
+    state = builder.elementwise("copy", "begin", [builder.input("x", (1, 1, 4, 4))], outputs=["state"])
+    with builder.block() as body:
+        one = builder.elementwise("relu", "one", [state])
+        two = builder.elementwise("relu", "two", [one])
+        builder.elementwise("copy", "end", [two], outputs=["state"])
+    builder.add_loop("loop", 3, body, ["state"])
+    builder.output(state)
+    program = builder.build()
+    choice = CascadeChoice(("one", "two"), (16, 16))
+    request = PlanRequest(program, LUNA_LIKE, "large-first", "sync")
+    plan = plan_in_rounds(request, None, None, with_cascades(program, [choice]))
+    members = [CascadeOps("one..two", ("one", "two"), True)]
+    assert verify(program, plan.commands, LUNA_LIKE, members) == ()
+
+    def swapped(command: Command) -> Command:
+        if not isinstance(command, Repeat):
+            return command
+        inside = list(command.body)
+        first, second = (i for i, c in enumerate(inside) if isinstance(c, Compute) and c.op in ("one", "two"))
+        inside[first], inside[second] = inside[second], inside[first]
+        return replace(command, body=tuple(inside))
+
+    wrong = tuple(swapped(c) for c in plan.commands)
+    assert any("'one' is not at" in fault for fault in verify(program, wrong, LUNA_LIKE, members))

@@ -1,0 +1,50 @@
+"""The cascades for the least memory against every set of cascades of small chains."""
+
+from __future__ import annotations
+
+from itertools import islice
+from random import Random
+
+import pytest
+
+from chipmodel.cascades.rewrite import with_cascades
+from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.cascade_work import CascadeWork
+from chipmodel.model.program import Op, Program
+from dma.cascade_choice.least_memory import least_memory_candidates
+from dma.residency.greedy import decide
+from dma.residency.tiling import slice_bytes
+from tests.support.cascade_chains import every_set_of_cascades, random_chain
+
+CHAINS = 40
+MOST_SETS = 400
+
+
+def _reserve(program: Program, op: Op) -> int:
+    """Bytes of a cascade's rows and weights, and of the smallest slice of another op's weights."""
+    if isinstance(op.work, CascadeWork):
+        return op.work.workspace + program.block_bytes(op)
+    return min(program.block_bytes(op), slice_bytes(program, op, 1))
+
+
+def _needed(program: Program) -> int:
+    """The fewest bytes in which nothing leaves SharedMemory but inputs that come in stripes."""
+    low, high = 0, 1 << 20
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            decide(program, middle, lambda op: _reserve(program, op), spill=False)
+            high = middle
+        except DoesNotFit:
+            low = middle
+    return high
+
+
+@pytest.mark.parametrize("seed", range(CHAINS))
+def test_no_set_of_cascades_needs_less(seed: int) -> None:
+    program, chip = random_chain(Random(seed)), load_chip("alif-e7")
+    candidates = ((), *least_memory_candidates(program, chip))
+    sets = islice(every_set_of_cascades(program), MOST_SETS)
+    least = min(_needed(with_cascades(program, each)) for each in sets)
+    assert min(_needed(with_cascades(program, each)) for each in candidates) <= least

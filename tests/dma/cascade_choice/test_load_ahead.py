@@ -1,0 +1,163 @@
+"""The soonest cut against all cuts of short runs, and the weights that are there when a segment ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf, isclose
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.geometry.interval import Interval
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.pipeline.cascade_screening import CascadeScreening, screening_streamers
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
+from dma.cascade_choice import segmented_runs
+from dma.cascade_choice.choose import proposed_cascades
+from dma.cascade_choice.load_ahead import LoadRate, RunCosts, after, soonest_cut
+from dma.cascade_choice.segment_table import CascadeSegment, segment_table
+from dma.cascade_choice.segmented_runs import Candidate
+from tests.support.chips import with_memory
+from workloads.load import load
+
+RATE = LoadRate(3.0, 2.0)
+"""3 cycles a transfer and 2 a byte."""
+ROOM = 60
+"""Bytes of memory."""
+
+
+def _costs(ending: list[tuple[CascadeSegment, ...]]) -> RunCosts:
+    table = segment_table(ending)
+    weights = np.array([each.weights for each in table.segments], np.int64)
+    whole = np.array([bool(each.heights) for each in table.segments], np.bool_)
+    allowed = np.ones(len(table.segments), np.bool_)
+    return RunCosts(table, allowed, table.cycles, weights, ROOM - table.bytes, whole)
+
+
+def _segment(
+    start: int, stop: int, heights: tuple[int, ...], size: int, cycles: int, weights: int
+) -> RunCosts:
+    segment = CascadeSegment(Interval(start, stop), heights, size, cycles, weights)
+    return _costs([(), (segment,)])
+
+
+@pytest.mark.parametrize(
+    ("heights", "ahead", "expected"),
+    [
+        # All 10 bytes are there: nothing is waited for, and 8 cycles load 4 bytes more.
+        ((1,), 10.0, (8.0, 4.0)),
+        # 6 of 10 bytes are missing: 3 + 2 x 6 cycles before the cascade starts.
+        ((1,), 4.0, (15.0 + 8.0, 4.0)),
+        # A single op computes while they are loaded; nothing is ahead behind it.
+        ((), 4.0, (15.0, 1.5)),
+        # 40 bytes were ahead, but next to 30 bytes and 10 of weights only 30 fit.
+        ((1,), 60.0, (8.0, 30.0)),
+    ],
+)
+def test_what_one_segment_takes_and_leaves(
+    heights: tuple[int, ...], ahead: float, expected: tuple[float, float]
+) -> None:
+    run = _segment(0, 1, heights, 30, 8, 10)
+    took, there = after(run, np.array([0]), np.array([ahead]), RATE)
+    assert (float(took[0]), float(there[0])) == expected
+
+
+@st.composite
+def _runs(draw: st.DrawFn) -> list[tuple[CascadeSegment, ...]]:
+    ending: list[tuple[CascadeSegment, ...]] = [()]
+    for stop in range(1, draw(st.integers(1, 5)) + 1):
+        starts = [stop - 1, *draw(st.lists(st.integers(0, stop - 1), max_size=3))]
+        ending.append(
+            tuple(
+                CascadeSegment(
+                    Interval(start, stop),
+                    draw(st.sampled_from([(), (1,)])),
+                    draw(st.integers(0, ROOM)),
+                    draw(st.integers(1, 50)),
+                    draw(st.integers(0, 30)),
+                )
+                for start in starts
+            )
+        )
+    return ending
+
+
+def _all_cuts(run: RunCosts, stop: int) -> Iterator[tuple[int, ...]]:
+    if not stop:
+        yield ()
+        return
+    for number in range(run.table.bounds[stop], run.table.bounds[stop + 1]):
+        for before in _all_cuts(run, run.table.segments[number].ops.start):
+            yield (*before, number)
+
+
+def _cycles(runs: list[RunCosts], cut: list[tuple[int, int]]) -> float:
+    total, ahead = 0.0, np.zeros(1)
+    for run, number in cut:
+        took, ahead = after(runs[run], np.array([number]), ahead, RATE)
+        total += float(took[0])
+    return total
+
+
+@given(_runs(), _runs())
+def test_no_cut_of_two_runs_is_over_sooner(
+    first: list[tuple[CascadeSegment, ...]], second: list[tuple[CascadeSegment, ...]]
+) -> None:
+    runs = [_costs(first), _costs(second)]
+    least = inf
+    for one in _all_cuts(runs[0], runs[0].table.count):
+        for two in _all_cuts(runs[1], runs[1].table.count):
+            least = min(least, _cycles(runs, [*((0, n) for n in one), *((1, n) for n in two)]))
+    assert isclose(_cycles(runs, soonest_cut(runs, RATE)), least)
+
+
+def test_room_for_later_weights_makes_mobilenet_v2_faster() -> None:
+    """With 353 KiB next to HyperRAM the DMA engine idles while large tensors leave no room for weights."""
+    chip = with_memory(load_chip("alif-e7"), 353 * 1024)
+    program = reuse(load("zoo:mobilenetv2"), "all")
+    proposed = proposed_cascades(program, chip, 353 * 1024)
+    screening = CascadeScreening(PlanRequest(program, chip))
+    streamers = screening_streamers(screening.portfolio)
+
+    def fastest(sets: tuple[Candidate, ...]) -> float:
+        found = (screening.screened(each, streamers) for each in sets)
+        return min(each.cycles for each in found if each is not None)
+
+    assert fastest(proposed.ahead[:2]) < fastest(proposed.rows[:4])
+
+
+def test_stripes_between_the_powers_of_two_make_it_faster_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    chip = with_memory(load_chip("alif-e7"), 353 * 1024)
+    program = reuse(load("zoo:mobilenetv2"), "all")
+    screening = CascadeScreening(PlanRequest(program, chip))
+    streamers = screening_streamers(screening.portfolio)
+
+    def forecast() -> float:
+        screened = screening.screened(proposed_cascades(program, chip, 353 * 1024).ahead[0], streamers)
+        assert screened is not None
+        return screened.cycles
+
+    fine = forecast()
+    monkeypatch.setattr(segmented_runs, "FINE_HEIGHTS", ())
+    assert fine < 0.985 * forecast()
+
+
+def test_fine_heights_are_added_where_a_cut_has_cascades_and_nowhere_else() -> None:
+    chip = with_memory(load_chip("alif-e7"), 353 * 1024)
+    program = reuse(load("zoo:mobilenetv1_025"), "all")
+    (run,) = segmented_runs.segmented_runs(program, chip, True, 0, 353 * 1024)
+    tall = [each for each in run.table.segments if run.geometry.op_rows[each.ops.stop - 1] > 8]
+    longest = max(tall, key=lambda each: (len(each.heights), each.heights))
+    excluded = next(n for n, each in enumerate(run.table.segments) if len(each.heights) == 2)
+    run = run.without([excluded])
+    fine = segmented_runs.with_fine_heights(run, [longest], True, 353 * 1024)
+    for stop, segments in enumerate(fine.table.ending):
+        kept = [n for n in range(run.table.bounds[stop], run.table.bounds[stop + 1]) if run.allowed[n]]
+        assert list(segments[: len(kept)]) == [run.table.segments[n] for n in kept]
+        added = segments[len(kept) :]
+        assert bool(added) == (stop == longest.ops.stop)
+        assert all(each.heights[-1] in segmented_runs.FINE_HEIGHTS for each in added)
+    assert run.table.segments[excluded] not in fine.table.segments

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.schedule import CascadePlan
+from reports.run.cascade_totals import cascade_remarks, cascade_totals, op_bytes
+from reports.run.document import document
+from reports.run.summary import print_summary
+from reports.run.totals import run_totals
+from tests.reports.cascade_sample import INSIDE, NAME, cascaded, in_bands
+from tests.reports.sample import sample
+
+
+def printed(result: Result) -> str:
+    out = StringIO()
+    print_summary(result, Console(file=out, width=80, no_color=True))
+    return out.getvalue()
+
+
+def test_rows_and_bytes_of_a_rolling_cascade() -> None:
+    # A step of second computes 4 rows and reads 6 of first; the first two that the next one reads again are
+    # still there when the 4 after them are made: 9 rows of 16 channels x 32 bytes at once.
+    [found] = cascade_totals(cascaded())
+    # Kernels of 3 x 3 in int8 and a bias of int32 for each output channel.
+    blocks = (9 * 8 * 16 + 4 * 16, 9 * 16 * 32 + 4 * 32, 9 * 32 * 16 + 4 * 16)
+    assert (found.name, found.weight_bytes) == (NAME, sum(blocks))
+    assert [(op.name, op.steps, op.height) for op in found.ops] == [
+        ("first", 8, 4),
+        ("second", 8, 4),
+        ("third", 4, 4),
+    ]
+    assert [(t.name, t.rows, t.of_rows, t.row_bytes) for t in found.tensors] == [
+        ("first", 9, 32, 512),
+        ("second", 9, 32, 1024),
+    ]
+    assert (found.held_bytes, found.whole_bytes) == (9 * 512 + 9 * 1024, 16384 + 32768)
+
+
+def test_rows_computed_again_are_held_stripe_by_stripe() -> None:
+    # Four rows of third need 9 of second, and those 11 of first.
+    [found] = cascade_totals(cascaded(rolls=False))
+    assert [t.rows for t in found.tensors] == [11, 9]
+    assert "again" in found.buffers
+
+
+def test_the_document_names_ops_steps_and_tensors() -> None:
+    [found] = json.loads(json.dumps(document(cascaded())))["cascades"]
+    assert (found["name"], found["first_step"], found["last_step"], found["rolls"]) == (NAME, 0, 19, True)
+    assert [op["name"] for op in found["ops"]] == list(INSIDE)
+    assert found["tensors"][1] == {
+        "name": "second",
+        "bytes": 9216,
+        "of_bytes": 32768,
+        "rows": 9,
+        "of_rows": 32,
+    }
+    assert document(sample())["cascades"] == []
+
+
+@pytest.mark.parametrize("iterations", [0, 3])
+def test_each_op_is_charged_with_its_own_weights(iterations: int) -> None:
+    result = cascaded(iterations)
+    sums = run_totals(result)
+    loaded = {op.name: op.loaded_bytes for op in sums.ops}
+    assert sum(loaded.values()) == sums.loaded_bytes
+    times = sums.moved_bytes["load weights"] // sum(map(result.program.block_bytes, result.program.ops()))
+    second = next(op for op in result.program.ops() if op.name == "second")
+    assert loaded["second"] >= times * result.program.block_bytes(second) > 0
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=6), st.integers(0, 5000))
+def test_shares_of_a_block_add_up(sizes: list[int], loaded: int) -> None:
+    names = tuple(f"op{number}" for number in range(len(sizes)))
+    plan = CascadePlan("all", names, Interval(0, 1), True, (1,) * len(sizes), ())
+    found = op_bytes(plan, dict(zip(names, sizes, strict=True)), loaded)
+    assert sum(found.values()) == (loaded if sum(sizes) else 0)
+    if loaded == sum(sizes):
+        assert list(found.values()) == sizes
+
+
+def test_weights_that_do_not_stay_are_no_part_of_the_block() -> None:
+    plan = CascadePlan("all", ("a", "b", "c"), Interval(0, 1), True, (1, 1, 1), (), ("b",))
+    assert op_bytes(plan, {"a": 10, "b": 20, "c": 30}, 40) == {"a": 10, "c": 30}
+
+
+def test_reloaded_weights_are_named() -> None:
+    [found] = cascade_totals(cascaded())
+    plan = replace(found.plan, reloaded=("first", "third"))
+    again = replace(found, plan=plan)
+    assert found.reloads == ""
+    assert again.reloads == "weights loaded again in each turn of first, third"
+    assert "; weights loaded again in each turn of first, third" in cascade_remarks([again])[1][1]
+
+
+def test_the_summary_has_a_row_for_each_cascade() -> None:
+    text = printed(cascaded())
+    assert max(len(row.rstrip()) for row in text.splitlines()) <= 80
+    row: Any = next(row for row in text.splitlines() if row.startswith(NAME))
+    assert " ".join(row.split()) == f"{NAME} 3 20 4 13.5 KiB 48.0 KiB 10.4 KiB"
+    assert "2 tensors of 48.0 KiB exist only as 13.5 KiB of rows (28.1%)" in " ".join(text.split())
+    assert "first, second, third" in text
+    assert "first (11 rows), second (9 rows)" in " ".join(printed(cascaded(rolls=False)).split())
+    assert "Cascade" not in printed(sample())
+
+
+@pytest.mark.parametrize("rolls", [True, False])
+def test_a_cascade_in_bands_holds_some_columns(rolls: bool) -> None:
+    # A band of right has 64 columns, for which it reads one more of left; three rows of four channels.
+    [found] = cascade_totals(in_bands(rolls))
+    [tensor] = found.tensors
+    assert (tensor.rows, tensor.columns, tensor.of_columns, tensor.bytes) == (3, 65, 128, 3 * 4 * 65)
+    assert tensor.words == "3 of 24 rows by 65 of 128 columns"
+    assert "2 bands of columns" in found.buffers
+    [each] = json.loads(json.dumps(document(in_bands(rolls))))["cascades"]
+    assert (each["bands"], each["tensors"][0]["columns"], each["tensors"][0]["of_columns"]) == (2, 65, 128)

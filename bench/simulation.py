@@ -67,7 +67,7 @@ def main() -> None:
         chip = load_chip(name, sets)
         commands = plan(PlanRequest(load(workload), chip)).commands
         starts = [c for c in walk(commands) if isinstance(c, DmaStart)]
-        bursts = sum(shape_of(chip, s.way, s.bytes).lines for s in starts)
+        bursts = sum(shape_of(chip, s.traffic, s.bytes).lines for s in starts)
         cycles = simulate(commands, chip).cycles
         took = seconds(commands, chip)
         count = sum(1 for _ in walk(commands))

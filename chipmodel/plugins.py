@@ -23,9 +23,9 @@ from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.plugin import NpuModelPlugin
-from dma.schedule.forecast import RunForecast, RunTransfer
+from dma.schedule.forecast import ChainForecast, ChainTransfer
 from dma.streamers.plugin import StreamerPlugin
-from dma.streamers.weight_region import StraightRun, WeightSlice, forecast_of
+from dma.streamers.weight_region import StepChain, WeightSlice, forecast_of
 from solvers.core.outcome import Limits
 from solvers.plugin import PackerPlugin, SearchPackerPlugin
 from workloads.plugin import ImporterPlugin
@@ -33,6 +33,8 @@ from workloads.plugin import ImporterPlugin
 __all__ = [
     "BadInput",
     "Buffer",
+    "ChainForecast",
+    "ChainTransfer",
     "Conv",
     "DescribedPlugin",
     "ImporterPlugin",
@@ -49,11 +51,9 @@ __all__ = [
     "Problem",
     "Program",
     "Recurrent",
-    "RunForecast",
-    "RunTransfer",
     "SearchPackerPlugin",
     "SingleWork",
-    "StraightRun",
+    "StepChain",
     "StreamerPlugin",
     "Vector",
     "WeightSlice",

@@ -9,8 +9,8 @@ from chipmodel.model.program import Body, If, Loop, Op, Program
 
 
 def body_runs(program: Program, path: Mapping[str, str]) -> Iterator[tuple[Op, int]]:
-    """Every run of an op along ``path``, as ``Program.ops_along``, with the number of the straight run of ops
-    that it is in. No op of one straight run begins before all of those before it have ended."""
+    """Every run of an op along ``path``, as ``Program.ops_along``, with the number of the straight chain of
+    ops that it is in. No op of one straight chain begins before all of those before it have ended."""
     return _Walk(path).body(program.body)
 
 

@@ -8,7 +8,7 @@ been computed once. In whatever order steps take turns,
 * after the start of ``i`` its descendants have computed nothing, and after its end they have yet to compute
   the rows that need its last row, whichever that is;
 * the end of ``i`` comes before the start of ``j`` only where every part of ``j`` needs all rows of ``i``, as
-  after global pooling, or where ``j`` is in a later straight run of ops: in another body, iteration or
+  after global pooling, or where ``j`` is in a later straight chain of ops: in another body, iteration or
   inference, with which ``i`` does not take turns.
 
 Between two moments the NPU computes what comes after the first and before the second, and the DMA engine
@@ -64,16 +64,16 @@ class Between:
     rows_cycles: Callable[[int, int], int]
     """The least cycles of a number of rows of a run."""
     numbers: Counts
-    """By run, the number of its straight run (``chipmodel.bounds.body_runs``)."""
+    """By run, the number of its straight chain (``chipmodel.bounds.body_runs``)."""
 
     @cached_property
     def later(self) -> Flags:
-        """[i, k]: run ``k`` is in a later straight run than ``i``."""
+        """[i, k]: run ``k`` is in a later straight chain than ``i``."""
         return self.numbers[None, :] > self.numbers[list(self.at)][:, None]
 
     @cached_property
     def earlier(self) -> Flags:
-        """[j, k]: run ``k`` is in an earlier straight run than ``j``."""
+        """[j, k]: run ``k`` is in an earlier straight chain than ``j``."""
         return self.numbers[None, :] < self.numbers[list(self.at)][:, None]
 
     @cached_property

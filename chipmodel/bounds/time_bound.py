@@ -14,7 +14,7 @@ from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.bounds.residency import residency_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
-from chipmodel.model.schedule import Way
+from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, Binding, TimeBound, Unit
 from chipmodel.timing.transfer import least_cost
 from solvers.core.deadline import NO_DEADLINE, Deadline
@@ -89,7 +89,7 @@ def _least_dma_cycles(program: Program, chip: Chip, runs: list[tuple[Op, int]], 
     weights += sum(program.weights[name].bytes for name in constants)
     loads = sum(int(program.tensors[name].bytes * share) for name, share in read.items())
     stores = sum(int(program.tensors[name].bytes * share) for name, share in written.items())
-    ways: tuple[tuple[Way, int], ...] = (("weights", weights), ("load", loads), ("store", stores))
-    costs = [(size, least_cost(chip, way)) for way, size in ways if size]
+    traffics: tuple[tuple[Traffic, int], ...] = (("weights", weights), ("load", loads), ("store", stores))
+    costs = [(size, least_cost(chip, traffic)) for traffic, size in traffics if size]
     setup = min((once for _, (once, _) in costs), default=0)
     return setup + ceil(sum(size * each for size, (_, each) in costs))

@@ -1,4 +1,4 @@
-"""Cascades: several ops of a straight run in stripes, one after another, as a single op of the program.
+"""Cascades: several ops of a straight chain in stripes, one after another, as a single op of the program.
 
 ``chipmodel.cascades.rows`` decides the steps and the rows that are held between them.
 """

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from chipmodel.errors import BadInput
 from chipmodel.executorch.graphs import FxModule, PlannedSpec, bytes_owner, is_view, leaves
-from chipmodel.executorch.runs import COND, MAP, SCAN, GraphRun, InnerRuns
+from chipmodel.executorch.linear_order import COND, MAP, SCAN, InnerGraphs, PlacedGraph
 from chipmodel.geometry.interval import Interval
 
 Lives = dict[PlannedSpec, list[Interval]]
@@ -46,7 +46,7 @@ def first_and_last(spec: PlannedSpec) -> tuple[int, int]:
     return first, last
 
 
-def spec_lives(root: GraphRun, specs_of_graph: SpecsOf, pins: Pins) -> SpecLives:
+def spec_lives(root: PlacedGraph, specs_of_graph: SpecsOf, pins: Pins) -> SpecLives:
     """The lives of all specs of ``root`` and what it runs. Raises BadInput for what cannot be planned."""
     found = SpecLives()
     runs = list(root.all_runs())
@@ -63,7 +63,7 @@ def spec_lives(root: GraphRun, specs_of_graph: SpecsOf, pins: Pins) -> SpecLives
     return found
 
 
-def _refuse_shared_arms(runs: Sequence[GraphRun]) -> None:
+def _refuse_shared_arms(runs: Sequence[PlacedGraph]) -> None:
     """Raise BadInput for a submodule that is an arm of two nodes: the later run would overwrite a result."""
     arms = [arm.module for run in runs for inner in run.inner if inner.kind == COND for arm in inner.runs]
     if any(arm is other for number, arm in enumerate(arms) for other in arms[:number]):
@@ -73,7 +73,7 @@ def _refuse_shared_arms(runs: Sequence[GraphRun]) -> None:
         )
 
 
-def _add_own(found: SpecLives, run: GraphRun, specs_of_graph: SpecsOf) -> None:
+def _add_own(found: SpecLives, run: PlacedGraph, specs_of_graph: SpecsOf) -> None:
     """The lives that the lifetimes of a graph's own specs give."""
     ends = {spec: inner for inner in run.inner if inner.kind == COND for spec in inner.results}
     for spec in specs_of_graph(run.module):
@@ -87,7 +87,7 @@ def _add_own(found: SpecLives, run: GraphRun, specs_of_graph: SpecsOf) -> None:
         found.lives.setdefault(spec, []).extend(_until_last_read(run, spec, Interval(start, stop), last))
 
 
-def _until_last_read(run: GraphRun, spec: PlannedSpec, whole: Interval, last: int) -> list[Interval]:
+def _until_last_read(run: PlacedGraph, spec: PlannedSpec, whole: Interval, last: int) -> list[Interval]:
     """``whole``; where a ``cond`` is the last to read it, in each arm until that arm last reads it."""
     inner = next((each for each in run.inner if each.number == last and each.kind == COND), None)
     if inner is None:
@@ -101,7 +101,7 @@ def _until_last_read(run: GraphRun, spec: PlannedSpec, whole: Interval, last: in
     return parts
 
 
-def _tie_results(found: SpecLives, run: GraphRun, inner: InnerRuns, pins: Pins) -> None:
+def _tie_results(found: SpecLives, run: PlacedGraph, inner: InnerGraphs, pins: Pins) -> None:
     """Give each result of a ``cond`` and what its arms return one address, or keep the latter for as long."""
     returned = [[_outside(arm, spec) for spec in arm.outputs] for arm in inner.runs]
     for number, result in enumerate(inner.results):
@@ -131,7 +131,7 @@ def _views(args: Sequence[object], result: PlannedSpec) -> bool:
 
 def _at_one_address(
     found: SpecLives,
-    inner: InnerRuns,
+    inner: InnerGraphs,
     number: int,
     result: PlannedSpec,
     from_arms: Sequence[PlannedSpec | None],
@@ -147,12 +147,12 @@ def _at_one_address(
     return result in found.lives and not any(getattr(spec, "storage_base", None) for spec in specs)
 
 
-def _outside(run: GraphRun, spec: PlannedSpec | None) -> PlannedSpec | None:
+def _outside(run: PlacedGraph, spec: PlannedSpec | None) -> PlannedSpec | None:
     return None if spec is None else run.bound.get(spec, spec)
 
 
 def _outlive(
-    found: SpecLives, run: GraphRun, inner: InnerRuns, spec: PlannedSpec, result: PlannedSpec
+    found: SpecLives, run: PlacedGraph, inner: InnerGraphs, spec: PlannedSpec, result: PlannedSpec
 ) -> None:
     if result in found.lives:
         found.outlived.append((spec, result))
@@ -161,7 +161,7 @@ def _outlive(
         found.lives[spec].append(Interval(run.spans[inner.number].stop - 1, run.spans[last].stop))
 
 
-def _keep_results(found: SpecLives, run: GraphRun, inner: InnerRuns) -> None:
+def _keep_results(found: SpecLives, run: PlacedGraph, inner: InnerGraphs) -> None:
     """Keep what the submodules of a ``while_loop``, or of an unknown operator, return throughout the node and
     for as long as its results: the next iteration may read it."""
     for each in inner.runs:

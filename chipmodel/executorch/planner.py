@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary, ref
 from chipmodel.errors import BadInput
 from chipmodel.executorch.answer import ExecutorchAnswer
 from chipmodel.executorch.graphs import FxModule, PlannedSpec, bytes_owner
+from chipmodel.executorch.linear_order import PlacedGraph, laid_out
 from chipmodel.executorch.lives import spec_lives
 from chipmodel.executorch.memories import ExecutorchMemory, checked_memories
 from chipmodel.executorch.placement import PlacedStorages, placed
-from chipmodel.executorch.runs import GraphRun, laid_out
 from chipmodel.executorch.storage import SharedStorage, storages
 from solvers.core.outcome import Limits
 
@@ -68,7 +68,7 @@ class ExecutorchPlanner:
         for spec in own:
             self._pins.setdefault(spec, spec.mem_id)
         if self._elsewhere(own):
-            root = GraphRun.alone(graph_module)
+            root = PlacedGraph.alone(graph_module)
             found = spec_lives(root, lambda _: own, self._pins)
         else:
             self._specs[graph_module] = own
@@ -95,7 +95,7 @@ class ExecutorchPlanner:
             )
         return bool(devices)
 
-    def _refuse_unknown(self, root: GraphRun) -> None:
+    def _refuse_unknown(self, root: PlacedGraph) -> None:
         """Raise BadInput where memory was planned for a submodule that is not known here."""
         reserved = getattr(root.module, "input_mem_buffer_sizes", None) or ()
         if any(reserved) and not any(run.module in self._specs for run in root.all_runs() if run is not root):
@@ -104,7 +104,7 @@ class ExecutorchPlanner:
                 hint="pass one planner to MemoryPlanningPass, for all graphs of a method",
             )
 
-    def _write(self, root: GraphRun, buffers: Sequence[SharedStorage], plan: PlacedStorages) -> None:
+    def _write(self, root: PlacedGraph, buffers: Sequence[SharedStorage], plan: PlacedStorages) -> None:
         """Give every spec its place; none to placeholders that are values of the graph outside."""
         for run in root.all_runs():
             for spec in run.bound:
@@ -115,7 +115,7 @@ class ExecutorchPlanner:
                 spec.mem_id, spec.mem_offset = place.mem_id, place.offset + offset
                 spec.mem_obj_id = place.object_id
 
-    def _answer(self, root: GraphRun, buffers: Sequence[SharedStorage], plan: PlacedStorages) -> None:
+    def _answer(self, root: PlacedGraph, buffers: Sequence[SharedStorage], plan: PlacedStorages) -> None:
         inside = [run.module for run in root.all_runs()]
         self._answers = [(of, each) for of, each in self._answers if not any(of() is m for m in inside)]
         answer = ExecutorchAnswer(

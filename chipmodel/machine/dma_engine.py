@@ -255,8 +255,8 @@ class DmaEngine:
             channel = self.channels.index(None)
             self._end_idle(channel, self.idle[channel].cause, clock)
             size, runs, pitch = command.bytes, command.runs, command.pitch
-            assert_legal(self.chip, command.way, command.psram, size, runs, pitch)
-            shape = shape_of(self.chip, command.way, size, runs)
+            assert_legal(self.chip, command.traffic, command.psram, size, runs, pitch)
+            shape = shape_of(self.chip, command.traffic, size, runs)
             ready = clock + shape.setup
             self.channels[channel] = ChannelTransfer(serial, command, shape, clock, ready, core)
         cause: Cause = "order" if self.queue else "nothing issued"

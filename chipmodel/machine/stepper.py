@@ -161,7 +161,7 @@ class _Stepper:
         while core.counter < len(core.program):
             command = core.program[core.counter]
             if isinstance(command, DmaStart):
-                shape = shape_of(self.chip, command.way, command.bytes, command.runs)
+                shape = shape_of(self.chip, command.traffic, command.bytes, command.runs)
                 transfer = _SteppedTransfer(self.serials, core.number, command, shape, shape.setup)
                 self.queue.append(transfer)
                 self.serials += 1

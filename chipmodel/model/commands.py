@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from chipmodel.errors import BadInput
-from chipmodel.geometry.address_runs import AddressRuns
 from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.strided_bytes import StridedBytes
 from chipmodel.model.program import MAX_ITERATIONS
-from chipmodel.model.schedule import Direction, Part, Phase, Way
+from chipmodel.model.schedule import Direction, Part, Phase, Traffic
 from chipmodel.wording import entries, parameter
 
 
@@ -39,9 +39,9 @@ class Located:
     """The name of the buffer in SharedMemory that holds it."""
 
     @property
-    def addresses(self) -> AddressRuns:
+    def addresses(self) -> StridedBytes:
         """The addresses of the whole place, in the first iteration."""
-        return AddressRuns(self.offset, self.bytes // self.runs, self.runs, self.pitch)
+        return StridedBytes(self.offset, self.bytes // self.runs, self.runs, self.pitch)
 
     @property
     def moved(self) -> Interval:
@@ -83,7 +83,7 @@ class DmaStart:
     """Iterations by which it is early: 1 where it loads the next iteration's slice."""
 
     @property
-    def way(self) -> Way:
+    def traffic(self) -> Traffic:
         return "weights" if self.direction == "load" and self.at.part.weights else self.direction
 
     @property

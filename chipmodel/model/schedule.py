@@ -16,7 +16,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
 
 Direction = Literal["load", "store"]
-Way = Literal["load", "store", "weights"]
+Traffic = Literal["load", "store", "weights"]
 """What a transfer does, and so which memory it uses: ``load`` and ``store`` of tensors, and loads of weights,
 which may lie in a memory of their own."""
 
@@ -162,7 +162,7 @@ class Transfer:
     """0 for a single run."""
 
     @property
-    def way(self) -> Way:
+    def traffic(self) -> Traffic:
         return "weights" if self.direction == "load" and self.part.weights else self.direction
 
     @property

@@ -20,7 +20,7 @@ from chipmodel.npu.luna_array import pair_cycles, span
 
 
 @dataclass(frozen=True, slots=True)
-class ConvRun:
+class ImageConv:
     """One image's convolution of ``in_c`` by ``out_c`` channels; depthwise channels read one input channel
     each."""
 
@@ -39,7 +39,7 @@ def conv_cost(parameters: LunaNpu, work: Conv, bits: int = 8) -> NpuCost:
     if work.depthwise:
         return depthwise_cost(parameters, work, bits)
     in_c, out_c = work.in_c // work.groups, work.out_c // work.groups
-    runs = [ConvRun(window, in_c, out_c) for window in plain_windows(work.window)]
+    runs = [ImageConv(window, in_c, out_c) for window in plain_windows(work.window)]
     return _op_cost(parameters, runs, work.batch * work.groups, bits)
 
 
@@ -50,17 +50,17 @@ def depthwise_cost(parameters: LunaNpu, work: Conv, bits: int = 8) -> NpuCost:
     """
     if work.groups != work.in_c:
         raise ValueError(f"not depthwise: {work.groups} groups of {work.in_c} input channels")
-    runs = [ConvRun(window, work.in_c, work.out_c, depthwise=True) for window in plain_windows(work.window)]
+    runs = [ImageConv(window, work.in_c, work.out_c, depthwise=True) for window in plain_windows(work.window)]
     return _op_cost(parameters, runs, work.batch, bits)
 
 
 def pooling_cost(parameters: LunaNpu, work: Pool, bits: int = 8) -> NpuCost:
     """Max or average pooling: depthwise work that loads no weights."""
-    run = ConvRun(work.window, work.channels_, work.channels_, depthwise=True, weighted=False)
+    run = ImageConv(work.window, work.channels_, work.channels_, depthwise=True, weighted=False)
     return _op_cost(parameters, [run], work.batch, bits)
 
 
-def _op_cost(parameters: LunaNpu, runs: list[ConvRun], times: int, bits: int) -> NpuCost:
+def _op_cost(parameters: LunaNpu, runs: list[ImageConv], times: int, bits: int) -> NpuCost:
     """All ``runs``, repeated ``times``. Only the first pass of the op pays its configuration in full."""
     first = parameters.later_pass_saving
     if runs[0].depthwise:
@@ -69,7 +69,7 @@ def _op_cost(parameters: LunaNpu, runs: list[ConvRun], times: int, bits: int) ->
     return once.times(times) + NpuCost(configuration=Fraction(first))
 
 
-def run_cost(parameters: LunaNpu, run: ConvRun, bits: int) -> NpuCost:
+def run_cost(parameters: LunaNpu, run: ImageConv, bits: int) -> NpuCost:
     """One run, each pass charged as one after the op's first."""
     channels = channels_per_pass(parameters, run, bits)
     passes, rest = divmod(run.out_c, channels)
@@ -77,7 +77,7 @@ def run_cost(parameters: LunaNpu, run: ConvRun, bits: int) -> NpuCost:
     return cost + pass_cost(parameters, run, rest, bits) if rest else cost
 
 
-def pass_cost(parameters: LunaNpu, run: ConvRun, channels: int, bits: int) -> NpuCost:
+def pass_cost(parameters: LunaNpu, run: ImageConv, channels: int, bits: int) -> NpuCost:
     """A pass of ``channels`` output channels: configuration, input, weights, then the longer of computing and
     storing."""
     width = parameters.width(bits)
@@ -98,7 +98,7 @@ def pass_cost(parameters: LunaNpu, run: ConvRun, channels: int, bits: int) -> Np
     )
 
 
-def pass_configuration(parameters: LunaNpu, run: ConvRun, weight_bytes: int, bits: int) -> int:
+def pass_configuration(parameters: LunaNpu, run: ImageConv, weight_bytes: int, bits: int) -> int:
     """Configuration of a pass, with each piece of a convolution's input that exceeds the input buffer.
 
     Where even the weights of one group of output channels exceed the weight buffer (the vendor's tables have
@@ -159,15 +159,15 @@ def least_part_cost(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: Pa
     return every_pass + max(apart, (parts.stripes - 1) * stripe) + slices
 
 
-def _run_of(work: Conv | Pool, depthwise: bool) -> ConvRun:
+def _run_of(work: Conv | Pool, depthwise: bool) -> ImageConv:
     if isinstance(work, Pool):
-        return ConvRun(work.window, work.channels_, work.channels_, depthwise=True, weighted=False)
+        return ImageConv(work.window, work.channels_, work.channels_, depthwise=True, weighted=False)
     if depthwise:
-        return ConvRun(work.window, work.in_c, work.out_c, depthwise=True)
-    return ConvRun(work.window, work.in_c // work.groups, work.out_c // work.groups)
+        return ImageConv(work.window, work.in_c, work.out_c, depthwise=True)
+    return ImageConv(work.window, work.in_c // work.groups, work.out_c // work.groups)
 
 
-def weight_bytes_per_channel(parameters: LunaNpu, run: ConvRun, bits: int) -> int:
+def weight_bytes_per_channel(parameters: LunaNpu, run: ImageConv, bits: int) -> int:
     """Bytes of one output channel's weights, input channels padded to the array's."""
     if not run.weighted:
         return 0
@@ -175,7 +175,7 @@ def weight_bytes_per_channel(parameters: LunaNpu, run: ConvRun, bits: int) -> in
     return in_c * run.window.kernel_h * run.window.kernel_w * parameters.width(bits).bytes
 
 
-def channels_per_pass(parameters: LunaNpu, run: ConvRun, bits: int) -> int:
+def channels_per_pass(parameters: LunaNpu, run: ImageConv, bits: int) -> int:
     """Output channels whose weights the weight buffer holds: whole groups, at least one."""
     per_channel = weight_bytes_per_channel(parameters, run, bits)
     lanes = parameters.out_lanes
@@ -184,7 +184,7 @@ def channels_per_pass(parameters: LunaNpu, run: ConvRun, bits: int) -> int:
     return max(lanes, parameters.weight_buffer // per_channel // lanes * lanes)
 
 
-def input_bytes(parameters: LunaNpu, run: ConvRun, channels: int, bits: int) -> int:
+def input_bytes(parameters: LunaNpu, run: ImageConv, channels: int, bits: int) -> int:
     """Bytes loaded for ``channels`` output channels: all input channels, or only their own if depthwise."""
     row = row_bytes(parameters, run.window, bits)
     if run.depthwise:

@@ -35,9 +35,9 @@ def line_slope(core_mhz: Fraction, psram: Psram, dma: Dma, direction: Direction)
 
 def line_burst(core_mhz: Fraction, psram: Psram, dma: Dma, direction: Direction, size: int) -> Fraction:
     """Core cycles of one burst of ``size`` bytes in the line model."""
-    way = dma.load if direction == "load" else dma.store
+    traffic = dma.load if direction == "load" else dma.store
     data_clocks = size / psram.bytes_per_clock
-    clocks = max(data_clocks, (way.burst_overhead_clocks + data_clocks) / dma.outstanding)
+    clocks = max(data_clocks, (traffic.burst_overhead_clocks + data_clocks) / dma.outstanding)
     return clocks * core_mhz / psram.clock_mhz
 
 

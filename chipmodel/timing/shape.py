@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import ceil
 
 from chipmodel.hardware.chip import BurstDma, Chip, Dma
-from chipmodel.model.schedule import Way
+from chipmodel.model.schedule import Traffic
 from chipmodel.timing.contiguous import NAMES
 from chipmodel.timing.controlled import burst_shape
 from chipmodel.timing.strided import run_times
@@ -135,13 +135,13 @@ class TransferShape:
 
 
 @lru_cache(maxsize=1 << 14)
-def _shape(chip_key: _ChipKey, way: Way, size: int, runs: int) -> TransferShape:
+def _shape(chip_key: _ChipKey, traffic: Traffic, size: int, runs: int) -> TransferShape:
     chip = chip_key.chip
     if runs == 1:
-        return _contiguous_shape(chip, way, size)
-    times = run_times(chip.core_mhz, *link(chip, way), size, runs)
+        return _contiguous_shape(chip, traffic, size)
+    times = run_times(chip.core_mhz, *link(chip, traffic), size, runs)
     run = -(-size // runs)
-    one = _contiguous_shape(chip, way, run)
+    one = _contiguous_shape(chip, traffic, run)
     # A run has the lines of a transfer of its bytes; the first one takes as much longer as the run does.
     first, pace = Fraction(one.first, one.scale) + times.each - one.data, Fraction(one.pace, one.scale)
     if times.each < one.data:
@@ -162,12 +162,12 @@ def _shape(chip_key: _ChipKey, way: Way, size: int, runs: int) -> TransferShape:
     )
 
 
-def _contiguous_shape(chip: Chip, way: Way, size: int) -> TransferShape:
-    total = transfer_cycles(chip, way, size)
-    _, dma, direction = link(chip, way)
+def _contiguous_shape(chip: Chip, traffic: Traffic, size: int) -> TransferShape:
+    total = transfer_cycles(chip, traffic, size)
+    _, dma, direction = link(chip, traffic)
     if isinstance(dma, Dma):
         route = dma.load if direction == "load" else dma.store
-        slope = cycles_per_byte(chip, way)
+        slope = cycles_per_byte(chip, traffic)
         # A line of less than a cycle would have no cycle for its beat.
         line = dma.port_bytes * ceil(1 / (slope * dma.port_bytes))
         setup, first, pace = route.setup_cycles, Fraction(0), slope * line
@@ -182,7 +182,7 @@ def _contiguous_shape(chip: Chip, way: Way, size: int) -> TransferShape:
         line, beat, lines = beats.beat_bytes, beats.beat_bytes, beats.burst_beats
         # A line is a beat here; the first one takes longer or shorter than the others.
         count, data = -(-size // line), total - setup
-        pace = line * cycles_per_byte(chip, way)
+        pace = line * cycles_per_byte(chip, traffic)
         first = data - count * pace
         if first + pace < 1:
             first, pace = Fraction(0), Fraction(data, count)
@@ -210,7 +210,7 @@ class _ChipKey:
         return mine == (other.chip.core_mhz, other.chip.psram, other.chip.dma, other.chip.weights)
 
 
-def shape_of(chip: Chip, way: Way, size: int, runs: int = 1) -> TransferShape:
+def shape_of(chip: Chip, traffic: Traffic, size: int, runs: int = 1) -> TransferShape:
     """The times of a transfer of ``size`` bytes in ``runs`` runs; ``setup + data`` are its
     ``transfer_cycles``."""
-    return _shape(_ChipKey(chip), way, size, runs)
+    return _shape(_ChipKey(chip), traffic, size, runs)

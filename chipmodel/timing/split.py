@@ -10,7 +10,7 @@ from chipmodel.hardware.psram_device import Device, worst_overhead
 
 
 @dataclass(frozen=True, slots=True)
-class BurstRun:
+class EqualBursts:
     """``count`` bursts of ``bytes`` bytes, one after the other."""
 
     count: int
@@ -22,7 +22,7 @@ class BurstGroup:
     """The same ``runs``, ``repeat`` times: the chunks between two walls."""
 
     repeat: int
-    runs: tuple[BurstRun, ...]
+    runs: tuple[EqualBursts, ...]
 
 
 def burst_limit(device: Device, write: bool = False, max_burst: int | None = None) -> int | None:
@@ -85,11 +85,11 @@ def split(
     return tuple(BurstGroup(repeat, _runs(chunk, limit)) for repeat, chunk in pieces if repeat and chunk)
 
 
-def _runs(chunk: int, limit: int | None) -> tuple[BurstRun, ...]:
+def _runs(chunk: int, limit: int | None) -> tuple[EqualBursts, ...]:
     if limit is None:
-        return (BurstRun(1, chunk),)
+        return (EqualBursts(1, chunk),)
     full, rest = divmod(chunk, limit)
-    return tuple(run for run in (BurstRun(full, limit), BurstRun(1, rest)) if run.count and run.bytes)
+    return tuple(run for run in (EqualBursts(full, limit), EqualBursts(1, rest)) if run.count and run.bytes)
 
 
 def sizes(groups: Iterable[BurstGroup]) -> Iterator[int]:

@@ -20,7 +20,7 @@ from chipmodel.timing.controlled import controlled_cycles
 
 
 @dataclass(frozen=True, slots=True)
-class RunTimes:
+class StridedTimes:
     """Core cycles: ``setup`` once, then ``each`` for each of ``runs``, and ``gap`` between two of them."""
 
     runs: int
@@ -37,7 +37,7 @@ class RunTimes:
 @lru_cache(maxsize=1 << 16)
 def run_times(
     core_mhz: Fraction, psram: Psram, dma: AnyDma, direction: Direction, size: int, runs: int
-) -> RunTimes:
+) -> StridedTimes:
     """The times of ``size`` bytes in ``runs`` equal runs, of which there are at least two."""
     run = -(-size // runs)
     setup, gap, each = _set_up_once(core_mhz, psram, dma, direction, run)
@@ -45,7 +45,7 @@ def run_times(
         each = contiguous_cycles(core_mhz, psram, dma, direction, run) - setup
         gap += setup
     together = contiguous_cycles(core_mhz, psram, dma, direction, size) - setup - (runs - 1) * gap
-    return RunTimes(runs, setup, max(1, each, -(-together // runs)), gap)
+    return StridedTimes(runs, setup, max(1, each, -(-together // runs)), gap)
 
 
 def _set_up_once(
@@ -53,11 +53,11 @@ def _set_up_once(
 ) -> tuple[int, int, int]:
     """Cycles of the set-up, of the gap after a run, and of a run of ``run`` bytes."""
     if isinstance(dma, Dma):
-        way = dma.load if direction == "load" else dma.store
-        bursts, rest = divmod(run, way.burst_bytes)
-        exact = bursts * way.burst_bytes * line_slope(core_mhz, psram, dma, direction)
+        traffic = dma.load if direction == "load" else dma.store
+        bursts, rest = divmod(run, traffic.burst_bytes)
+        exact = bursts * traffic.burst_bytes * line_slope(core_mhz, psram, dma, direction)
         exact += line_burst(core_mhz, psram, dma, direction, rest) if rest else 0
-        return way.setup_cycles, 0, ceil(exact)
+        return traffic.setup_cycles, 0, ceil(exact)
     if isinstance(dma, BurstDma):
         route = routes_of(core_mhz, psram, dma)[NAMES[direction]]
         return route.series_setup, 0, ceil(route.run_cycles(run))

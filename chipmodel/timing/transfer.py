@@ -19,7 +19,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import AnyDma, BurstDma, Chip, Dma, Psram
 from chipmodel.hardware.psram_device import Device, ce_low_clocks
-from chipmodel.model.schedule import Direction, Way
+from chipmodel.model.schedule import Direction, Traffic
 from chipmodel.timing.bursts import PsramTransfer
 from chipmodel.timing.bursts import assert_legal as assert_bursts_legal
 from chipmodel.timing.contiguous import NAMES, ROUTES, contiguous_cycles, line_slope, routes_of
@@ -37,27 +37,27 @@ class OffChipLink(NamedTuple):
     direction: Direction
 
 
-def link(chip: Chip, way: Way) -> OffChipLink:
+def link(chip: Chip, traffic: Traffic) -> OffChipLink:
     """What transfers of that way use."""
-    if way == "weights":
+    if traffic == "weights":
         own = chip.weights
         return OffChipLink(own.memory, own.dma, "load") if own else OffChipLink(chip.psram, chip.dma, "load")
-    return OffChipLink(chip.psram, chip.dma, way)
+    return OffChipLink(chip.psram, chip.dma, traffic)
 
 
-def transfer_cycles(chip: Chip, way: Way, size: int, runs: int = 1) -> int:
+def transfer_cycles(chip: Chip, traffic: Traffic, size: int, runs: int = 1) -> int:
     """Core cycles of one transfer of ``size`` bytes in ``runs`` equal runs off chip, from its start to its
     end."""
-    used = link(chip, way)
+    used = link(chip, traffic)
     if runs == 1:
         return contiguous_cycles(chip.core_mhz, *used, size)
     times = run_times(chip.core_mhz, *used, size, runs)
     return times.setup + times.data
 
 
-def cycles_per_byte(chip: Chip, way: Way) -> Fraction:
+def cycles_per_byte(chip: Chip, traffic: Traffic) -> Fraction:
     """Core cycles that each byte of a long transfer adds (``k / 32``)."""
-    memory, dma, direction = link(chip, way)
+    memory, dma, direction = link(chip, traffic)
     if isinstance(dma, Dma):
         return line_slope(chip.core_mhz, memory, dma, direction)
     if isinstance(dma, BurstDma):
@@ -65,12 +65,12 @@ def cycles_per_byte(chip: Chip, way: Way) -> Fraction:
     return controlled_slope(chip.core_mhz, memory, dma, direction)
 
 
-def least_cost(chip: Chip, way: Way) -> tuple[int, Fraction]:
+def least_cost(chip: Chip, traffic: Traffic) -> tuple[int, Fraction]:
     """A lower bound on any number of transfers together: cycles once, and cycles for each byte."""
-    memory, dma, direction = link(chip, way)
+    memory, dma, direction = link(chip, traffic)
     if isinstance(dma, Dma):
         setup = (dma.load if direction == "load" else dma.store).setup_cycles
-        return setup, cycles_per_byte(chip, way)
+        return setup, cycles_per_byte(chip, traffic)
     if not isinstance(dma, BurstDma):
         once, each = controlled_least(chip.core_mhz, memory, dma, direction)
         return dma.setup_cycles + once, each
@@ -101,11 +101,13 @@ def burst_routes_of(chip: Chip) -> Mapping[str, TransferRoute]:
     return routes_of(chip.core_mhz, chip.psram, chip.dma) if isinstance(chip.dma, BurstDma) else {}
 
 
-def assert_legal(chip: Chip, way: Way, address: int, size: int, runs: int = 1, pitch: int = 0) -> None:
+def assert_legal(
+    chip: Chip, traffic: Traffic, address: int, size: int, runs: int = 1, pitch: int = 0
+) -> None:
     """Raises AssertionError unless the bursts of a transfer from Psram's ``address`` keep the limits of CE#
     low, CE# high and pages; checks all of them by their sizes, the first 8 of a run one by one. O(1) in
     ``size``, and in ``runs`` too, of which only those at different places within a page are checked."""
-    memory, dma, direction = link(chip, way)
+    memory, dma, direction = link(chip, traffic)
     device = memory.device
     if not isinstance(dma, BurstDma) or device is None or not size:
         return

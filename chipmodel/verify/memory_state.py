@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from chipmodel.geometry.address_runs import AddressRuns
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
+from chipmodel.geometry.strided_bytes import StridedBytes
 from chipmodel.model.commands import DmaStart, Located
 from chipmodel.model.schedule import Part
 from chipmodel.verify.cascade_table import Blocks
@@ -25,7 +25,7 @@ V = TypeVar("V")
 class BufferContents:
     """The shares of one tensor or weight block in the buffer at ``addresses`` of SharedMemory."""
 
-    addresses: AddressRuns
+    addresses: StridedBytes
     coverage: Coverage | RollingRows
 
 
@@ -102,7 +102,7 @@ class MemoryState:
         if not at.part.weights or at.part.name not in self.blocks:
             return {_key(at): BufferContents(at.addresses, EMPTY.add(at.part.share))}
         places = [
-            (op, AddressRuns(at.offset + place.start, len(place))) for op, place in self.blocks[at.part.name]
+            (op, StridedBytes(at.offset + place.start, len(place))) for op, place in self.blocks[at.part.name]
         ]
         return {(op, True, runs.start): BufferContents(runs, whole) for op, runs in places}
 

@@ -1,8 +1,8 @@
 """Sets of cascades that are worth planning, by a quick estimate of memory and cycles.
 
-Each straight run of ops is cut into single ops and cascades by dynamic programming, once for each of several
-budgets. What tensors and a cascade's weights take beyond the budget is taken from weights that could be
-loaded early, and from what the packer loses between buffers.
+Each straight chain of ops is cut into single ops and cascades by dynamic programming, once for each of
+several budgets. What tensors and a cascade's weights take beyond the budget is taken from weights that could
+be loaded early, and from what the packer loses between buffers.
 
 Source: chipmodel. Vela chooses its cascades greedily, MCUNetV2 by a search over networks.
 """
@@ -20,20 +20,20 @@ import numpy as np
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import Way
+from chipmodel.model.schedule import Traffic
 from chipmodel.timing.transfer import transfer_cycles
 from dma.cascade_choice.cuts import EXCLUDED, cheapest_cut
-from dma.cascade_choice.load_ahead import LoadRate, RunCosts, soonest_cut
+from dma.cascade_choice.load_ahead import ChainCosts, LoadRate, soonest_cut
 from dma.cascade_choice.reloads import Reloading
 from dma.cascade_choice.segment_table import CascadeSegment
-from dma.cascade_choice.segmented_runs import (
+from dma.cascade_choice.segmented_chains import (
     Candidate,
     PlacedSegment,
-    SegmentedRun,
+    SegmentedChain,
     cascade_choices,
     is_possible,
     least_bytes,
-    segmented_runs,
+    segmented_chains,
     with_bands,
     with_fine_heights,
     with_reloads,
@@ -82,17 +82,17 @@ def proposed_cascades(
     them. Of sets that load weights ahead the first ``most_ahead`` are looked for; None: all. Bands of columns
     are looked at where even the best set of the others moves tensors to Psram."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
-    plain = segmented_runs(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
-    runs = [with_reloads(run, rolls, Reloading(capacity, RELOADED, RELOADING_OPS)) for run in plain]
+    plain = segmented_chains(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
+    chains = [with_reloads(chain, rolls, Reloading(capacity, RELOADED, RELOADING_OPS)) for chain in plain]
     times = _TransferEstimate(chip)
-    alone = _estimate(times, capacity, [(run, single) for run in runs for single in run.single_ops])
-    rows = _ranked(program, times, [runs, plain], capacity, alone, rolls)
-    best = _placed(times, _fitting(times, runs, capacity, capacity, rolls), capacity, capacity)
+    alone = _estimate(times, capacity, [(chain, single) for chain in chains for single in chain.single_ops])
+    rows = _ranked(program, times, [chains, plain], capacity, alone, rolls)
+    best = _placed(times, _fitting(times, chains, capacity, capacity, rolls), capacity, capacity)
     loading = (each for each in _loading_ahead(program, times, plain, capacity, rolls) if each not in rows)
     ahead = tuple(islice(loading, most_ahead))
     if all(segment.bytes <= capacity for _, segment in best):
         return CascadeProposals(rows, ahead)
-    banded = [with_bands(run, rolls, capacity + 1, in_psram=True) for run in runs]
+    banded = [with_bands(chain, rolls, capacity + 1, in_psram=True) for chain in chains]
     found = _ranked(program, times, [banded], capacity, alone, rolls)
     return CascadeProposals(rows, ahead, tuple(each for each in found if any(c.bands > 1 for c in each)))
 
@@ -100,12 +100,12 @@ def proposed_cascades(
 def _ranked(
     program: Program,
     times: _TransferEstimate,
-    offers: list[list[SegmentedRun]],
+    offers: list[list[SegmentedChain]],
     capacity: int,
     alone: int,
     rolls: bool,
 ) -> tuple[Candidate, ...]:
-    """The cuts of runs for several budgets that are worthwhile, the fastest estimate first. Of several
+    """The cuts of chains for several budgets that are worthwhile, the fastest estimate first. Of several
     ``offers`` of segments the next one is looked at where weights are loaded again."""
     found: dict[Candidate, int] = {}
     for share in BUDGET_SHARES:
@@ -139,21 +139,21 @@ class _TransferEstimate:
     """Bytes. Chosen."""
 
     def __init__(self, chip: Chip) -> None:
-        self.lines = {each: self.line(chip, each) for each in get_args(Way)}
+        self.lines = {each: self.line(chip, each) for each in get_args(Traffic)}
 
-    def line(self, chip: Chip, way: Way) -> tuple[int, float]:
+    def line(self, chip: Chip, traffic: Traffic) -> tuple[int, float]:
         """The cycles of ``SMALL`` bytes, and those of each further byte."""
-        small, large = (transfer_cycles(chip, way, size) for size in (self.SMALL, self.LARGE))
+        small, large = (transfer_cycles(chip, traffic, size) for size in (self.SMALL, self.LARGE))
         return small, (large - small) / (self.LARGE - self.SMALL)
 
-    def cycles(self, way: Way, size: int) -> int:
+    def cycles(self, traffic: Traffic, size: int) -> int:
         """Cycles of a transfer, 0 of none."""
-        small, each = self.lines[way]
+        small, each = self.lines[traffic]
         return max(0, round(small + each * (size - self.SMALL))) if size > 0 else 0
 
-    def of_each(self, way: Way, sizes: Counts) -> Counts:
+    def of_each(self, traffic: Traffic, sizes: Counts) -> Counts:
         """``cycles`` of each of ``sizes``."""
-        small, each = self.lines[way]
+        small, each = self.lines[traffic]
         cycles = np.maximum(0, np.rint(small + each * (sizes - self.SMALL))).astype(np.int64)
         return np.where(sizes > 0, cycles, 0)
 
@@ -172,33 +172,33 @@ class _TransferEstimate:
         return self.cycles("store", excess) + self.cycles("load", excess)
 
 
-def _cut(times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int) -> tuple[int, ...]:
-    """The numbers of the segments of the cheapest cut of a run."""
-    table = run.table
+def _cut(times: _TransferEstimate, chain: SegmentedChain, capacity: int, budget: int) -> tuple[int, ...]:
+    """The numbers of the segments of the cheapest cut of a chain."""
+    table = chain.table
     costs = table.cycles + times.of_each("weights", table.bytes - budget)
     costs += times.spills(table.bytes - capacity)
-    return cheapest_cut(table, np.where(run.allowed, costs, EXCLUDED)).numbers
+    return cheapest_cut(table, np.where(chain.allowed, costs, EXCLUDED)).numbers
 
 
 def _placed(
-    times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, budget: int
+    times: _TransferEstimate, chains: Sequence[SegmentedChain], capacity: int, budget: int
 ) -> list[PlacedSegment]:
-    """The cheapest cut of all runs."""
-    return [(run, run.table.segment(n)) for run in runs for n in _cut(times, run, capacity, budget)]
+    """The cheapest cut of all chains."""
+    return [(chain, chain.table.segment(n)) for chain in chains for n in _cut(times, chain, capacity, budget)]
 
 
 def _loading_ahead(
-    program: Program, times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, rolls: bool
+    program: Program, times: _TransferEstimate, chains: Sequence[SegmentedChain], capacity: int, rolls: bool
 ) -> Iterator[Candidate]:
     """The cuts that are over first by ``load_ahead``, their cascades in stripes of the best heights."""
-    runs = _fitting(times, runs, capacity, capacity, rolls)
+    chains = _fitting(times, chains, capacity, capacity, rolls)
     found: set[Candidate] = set()
     for share in AHEAD_SHARES:
-        cuts = _soonest(times, runs, capacity, share)
-        pairs = zip(runs, cuts, strict=True)
-        fine = [with_fine_heights(run, cut, rolls, capacity) for run, cut in pairs]
+        cuts = _soonest(times, chains, capacity, share)
+        pairs = zip(chains, cuts, strict=True)
+        fine = [with_fine_heights(chain, cut, rolls, capacity) for chain, cut in pairs]
         cuts = _soonest(times, fine, capacity, share)
-        segments = [(run, each) for run, cut in zip(fine, cuts, strict=True) for each in cut]
+        segments = [(chain, each) for chain, cut in zip(fine, cuts, strict=True) for each in cut]
         candidate = cascade_choices(segments, rolls)
         if candidate and candidate not in found and is_possible(program, candidate):
             yield candidate
@@ -206,42 +206,42 @@ def _loading_ahead(
 
 
 def _soonest(
-    times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, share: Fraction
+    times: _TransferEstimate, chains: Sequence[SegmentedChain], capacity: int, share: Fraction
 ) -> list[list[CascadeSegment]]:
-    """By run, the segments of the cut that is over first in a ``share`` of the capacity."""
-    costs = [_run_costs(times, run, capacity, int(capacity * share)) for run in runs]
-    cuts: list[list[CascadeSegment]] = [[] for _ in runs]
+    """By chain, the segments of the cut that is over first in a ``share`` of the capacity."""
+    costs = [_run_costs(times, chain, capacity, int(capacity * share)) for chain in chains]
+    cuts: list[list[CascadeSegment]] = [[] for _ in chains]
     for index, number in soonest_cut(costs, times.weight_rate):
-        cuts[index].append(runs[index].table.segment(number))
+        cuts[index].append(chains[index].table.segment(number))
     return cuts
 
 
-def _run_costs(times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int) -> RunCosts:
-    table = run.table
+def _run_costs(times: _TransferEstimate, chain: SegmentedChain, capacity: int, budget: int) -> ChainCosts:
+    table = chain.table
     room = np.maximum(budget - table.bytes, 0)
     cycles = table.cycles + times.spills(table.bytes - capacity)
-    return RunCosts(table, run.allowed, cycles, table.weights, room, table.cascaded)
+    return ChainCosts(table, chain.allowed, cycles, table.weights, room, table.cascaded)
 
 
 def _fitting(
-    times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, budget: int, rolls: bool
-) -> list[SegmentedRun]:
-    """``runs`` without the cascades of a cut that do not fit even where all that crosses their border passes
-    in stripes, by their exact geometry; one that is impossible keeps no set from being planned."""
-    return [_fitting_run(times, run, capacity, budget, rolls) for run in runs]
+    times: _TransferEstimate, chains: Sequence[SegmentedChain], capacity: int, budget: int, rolls: bool
+) -> list[SegmentedChain]:
+    """``chains`` without the cascades of a cut that do not fit even where all that crosses their border
+    passes in stripes, by their exact geometry; one that is impossible keeps no set from being planned."""
+    return [_fitting_chain(times, chain, capacity, budget, rolls) for chain in chains]
 
 
-def _fitting_run(
-    times: _TransferEstimate, run: SegmentedRun, capacity: int, budget: int, rolls: bool
-) -> SegmentedRun:
-    table, cascaded = run.table, run.table.cascaded
+def _fitting_chain(
+    times: _TransferEstimate, chain: SegmentedChain, capacity: int, budget: int, rolls: bool
+) -> SegmentedChain:
+    table, cascaded = chain.table, chain.table.cascaded
     for _ in range(MOST_CUTS):
-        cascades = [n for n in _cut(times, run, capacity, budget) if cascaded[n]]
-        large = [n for n in cascades if least_bytes(run, table.segment(n), rolls) > capacity]
+        cascades = [n for n in _cut(times, chain, capacity, budget) if cascaded[n]]
+        large = [n for n in cascades if least_bytes(chain, table.segment(n), rolls) > capacity]
         if not large:
             break
-        run = run.without(large)
-    return run
+        chain = chain.without(large)
+    return chain
 
 
 def _estimate(times: _TransferEstimate, capacity: int, segments: Sequence[PlacedSegment]) -> int:

@@ -1,4 +1,4 @@
-"""A straight run cut into single ops and cascades, so that the sum of their costs is the least."""
+"""A straight chain cut into single ops and cascades, so that the sum of their costs is the least."""
 
 from __future__ import annotations
 

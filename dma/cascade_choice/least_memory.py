@@ -1,8 +1,8 @@
 """Sets of cascades with which a program needs the least SharedMemory.
 
-Each straight run is cut so that its largest segment is as small as possible, and then, for that and for
+Each straight chain is cut so that its largest segment is as small as possible, and then, for that and for
 slightly larger budgets, so that it takes the fewest cycles. The bytes of the chosen cascades are computed
-exactly, and runs are cut again until no estimate is left in the cut.
+exactly, and chains are cut again until no estimate is left in the cut.
 
 Source: chipmodel.
 """
@@ -18,18 +18,18 @@ from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
+from dma.cascade_choice.chain_geometry import MAX_OPS
 from dma.cascade_choice.cuts import Cut, cheapest_cut, least_maximum
 from dma.cascade_choice.reloads import Reloading
-from dma.cascade_choice.run_geometry import MAX_OPS
 from dma.cascade_choice.segment_table import CascadeSegment
-from dma.cascade_choice.segmented_runs import (
+from dma.cascade_choice.segmented_chains import (
     Candidate,
     PlacedSegment,
-    SegmentedRun,
+    SegmentedChain,
     cascade_choices,
     is_possible,
     segment_reloads,
-    segmented_runs,
+    segmented_chains,
     with_bands,
     with_reloads,
 )
@@ -42,20 +42,20 @@ RELOADED = (1 / 16, 1 / 256)
 WORTHWHILE = 0.98
 """Share of the least memory with rows alone, above which bands are not worth their halo. Chosen."""
 MOST_CUTS = 64
-"""Cuts of a run until estimates in it stay as they are. Chosen."""
+"""Cuts of a chain until estimates in it stay as they are. Chosen."""
 
 
 def least_memory_candidates(program: Program, chip: Chip, rolls: bool | None = None) -> tuple[Candidate, ...]:
     """Sets of cascades for the smallest SharedMemory, the one that is expected to need the least first."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
-    plain = segmented_runs(program, chip, rolls, 0)
-    least = max((least_maximum(run.table, run.table.bytes) for run in plain), default=0)
+    plain = segmented_chains(program, chip, rolls, 0)
+    least = max((least_maximum(chain.table, chain.table.bytes) for chain in plain), default=0)
     reloading = Reloading(least, RELOADED, MAX_OPS)
-    rows = [with_reloads(run, rolls, reloading) for run in plain]
-    exact = [_ExactRun(program, run, rolls) for run in rows]
-    least = max((run.least() for run in exact), default=0)
-    banded = [_ExactRun(program, with_bands(run, rolls, least), rolls) for run in rows]
-    less = max((run.least() for run in banded), default=0)
+    rows = [with_reloads(chain, rolls, reloading) for chain in plain]
+    exact = [_ExactChain(program, chain, rolls) for chain in rows]
+    least = max((chain.least() for chain in exact), default=0)
+    banded = [_ExactChain(program, with_bands(chain, rolls, least), rolls) for chain in rows]
+    less = max((chain.least() for chain in banded), default=0)
     shares = LOOSER[:1] if less < WORTHWHILE * least else ()  # plans in bands have many steps
     found = [*_candidates(program, banded, less, rolls, shares)]
     found += [each for each in _candidates(program, exact, least, rolls, LOOSER) if each not in found]
@@ -63,22 +63,22 @@ def least_memory_candidates(program: Program, chip: Chip, rolls: bool | None = N
 
 
 def _candidates(
-    program: Program, runs: Sequence[_ExactRun], least: int, rolls: bool, shares: Sequence[Fraction]
+    program: Program, chains: Sequence[_ExactChain], least: int, rolls: bool, shares: Sequence[Fraction]
 ) -> list[Candidate]:
     """Sets of cascades for budgets that are these shares of the least."""
     found: list[Candidate] = []
     for budget in (int(least * share) for share in shares):
-        candidate = cascade_choices([each for run in runs for each in run.fastest(budget)], rolls)
+        candidate = cascade_choices([each for chain in chains for each in chain.fastest(budget)], rolls)
         if candidate not in found and is_possible(program, candidate):
             found.append(candidate)
     return found
 
 
-class _ExactRun:
-    """A straight run, in which the bytes of every cascade that was ever chosen are exact."""
+class _ExactChain:
+    """A straight chain, in which the bytes of every cascade that was ever chosen are exact."""
 
-    def __init__(self, program: Program, run: SegmentedRun, rolls: bool) -> None:
-        self.program, self.run, self.rolls, self.table = program, run, rolls, run.table
+    def __init__(self, program: Program, chain: SegmentedChain, rolls: bool) -> None:
+        self.program, self.chain, self.rolls, self.table = program, chain, rolls, chain.table
         self.bytes = self.table.bytes.copy()
         """By number of a segment: as estimated, or exact."""
         self.known: set[int] = set()
@@ -98,7 +98,7 @@ class _ExactRun:
             cut = self.cut(budget)
             if not self.corrects(cut):
                 break
-        return [(self.run, self.table.segment(number)) for number in self.cut(budget).numbers]
+        return [(self.chain, self.table.segment(number)) for number in self.cut(budget).numbers]
 
     def cut(self, budget: int) -> Cut:
         return cheapest_cut(self.table, self.table.cycles + np.where(self.bytes > budget, self.beyond_all, 0))
@@ -119,7 +119,7 @@ class _ExactRun:
 
     def exact_bytes(self, segment: CascadeSegment) -> int:
         """The bytes of a cascade by its exact geometry; more than all others where it is impossible."""
-        geometry = self.run.geometry
+        geometry = self.chain.geometry
         ops = geometry.ops[segment.ops.start : segment.ops.stop]
         reloaded = segment_reloads(geometry, segment)
         names = tuple(op.name for op in ops)

@@ -1,4 +1,4 @@
-"""The cut of all runs that is over first, where weights are loaded any number of segments ahead.
+"""The cut of all chains that is over first, where weights are loaded any number of segments ahead.
 
 What is known of a cut up to an op are its cycles and the bytes of later weights that are there by then: the
 DMA engine loads while the NPU computes, as far as a segment leaves memory. Of two cuts that end before the
@@ -37,8 +37,8 @@ class LoadRate:
 
 
 @dataclass(frozen=True, slots=True)
-class RunCosts:
-    """A run's segments and, by number, what they need to be run."""
+class ChainCosts:
+    """A chain's segments and, by number, what they need to be run."""
 
     table: SegmentTable
     allowed: Chosen
@@ -61,50 +61,50 @@ class _Labels:
 
 
 @dataclass(slots=True)
-class _Ways:
+class _CutPaths:
     """The last segment of every cut that was kept, and the place of the cut before it."""
 
     before: list[int]
-    run: list[int]
+    chain: list[int]
     number: list[int]
 
-    def add(self, before: Counts, run: int, numbers: Counts) -> Counts:
+    def add(self, before: Counts, chain: int, numbers: Counts) -> Counts:
         """The places of further cuts."""
         first = len(self.before)
         self.before += before.tolist()
-        self.run += [run] * len(before)
+        self.chain += [chain] * len(before)
         self.number += numbers.tolist()
         return np.arange(first, len(self.before))
 
     def back(self, place: int) -> Iterator[tuple[int, int]]:
-        """The runs and numbers of segments of a cut, from the last one on."""
+        """The chains and numbers of segments of a cut, from the last one on."""
         while place >= 0:
-            yield self.run[place], self.number[place]
+            yield self.chain[place], self.number[place]
             place = self.before[place]
 
 
-def soonest_cut(runs: Sequence[RunCosts], rate: LoadRate) -> list[tuple[int, int]]:
-    """The cut of all ``runs``, one after another, that is over first: runs and numbers of segments."""
-    ways = _Ways([], [], [])
+def soonest_cut(chains: Sequence[ChainCosts], rate: LoadRate) -> list[tuple[int, int]]:
+    """The cut of all ``chains``, one after another, that is over first: chains and numbers of segments."""
+    paths = _CutPaths([], [], [])
     labels = _Labels(np.zeros(1), np.zeros(1), np.full(1, -1))
-    for index, run in enumerate(runs):
-        labels = _through(run, index, labels, ways, rate)
-    return list(ways.back(int(labels.places[labels.cycles.argmin()])))[::-1]
+    for index, chain in enumerate(chains):
+        labels = _through(chain, index, labels, paths, rate)
+    return list(paths.back(int(labels.places[labels.cycles.argmin()])))[::-1]
 
 
-def _through(run: RunCosts, index: int, labels: _Labels, ways: _Ways, rate: LoadRate) -> _Labels:
-    table, until, bounds = run.table, _LabelTable(run.table.count), run.table.bounds
+def _through(chain: ChainCosts, index: int, labels: _Labels, paths: _CutPaths, rate: LoadRate) -> _Labels:
+    table, until, bounds = chain.table, _LabelTable(chain.table.count), chain.table.bounds
     until.put(0, labels)
     for stop in range(1, table.count + 1):
         numbers = np.arange(bounds[stop], bounds[stop + 1])
-        numbers = numbers[run.allowed[numbers]]
+        numbers = numbers[chain.allowed[numbers]]
         numbers = numbers[table.starts[numbers].argsort(kind="stable")]
         places, last = until.pairs(table.starts[numbers], numbers)
-        took, ahead = after(run, last, until.ahead[places], rate)
+        took, ahead = after(chain, last, until.ahead[places], rate)
         cycles = until.cycles[places] + took
         kept = _kept(cycles, ahead, rate)
         before = until.places[places[kept]]
-        labels = _Labels(cycles[kept], ahead[kept], ways.add(before, index, last[kept]))
+        labels = _Labels(cycles[kept], ahead[kept], paths.add(before, index, last[kept]))
         until.put(stop, labels)
     return labels
 
@@ -136,15 +136,15 @@ class _LabelTable:
         return np.repeat(starts * (MOST_LABELS + 1), many) + within, np.repeat(numbers, many)
 
 
-def after(run: RunCosts, numbers: Counts, ahead: Amounts, rate: LoadRate) -> tuple[Amounts, Amounts]:
+def after(chain: ChainCosts, numbers: Counts, ahead: Amounts, rate: LoadRate) -> tuple[Amounts, Amounts]:
     """The cycles of segments, and the bytes loaded ahead at their end, where ``ahead`` were before. A cascade
     waits for all of its weights, a single op computes while the rest of them is loaded."""
-    cycles, weights, room = run.cycles[numbers], run.weights[numbers], run.room[numbers]
+    cycles, weights, room = chain.cycles[numbers], chain.weights[numbers], chain.room[numbers]
     there = np.minimum(ahead, weights + room)
     missing = np.maximum(weights - there, 0)
     load = np.where(missing > 0, rate.start + rate.each * missing, 0)
-    took = np.where(run.whole[numbers], load + cycles, np.maximum(cycles, load))
-    loaded = there + np.where(run.whole[numbers], missing + cycles / rate.each, took / rate.each)
+    took = np.where(chain.whole[numbers], load + cycles, np.maximum(cycles, load))
+    loaded = there + np.where(chain.whole[numbers], missing + cycles / rate.each, took / rate.each)
     return took, np.minimum(room, np.maximum(loaded - weights, 0))
 
 

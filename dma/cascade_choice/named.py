@@ -10,7 +10,7 @@ from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
-from dma.cascade_choice.straight_runs import op_runs
+from dma.cascade_choice.straight_chains import op_chains
 from dma.residency.tiling import least_stripe
 
 HEIGHTS = (32, 16, 8, 4, 2, 1)
@@ -20,41 +20,41 @@ BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 def cascades_of(program: Program, chip: Chip, names: Collection[str]) -> tuple[CascadeChoice, ...]:
-    """Every run of neighbouring ops among ``names`` as a cascade, in the largest steps that fit SharedMemory
-    next to what the cascade reads and makes. Where single rows do not fit even if that comes in stripes, it
-    runs in the fewest bands of columns that do, or with all weights loaded again in each turn of their op.
-    Raises ValueError where a run cannot be one."""
-    return tuple(_choice(program, chip, run) for run in _runs(program, names))
+    """Every chain of neighbouring ops among ``names`` as a cascade, in the largest steps that fit
+    SharedMemory next to what the cascade reads and makes. Where single rows do not fit even if that comes in
+    stripes, it runs in the fewest bands of columns that do, or with all weights loaded again in each turn of
+    their op. Raises ValueError where a chain cannot be one."""
+    return tuple(_choice(program, chip, chain) for chain in _runs(program, names))
 
 
 def _runs(program: Program, names: Collection[str]) -> Iterator[tuple[Op, ...]]:
-    for run in op_runs(program):
-        for named, ops in groupby(run, key=lambda op: op.name in names):
+    for chain in op_chains(program):
+        for named, ops in groupby(chain, key=lambda op: op.name in names):
             if named:
                 yield tuple(ops)
 
 
-def _choice(program: Program, chip: Chip, run: Sequence[Op]) -> CascadeChoice:
-    names = tuple(op.name for op in run)
-    choices = [CascadeChoice(names, (rows,) * len(run), chip.npu.rolling_buffers) for rows in HEIGHTS]
+def _choice(program: Program, chip: Chip, chain: Sequence[Op]) -> CascadeChoice:
+    names = tuple(op.name for op in chain)
+    choices = [CascadeChoice(names, (rows,) * len(chain), chip.npu.rolling_buffers) for rows in HEIGHTS]
     for choice in choices:
-        if _bytes(program, cascade_op(program, run, choice)) <= chip.shared_memory.bytes:
+        if _bytes(program, cascade_op(program, chain, choice)) <= chip.shared_memory.bytes:
             return choice
     rows = choices[-1]
-    if _least_bytes(program, cascade_op(program, run, rows)) <= chip.shared_memory.bytes:
+    if _least_bytes(program, cascade_op(program, chain, rows)) <= chip.shared_memory.bytes:
         return rows
     again = replace(rows, reloaded=names)
-    fits = _least_bytes(program, cascade_op(program, run, again)) <= chip.shared_memory.bytes
-    return next(_fitting_bands(program, chip, run, rows), again if fits else rows)
+    fits = _least_bytes(program, cascade_op(program, chain, again)) <= chip.shared_memory.bytes
+    return next(_fitting_bands(program, chip, chain, rows), again if fits else rows)
 
 
 def _fitting_bands(
-    program: Program, chip: Chip, run: Sequence[Op], rows: CascadeChoice
+    program: Program, chip: Chip, chain: Sequence[Op], rows: CascadeChoice
 ) -> Iterator[CascadeChoice]:
     for bands in BANDS:
         choice = replace(rows, bands=bands)
         try:
-            op = cascade_op(program, run, choice)
+            op = cascade_op(program, chain, choice)
         except ValueError:  # ops whose columns are not apart, or too few columns
             continue
         if _least_bytes(program, op) <= chip.shared_memory.bytes:

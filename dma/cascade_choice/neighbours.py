@@ -10,7 +10,7 @@ from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.cascades.shape import cascade_shape
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program
-from dma.cascade_choice.straight_runs import op_runs
+from dma.cascade_choice.straight_chains import op_chains
 
 ALL_HEIGHTS = 8
 """Rows of an op up to which every height of a step is tried, otherwise powers of two. Chosen."""
@@ -20,7 +20,7 @@ CascadeSet = tuple[CascadeChoice, ...]
 
 def every_set(program: Program, rolls: bool, most: int) -> list[CascadeSet] | None:
     """All sets of cascades, each in all of ``stripe_heights``; None where there are more than ``most``."""
-    every = [_cuts(program, run, rolls, most) for run in op_runs(program)]
+    every = [_cuts(program, chain, rolls, most) for chain in op_chains(program)]
     count = 1
     for cuts in every:
         if cuts is None:
@@ -31,20 +31,20 @@ def every_set(program: Program, rolls: bool, most: int) -> list[CascadeSet] | No
     return [sum(each, ()) for each in product(*(cuts for cuts in every if cuts is not None))]
 
 
-def _cuts(program: Program, run: Sequence[Op], rolls: bool, most: int) -> list[CascadeSet] | None:
-    """Every way to cut a run into single ops and cascades; None where there are more than ``most``."""
-    found = list(islice(_cut_from(program, run, 0, rolls), most + 1))
+def _cuts(program: Program, chain: Sequence[Op], rolls: bool, most: int) -> list[CascadeSet] | None:
+    """Every way to cut a chain into single ops and cascades; None where there are more than ``most``."""
+    found = list(islice(_cut_from(program, chain, 0, rolls), most + 1))
     return None if len(found) > most else found
 
 
-def _cut_from(program: Program, run: Sequence[Op], start: int, rolls: bool) -> Iterator[CascadeSet]:
-    if start >= len(run):
+def _cut_from(program: Program, chain: Sequence[Op], start: int, rolls: bool) -> Iterator[CascadeSet]:
+    if start >= len(chain):
         yield ()
         return
-    yield from _cut_from(program, run, start + 1, rolls)
-    for stop in range(start + 2, len(run) + 1):
-        for choice in _choices(program, run[start:stop], rolls):
-            for rest in _cut_from(program, run, stop, rolls):
+    yield from _cut_from(program, chain, start + 1, rolls)
+    for stop in range(start + 2, len(chain) + 1):
+        for choice in _choices(program, chain[start:stop], rolls):
+            for rest in _cut_from(program, chain, stop, rolls):
                 yield (choice, *rest)
 
 
@@ -78,9 +78,9 @@ def _sizes(total: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A cascade by the number of its run and the ops of the run that it has."""
+    """A cascade by the number of its chain and the ops of the chain that it has."""
 
-    run: int
+    chain: int
     ops: Interval
     choice: CascadeChoice
 
@@ -91,12 +91,12 @@ class Neighbourhood:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.runs = op_runs(program)
-        self.place = {op.name: (r, i) for r, run in enumerate(self.runs) for i, op in enumerate(run)}
+        self.chains = op_chains(program)
+        self.place = {op.name: (r, i) for r, chain in enumerate(self.chains) for i, op in enumerate(chain)}
 
     def of(self, given: CascadeSet) -> Iterator[CascadeSet]:
         """Every set that differs from ``given`` by one change. Some may be impossible."""
-        placed = sorted(map(self._placed, given), key=lambda each: (each.run, each.ops))
+        placed = sorted(map(self._placed, given), key=lambda each: (each.chain, each.ops))
         for index, each in enumerate(placed):
             others = [*placed[:index], *placed[index + 1 :]]
             for changed in self._changed(each):
@@ -104,7 +104,7 @@ class Neighbourhood:
                     yield _set([*others, changed])
             yield _set(others)
             following = placed[index + 1] if index + 1 < len(placed) else None
-            if following and following.run == each.run and following.ops.start == each.ops.stop:
+            if following and following.chain == each.chain and following.ops.start == each.ops.stop:
                 heights = (*each.choice.heights, *following.choice.heights)
                 reloaded = (*each.choice.reloaded, *following.choice.reloaded)
                 both = replace(each, choice=replace(each.choice, reloaded=reloaded))
@@ -112,21 +112,21 @@ class Neighbourhood:
                 yield _set([*others[:index], joined, *others[index + 1 :]])
 
     def _placed(self, choice: CascadeChoice) -> _Placed:
-        run, start = self.place[choice.ops[0]]
-        return _Placed(run, Interval(start, start + len(choice.ops)), choice)
+        chain, start = self.place[choice.ops[0]]
+        return _Placed(chain, Interval(start, start + len(choice.ops)), choice)
 
     def _made(self, each: _Placed, ops: Interval, heights: tuple[int, ...]) -> _Placed:
         """``each`` with other ops and heights; the others load their weights again as before."""
-        names = tuple(op.name for op in self.runs[each.run][ops.start : ops.stop])
+        names = tuple(op.name for op in self.chains[each.chain][ops.start : ops.stop])
         reloaded = tuple(name for name in each.choice.reloaded if name in names)
-        return _Placed(each.run, ops, replace(each.choice, ops=names, heights=heights, reloaded=reloaded))
+        return _Placed(each.chain, ops, replace(each.choice, ops=names, heights=heights, reloaded=reloaded))
 
     def _changed(self, each: _Placed) -> Iterator[_Placed]:
         start, stop, heights = each.ops.start, each.ops.stop, each.choice.heights
         count = len(heights)
         if start > 0:
             yield self._made(each, Interval(start - 1, stop), (heights[0], *heights))
-        if stop < len(self.runs[each.run]):
+        if stop < len(self.chains[each.chain]):
             yield self._made(each, Interval(start, stop + 1), (*heights, heights[-1]))
         if count > 2:
             yield self._made(each, Interval(start + 1, stop), heights[1:])
@@ -141,7 +141,7 @@ class Neighbourhood:
 
     def _reloads(self, each: _Placed) -> Iterator[_Placed]:
         """``each`` with all weights staying if some did not, otherwise with the large ones loaded again."""
-        sizes = {op.name: self.program.block_bytes(op) for op in self.runs[each.run]}
+        sizes = {op.name: self.program.block_bytes(op) for op in self.chains[each.chain]}
         largest = max(sizes[name] for name in each.choice.ops)
         large = tuple(name for name in each.choice.ops if sizes[name] >= max(1, largest / 4))
         if each.choice.reloaded or len(large) > 1:
@@ -149,8 +149,8 @@ class Neighbourhood:
             yield replace(each, choice=replace(each.choice, reloaded=reloaded))
 
     def _fits(self, each: _Placed, others: Sequence[_Placed]) -> bool:
-        return not any(each.run == other.run and each.ops.overlaps(other.ops) for other in others)
+        return not any(each.chain == other.chain and each.ops.overlaps(other.ops) for other in others)
 
 
 def _set(placed: Sequence[_Placed]) -> CascadeSet:
-    return tuple(each.choice for each in sorted(placed, key=lambda each: (each.run, each.ops)))
+    return tuple(each.choice for each in sorted(placed, key=lambda each: (each.chain, each.ops)))

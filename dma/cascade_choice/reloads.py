@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dma.cascade_choice.run_geometry import RunGeometry
+from dma.cascade_choice.chain_geometry import ChainGeometry
 from dma.cascade_choice.segment_estimates import cascade_estimates
 from dma.cascade_choice.segment_table import Chosen, SegmentTable
 from dma.cascade_choice.stripe_heights import Counts, stripe_heights
@@ -36,33 +36,33 @@ class Reloading:
 
 
 def reloading_cascades(
-    run: RunGeometry, rolls: bool, reloading: Reloading, plain: SegmentTable
+    chain: ChainGeometry, rolls: bool, reloading: Reloading, plain: SegmentTable
 ) -> Iterator[SegmentTable]:
     """Cascades that need at most the budget because they load large weights again, for one size of large
     weights after another. ``plain`` are the segments that load none again."""
     small = _small(plain, reloading.budget * CROWDED)
-    most = [_most_ops(small, stop, reloading.most_ops) for stop in range(len(run.ops) + 1)]
+    most = [_most_ops(small, stop, reloading.most_ops) for stop in range(len(chain.ops) + 1)]
     before: list[bool] | None = None
     for share in reloading.large:
-        large = [size >= max(1, reloading.budget * share) for size in run.weights]
+        large = [size >= max(1, reloading.budget * share) for size in chain.weights]
         stops = [
             stop
             for stop, ops in enumerate(most)
             if sum(large[stop - ops : stop]) > 1 and (before is None or before[:stop] != large[:stop])
         ]
         before = large
-        ways = [
+        options = [
             (stop, max(0, stop - 1 - most[stop]), rows)
             for stop in stops
-            for rows in _heights(run, large, max(0, stop - 1 - most[stop]), stop, rolls)
+            for rows in _heights(chain, large, max(0, stop - 1 - most[stop]), stop, rolls)
         ]
-        stripes = replace(stripe_heights(len(run.ops), ways), large=tuple(large))
+        stripes = replace(stripe_heights(len(chain.ops), options), large=tuple(large))
 
         def wanted(table: SegmentTable) -> Chosen:
             large = ~small[table.starts, table.columns.stops]
-            return large & _Reloads(run, table, rolls).fit(reloading.budget)
+            return large & _Reloads(chain, table, rolls).fit(reloading.budget)
 
-        yield _Reloads(run, cascade_estimates(run, stripes, rolls, None, wanted), rolls).table()
+        yield _Reloads(chain, cascade_estimates(chain, stripes, rolls, None, wanted), rolls).table()
 
 
 def _small(plain: SegmentTable, most_bytes: float) -> Chosen:
@@ -79,15 +79,15 @@ def _most_ops(small: Chosen, stop: int, most: int) -> int:
 
 
 def _heights(
-    run: RunGeometry, large: Sequence[bool], start: int, stop: int, rolls: bool
+    chain: ChainGeometry, large: Sequence[bool], start: int, stop: int, rolls: bool
 ) -> Iterable[tuple[int, ...]]:
     """By op ``[start, stop)``, rows for a number of stripes: in the ops whose weights are ``large`` and the
     last one, or in the last one alone. The others compute one row at a time."""
     last, found = stop - 1, dict[tuple[int, ...], None]()
-    total = run.op_rows[last]
+    total = chain.op_rows[last]
     stripes = [count for count in (*STRIPES, total) if count <= min(total, STRIPES[-1])]
     for height in dict.fromkeys(-(-total // count) for count in stripes):
-        each = run.proportional(start, stop, height)
+        each = chain.proportional(start, stop, height)
         many = (large[k] or k == last for k in range(start, stop))
         found[tuple(rows if big else 1 for rows, big in zip(each, many, strict=True))] = None
         if rolls:
@@ -98,12 +98,12 @@ def _heights(
 class _Reloads:
     """Cascades of which the large weights are loaded again, ``plain`` being what they need where all stay."""
 
-    def __init__(self, run: RunGeometry, plain: SegmentTable, rolls: bool) -> None:
-        self.run, self.plain, self.rolls = run, plain, rolls
+    def __init__(self, chain: ChainGeometry, plain: SegmentTable, rolls: bool) -> None:
+        self.chain, self.plain, self.rolls = chain, plain, rolls
         (self.stripes,) = plain.sources
         count = np.zeros(len(plain), np.int64)
         self.sizes, self.largest = count.copy(), count.copy()
-        for _, here, size in self._large(run.weights):
+        for _, here, size in self._large(chain.weights):
             count[here] += 1
             self.sizes[here] += size
             self.largest[here] = np.maximum(self.largest[here], size)
@@ -122,15 +122,15 @@ class _Reloads:
 
     def _waits(self) -> Counts:
         """Cycles of loads that no op hides whose weights stay."""
-        plain, ways = self.plain, self.plain.columns.ways
-        steps = {op: self._steps(op, here) for op, here, _ in self._large(self.run.weights)}
+        plain, options = self.plain, self.plain.columns.options
+        steps = {op: self._steps(op, here) for op, here, _ in self._large(self.chain.weights)}
         total, loads, computing = (np.zeros(len(plain), np.int64) for _ in range(3))
-        for op, here, _ in self._large(self.run.weights):
+        for op, here, _ in self._large(self.chain.weights):
             total[here] += steps[op]
-        for op, here, load in self._large(self.run.load_cycles):
+        for op, here, load in self._large(self.chain.load_cycles):
             # Another op's weights are needed at most so often in between.
             loads[here] += np.minimum(steps[op], total[here] - steps[op] + 1) * load
-            computing[here] += self.run.step_cycles_of(op, self.stripes.heights[op, ways[here]])
+            computing[here] += self.chain.step_cycles_of(op, self.stripes.heights[op, options[here]])
         waits: Counts = np.maximum(0, loads - np.maximum(0, plain.cycles - computing))
         return waits
 
@@ -139,8 +139,8 @@ class _Reloads:
         again."""
         plain, heights = self.plain, self.stripes.heights
         of = np.full(len(here), op) if self.rolls else plain.columns.stops[here] - 1
-        rows: Counts = np.array(self.run.op_rows, np.int64)[of]
-        steps: Counts = -(-rows // heights[of, plain.columns.ways[here]])
+        rows: Counts = np.array(self.chain.op_rows, np.int64)[of]
+        steps: Counts = -(-rows // heights[of, plain.columns.options[here]])
         return steps
 
     def _large(self, amounts: Sequence[int]) -> Iterator[tuple[int, Counts, int]]:

@@ -29,7 +29,7 @@ class RowReach:
 
     rows: int
     rise: int = 0
-    run: int = 1
+    chain: int = 1
     start_offset: int = 0
     stop_offset: int = 0
 
@@ -37,26 +37,26 @@ class RowReach:
         """The first row read for output rows from ``row`` on."""
         if not self.rise:
             return 0
-        return min(self.rows, max(0, row * self.rise // self.run + self.start_offset))
+        return min(self.rows, max(0, row * self.rise // self.chain + self.start_offset))
 
     def starts(self, rows: Counts) -> Counts:
         """``start`` of each of ``rows``."""
         if not self.rise:
             return np.zeros_like(rows)
-        found: Counts = (rows * self.rise // self.run + self.start_offset).clip(0, self.rows)
+        found: Counts = (rows * self.rise // self.chain + self.start_offset).clip(0, self.rows)
         return found
 
     def stop(self, row: int) -> int:
         """The end of the rows read for output rows before ``row``."""
         if not self.rise:
             return self.rows
-        return max(1, min(self.rows, row * self.rise // self.run + self.stop_offset))
+        return max(1, min(self.rows, row * self.rise // self.chain + self.stop_offset))
 
     def stops(self, rows: Counts) -> Counts:
         """``stop`` of each of ``rows``."""
         if not self.rise:
             return np.full_like(rows, self.rows)
-        found: Counts = (rows * self.rise // self.run + self.stop_offset).clip(1, self.rows)
+        found: Counts = (rows * self.rise // self.chain + self.stop_offset).clip(1, self.rows)
         return found
 
 
@@ -79,13 +79,13 @@ def row_reach(op: Op, operand: int, rows: Mapping[str, int]) -> RowReach:
     slope = Fraction(read(last, last + 1).start - read(first, first + 1).start, last - first)
     if not slope:
         return RowReach(of_rows)
-    rise, run = slope.numerator, slope.denominator
+    rise, chain = slope.numerator, slope.denominator
     probes: Sequence[int] = range(first, last + 1)
     if len(probes) > MOST_PROBES:
         probes = (*probes[: MOST_PROBES // 2], *probes[-MOST_PROBES // 2 :])
-    starts = min(read(row, row + 1).start - row * rise // run for row in probes)
-    stops = max(read(row, row + 1).stop - (row + 1) * rise // run for row in probes)
-    return RowReach(of_rows, rise, run, starts, stops)
+    starts = min(read(row, row + 1).start - row * rise // chain for row in probes)
+    stops = max(read(row, row + 1).stop - (row + 1) * rise // chain for row in probes)
+    return RowReach(of_rows, rise, chain, starts, stops)
 
 
 def _window_reach(window: Window) -> RowReach:

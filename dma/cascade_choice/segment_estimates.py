@@ -1,8 +1,7 @@
-"""What all cascades of a straight run would need and cost: bytes and NPU cycles, estimated quickly.
+"""What all cascades of a straight chain would need and cost: bytes and NPU cycles, estimated quickly.
 
-All cascades that begin with one op are estimated together, in arrays, from the last op of the run back: those
-that begin one op earlier need and cost what these do, and a little more.
-"""
+All cascades that begin with one op are estimated together, in arrays, from the last op of the chain back:
+those that begin one op earlier need and cost what these do, and a little more."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from chipmodel.model.cascade_work import Band
+from dma.cascade_choice.chain_geometry import MAX_OPS, ChainGeometry
 from dma.cascade_choice.rows_held import row_estimate
-from dma.cascade_choice.run_geometry import MAX_OPS, RunGeometry
 from dma.cascade_choice.segment_table import Chosen, SegmentColumns, SegmentTable
 from dma.cascade_choice.stripe_heights import Counts, StripeHeights, distinct
 
@@ -22,7 +21,7 @@ LARGEST = (1 << 63) - 1
 
 
 def cascade_estimates(
-    run: RunGeometry,
+    chain: ChainGeometry,
     stripes: StripeHeights,
     rolls: bool,
     most_bytes: int | None = None,
@@ -32,26 +31,28 @@ def cascade_estimates(
     less; of those that end before an op way by way, the shortest first. ``rolls`` is whether tensors inside
     lie in rolling buffers. ``wanted`` says which of them are, by all but their cycles, which take longest to
     find; None: all."""
-    found = _Estimates(run, stripes, rolls, most_bytes)
-    for index in range(len(run.ops) - 1, -1, -1):
+    found = _Estimates(chain, stripes, rolls, most_bytes)
+    for index in range(len(chain.ops) - 1, -1, -1):
         found.begin_with(index)
     table = found.table()
     return found.with_cycles(table if wanted is None else table.where(wanted(table)))
 
 
 class _Estimates:
-    """By way, what the ops need from the one on that was looked at last."""
+    """By option, what the ops need from the one on that was looked at last."""
 
-    def __init__(self, run: RunGeometry, stripes: StripeHeights, rolls: bool, most_bytes: int | None) -> None:
-        self.run, self.stripes, self.most_bytes = run, stripes, most_bytes
-        self.rows = row_estimate(run, stripes, rolls)
-        self.around = _Around(run, stripes, rolls)
+    def __init__(
+        self, chain: ChainGeometry, stripes: StripeHeights, rolls: bool, most_bytes: int | None
+    ) -> None:
+        self.chain, self.stripes, self.most_bytes = chain, stripes, most_bytes
+        self.rows = row_estimate(chain, stripes, rolls)
+        self.around = _Around(chain, stripes, rolls)
         count = len(stripes.stops)
         self.lowest = np.maximum(stripes.lowest, self.around.lowest[stripes.stops])
-        """By way, the first op with which a cascade may begin; that and later ones are looked at."""
+        """By option, the first op with which a cascade may begin; that and later ones are looked at."""
         self.held, self.weights = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self.columns: list[tuple[Counts, ...]] = []
-        self.ends: list[int] = stripes.stops.searchsorted(np.arange(len(run.ops) + 2)).tolist()
+        self.ends: list[int] = stripes.stops.searchsorted(np.arange(len(chain.ops) + 2)).tolist()
 
     def begin_with(self, index: int) -> None:
         """Add the cascades that begin with an op."""
@@ -59,45 +60,47 @@ class _Estimates:
         last = last[self.lowest[last] < index]
         if len(last):
             self.rows.end(index, last)
-            self.weights[last] = self.run.weights[index]
-        ways: Counts = np.arange(self.ends[index + 2], self.ends[min(index + MAX_OPS, len(self.run.ops)) + 1])
-        ways = ways[self.lowest[ways] <= index]
-        if len(ways):
-            self._longer(index, ways)
+            self.weights[last] = self.chain.weights[index]
+        options: Counts = np.arange(
+            self.ends[index + 2], self.ends[min(index + MAX_OPS, len(self.chain.ops)) + 1]
+        )
+        options = options[self.lowest[options] <= index]
+        if len(options):
+            self._longer(index, options)
 
-    def _longer(self, index: int, ways: Counts) -> None:
-        stops = self.stripes.stops[ways]
-        rows = self.rows.held(index, ways) * self.run.row_bytes[index]
+    def _longer(self, index: int, options: Counts) -> None:
+        stops = self.stripes.stops[options]
+        rows = self.rows.held(index, options) * self.chain.row_bytes[index]
         leaves, share = self.around.leaves[index, stops], self.around.share[index, stops]
         if self.stripes.bands > 1:
             rows = -(-rows * share[:, 0] // share[:, 1])
-        self.held[ways] += np.where(leaves, 0, rows)
-        self.weights[ways] += self.run.weights[index]
+        self.held[options] += np.where(leaves, 0, rows)
+        self.weights[options] += self.chain.weights[index]
         if self.most_bytes is not None:
-            fits = self.held[ways] + self.weights[ways] <= self.most_bytes
-            self.lowest[ways[~fits]] = len(self.run.ops)
-            ways, stops = ways[fits], stops[fits]
-        if len(ways):
-            self._add(index, ways, stops)
+            fits = self.held[options] + self.weights[options] <= self.most_bytes
+            self.lowest[options[~fits]] = len(self.chain.ops)
+            options, stops = options[fits], stops[fits]
+        if len(options):
+            self._add(index, options, stops)
 
-    def _add(self, index: int, ways: Counts, stops: Counts) -> None:
-        own, stripes = 0, np.zeros(len(ways), np.int64)
+    def _add(self, index: int, options: Counts, stops: Counts) -> None:
+        own, stripes = 0, np.zeros(len(options), np.int64)
         share = self.around.share_read[index, stops]
-        for name, reach in self.run.streamed[index]:
-            whole = self.run.program.tensors[name].bytes
+        for name, reach in self.chain.streamed[index]:
+            whole = self.chain.program.tensors[name].bytes
             own += whole
-            read = whole * np.minimum(reach.rows, self.rows.read(index, ways, reach)) // reach.rows
+            read = whole * np.minimum(reach.rows, self.rows.read(index, options, reach)) // reach.rows
             stripes += -(-read * share[:, 0] // share[:, 1])
         outside = self.around.outside[index, stops] - own
-        size = outside + stripes + self.held[ways] + self.weights[ways]
-        starts, cycles = np.full(len(ways), index), np.zeros(len(ways), np.int64)
-        self.columns.append((starts, stops, size, cycles, self.weights[ways], outside, ways))
+        size = outside + stripes + self.held[options] + self.weights[options]
+        starts, cycles = np.full(len(options), index), np.zeros(len(options), np.int64)
+        self.columns.append((starts, stops, size, cycles, self.weights[options], outside, options))
 
     def with_cycles(self, table: SegmentTable) -> SegmentTable:
         """Some of the table's cascades with their cycles: by way those of ever more ops."""
-        ways, count = table.columns.ways, len(self.run.ops)
+        options, count = table.columns.options, len(self.chain.ops)
         first = np.full(len(self.held), count)
-        np.minimum.at(first, ways, table.starts)
+        np.minimum.at(first, options, table.starts)
         sums, cycles = np.zeros(len(self.held), np.int64), table.cycles.copy()
         by_start = table.starts.argsort(kind="stable")
         bounds = table.starts[by_start].searchsorted(np.arange(count + 1))
@@ -107,18 +110,18 @@ class _Estimates:
             if len(here):
                 sums[here] += self._in_bands(index, here, self.rows.cycles(index, here))
             begun = by_start[bounds[index] : bounds[index + 1]]
-            cycles[begun] = sums[ways[begun]]
+            cycles[begun] = sums[options[begun]]
         return replace(table, columns=table.columns._replace(cycles=cycles))
 
-    def _in_bands(self, index: int, ways: Counts, cycles: Counts) -> Counts:
+    def _in_bands(self, index: int, options: Counts, cycles: Counts) -> Counts:
         """The NPU cycles of an op in all bands, which takes ``cycles`` in all columns at once."""
         bands = self.stripes.bands
         if bands == 1:
             return cycles
-        number = self.around.bands[index, self.stripes.stops[ways]]
-        rows = np.minimum(self.stripes.heights[index, ways], self.run.op_rows[index])
-        each, place = distinct((number + 1) * (self.run.op_rows[index] + 1) + rows)
-        parts = (divmod(key, self.run.op_rows[index] + 1) for key in each.tolist())
+        number = self.around.bands[index, self.stripes.stops[options]]
+        rows = np.minimum(self.stripes.heights[index, options], self.chain.op_rows[index])
+        each, place = distinct((number + 1) * (self.chain.op_rows[index] + 1) + rows)
+        parts = (divmod(key, self.chain.op_rows[index] + 1) for key in each.tolist())
         shares = np.array([self._share(index, band - 1, count) for band, count in parts], np.int64)[place]
         return _scaled(bands * cycles, shares[:, 0], shares[:, 1])
 
@@ -126,31 +129,33 @@ class _Estimates:
         """The NPU cycles of rows of an op in a band, and in all columns."""
         if band < 0:
             return 1, 1
-        return self.run.cycles(index, rows, self.around.band_list[band]), max(1, self.run.cycles(index, rows))
+        return self.chain.cycles(index, rows, self.around.band_list[band]), max(
+            1, self.chain.cycles(index, rows)
+        )
 
     def table(self) -> SegmentTable:
         """All that were added."""
         columns = self.columns or [(np.zeros(0, np.int64),) * 7]
-        *amounts, ways = (np.concatenate(each) for each in zip(*columns, strict=True))
-        order = np.lexsort((-amounts[0], ways))
+        *amounts, options = (np.concatenate(each) for each in zip(*columns, strict=True))
+        order = np.lexsort((-amounts[0], options))
         source = np.zeros(len(order), np.int64)
-        found = SegmentColumns._make([*(each[order] for each in amounts), source, ways[order]])
-        return SegmentTable(len(self.run.ops), found, (self.stripes,))
+        found = SegmentColumns._make([*(each[order] for each in amounts), source, options[order]])
+        return SegmentTable(len(self.chain.ops), found, (self.stripes,))
 
 
 class _Around:
     """By op and by the op before which a cascade ends: the bytes of whole tensors around a cascade that
     begins with it, whether others need what it makes, and the columns of its output in a band."""
 
-    def __init__(self, run: RunGeometry, stripes: StripeHeights, rolls: bool) -> None:
-        count = len(run.ops)
+    def __init__(self, chain: ChainGeometry, stripes: StripeHeights, rolls: bool) -> None:
+        count = len(chain.ops)
         self.outside = np.zeros((count, count + 1), np.int64)
         self.leaves = np.zeros((count, count + 1), np.bool_)
         self.lowest = np.full(count + 1, count)
         """By the op before which a cascade ends, the first op with which one may begin."""
-        stops = [stop for stop in sorted(set(stripes.stops.tolist())) if run.fits[stop - 1]]
+        stops = [stop for stop in sorted(set(stripes.stops.tolist())) if chain.fits[stop - 1]]
         for stop in stops:
-            starts = run.starts(stop)
+            starts = chain.starts(stop)
             here = slice(stop - len(starts), stop)
             self.outside[here, stop] = [each.outside for each in reversed(starts)]
             self.leaves[here, stop] = [each.leaves for each in reversed(starts)]
@@ -165,13 +170,13 @@ class _Around:
         """Which of ``band_list``; -1 for all columns."""
         self.band_list: list[Band] = []
         if stripes.bands > 1:
-            self._add_bands(run, stops, stripes.bands)
+            self._add_bands(chain, stops, stripes.bands)
 
-    def _add_bands(self, run: RunGeometry, stops: Sequence[int], bands: int) -> None:
+    def _add_bands(self, chain: ChainGeometry, stops: Sequence[int], bands: int) -> None:
         numbers: dict[Band | None, int] = {None: -1}
         for stop in stops:
-            widths = run.banded.widths(int(self.lowest[stop]), stop, bands)
-            self.lowest[stop] = min(widths, default=len(run.ops))
+            widths = chain.banded.widths(int(self.lowest[stop]), stop, bands)
+            self.lowest[stop] = min(widths, default=len(chain.ops))
             for start, width in widths.items():
                 self.share[start, stop] = width.share.as_integer_ratio()
                 self.share_read[start, stop] = width.share_read.as_integer_ratio()

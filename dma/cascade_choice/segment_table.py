@@ -1,4 +1,5 @@
-"""The segments of a straight run in arrays: tens of thousands are compared, and few of them are looked at."""
+"""The segments of a straight chain in arrays: tens of thousands are compared, and few of them are looked
+at."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ Chosen = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class CascadeSegment:
-    """Ops ``[start, stop)`` of a straight run, as one cascade or a single op, with the bytes of SharedMemory
-    and the NPU cycles that they need; ``heights`` is empty for a single op."""
+    """Ops ``[start, stop)`` of a straight chain, as one cascade or a single op, with the bytes of
+    SharedMemory and the NPU cycles that they need; ``heights`` is empty for a single op."""
 
     ops: Interval
     heights: tuple[int, ...]
@@ -47,13 +48,13 @@ class SegmentColumns(NamedTuple):
     outside: Counts
     source: Counts
     """Which of ``SegmentTable.sources`` has the stripes of a cascade; -1 for a single op."""
-    ways: Counts
+    options: Counts
     """Its number there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentTable:
-    """The segments of a run of ``count`` ops, numbered by where they end."""
+    """The segments of a chain of ``count`` ops, numbered by where they end."""
 
     count: int
     columns: SegmentColumns
@@ -113,12 +114,12 @@ class SegmentTable:
     def segment(self, number: int) -> CascadeSegment:
         """One of them."""
         found = (int(column[number]) for column in self.columns)
-        start, stop, size, cycles, weights, outside, source, way = found
+        start, stop, size, cycles, weights, outside, source, option = found
         amounts = size, cycles, weights, outside
         if source < 0:
             return CascadeSegment(Interval(start, stop), (), *amounts)
         stripes = self.sources[source]
-        heights, again = stripes.of(way, start), stripes.reloaded(way, start)
+        heights, again = stripes.of(option, start), stripes.reloaded(option, start)
         return CascadeSegment(Interval(start, stop), heights, *amounts, again, stripes.bands)
 
     def ending_with(self, number: int) -> range:
@@ -140,7 +141,7 @@ class SegmentTable:
         return self._taken(chosen.nonzero()[0])
 
     def followed_by(self, *others: SegmentTable) -> SegmentTable:
-        """All segments of several tables of one run: of those that end before an op, this table's first."""
+        """All segments of several tables of one chain: of those that end before an op, this table's first."""
         tables, columns = (self, *others), list[SegmentColumns]()
         sources: tuple[StripeHeights, ...] = ()
         for table in tables:
@@ -183,7 +184,7 @@ def segment_table(ending: Sequence[Sequence[CascadeSegment]]) -> SegmentTable:
     ]
     amounts: Counts = np.array(rows, np.int64).reshape(len(rows), 6)
     cascaded = np.array([bool(each.heights) for each in segments], np.bool_)
-    ways = [(each.ops.stop, each.ops.start, each.heights) for each in segments if each.heights]
+    options = [(each.ops.stop, each.ops.start, each.heights) for each in segments if each.heights]
     source, number = np.where(cascaded, 0, -1), cascaded.cumsum() - 1
-    stripes = stripe_heights(len(ending) - 1, ways)
+    stripes = stripe_heights(len(ending) - 1, options)
     return SegmentTable(len(ending) - 1, SegmentColumns._make([*amounts.T, source, number]), (stripes,))

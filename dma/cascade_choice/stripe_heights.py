@@ -1,4 +1,4 @@
-"""Ways to run the ops before one in stripes: how many rows each of them computes in a step."""
+"""Options to run the ops before one in stripes: how many rows each of them computes in a step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
-"""Bytes, cycles or rows, by number of a segment or of a way to run it."""
+"""Bytes, cycles or rows, by number of a segment or of an option."""
 
 
 def distinct(values: Counts) -> tuple[Counts, Counts]:
@@ -22,47 +22,47 @@ def distinct(values: Counts) -> tuple[Counts, Counts]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StripeHeights:
-    """Ways to run ops of a run, numbered by the op before which they end."""
+    """How ops of a chain may run: options, numbered by the op before which they end."""
 
     stops: Counts
-    """By way, the op before which it ends, in ascending order."""
+    """By option, the op before which it ends, in ascending order."""
     heights: Counts
-    """By op of the run and by way, the most rows of a step."""
+    """By op of the chain and by option, the most rows of a step."""
     lowest: Counts
-    """By way, the first op with which a cascade that runs so may begin."""
+    """By option, the first op with which a cascade that runs so may begin."""
     bands: int = 1
     """Bands of columns of the last op's output, one after another."""
     large: tuple[bool, ...] = ()
-    """By op of the run, whether its weights are loaded again; empty for none."""
+    """By op of the chain, whether its weights are loaded again; empty for none."""
 
-    def of(self, way: int, start: int) -> tuple[int, ...]:
+    def of(self, option: int, start: int) -> tuple[int, ...]:
         """By op from ``start`` on, the rows of a step."""
-        return tuple(self.heights[start : self.stops[way], way].tolist())
+        return tuple(self.heights[start : self.stops[option], option].tolist())
 
-    def reloaded(self, way: int, start: int) -> tuple[int, ...]:
+    def reloaded(self, option: int, start: int) -> tuple[int, ...]:
         """The ops, counted from ``start``, whose weights are loaded again."""
-        return tuple(i for i, again in enumerate(self.large[start : self.stops[way]]) if again)
+        return tuple(i for i, again in enumerate(self.large[start : self.stops[option]]) if again)
 
 
 def stripe_heights(
-    count: int, ways: Sequence[tuple[int, int, Sequence[int]]], bands: int = 1
+    count: int, options: Sequence[tuple[int, int, Sequence[int]]], bands: int = 1
 ) -> StripeHeights:
-    """Ways of a run of ``count`` ops, of which each ends before an op, begins at an op or after it, and has
-    the rows of a step of all ops from there on; in ascending order of where they end."""
-    heights = np.ones((count, len(ways)), np.int64)
-    for number, (stop, start, rows) in enumerate(ways):
+    """The options of a chain of ``count`` ops, of which each ends before an op, begins at an op or after it,
+    and has the rows of a step of all ops from there on; in ascending order of where they end."""
+    heights = np.ones((count, len(options)), np.int64)
+    for number, (stop, start, rows) in enumerate(options):
         heights[start:stop, number] = rows
-    stops = np.array([stop for stop, _, _ in ways], np.int64)
-    lowest = np.array([start for _, start, _ in ways], np.int64)
+    stops = np.array([stop for stop, _, _ in options], np.int64)
+    lowest = np.array([start for _, start, _ in options], np.int64)
     return StripeHeights(stops, heights, lowest, bands)
 
 
 def proportional_heights(
-    op_rows: Sequence[int], ways: Sequence[tuple[int, int]], bands: int = 1
+    op_rows: Sequence[int], options: Sequence[tuple[int, int]], bands: int = 1
 ) -> StripeHeights:
     """The ways that end before an op in stripes of so many rows of the last one, with as many rows of the
     others as belong to them, at least one; in ascending order of where they end."""
-    stops, last = np.array(ways, np.int64).reshape(len(ways), 2).T
+    stops, last = np.array(options, np.int64).reshape(len(options), 2).T
     rows = np.array(op_rows, np.int64)
     heights = np.maximum(1, rows[:, None] * last // rows[stops - 1])
     return StripeHeights(stops, heights, np.zeros(len(stops), np.int64), bands)

@@ -6,9 +6,8 @@ stripe of it in SharedMemory (``TierAccess.staged``); where there is room for al
 they are loaded whole instead, which moves as many bytes. Bytes that the streamer reserves for weights are not
 available to blocks.
 
-A tensor that is touched in several straight runs, decides a branch, is defined more than once, or is read or
-written slice by slice, stays in one memory for its whole life.
-"""
+A tensor that is touched in several straight chains, decides a branch, is defined more than once, or is read
+or written slice by slice, stays in one memory for its whole life."""
 
 from __future__ import annotations
 
@@ -66,7 +65,7 @@ class ChipTierProblem:
     # -- program to blocks ---------------------------------------------------------------------
 
     def _always_in_psram(self, homed: set[str]) -> set[str]:
-        """``homed`` and the inputs that several straight runs read and that no op on every path could load
+        """``homed`` and the inputs that several straight chains read and that no op on every path could load
         before them."""
         touches = self.table.touches
         late = {

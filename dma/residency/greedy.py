@@ -264,7 +264,7 @@ class ResidencyTable:
     def _preloaded(
         self, root: str, touches: list[Touch], decisions: _Decisions, stores: tuple[int, ...]
     ) -> tuple[Segment, ...]:
-        """An input that several straight runs read is loaded before the first of them, at an op that every
+        """An input that several straight chains read is loaded before the first of them, at an op that every
         path runs; if there is none, wherever it is read."""
         early = self.early(touches)
         if early is None:
@@ -312,7 +312,7 @@ class ResidencyTable:
         return overwrites
 
     def straight(self, touches: list[Touch]) -> bool:
-        """Whether all touches are in one straight run of ops, without a branch or loop between them."""
+        """Whether all touches are in one straight chain of ops, without a branch or loop between them."""
         return len({self.scopes.region[t.position] for t in touches}) == 1
 
     def through(self, segments: Mapping[str, tuple[Segment, ...]]) -> list[int]:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from chipmodel.errors import PackageMissing
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import Way
+from chipmodel.model.schedule import Traffic
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.rewrites.in_place import left_to_move
 from chipmodel.timing.transfer import transfer_cycles
@@ -200,7 +200,7 @@ class _JointProblem:
         return result
 
     def _since(self, position: int) -> int:
-        """The first op of the straight run."""
+        """The first op of the straight chain."""
         stretch = self.tiers.table.scopes.region
         return stretch.index(stretch[position])
 
@@ -209,8 +209,8 @@ class _JointProblem:
         around = [loop for loop in self.tiers.table.scopes.loops if position in loop]
         return (around[-1].start, around[-1].stop) if around and around[-1].start else None
 
-    def _load(self, size: int, way: Way = "load") -> Fraction:
-        return Fraction(transfer_cycles(self.tiers.chip, way, size)) if size else Fraction(0)
+    def _load(self, size: int, traffic: Traffic = "load") -> Fraction:
+        return Fraction(transfer_cycles(self.tiers.chip, traffic, size)) if size else Fraction(0)
 
 
 def touches_of(tiers: ChipTierProblem, index: int) -> list[int]:

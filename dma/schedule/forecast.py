@@ -1,6 +1,6 @@
-"""When the steps of a straight run begin and its transfers end, without contention.
+"""When the steps of a straight chain begin and its transfers end, without contention.
 
-A straight run is a sequence of steps without a branch or loop between them. The machine is that of
+A straight chain is a sequence of steps without a branch or loop between them. The machine is that of
 ``chipmodel.machine.simulate`` with one transfer after another and an NPU, DMA engine and Psram without other
 users: no bank conflicts, no refresh, no CPU. There the two agree to the cycle; with several DMA channels
 transfers end earlier than forecast here.
@@ -15,13 +15,13 @@ from itertools import groupby
 from typing import NamedTuple
 
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.schedule import Direction, Late, Schedule, Transfer, Way, steps
+from chipmodel.model.schedule import Direction, Late, Schedule, Traffic, Transfer, steps
 from chipmodel.passes.liveness import scopes
 from chipmodel.timing.transfer import transfer_cycles
 from dma.schedule.steps import TransferNeed
 
 
-class RunTransfer(NamedTuple):
+class ChainTransfer(NamedTuple):
     """A transfer of ``cycles`` core cycles, with the positions of ``chipmodel.model.schedule.Transfer``."""
 
     direction: Direction
@@ -31,7 +31,7 @@ class RunTransfer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RunForecast:
+class ChainForecast:
     """Core cycles from the beginning of the run; ``ready`` and ``starts`` by step, the others by transfer."""
 
     ready: tuple[int, ...]
@@ -45,18 +45,18 @@ class RunForecast:
     """When the last step has ended, including the waits that follow it."""
 
 
-def forecast(first: int, computes: Sequence[int], transfers: Sequence[RunTransfer]) -> RunForecast:
+def forecast(first: int, computes: Sequence[int], transfers: Sequence[ChainTransfer]) -> ChainForecast:
     """Forecast the steps ``first``, ``first + 1`` ... of ``computes`` cycles, the DMA engine being idle
     before.
 
     ``transfers`` are in the order of ``Schedule.transfers``: those of one position and direction are issued
     and waited for in that order. The order of events at a position is that of ``chipmodel.passes.lower``.
     """
-    return _RunWalk(first, transfers).run(computes)
+    return _ChainWalk(first, transfers).run(computes)
 
 
-class _RunWalk:
-    def __init__(self, first: int, transfers: Sequence[RunTransfer]) -> None:
+class _ChainWalk:
+    def __init__(self, first: int, transfers: Sequence[ChainTransfer]) -> None:
         self.first = first
         self.transfers = transfers
         self.clock = self.dma_free = 0
@@ -78,7 +78,7 @@ class _RunWalk:
                 self.later[issue].append(index)
                 self.before[due].append(index)
 
-    def run(self, computes: Sequence[int]) -> RunForecast:
+    def run(self, computes: Sequence[int]) -> ChainForecast:
         ready: list[int] = []
         starts: list[int] = []
         for here, cycles in enumerate(computes, self.first):
@@ -91,7 +91,7 @@ class _RunWalk:
             self.clock += cycles
             self.start(self.stores.get(here, ()))
             self.wait(self.stored.get(here, ()))
-        return RunForecast(tuple(ready), tuple(starts), tuple(self.reached), tuple(self.ends), self.clock)
+        return ChainForecast(tuple(ready), tuple(starts), tuple(self.reached), tuple(self.ends), self.clock)
 
     def start(self, transfers: Iterable[int]) -> None:
         for index in transfers:
@@ -109,17 +109,17 @@ class TransferTimes:
 
     def __init__(self, chip: Chip) -> None:
         self.chip = chip
-        self.known: dict[tuple[Way, int, int], int] = {}
+        self.known: dict[tuple[Traffic, int, int], int] = {}
 
-    def __call__(self, way: Way, size: int, runs: int = 1) -> int:
-        key = way, size, runs
+    def __call__(self, traffic: Traffic, size: int, runs: int = 1) -> int:
+        key = traffic, size, runs
         if key not in self.known:
             self.known[key] = transfer_cycles(self.chip, *key)
         return self.known[key]
 
     def of(self, moved: Transfer | TransferNeed) -> int:
         """Core cycles of a transfer, issued already or not."""
-        return self(moved.way, moved.bytes, moved.part.runs)
+        return self(moved.traffic, moved.bytes, moved.part.runs)
 
 
 def late_weights(schedule: Schedule, chip: Chip, jitter: int = 0) -> tuple[Late, ...]:
@@ -127,7 +127,7 @@ def late_weights(schedule: Schedule, chip: Chip, jitter: int = 0) -> tuple[Late,
     order.
 
     ``start`` is when the step would start if its weights were there. No transfer of ``schedule`` may cross
-    the border of a straight run. With no jitter and without contention, the cycles are those that the
+    the border of a straight chain. With no jitter and without contention, the cycles are those that the
     simulator counts as waits for weights, once for each time that the step runs.
     """
     run_of = scopes(schedule.body).region
@@ -139,7 +139,7 @@ def late_weights(schedule: Schedule, chip: Chip, jitter: int = 0) -> tuple[Late,
     result: list[Late] = []
     for number, group in groupby(listed, key=lambda step: run_of[step.position]):
         inside, moved = list(group), transfers[number]
-        timed = [RunTransfer(t.direction, t.issue, t.due, cycles_of.of(t)) for t in moved]
+        timed = [ChainTransfer(t.direction, t.issue, t.due, cycles_of.of(t)) for t in moved]
         run = forecast(inside[0].position, [step.cycles for step in inside], timed)
         for transfer, reached, end in zip(moved, run.reached, run.ends, strict=True):
             cycles = end + jitter - reached

@@ -28,7 +28,7 @@ from chipmodel.model.schedule import (
     StepIf,
     StepLoop,
     StepNode,
-    Way,
+    Traffic,
 )
 from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.passes.liveness import scopes
@@ -62,7 +62,7 @@ class TransferNeed:
     """Bytes from a slice in Psram to the next iteration's, where the part is of the first of them."""
 
     @property
-    def way(self) -> Way:
+    def traffic(self) -> Traffic:
         return "weights" if self.direction == "load" and self.part.weights else self.direction
 
 
@@ -75,8 +75,8 @@ class Emission:
     buffers: dict[str, BufferSpec] = field(default_factory=dict[str, BufferSpec])
     op_steps: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """First and last step of each op."""
-    straight_run: tuple[int, ...] = ()
-    """The number of the straight run of each step: steps without a branch or loop between them have the
+    straight_chain: tuple[int, ...] = ()
+    """The number of the straight chain of each step: steps without a branch or loop between them have the
     same."""
     inner_op: dict[int, str] = field(default_factory=dict[int, str])
     """The op of each step of a cascade; the step itself names the cascade."""
@@ -89,7 +89,7 @@ def emit(program: Program, chip: Chip, residency: Residency, tilings: Mapping[st
     emitter = _Emitter(program, chip, residency, tilings)
     emitter.emission.body = emitter.nodes(program.body)
     emitter.tensor_needs()
-    emitter.emission.straight_run = scopes(emitter.emission.body).region
+    emitter.emission.straight_chain = scopes(emitter.emission.body).region
     return emitter.emission
 
 

@@ -67,8 +67,8 @@ class EarlyLoads:
         need, after = transfer.need, transfer.need.last + 1
         if need.direction != "store" or need.kind != "stripe" or transfer.due > need.last:
             return transfer
-        run = self.emission.straight_run
-        if after >= len(run) or run[after] != run[need.last]:
+        chain = self.emission.straight_chain
+        if after >= len(chain) or chain[after] != chain[need.last]:
             return transfer
         read = any(
             need.last < at <= after and _overlap(need.part.share, load.part.share)

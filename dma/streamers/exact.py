@@ -1,6 +1,6 @@
 """``exact``: when each weight slice is loaded, by exact search, with a proof of what it finds.
 
-On each straight run of steps ``solvers.loads.exact`` decides at which step every load is issued, and so the
+On each straight chain of steps ``solvers.loads.exact`` decides at which step every load is issued, and so the
 order of the queue and how far ahead it goes. What the search is given is tried in several ways, and the
 fastest schedule is used: how large slices are, and what stays on chip besides them. Then
 ``dma.schedule.refine`` tiles single ops again. ``sync``, ``ping-pong``, ``weight-pipeline`` and
@@ -26,7 +26,7 @@ from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.best_cuts import best_cut, slices_cycles, whole_cut
 from dma.residency.greedy import Reserve
 from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, sliced
-from dma.schedule.forecast import RunTransfer
+from dma.schedule.forecast import ChainTransfer
 from dma.schedule.steps import Emission, TransferNeed
 from dma.schedule.streamer import (
     Decider,
@@ -44,23 +44,23 @@ from dma.streamers.merged_steps import merge_steps
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.resident_slices import WHOLE_SHARE, issue_with_residents, resident_bytes
 from dma.streamers.sync import least_weights
-from dma.streamers.weight_pipeline import straight_runs
-from dma.streamers.weight_region import StraightRun, issue_positions
+from dma.streamers.weight_pipeline import straight_chains
+from dma.streamers.weight_region import StepChain, issue_positions
 from solvers.core.outcome import Limits
 from solvers.loads.exact import solve_stream
 from solvers.loads.problem import StreamMove, StreamProblem, StreamSlice
 
 NAME = "exact"
 STATES_PER_RUN = 2_000
-"""States that the search visits on each straight run of each candidate: about 0.1 s (measured)."""
+"""States that the search visits on each straight chain of each candidate: about 0.1 s (measured)."""
 REFINED_STEPS_PER_STATE = 4
 """Steps of schedules that ``dma.schedule.refine`` may try for each of those states. Chosen."""
 RUN_GAP = 0.001
-"""Share of the bound. Chosen: a straight run this near to its bound is not searched further."""
+"""Share of the bound. Chosen: a straight chain this near to its bound is not searched further."""
 MAX_STATES = 10**9
 """States that a user may ask for; more is a typing error."""
 MAX_SLICE_STEPS = 100_000
-"""Slices times steps of a straight run that is searched; a longer one keeps the positions of
+"""Slices times steps of a straight chain that is searched; a longer one keeps the positions of
 ``dma.streamers.weight_region``. Chosen."""
 WEIGHT_FLOOR_DIVISORS = (8, 64)
 """Weight floors that are tried, as ``dma.schedule.build.WEIGHT_FLOOR_DIVISORS``."""
@@ -228,9 +228,9 @@ def _issue(
         rest = replace(emission, needs=[need for need in emission.needs if id(need) not in decided])
         fixed = [transfer for transfer in early.fixed if id(transfer.need) not in decided]
         others = [need for need in early.needs if id(need) not in decided]
-        for needs, run in list(straight_runs(memory.chip, rest, fixed, free, others)):
-            since = [early.since(need, run.first) for need in needs]
-            positions = _positions(needs, run, since, 0 if quickly else states)
+        for needs, chain in list(straight_chains(memory.chip, rest, fixed, free, others)):
+            since = [early.since(need, chain.first) for need in needs]
+            positions = _positions(needs, chain, since, 0 if quickly else states)
             for need, position in zip(needs, positions, strict=True):
                 fixed.append(IssuedTransfer(need, need.buffer, position, need.first))
         return fixed
@@ -239,46 +239,46 @@ def _issue(
 
 
 def _positions(
-    needs: Sequence[TransferNeed], run: StraightRun, since: Sequence[int], states: int
+    needs: Sequence[TransferNeed], chain: StepChain, since: Sequence[int], states: int
 ) -> list[int]:
     """The positions that issue ``needs``, each from its position ``since`` on, by a search of ``states``."""
-    start = _start_positions(needs, run)
-    merged = merge_steps(run, since)
-    if not states or len(run.slices) * len(merged.starts) > MAX_SLICE_STEPS:
+    start = _start_positions(needs, chain)
+    merged = merge_steps(chain, since)
+    if not states or len(chain.slices) * len(merged.starts) > MAX_SLICE_STEPS:
         return start
-    problem = stream_problem(merged.run, [merged.step(position) for position in since])
+    problem = stream_problem(merged.chain, [merged.step(position) for position in since])
     hint = tuple(merged.step(position) for position in start)
     return [merged.starts[step] for step in _solved(problem, states, hint)]
 
 
-def _start_positions(needs: Sequence[TransferNeed], run: StraightRun) -> list[int]:
+def _start_positions(needs: Sequence[TransferNeed], chain: StepChain) -> list[int]:
     """Weights as ``dma.streamers.weight_region`` issues them, all other loads where they are due."""
     positions = [need.first for need in needs]
     weights = [i for i, need in enumerate(needs) if need.kind == "weights"]
-    room, fixed = list(run.room), list(run.fixed)
-    for need, load in zip(needs, run.slices, strict=True):
+    room, fixed = list(chain.room), list(chain.fixed)
+    for need, load in zip(needs, chain.slices, strict=True):
         if need.kind != "weights":
-            room[need.first - run.first] -= load.bytes
-            fixed.append(RunTransfer("load", need.first, need.first, load.cycles))
-    slices = tuple(run.slices[i] for i in weights)
-    weights_only = replace(run, room=tuple(room), fixed=tuple(fixed), slices=slices)
+            room[need.first - chain.first] -= load.bytes
+            fixed.append(ChainTransfer("load", need.first, need.first, load.cycles))
+    slices = tuple(chain.slices[i] for i in weights)
+    weights_only = replace(chain, room=tuple(room), fixed=tuple(fixed), slices=slices)
     for index, position in zip(weights, issue_positions(weights_only), strict=True):
         positions[index] = position
     return positions
 
 
-def stream_problem(run: StraightRun, since: Sequence[int] = ()) -> StreamProblem:
+def stream_problem(chain: StepChain, since: Sequence[int] = ()) -> StreamProblem:
     """``run`` as a problem for ``solvers.loads.exact``, its first step being 0; its slices may be loaded from
     the positions ``since`` on, or from the first."""
-    first = run.first
-    fixed = (StreamMove(t.direction, t.issue - first, t.due - first, t.cycles) for t in run.fixed)
-    earliest = since or [first] * len(run.slices)
+    first = chain.first
+    fixed = (StreamMove(t.direction, t.issue - first, t.due - first, t.cycles) for t in chain.fixed)
+    earliest = since or [first] * len(chain.slices)
     return StreamProblem(
-        tuple(run.computes),
-        tuple(run.room),
+        tuple(chain.computes),
+        tuple(chain.room),
         tuple(
             StreamSlice(s.bytes, s.first - first, s.last - first, s.cycles, max(0, position - first))
-            for s, position in zip(run.slices, earliest, strict=True)
+            for s, position in zip(chain.slices, earliest, strict=True)
         ),
         tuple(fixed),
     )

@@ -1,10 +1,10 @@
 """``ping-pong``: two weight buffers in turn.
 
-Within a Region (a straight run of steps) weight blocks alternate between two buffers, ``alloc0`` for the even
-ones and ``alloc1`` for the odd ones, each as large as the largest of its parity and both alive throughout the
-Region. The next block's load is issued when the current block's compute starts. Each Region starts without
-weights. Stripes of a large op pass through two buffers each in the same way, and the transfer of a whole
-tensor runs during the neighbouring step where memory allows.
+Within a Region (a straight chain of steps) weight blocks alternate between two buffers, ``alloc0`` for the
+even ones and ``alloc1`` for the odd ones, each as large as the largest of its parity and both alive
+throughout the Region. The next block's load is issued when the current block's compute starts. Each Region
+starts without weights. Stripes of a large op pass through two buffers each in the same way, and the transfer
+of a whole tensor runs during the neighbouring step where memory allows.
 
 Source: Wang et al. 2025, Algorithm 3 (docs/references.md).
 """
@@ -103,7 +103,7 @@ def _weights(emission: Emission, count: int) -> IssuePlan:
     regions: dict[int, list[TransferNeed]] = {}
     for need in emission.needs:
         if need.kind == "weights":
-            regions.setdefault(emission.straight_run[need.first], []).append(need)
+            regions.setdefault(emission.straight_chain[need.first], []).append(need)
     issued: list[IssuedTransfer] = []
     buffers: dict[str, BufferSpec] = {}
     for region, needs in regions.items():
@@ -117,9 +117,9 @@ def _weights(emission: Emission, count: int) -> IssuePlan:
 
 
 def _extent(emission: Emission, region: int) -> Interval:
-    first = emission.straight_run.index(region)
+    first = emission.straight_chain.index(region)
     stop = first
-    while stop < len(emission.straight_run) and emission.straight_run[stop] == region:
+    while stop < len(emission.straight_chain) and emission.straight_chain[stop] == region:
         stop += 1
     return Interval(first, stop)
 
@@ -220,8 +220,8 @@ class TensorIssuer:
         return due
 
     def _same_run(self, a: int, b: int) -> bool:
-        run = self.emission.straight_run
-        return 0 <= a < len(run) and 0 <= b < len(run) and run[a] == run[b]
+        chain = self.emission.straight_chain
+        return 0 <= a < len(chain) and 0 <= b < len(chain) and chain[a] == chain[b]
 
     def take(self, position: int, size: int) -> bool:
         """Take ``size`` bytes of the slack at a position; False where fewer are left."""

@@ -1,6 +1,6 @@
 """``ping-pong-across``: ping-pong that also issues loads across the borders of Regions.
 
-Within a straight run of steps (a Region) it is ``ping-pong``. Beyond that, three things are tried, and each
+Within a straight chain of steps (a Region) it is ``ping-pong``. Beyond that, three things are tried, and each
 is kept where SharedMemory has the bytes on all paths and the forecast of the expected cycles does not get
 worse:
 
@@ -78,7 +78,7 @@ class _AcrossPlanner:
         self.forecast = PathForecast(self.root, [step.cycles for step in listed], self.probabilities)
         self.cycles_of = TransferTimes(memory.chip)
         self.gathers = {op.name for op in ops(memory.program.body) if op.gathers}
-        self.extents = _extents(emission.straight_run)
+        self.extents = _extents(emission.straight_chain)
         weights = self.weights(WeightPlan())
         two_buffers = sum(buffer.bytes for buffer in weights.buffers.values())
         tensors = TensorIssuer(memory, emission, lambda _: two_buffers)
@@ -101,7 +101,7 @@ class _AcrossPlanner:
                 buffers[need.buffer] = BufferSpec(need.buffer, need.bytes, held, "weights")
                 issued.append(IssuedTransfer(need, need.buffer, issues[0], need.first, issues[1:]))
             else:
-                regions.setdefault(self.emission.straight_run[need.first], []).append(index)
+                regions.setdefault(self.emission.straight_chain[need.first], []).append(index)
         for region, indices in regions.items():
             issued += self.region(region, indices, plan, buffers)
         return IssuePlan(issued, buffers)
@@ -130,7 +130,7 @@ class _AcrossPlanner:
             taken[transfer.buffer].append(Interval(transfer.due, transfer.need.last + 1))
             for issue in (transfer.issue, *transfer.again):
                 taken[transfer.buffer] += in_flight(self.root, issue, transfer.due)
-        change = [0] * (len(self.emission.straight_run) + 1)
+        change = [0] * (len(self.emission.straight_chain) + 1)
         for name, intervals in taken.items():
             for interval in merged(intervals):
                 change[interval.start] += buffers[name].bytes
@@ -236,10 +236,10 @@ class _BestPlan:
         return taken
 
 
-def _extents(straight_run: tuple[int, ...]) -> dict[int, Interval]:
+def _extents(straight_chain: tuple[int, ...]) -> dict[int, Interval]:
     """The positions of each Region."""
     result: dict[int, Interval] = {}
-    for position, region in enumerate(straight_run):
+    for position, region in enumerate(straight_chain):
         start = result[region].start if region in result else position
         result[region] = Interval(start, position + 1)
     return result

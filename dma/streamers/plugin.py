@@ -1,6 +1,6 @@
 """Streamers that are plug-ins: they decide when each slice of weights is loaded.
 
-A plug-in is given one straight run of steps after another, with the cycles of every step and load and the
+A plug-in is given one straight chain of steps after another, with the cycles of every step and load and the
 bytes that are free, and answers where each load is issued. What stays in SharedMemory, how weights are cut
 and when tensors move is decided as for ``prefetch-greedy``, which tries several sizes of slices and
 several shares of the free memory; the plan with the fastest forecast that fits is used.
@@ -16,18 +16,18 @@ from chipmodel.entry_points import DescribedPlugin, Plugin
 from dma.schedule.steps import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, StreamerPortfolio
 from dma.streamers.prefetch_greedy import probe
-from dma.streamers.weight_pipeline import straight_runs
-from dma.streamers.weight_region import StraightRun
+from dma.streamers.weight_pipeline import straight_chains
+from dma.streamers.weight_region import StepChain
 
 
 class StreamerPlugin(DescribedPlugin, Protocol):
     """A streamer of weights."""
 
-    def issue(self, run: StraightRun) -> Sequence[int]:
-        """For each of ``run.slices`` the step at which its load is issued: ``run.first`` at the earliest, at
-        the latest the slice's ``first`` reader, which waits for it. From that step to its ``last`` reader the
-        slice takes memory: of steps before its first reader, ``run.room`` says how much is free. A plan that
-        takes more is tried again with less room, and refused if it still does not fit."""
+    def issue(self, chain: StepChain) -> Sequence[int]:
+        """For each of ``chain.slices`` the step at which its load is issued: ``chain.first`` at the earliest,
+        at the latest the slice's ``first`` reader, which waits for it. From that step to its ``last`` reader
+        the slice takes memory: of steps before its first reader, ``chain.room`` says how much is free. A plan
+        that takes more is tried again with less room, and refused if it still does not fit."""
         ...
 
 
@@ -39,26 +39,26 @@ def portfolio_of(plugin: Plugin) -> StreamerPortfolio:
         memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], free: Mapping[str, int]
     ) -> IssuePlan:
         issued: list[IssuedTransfer] = []
-        for needs, run in straight_runs(memory.chip, emission, others, free):
-            for need, position in zip(needs, _positions(plugin, run), strict=True):
+        for needs, chain in straight_chains(memory.chip, emission, others, free):
+            for need, position in zip(needs, _positions(plugin, chain), strict=True):
                 issued.append(IssuedTransfer(need, need.buffer, position, need.first))
         return IssuePlan(issued, {})
 
     return StreamerPortfolio(plugin.written, (probe(issue, plugin.written),))
 
 
-def _positions(plugin: Plugin, run: StraightRun) -> list[int]:
+def _positions(plugin: Plugin, chain: StepChain) -> list[int]:
     """What the plug-in answers, each position at a step where the load may be issued. Raises PluginFault."""
-    answer: object = plugin.call(plugin.load().issue, run)
+    answer: object = plugin.call(plugin.load().issue, chain)
     if not isinstance(answer, Iterable):
         raise plugin.fault(f"answers {type(answer).__name__}, not a position for each slice")
     given: list[object] = [*answer]
-    if len(given) != len(run.slices):
-        raise plugin.fault(f"answers {len(given)} positions for {len(run.slices)} slices")
+    if len(given) != len(chain.slices):
+        raise plugin.fault(f"answers {len(given)} positions for {len(chain.slices)} slices")
     positions: list[int] = []
-    for number, (each, position) in enumerate(zip(run.slices, given, strict=True)):
+    for number, (each, position) in enumerate(zip(chain.slices, given, strict=True)):
         positions.append(plugin.whole(position, f"issues slice {number} at", "step"))
-        if not run.first <= positions[-1] <= each.first:
-            what = f"issues slice {number} at step {position}; it may be step {run.first} to {each.first}"
+        if not chain.first <= positions[-1] <= each.first:
+            what = f"issues slice {number} at step {position}; it may be step {chain.first} to {each.first}"
             raise plugin.fault(what)
     return positions

@@ -32,7 +32,7 @@ from dma.schedule.streamer import (
 from dma.streamers import ping_pong, sync, weight_pipeline
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.sync import least_weights
-from dma.streamers.weight_pipeline import straight_runs
+from dma.streamers.weight_pipeline import straight_chains
 from dma.streamers.weight_region import issue_positions
 
 NAME = "prefetch-greedy"
@@ -111,8 +111,8 @@ def early(
 ) -> IssuePlan:
     """Issue every slice as early as ``free`` bytes at each op allow, then as late as that costs no time."""
     issued: list[IssuedTransfer] = []
-    for needs, run in straight_runs(memory.chip, emission, others, free):
-        for need, position in zip(needs, issue_positions(run), strict=True):
+    for needs, chain in straight_chains(memory.chip, emission, others, free):
+        for need, position in zip(needs, issue_positions(chain), strict=True):
             issued.append(IssuedTransfer(need, need.buffer, position, need.first))
     return IssuePlan(issued, {})
 

@@ -1,6 +1,6 @@
 """``prefetch-k``: ``k`` weight buffers in turn, where ping-pong has two.
 
-The buffers of a straight run are alive throughout it. More of them let the DMA engine work further ahead
+The buffers of a straight chain are alive throughout it. More of them let the DMA engine work further ahead
 of the NPU, but leave less memory to tensors and make slices smaller. Where no number is given, the one with
 the fastest forecast is used.
 

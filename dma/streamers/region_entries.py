@@ -1,11 +1,10 @@
 """Positions at which the first weights of a Region may be issued before the Region begins.
 
-A Region is a straight run of steps (Wang et al. 2025). An *option* is a set of positions of which every path
-to the Region passes exactly one, after its last use of the Region's buffers: the step of the last weights
-before the border (where ping-pong would issue the next ones), a step of that kind in every arm of a preceding
-``if``, or a step before a branch or loop that is passed over. For a loop's body it is two of these sets, one
-before the loop and one at the end of the body, for the next iteration.
-"""
+A Region is a straight chain of steps (Wang et al. 2025). An *option* is a set of positions of which every
+path to the Region passes exactly one, after its last use of the Region's buffers: the step of the last
+weights before the border (where ping-pong would issue the next ones), a step of that kind in every arm of a
+preceding ``if``, or a step before a branch or loop that is passed over. For a loop's body it is two of these
+sets, one before the loop and one at the end of the body, for the next iteration."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from chipmodel.model.nesting import Fork, Section
 
 IssuePositions = tuple[int, ...]
 """Positions that issue one load, each on other paths or for other iterations."""
-RunOrFork = Interval | Fork
-"""A straight run, or a branch or loop with steps in it."""
+ChainOrFork = Interval | Fork
+"""A straight chain, or a branch or loop with steps in it."""
 MAX_OPTIONS = 3
 """Options tried for one Region. Chosen."""
 
@@ -28,7 +27,7 @@ MAX_OPTIONS = 3
 class EnclosingArm:
     """The arm or loop body that a section is: the one of the branch or loop ``items[index]``."""
 
-    items: Sequence[RunOrFork]
+    items: Sequence[ChainOrFork]
     index: int
     likely: bool = True
     """Whether no other arm with weights is likelier."""
@@ -107,9 +106,9 @@ class RegionEntries:
         return max(inside, key=lambda number: (chances[number], -number), default=None)
 
     def _options_for(
-        self, listed: Sequence[RunOrFork], index: int, around: tuple[EnclosingArm, ...]
+        self, listed: Sequence[ChainOrFork], index: int, around: tuple[EnclosingArm, ...]
     ) -> list[IssuePositions]:
-        """Options for the straight run ``listed[index]``, if need be for two iterations."""
+        """Options for the straight chain ``listed[index]``, if need be for two iterations."""
         if index or not around:
             return self._before(listed, index, around)
         arm = around[-1]
@@ -120,7 +119,7 @@ class RegionEntries:
         return [(*option, *back) for option in outside[:2] for back in again[:2]][:MAX_OPTIONS]
 
     def _before(
-        self, listed: Sequence[RunOrFork], index: int, around: tuple[EnclosingArm, ...]
+        self, listed: Sequence[ChainOrFork], index: int, around: tuple[EnclosingArm, ...]
     ) -> list[IssuePositions]:
         """Options before ``listed[index]``, the latest first."""
         if not index:
@@ -149,9 +148,9 @@ class RegionEntries:
         return self.firsts[at] if at >= 0 and self.firsts[at] in extent else None
 
 
-def runs_and_forks(section: Section) -> list[RunOrFork]:
-    """The straight runs and forks of ``section`` that have steps, in order."""
-    result: list[RunOrFork] = []
+def runs_and_forks(section: Section) -> list[ChainOrFork]:
+    """The straight chains and forks of ``section`` that have steps, in order."""
+    result: list[ChainOrFork] = []
     at = section.extent.start
     for fork in section.forks:
         if len(fork.extent):

@@ -3,7 +3,7 @@
 The network runs one op at a time, so a layer needs no weights but its own, and those of later layers may
 overwrite the memory of earlier ones. How long every step computes and every load takes is known from the
 chip's model in advance; each slice is loaded so that ``load_end + jitter <= start`` of its layer, and
-otherwise as early as memory allows (``dma.streamers.weight_region``). Each straight run of steps starts
+otherwise as early as memory allows (``dma.streamers.weight_region``). Each straight chain of steps starts
 without weights.
 
 There is no buffer for the region: every slice is a buffer from the position of its load to its last
@@ -23,12 +23,12 @@ from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Late, Schedule, Step, steps
 from dma.residency.greedy import Reserve
 from dma.residency.tiling import slice_bytes, sliced
-from dma.schedule.forecast import RunTransfer, TransferTimes, late_weights
+from dma.schedule.forecast import ChainTransfer, TransferTimes, late_weights
 from dma.schedule.steps import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.sync import least_weights
-from dma.streamers.weight_region import StraightRun, WeightSlice, issue_positions
+from dma.streamers.weight_region import StepChain, WeightSlice, issue_positions
 
 NAME = "weight-pipeline"
 SLICES_AT_ONCE = 4
@@ -104,30 +104,30 @@ def _issue(memory: MemoryBudget, emission: Emission, jitter: int) -> IssuePlan:
     tensors = TensorIssuer(memory, emission, kept)
     issued = [*stripes(emission), *tensors.transfers()]
     free = {op.name: tensors.slack[op.name] + kept(op) for op in ops(memory.program.body)}
-    for needs, run in list(straight_runs(memory.chip, emission, issued, free)):
-        for need, position in zip(needs, issue_positions(run, jitter), strict=True):
+    for needs, chain in list(straight_chains(memory.chip, emission, issued, free)):
+        for need, position in zip(needs, issue_positions(chain, jitter), strict=True):
             issued.append(IssuedTransfer(need, need.buffer, position, need.first))
     return IssuePlan(issued, {})
 
 
-def straight_runs(
+def straight_chains(
     chip: Chip,
     emission: Emission,
     fixed: list[IssuedTransfer],
     free: Mapping[str, int],
     others: Sequence[TransferNeed] = (),
-) -> Iterable[tuple[list[TransferNeed], StraightRun]]:
-    """The straight runs that read weights or have ``others`` to load: those needs, and the run's timing.
+) -> Iterable[tuple[list[TransferNeed], StepChain]]:
+    """The straight chains that read weights or have ``others`` to load: those needs, and the run's timing.
 
     ``free`` are the bytes for weights at each op; where the others are due there is room for them already.
     """
     inside: dict[int, list[Step]] = defaultdict(list)
     for step in steps(emission.body):
-        inside[emission.straight_run[step.position]].append(step)
+        inside[emission.straight_chain[step.position]].append(step)
     needs: dict[int, list[TransferNeed]] = defaultdict(list)
     weights = [need for need in emission.needs if need.kind == "weights"]
     for need in sorted((*weights, *others), key=lambda need: need.first):
-        needs[emission.straight_run[need.first]].append(need)
+        needs[emission.straight_chain[need.first]].append(need)
     there = Counter[int]()
     for need in others:
         there[need.first] += emission.buffers[need.buffer].bytes
@@ -139,15 +139,15 @@ def straight_runs(
             return WeightSlice(need.bytes, need.first, need.last, time)
         return WeightSlice(emission.buffers[need.buffer].bytes, need.first, need.first, time)
 
-    transfers: dict[int, list[RunTransfer]] = defaultdict(list)
+    transfers: dict[int, list[ChainTransfer]] = defaultdict(list)
     for issued in fixed:
         need = issued.need
-        transfer = RunTransfer(need.direction, issued.issue, issued.due, cycles.of(need))
-        transfers[emission.straight_run[issued.issue]].append(transfer)
+        transfer = ChainTransfer(need.direction, issued.issue, issued.due, cycles.of(need))
+        transfers[emission.straight_chain[issued.issue]].append(transfer)
     for number, group in needs.items():
         yield (
             group,
-            StraightRun(
+            StepChain(
                 first=inside[number][0].position,
                 computes=tuple(step.cycles for step in inside[number]),
                 room=tuple(free[step.op] + there[step.position] for step in inside[number]),

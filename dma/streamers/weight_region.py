@@ -1,8 +1,8 @@
-"""When the weight slices of a straight run of steps are loaded: positions for ``weight-pipeline``.
+"""When the weight slices of a straight chain of steps are loaded: positions for ``weight-pipeline``.
 
-Slices are loaded in the order in which they are needed. First as early as memory allows: if the run has no
+Slices are loaded in the order in which they are needed. First as early as memory allows: if the chain has no
 other transfers, no step could then start earlier. From there, each load is put off to the last position from
-which it still arrives at the same time, or ``jitter`` before it is waited for: if the run has no other
+which it still arrives at the same time, or ``jitter`` before it is waited for: if the chain has no other
 transfers, no slice could then take memory for a shorter time, nor all of them a smaller region, without a
 step that starts later. Both passes are linear in steps and transfers, except for sorting.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from dma.schedule.forecast import RunForecast, RunTransfer, forecast
+from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast
 
 
 class WeightSlice(NamedTuple):
@@ -28,7 +28,7 @@ class WeightSlice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class StraightRun:
+class StepChain:
     """Steps ``first``, ``first + 1`` ... of ``computes`` cycles, without a branch or loop between them.
 
     ``room`` are the bytes that each step leaves for weights; a slice may exceed them at the steps that read
@@ -39,99 +39,99 @@ class StraightRun:
     computes: tuple[int, ...]
     room: tuple[int, ...]
     slices: tuple[WeightSlice, ...]
-    fixed: tuple[RunTransfer, ...]
+    fixed: tuple[ChainTransfer, ...]
 
 
-def issue_positions(run: StraightRun, jitter: int = 0) -> list[int]:
+def issue_positions(chain: StepChain, jitter: int = 0) -> list[int]:
     """The position at which each slice's load is issued, at the latest at the slice's first reader."""
-    positions, timing = _fastest(run)
-    return _put_off(run, jitter, positions, timing)
+    positions, timing = _fastest(chain)
+    return _put_off(chain, jitter, positions, timing)
 
 
-def forecast_of(run: StraightRun, positions: Sequence[int]) -> RunForecast:
+def forecast_of(chain: StepChain, positions: Sequence[int]) -> ChainForecast:
     """The forecast with the loads issued at ``positions``. Its transfers are the fixed ones, then the
     slices."""
-    loads = zip(run.slices, positions, strict=True)
-    transfers = [*run.fixed, *(RunTransfer("load", p, s.first, s.cycles) for s, p in loads)]
+    loads = zip(chain.slices, positions, strict=True)
+    transfers = [*chain.fixed, *(ChainTransfer("load", p, s.first, s.cycles) for s, p in loads)]
     order = sorted(
         range(len(transfers)), key=lambda i: (transfers[i].issue, transfers[i].due, transfers[i].direction)
     )
-    timing = forecast(run.first, run.computes, [transfers[i] for i in order])
+    timing = forecast(chain.first, chain.computes, [transfers[i] for i in order])
     reached, ends = [0] * len(transfers), [0] * len(transfers)
     for place, index in enumerate(order):
         reached[index], ends[index] = timing.reached[place], timing.ends[place]
-    return RunForecast(timing.ready, timing.starts, tuple(reached), tuple(ends), timing.end)
+    return ChainForecast(timing.ready, timing.starts, tuple(reached), tuple(ends), timing.end)
 
 
-def earliest(run: StraightRun, ahead: int) -> list[int]:
+def earliest(chain: StepChain, ahead: int) -> list[int]:
     """The first positions at which the slices fit, each at most ``ahead`` slices before it is needed."""
-    loaded = list(accumulate((s.bytes for s in run.slices), initial=0))
-    gone = _used_up(run)
+    loaded = list(accumulate((s.bytes for s in chain.slices), initial=0))
+    gone = _used_up(chain)
     full: list[tuple[int, int]] = []
     """Pairs of a step and the bytes of weights that may have been loaded by then, since the start. Both grow
     along the list, because a later step with fewer bytes makes an earlier one with more irrelevant."""
-    seen, position = run.first, run.first
+    seen, position = chain.first, chain.first
     result: list[int] = []
-    for index, each in enumerate(run.slices):
+    for index, each in enumerate(chain.slices):
         for step in range(seen, each.first):
-            limit = run.room[step - run.first] + loaded[gone[step - run.first]]
+            limit = chain.room[step - chain.first] + loaded[gone[step - chain.first]]
             while full and full[-1][1] >= limit:
                 full.pop()
             full.append((step, limit))
         seen = max(seen, each.first)
         blocking = bisect_left(full, loaded[index + 1], key=lambda entry: entry[1])
-        position = max(position, full[blocking - 1][0] + 1 if blocking else run.first)
+        position = max(position, full[blocking - 1][0] + 1 if blocking else chain.first)
         if index >= ahead:
-            position = max(position, run.slices[index - ahead].first)
+            position = max(position, chain.slices[index - ahead].first)
         result.append(position)
     return result
 
 
-def _used_up(run: StraightRun) -> list[int]:
+def _used_up(chain: StepChain) -> list[int]:
     """Before each step, how many slices have had their last reader."""
     result: list[int] = []
     index = 0
-    for step in range(run.first, run.first + len(run.computes)):
-        while index < len(run.slices) and run.slices[index].last < step:
+    for step in range(chain.first, chain.first + len(chain.computes)):
+        while index < len(chain.slices) and chain.slices[index].last < step:
             index += 1
         result.append(index)
     return result
 
 
-def _fastest(run: StraightRun) -> tuple[list[int], RunForecast]:
+def _fastest(chain: StepChain) -> tuple[list[int], ChainForecast]:
     """The fastest of several forecasts that load further and further ahead. Loading less far ahead can be
     faster only where other transfers wait for the weights."""
-    count = len(run.slices)
-    most = best = earliest(run, count)
-    timing = forecast_of(run, most)
+    count = len(chain.slices)
+    most = best = earliest(chain, count)
+    timing = forecast_of(chain, most)
     ahead = 1
-    while run.fixed and ahead < count:
-        positions = earliest(run, ahead)
+    while chain.fixed and ahead < count:
+        positions = earliest(chain, ahead)
         if positions == most:
             break
-        tried = forecast_of(run, positions)
+        tried = forecast_of(chain, positions)
         if tried.end < timing.end:
             best, timing = positions, tried
         ahead *= 4
     return best, timing
 
 
-def _put_off(run: StraightRun, jitter: int, positions: list[int], timing: RunForecast) -> list[int]:
+def _put_off(chain: StepChain, jitter: int, positions: list[int], timing: ChainForecast) -> list[int]:
     """Later positions with which nothing ends later than before, or than it is waited for: if possible with
     other transfers issued before the loads, otherwise in the present order."""
-    queue = sorted(range(len(run.fixed)), key=lambda i: _queue_place(run.fixed[i]))
-    places = [_queue_place(run.fixed[i]) for i in queue]
+    queue = sorted(range(len(chain.fixed)), key=lambda i: _queue_place(chain.fixed[i]))
+    places = [_queue_place(chain.fixed[i]) for i in queue]
     before: list[int] = []
-    for each, position in zip(run.slices, positions, strict=True):
-        before.append(bisect_right(places, _queue_place(RunTransfer("load", position, each.first, 0))))
-    later = _LatestPositions(run, jitter, positions, timing, queue, [len(queue)] * len(before)).positions()
+    for each, position in zip(chain.slices, positions, strict=True):
+        before.append(bisect_right(places, _queue_place(ChainTransfer("load", position, each.first, 0))))
+    later = _LatestPositions(chain, jitter, positions, timing, queue, [len(queue)] * len(before)).positions()
     if later is None:
-        later = _LatestPositions(run, jitter, positions, timing, queue, before).positions()
+        later = _LatestPositions(chain, jitter, positions, timing, queue, before).positions()
     assert later is not None, "the given positions are in time themselves"
     return later
 
 
-def _queue_place(move: RunTransfer) -> tuple[int, int, int]:
+def _queue_place(move: ChainTransfer) -> tuple[int, int, int]:
     """The place of a transfer in the DMA engine's queue: loads due at once, loads for later, stores."""
     kind = 2 if move.direction == "store" else int(move.due > move.issue)
     return move.issue, kind, move.due
@@ -143,19 +143,19 @@ class _LatestPositions:
 
     def __init__(
         self,
-        run: StraightRun,
+        chain: StepChain,
         jitter: int,
         earliest: Sequence[int],
-        timing: RunForecast,
+        timing: ChainForecast,
         queue: Sequence[int],
         most: Sequence[int],
     ) -> None:
         """``queue`` are the fixed transfers in the engine's order; slice ``j`` may come after the first
         ``most[j]`` of them."""
-        self.run, self.timing, self.earliest, self.most = run, timing, earliest, most
-        self.fixed = [run.fixed[i] for i in queue]
+        self.chain, self.timing, self.earliest, self.most = chain, timing, earliest, most
+        self.fixed = [chain.fixed[i] for i in queue]
         self.limits = [max(timing.ends[i], timing.reached[i]) for i in queue]
-        count = len(run.fixed)
+        count = len(chain.fixed)
         times = zip(timing.ends[count:], timing.reached[count:], strict=True)
         self.deadlines = [max(end, reached - jitter) for end, reached in times]
         self.free = list(accumulate(self.fixed, self.after, initial=0))
@@ -164,32 +164,32 @@ class _LatestPositions:
             if move.direction == "load" and move.issue < move.due:
                 self.awaited[move.due] = max(limit, self.awaited.get(move.due, 0))
         self.left = len(self.fixed)
-        self.slice = len(run.slices) - 1
+        self.slice = len(chain.slices) - 1
         self.latest = timing.end
-        self.result = [0] * len(run.slices)
+        self.result = [0] * len(chain.slices)
 
     def positions(self) -> list[int] | None:
         """The latest positions; None where a slice would have to be loaded before there is room for it."""
-        first = self.run.first
-        for here in range(first + len(self.run.computes) - 1, first - 1, -1):
+        first = self.chain.first
+        for here in range(first + len(self.chain.computes) - 1, first - 1, -1):
             self.pass_fixed((here, 2, 0))
             while self.left and _queue_place(self.fixed[self.left - 1]) > (here, 1, 0):
                 self.put_later(here, self.fixed[self.left - 1].due)
                 self.pass_one()
             self.put_later(here, here + 1)
-            if self.slice >= 0 and self.run.slices[self.slice].first == here:
+            if self.slice >= 0 and self.chain.slices[self.slice].first == here:
                 self.put(here, self.at_once(here))
             self.pass_fixed((here, 0, 0))
             if self.slice >= 0 and self.earliest[self.slice] >= here:
                 return None
         return self.result
 
-    def after(self, free: int, move: RunTransfer) -> int:
+    def after(self, free: int, move: ChainTransfer) -> int:
         """When the engine has done ``move``, if it had only fixed transfers to do."""
-        here = move.issue - self.run.first
+        here = move.issue - self.chain.first
         issued = self.timing.ready[here] if move.due == move.issue else self.timing.starts[here]
         if move.direction == "store":
-            issued = self.timing.starts[here] + self.run.computes[here]
+            issued = self.timing.starts[here] + self.chain.computes[here]
         return max(free, issued) + move.cycles
 
     def pass_fixed(self, place: tuple[int, int, int]) -> None:
@@ -204,20 +204,20 @@ class _LatestPositions:
         """When the load of the current slice would begin if its first reader, ``here``, issued it: once that
         has waited for all others, with which in the given forecast it may have waited for this one too."""
         if self.earliest[self.slice] == here:
-            return self.timing.ready[here - self.run.first]
+            return self.timing.ready[here - self.chain.first]
         return max(self.timing.reached[len(self.fixed) + self.slice], self.awaited.get(here, 0))
 
     def put_later(self, here: int, due: int) -> None:
         """Issue ``here`` as many slices as possible that are first read at ``due`` or later."""
-        start = self.timing.starts[here - self.run.first]
-        while self.slice >= 0 and self.run.slices[self.slice].first >= due:
+        start = self.timing.starts[here - self.chain.first]
+        while self.slice >= 0 and self.chain.slices[self.slice].first >= due:
             if not self.put(here, start):
                 return
 
     def put(self, here: int, issued: int) -> bool:
         """Issue the current slice ``here``, at the time ``issued``, and return whether that is in time."""
         index = self.slice
-        begin = min(self.latest, self.deadlines[index]) - self.run.slices[index].cycles
+        begin = min(self.latest, self.deadlines[index]) - self.chain.slices[index].cycles
         if self.left > self.most[index] or begin < max(issued, self.free[self.left]):
             return False
         self.result[index] = here

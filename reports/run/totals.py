@@ -89,7 +89,7 @@ def run_totals(result: Result) -> RunTotals:
     for event in busy:
         moved_cycles[event.kind] += event.worked
         moved_bytes[event.kind] += event.bytes
-    runs = op_runs(result)
+    runs = op_chains(result)
     totals = _with_cascade_weights(result, _op_totals(result, runs))
     return RunTotals(
         compute_cycles=trace.busy("npu"),
@@ -121,7 +121,7 @@ def by_cause(cycles: Mapping[str, int]) -> dict[str, int]:
     return {cause: cycles[cause] for cause in CAUSES if cycles.get(cause)}
 
 
-def op_runs(result: Result) -> dict[str, int]:
+def op_chains(result: Result) -> dict[str, int]:
     """How often each op runs on the simulated path; 0 in arms that were not taken."""
     found: dict[str, int] = {}
     _count_runs(result.program.body, result.trace.path, 1, found)

@@ -159,7 +159,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class BurstRun:
+class EqualBursts:
     outcomes: list[Outcome]
     broken: list[str]
     psram: bytes
@@ -184,7 +184,7 @@ def random_transfers(random: Random, device: Device, count: int) -> list[Transfe
 
 def simulate(
     build: Build, rtl: Path, folder: Path, transfers: list[Transfer], psram: bytes, sram: bytes
-) -> BurstRun:
+) -> EqualBursts:
     _hex(folder / "psram.hex", psram)
     _hex(folder / "sram.hex", sram)
     lines = (f"{t.wait} {int(t.write)} {t.psram} {t.sram} {t.bytes}\n" for t in transfers)
@@ -194,7 +194,7 @@ def simulate(
     program = str(folder / "bench.vvp")
     _call("iverilog", "-g2012", f"-I{rtl}", "-s", "bench", "-o", program, *settings, *sources)
     printed = _call("vvp", "-n", program, f"+folder={folder}")
-    return BurstRun(
+    return EqualBursts(
         list(_outcomes(printed.splitlines())),
         [line for line in printed.splitlines() if line.startswith("PROTOCOL")],
         _memory(folder / "psram_after.hex"),

@@ -83,7 +83,7 @@ def schedules(shape: Callable[[int], TreeShape], seeds: range) -> list[tuple[Chi
 @pytest.mark.parametrize("first", range(0, 60, 60))
 def test_invariants_of_schedules(first: int) -> None:
     """Never more bytes are alive than the budget; names are unique, buffers large enough, every operand's
-    buffer exists, positions count up, and a transfer never crosses the border of its straight run."""
+    buffer exists, positions count up, and a transfer never crosses the border of its straight chain."""
     shapes = range(first, first + 24)
     cases = schedules(lambda seed: TreeShape(ops=5, depth=seed % 3, side=5, channels=6), shapes)
     assert len(cases) > 70

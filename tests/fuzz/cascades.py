@@ -27,7 +27,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import CHOICES, reuse
 from chipmodel.verify.plan_file import verify_file
-from dma.cascade_choice.straight_runs import op_runs
+from dma.cascade_choice.straight_chains import op_chains
 from dma.stream import streamers
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
@@ -113,7 +113,7 @@ def _with_memory(chip: Chip, program: Program, times: float) -> Chip:
 
 def random_choices(program: Program, random: Random) -> Iterator[CascadeChoice]:
     """Cascades that the program can have: runs of two ops or more, none in two of them."""
-    for run in op_runs(program):
+    for run in op_chains(program):
         start = 0
         while start + 1 < len(run):
             length = random.randint(2, 6)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from chipmodel.geometry.interval import Interval
 from dma.cascade_choice.band_widths import BandWidth
+from dma.cascade_choice.chain_geometry import STEP_CYCLES, ChainGeometry
 from dma.cascade_choice.row_reach import RowReach
-from dma.cascade_choice.run_geometry import STEP_CYCLES, RunGeometry
 from dma.cascade_choice.segment_table import CascadeSegment
 
 
 def slow_estimates(
-    run: RunGeometry, stop: int, heights: Sequence[int], rolls: bool, most_bytes: int | None, bands: int
+    run: ChainGeometry, stop: int, heights: Sequence[int], rolls: bool, most_bytes: int | None, bands: int
 ) -> Iterator[CascadeSegment]:
     """Cascades that end before an op, with so many rows of a step by op of the run."""
     last, starts = stop - 1, run.starts(stop)
@@ -39,7 +39,7 @@ def slow_estimates(
 
 
 def _streamed(
-    run: RunGeometry, start: int, outside: int, rows: _Rolling | _Recomputed, width: BandWidth
+    run: ChainGeometry, start: int, outside: int, rows: _Rolling | _Recomputed, width: BandWidth
 ) -> tuple[int, int]:
     """Bytes of whole tensors outside, and of stripes of the program's inputs."""
     stripes = 0
@@ -50,7 +50,7 @@ def _streamed(
     return outside, stripes
 
 
-def _in_bands(run: RunGeometry, index: int, height: int, cycles: int, width: BandWidth) -> int:
+def _in_bands(run: ChainGeometry, index: int, height: int, cycles: int, width: BandWidth) -> int:
     if width.band is None:
         return cycles * width.bands
     rows = min(height, run.op_rows[index])
@@ -61,7 +61,7 @@ def _in_bands(run: RunGeometry, index: int, height: int, cycles: int, width: Ban
 class _Rolling:
     """Rows done and held after the first step of the last op, and two in the middle."""
 
-    def __init__(self, run: RunGeometry, stop: int, heights: Sequence[int]) -> None:
+    def __init__(self, run: ChainGeometry, stop: int, heights: Sequence[int]) -> None:
         self.run, self.stop, self.heights = run, stop, heights
         rows = run.op_rows[stop - 1]
         height = min(heights[stop - 1], rows)
@@ -95,7 +95,7 @@ class _Rolling:
 class _Recomputed:
     """Rows of each op for one stripe of the last one in the middle."""
 
-    def __init__(self, run: RunGeometry, stop: int, heights: Sequence[int]) -> None:
+    def __init__(self, run: ChainGeometry, stop: int, heights: Sequence[int]) -> None:
         self.run, self.stop = run, stop
         rows = run.op_rows[stop - 1]
         height = min(heights[stop - 1], rows)

@@ -1,4 +1,4 @@
-"""Trees of random ops: straight runs, branches and loops in one another."""
+"""Trees of random ops: straight chains, branches and loops in one another."""
 
 from __future__ import annotations
 

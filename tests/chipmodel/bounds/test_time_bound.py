@@ -32,7 +32,7 @@ def fast_dma(chip: Chip) -> Chip:
     """A chip whose transfers take next to no time, so that the compute bound is the largest."""
     if not isinstance(chip.dma, Dma):
         return replace(chip, dma=replace(chip.dma, setup_cycles=0))
-    load, store = (replace(way, setup_cycles=0) for way in (chip.dma.load, chip.dma.store))
+    load, store = (replace(traffic, setup_cycles=0) for traffic in (chip.dma.load, chip.dma.store))
     psram = replace(chip.psram, clock_mhz=Fraction(10**6))
     return replace(chip, psram=psram, dma=replace(chip.dma, load=load, store=store))
 

@@ -16,7 +16,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.pipeline.run import run
 from chipmodel.verify.cores import verify_cores
-from dma.cascade_choice.segmented_runs import segmented_runs
+from dma.cascade_choice.segmented_chains import segmented_chains
 from tests.support.chips import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
 
@@ -97,7 +97,7 @@ def test_a_tensor_that_arrives_during_a_cascade_is_not_waited_for_there() -> Non
 @pytest.mark.parametrize("handed_on", [False, True])
 def test_only_what_is_possible_is_proposed(handed_on: bool) -> None:
     part = parts(crossing(handed_on))[0]
-    runs = segmented_runs(part.program, CHIP, rolls=True, weight_floor=0)
+    runs = segmented_chains(part.program, CHIP, rolls=True, weight_floor=0)
     found = {
         (s.ops.start, s.ops.stop) for run in runs for each in run.table.ending for s in each if s.heights
     }

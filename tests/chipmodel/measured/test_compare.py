@@ -352,10 +352,10 @@ def test_other_tables_take_a_controllers_chip() -> None:
     text = f"{VECTOR}\nadd,480,9\n"
     # Two operands of 480 bytes at 8 bytes a cycle.
     assert compared(text, "axi-cdma").rows[0].predicted == 120
-    way = "route,bytes,core_cycles\ndma psram->shared,128,24\n"
-    assert compared(way, "axi-cdma").rows[0].error == 0
+    traffic = "route,bytes,core_cycles\ndma psram->shared,128,24\n"
+    assert compared(traffic, "axi-cdma").rows[0].error == 0
     with pytest.raises(BadInput, match="does not model the route"):
-        compared(way.replace("psram", "flash"), "axi-cdma")
+        compared(traffic.replace("psram", "flash"), "axi-cdma")
     with pytest.raises(BadInput, match="luna-arcs"):
         given_table("luna_vector", "luna-arc")
 

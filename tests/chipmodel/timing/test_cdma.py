@@ -179,16 +179,16 @@ def row_copy(row: dict[str, str]) -> tuple[AxiCdma, int, int, int]:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r['max_burst_beats']}-{r['src']}-{r['bytes']}")
 def test_the_measured_table_to_the_cycle(row: dict[str, str]) -> None:
-    cdma, *way = row_copy(row)
+    cdma, *traffic = row_copy(row)
     measured = CopyCost(int(row["cycles"]), int(row["read_bursts"]), int(row["write_bursts"]))
-    assert cdma.copy(*way) == measured
-    assert measured.cycles == 8 + -(-way[2] // cdma.bus_bytes) + measured.reads - 1
+    assert cdma.copy(*traffic) == measured
+    assert measured.cycles == 8 + -(-traffic[2] // cdma.bus_bytes) + measured.reads - 1
 
 
 @pytest.mark.parametrize("row", ROWS[:4] + ROWS[-6:-4])
 def test_the_stepping_machine_agrees_with_the_table(row: dict[str, str]) -> None:
-    cdma, *way = row_copy(row)
-    assert stepped(cdma, *way).cycles == int(row["cycles"])
+    cdma, *traffic = row_copy(row)
+    assert stepped(cdma, *traffic).cycles == int(row["cycles"])
 
 
 @given(
@@ -200,8 +200,8 @@ def test_the_stepping_machine_agrees_with_the_table(row: dict[str, str]) -> None
 )
 def test_burst_by_burst_is_cycle_by_cycle(bits: int, beats: int, source: int, target: int, size: int) -> None:
     cdma = AxiCdma(bits, beats)
-    way = (source * cdma.bus_bytes, target * cdma.bus_bytes, size)
-    assert cdma.copy(*way) == stepped(cdma, *way)
+    traffic = (source * cdma.bus_bytes, target * cdma.bus_bytes, size)
+    assert cdma.copy(*traffic) == stepped(cdma, *traffic)
 
 
 @pytest.mark.parametrize(("beats", "source", "target"), [(2, 8, 4080), (3, 0, 0), (16, 64, 4032)])
@@ -213,7 +213,7 @@ def test_repeated_pages_are_skipped(beats: int, source: int, target: int) -> Non
     assert long.cycles > 1 << 37
 
 
-@pytest.mark.parametrize("way", [(4, 0, 64), (0, 4, 64), (0, 0, 0)])
-def test_what_the_engine_cannot_copy_is_refused(way: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize("traffic", [(4, 0, 64), (0, 4, 64), (0, 0, 0)])
+def test_what_the_engine_cannot_copy_is_refused(traffic: tuple[int, int, int]) -> None:
     with pytest.raises(BadInput, match="a copy of"):
-        AxiCdma().copy(*way)
+        AxiCdma().copy(*traffic)

@@ -83,7 +83,7 @@ def test_ef_psram_transfers_are_the_measured_accesses(row: Row) -> None:
     mode = {"QPI": "QPI", "QSPI": "1-4-4", "SPI": "SPI"}[row["command"].split()[0]]
     direction: Direction = "load" if row["is_read"] == "1" else "store"
     wait = f"dma.ef_psram.wait_clocks={row['wait_clocks']}"
-    modes = [f"dma.ef_psram.{way}_mode={mode}" for way in ("read", "write")]
+    modes = [f"dma.ef_psram.{side}_mode={mode}" for side in ("read", "write")]
     chip = load_chip("ef-psram", [*modes, wait])
     assert transfer_cycles(chip, direction, int(row["bytes"])) == int(row["controller_cycles"])
 

@@ -18,7 +18,7 @@ from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
 from chipmodel.timing import transfer as module
 from chipmodel.timing.shape import shape_of
-from chipmodel.timing.split import BurstGroup, BurstRun
+from chipmodel.timing.split import BurstGroup, EqualBursts
 from chipmodel.timing.transfer import assert_legal, cycles_per_byte, least_cost, transfer_cycles
 
 LUNA = load_chip("luna-arcs")
@@ -63,8 +63,8 @@ def test_outstanding_bursts_hide_their_overhead(
     """A DMA that asks for several bursts at once pays the overhead of one during the data of the others."""
     chip = load_chip("stm32n6", [f"dma.outstanding={outstanding}"])
     assert isinstance(chip.dma, Dma)
-    way = replace(chip.dma.load, burst_overhead_clocks=Fraction(overhead))
-    chip = replace(chip, dma=replace(chip.dma, load=way, store=way))
+    traffic = replace(chip.dma.load, burst_overhead_clocks=Fraction(overhead))
+    chip = replace(chip, dma=replace(chip.dma, load=traffic, store=traffic))
     for direction in DIRECTIONS:
         # Five cycles of the core (1 GHz) for a clock (200 MHz); 200 of set-up; 10 bursts.
         assert cycles_per_byte(chip, direction) == Fraction(clocks) * 5 / 64
@@ -89,7 +89,7 @@ def test_bursts_that_the_part_forbids_are_noticed(monkeypatch: pytest.MonkeyPatc
 
     def cut(_: object, address: int, size: int, write: bool, longest: int) -> tuple[BurstGroup, ...]:
         asked.append(longest)
-        return (BurstGroup(1, (BurstRun(1, size),)),)
+        return (BurstGroup(1, (EqualBursts(1, size),)),)
 
     monkeypatch.setattr(module, "split", cut)
     for direction in DIRECTIONS:
@@ -105,7 +105,7 @@ def test_runs_are_legal_where_each_of_them_is(monkeypatch: pytest.MonkeyPatch) -
 
     def cut(_: object, address: int, size: int, write: bool, longest: int) -> tuple[BurstGroup, ...]:
         seen.append((address, size))
-        return (BurstGroup(1, (BurstRun(1, size),)),)
+        return (BurstGroup(1, (EqualBursts(1, size),)),)
 
     monkeypatch.setattr(module, "split", cut)
     assert_legal(LUNA, "store", 5 * 1024 + 1000, 3 * 26, runs=3, pitch=2048)

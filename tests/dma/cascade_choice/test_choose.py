@@ -14,7 +14,7 @@ from chipmodel.model.core_parts import split
 from chipmodel.model.program import Op, Program
 from chipmodel.rewrites.in_place import reuse
 from dma.cascade_choice.choose import cascade_candidates, proposed_cascades
-from dma.cascade_choice.segmented_runs import Candidate
+from dma.cascade_choice.segmented_chains import Candidate
 from dma.residency.greedy import decide
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.stream import stream

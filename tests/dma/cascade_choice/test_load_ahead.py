@@ -15,11 +15,11 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.cascade_screening import CascadeScreening, screening_streamers
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
-from dma.cascade_choice import segmented_runs
+from dma.cascade_choice import segmented_chains
 from dma.cascade_choice.choose import proposed_cascades
-from dma.cascade_choice.load_ahead import LoadRate, RunCosts, after, soonest_cut
+from dma.cascade_choice.load_ahead import ChainCosts, LoadRate, after, soonest_cut
 from dma.cascade_choice.segment_table import CascadeSegment, segment_table
-from dma.cascade_choice.segmented_runs import Candidate
+from dma.cascade_choice.segmented_chains import Candidate
 from tests.support.chips import with_memory
 from workloads.load import load
 
@@ -29,17 +29,17 @@ ROOM = 60
 """Bytes of memory."""
 
 
-def _costs(ending: list[tuple[CascadeSegment, ...]]) -> RunCosts:
+def _costs(ending: list[tuple[CascadeSegment, ...]]) -> ChainCosts:
     table = segment_table(ending)
     weights = np.array([each.weights for each in table.segments], np.int64)
     whole = np.array([bool(each.heights) for each in table.segments], np.bool_)
     allowed = np.ones(len(table.segments), np.bool_)
-    return RunCosts(table, allowed, table.cycles, weights, ROOM - table.bytes, whole)
+    return ChainCosts(table, allowed, table.cycles, weights, ROOM - table.bytes, whole)
 
 
 def _segment(
     start: int, stop: int, heights: tuple[int, ...], size: int, cycles: int, weights: int
-) -> RunCosts:
+) -> ChainCosts:
     segment = CascadeSegment(Interval(start, stop), heights, size, cycles, weights)
     return _costs([(), (segment,)])
 
@@ -60,8 +60,8 @@ def _segment(
 def test_what_one_segment_takes_and_leaves(
     heights: tuple[int, ...], ahead: float, expected: tuple[float, float]
 ) -> None:
-    run = _segment(0, 1, heights, 30, 8, 10)
-    took, there = after(run, np.array([0]), np.array([ahead]), RATE)
+    chain = _segment(0, 1, heights, 30, 8, 10)
+    took, there = after(chain, np.array([0]), np.array([ahead]), RATE)
     assert (float(took[0]), float(there[0])) == expected
 
 
@@ -85,19 +85,19 @@ def _runs(draw: st.DrawFn) -> list[tuple[CascadeSegment, ...]]:
     return ending
 
 
-def _all_cuts(run: RunCosts, stop: int) -> Iterator[tuple[int, ...]]:
+def _all_cuts(chain: ChainCosts, stop: int) -> Iterator[tuple[int, ...]]:
     if not stop:
         yield ()
         return
-    for number in range(run.table.bounds[stop], run.table.bounds[stop + 1]):
-        for before in _all_cuts(run, run.table.segments[number].ops.start):
+    for number in range(chain.table.bounds[stop], chain.table.bounds[stop + 1]):
+        for before in _all_cuts(chain, chain.table.segments[number].ops.start):
             yield (*before, number)
 
 
-def _cycles(runs: list[RunCosts], cut: list[tuple[int, int]]) -> float:
+def _cycles(chains: list[ChainCosts], cut: list[tuple[int, int]]) -> float:
     total, ahead = 0.0, np.zeros(1)
-    for run, number in cut:
-        took, ahead = after(runs[run], np.array([number]), ahead, RATE)
+    for chain, number in cut:
+        took, ahead = after(chains[chain], np.array([number]), ahead, RATE)
         total += float(took[0])
     return total
 
@@ -106,12 +106,12 @@ def _cycles(runs: list[RunCosts], cut: list[tuple[int, int]]) -> float:
 def test_no_cut_of_two_runs_is_over_sooner(
     first: list[tuple[CascadeSegment, ...]], second: list[tuple[CascadeSegment, ...]]
 ) -> None:
-    runs = [_costs(first), _costs(second)]
+    chains = [_costs(first), _costs(second)]
     least = inf
-    for one in _all_cuts(runs[0], runs[0].table.count):
-        for two in _all_cuts(runs[1], runs[1].table.count):
-            least = min(least, _cycles(runs, [*((0, n) for n in one), *((1, n) for n in two)]))
-    assert isclose(_cycles(runs, soonest_cut(runs, RATE)), least)
+    for one in _all_cuts(chains[0], chains[0].table.count):
+        for two in _all_cuts(chains[1], chains[1].table.count):
+            least = min(least, _cycles(chains, [*((0, n) for n in one), *((1, n) for n in two)]))
+    assert isclose(_cycles(chains, soonest_cut(chains, RATE)), least)
 
 
 def test_room_for_later_weights_makes_mobilenet_v2_faster() -> None:
@@ -141,23 +141,23 @@ def test_stripes_between_the_powers_of_two_make_it_faster_still(monkeypatch: pyt
         return screened.cycles
 
     fine = forecast()
-    monkeypatch.setattr(segmented_runs, "FINE_HEIGHTS", ())
+    monkeypatch.setattr(segmented_chains, "FINE_HEIGHTS", ())
     assert fine < 0.985 * forecast()
 
 
 def test_fine_heights_are_added_where_a_cut_has_cascades_and_nowhere_else() -> None:
     chip = with_memory(load_chip("alif-e7"), 353 * 1024)
     program = reuse(load("zoo:mobilenetv1_025"), "all")
-    (run,) = segmented_runs.segmented_runs(program, chip, True, 0, 353 * 1024)
-    tall = [each for each in run.table.segments if run.geometry.op_rows[each.ops.stop - 1] > 8]
+    (chain,) = segmented_chains.segmented_chains(program, chip, True, 0, 353 * 1024)
+    tall = [each for each in chain.table.segments if chain.geometry.op_rows[each.ops.stop - 1] > 8]
     longest = max(tall, key=lambda each: (len(each.heights), each.heights))
-    excluded = next(n for n, each in enumerate(run.table.segments) if len(each.heights) == 2)
-    run = run.without([excluded])
-    fine = segmented_runs.with_fine_heights(run, [longest], True, 353 * 1024)
+    excluded = next(n for n, each in enumerate(chain.table.segments) if len(each.heights) == 2)
+    chain = chain.without([excluded])
+    fine = segmented_chains.with_fine_heights(chain, [longest], True, 353 * 1024)
     for stop, segments in enumerate(fine.table.ending):
-        kept = [n for n in range(run.table.bounds[stop], run.table.bounds[stop + 1]) if run.allowed[n]]
-        assert list(segments[: len(kept)]) == [run.table.segments[n] for n in kept]
+        kept = [n for n in range(chain.table.bounds[stop], chain.table.bounds[stop + 1]) if chain.allowed[n]]
+        assert list(segments[: len(kept)]) == [chain.table.segments[n] for n in kept]
         added = segments[len(kept) :]
         assert bool(added) == (stop == longest.ops.stop)
-        assert all(each.heights[-1] in segmented_runs.FINE_HEIGHTS for each in added)
-    assert run.table.segments[excluded] not in fine.table.segments
+        assert all(each.heights[-1] in segmented_chains.FINE_HEIGHTS for each in added)
+    assert chain.table.segments[excluded] not in fine.table.segments

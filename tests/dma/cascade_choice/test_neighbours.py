@@ -10,7 +10,7 @@ import pytest
 from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.model.program import Program
 from dma.cascade_choice.neighbours import CascadeSet, Neighbourhood, every_set, stripe_heights
-from dma.cascade_choice.straight_runs import op_runs
+from dma.cascade_choice.straight_chains import op_chains
 from workloads.build.builder import ProgramBuilder
 
 HEIGHTS = (1, 2)
@@ -47,9 +47,9 @@ def every_cut(names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ...]]:
             yield tuple(piece for piece in pieces if len(piece) > 1)
 
 
-def all_sets(*runs: tuple[str, ...]) -> Iterator[CascadeSet]:
+def all_sets(*chains: tuple[str, ...]) -> Iterator[CascadeSet]:
     """Every set of cascades with every height of ``HEIGHTS`` for each op, and all or some weights staying."""
-    for cuts in product(*(list(every_cut(run)) for run in runs)):
+    for cuts in product(*(list(every_cut(chain)) for chain in chains)):
         pieces = [piece for cut in cuts for piece in cut]
         yield from product(*(list(every_choice(piece)) for piece in pieces))
 
@@ -112,7 +112,7 @@ def enumerated(sets: Iterator[CascadeSet]) -> list[CascadeSet]:
 
 
 @pytest.mark.parametrize(
-    ("program", "runs"),
+    ("program", "chains"),
     [
         (chain("a", "b", "c", "d"), (("a", "b", "c", "d"),)),
         (chain("a", loop=("p", "q", "r")), (("a", "copy"), ("p", "q", "r"))),
@@ -120,10 +120,10 @@ def enumerated(sets: Iterator[CascadeSet]) -> list[CascadeSet]:
     ids=["a chain", "a run before a loop and one in it"],
 )
 def test_neighbours_are_all_sets_that_differ_by_one_change(
-    program: Program, runs: tuple[tuple[str, ...], ...]
+    program: Program, chains: tuple[tuple[str, ...], ...]
 ) -> None:
     neighbourhood = Neighbourhood(program)
-    every = list(all_sets(*runs))
+    every = list(all_sets(*chains))
     for given in every[::2]:
         found = enumerated(neighbourhood.of(given))
         assert len(found) == len(set(found))
@@ -145,11 +145,11 @@ def test_every_set_has_each_cut_in_each_height_once() -> None:
     program = chain("a", "b", "c", loop=("p", "q"))
     found = every_set(program, True, 10_000)
     assert found is not None
-    runs = [tuple(op.name for op in run) for run in op_runs(program)]
-    assert runs == [("a", "b", "c", "copy"), ("p", "q")]
+    chains = [tuple(op.name for op in chain) for chain in op_chains(program)]
+    assert chains == [("a", "b", "c", "copy"), ("p", "q")]
     ops = {op.name: op for op in program.ops()}
     wanted = set[CascadeSet]()
-    for cuts in product(*(list(every_cut(run)) for run in runs)):
+    for cuts in product(*(list(every_cut(chain)) for chain in chains)):
         pieces = [piece for cut in cuts for piece in cut]
         heights = [stripe_heights(program, [ops[name] for name in piece]) for piece in pieces]
         for each in product(*heights):

@@ -19,7 +19,7 @@ from dma.cascade_choice.named import cascades_of
 from dma.cascade_choice.reloads import Reloading, reloading_cascades
 from dma.cascade_choice.segment_estimates import cascade_estimates
 from dma.cascade_choice.segment_table import segment_table
-from dma.cascade_choice.segmented_runs import segmented_runs
+from dma.cascade_choice.segmented_chains import segmented_chains
 from dma.cascade_choice.stripe_heights import stripe_heights
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
@@ -41,19 +41,19 @@ def heavy_block() -> Program:
 @pytest.mark.parametrize("rolls", [True, False])
 def test_large_weights_take_turns(rolls: bool) -> None:
     program = heavy_block()
-    [run] = segmented_runs(program, CHIP, rolls, 0)
+    [chain] = segmented_chains(program, CHIP, rolls, 0)
     sizes = [program.block_bytes(op) for op in program.ops()]
     reloading = Reloading(80 * KIB, (1 / 16,), 8)
     none = segment_table([(), (), (), ()])
-    [table] = reloading_cascades(run.geometry, rolls, reloading, none)
+    [table] = reloading_cascades(chain.geometry, rolls, reloading, none)
     found = list(table.segments)
     assert found
     for each in found:
         own = sizes[each.ops.start : each.ops.stop]
         assert [own[index] for index in each.reloaded] == [size for size in own if size >= 5 * KIB]
         assert each.bytes <= 80 * KIB
-        way = stripe_heights(3, [(each.ops.stop, each.ops.start, each.heights)])
-        plain = cascade_estimates(run.geometry, way, rolls).segments[-1]
+        option = stripe_heights(3, [(each.ops.stop, each.ops.start, each.heights)])
+        plain = cascade_estimates(chain.geometry, option, rolls).segments[-1]
         assert plain.ops == each.ops
         chosen = [own[index] for index in each.reloaded]
         assert plain.bytes - each.bytes == sum(chosen) - max(chosen)

@@ -41,7 +41,7 @@ def real_npu(emission: Emission) -> int:
 
 def real_dma(chip: Chip, emission: Emission) -> int:
     needs = [n for n in emission.needs if n.kind != "tensor" and n.bytes]
-    return sum(transfer_cycles(chip, need.way, need.bytes, need.part.runs) for need in needs)
+    return sum(transfer_cycles(chip, need.traffic, need.bytes, need.part.runs) for need in needs)
 
 
 def real_bytes(program: Program, emission: Emission, op: Op, cut: TilingForecast) -> int:

@@ -14,7 +14,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import ops
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
-from dma.schedule.forecast import RunForecast, RunTransfer, forecast, late_weights
+from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast, late_weights
 from tests.support.chips import LUNA_LIKE, tiny_chip
 from tests.support.random_commands import random_path
 from workloads.build.builder import ProgramBuilder
@@ -35,19 +35,19 @@ def test_by_hand() -> None:
     """Loads of 10 for steps of 4, 20 and 5; the second step's load is issued with the first step's, and a
     store of 7 after the second is waited for at once."""
     moves = [
-        RunTransfer("load", 3, 3, 10),
-        RunTransfer("load", 3, 4, 10),
-        RunTransfer("store", 4, 4, 7),
-        RunTransfer("load", 5, 5, 1),
+        ChainTransfer("load", 3, 3, 10),
+        ChainTransfer("load", 3, 4, 10),
+        ChainTransfer("store", 4, 4, 7),
+        ChainTransfer("load", 5, 5, 1),
     ]
-    assert forecast(3, [4, 20, 5], moves) == RunForecast(
+    assert forecast(3, [4, 20, 5], moves) == ChainForecast(
         ready=(0, 20, 47),
         starts=(10, 20, 48),
         reached=(0, 14, 40, 47),
         ends=(10, 20, 47, 48),
         end=53,
     )
-    assert forecast(0, [], []) == RunForecast((), (), (), (), 0)
+    assert forecast(0, [], []) == ChainForecast((), (), (), (), 0)
 
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline"])

@@ -68,7 +68,7 @@ def test_a_step_for_each_op_and_a_need_for_each_transfer() -> None:
         "a": (4, "tensor"),
         "b": (6, "tensor"),
     }
-    assert emission.straight_run[0] == emission.straight_run[1]
+    assert emission.straight_chain[0] == emission.straight_chain[1]
 
 
 def test_weight_slices_follow_one_another_and_tensors_stay_whole() -> None:

@@ -57,12 +57,12 @@ class Slack:
 def early(
     *needs: TransferNeed,
     free: bool = True,
-    straight_run: tuple[int, ...] = (0,) * STEPS,
+    straight_chain: tuple[int, ...] = (0,) * STEPS,
     slack: Slack | None = None,
 ) -> EarlyLoads:
     """Everything issued where it is needed, stores waited for at once."""
     buffers = {n.buffer: BufferSpec(n.buffer, n.bytes, kind="stripe") for n in needs}
-    emission = Emission((), list(needs), buffers, {}, straight_run)
+    emission = Emission((), list(needs), buffers, {}, straight_chain)
     issued = [
         IssuedTransfer(n, n.buffer, n.first if n.direction == "load" else n.last, n.last) for n in needs
     ]
@@ -132,7 +132,7 @@ def test_a_store_is_not_put_off_beyond_its_reader_or_its_straight_run() -> None:
     assert early(store, need("load", 2, rows(0, 4))).fixed[0].due == 1
     assert early(store, need("load", 2, rows(4, 8))).fixed[0].due == 2
     assert early(store, need("load", 3, rows(0, 4))).fixed[0].due == 2
-    assert early(store, straight_run=(0, 0, 1, 1, 1, 1)).fixed[0].due == 1
+    assert early(store, straight_chain=(0, 0, 1, 1, 1, 1)).fixed[0].due == 1
     assert early(need("store", STEPS - 1, rows(0, 4))).fixed[0].due == STEPS - 1
     assert early(need("store", 1, rows(0, 8), "tensor")).fixed[0].due == 1
 

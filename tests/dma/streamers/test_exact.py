@@ -16,11 +16,11 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.schedule.expected_forecast import ScheduleForecast
-from dma.schedule.forecast import RunTransfer
+from dma.schedule.forecast import ChainTransfer
 from dma.stream import streamer_named
 from dma.streamers import prefetch_greedy
 from dma.streamers.exact import DECIDERS, PORTFOLIO, SLICES_AT_ONCE, WEIGHT_FLOOR_DIVISORS, stream_problem
-from dma.streamers.weight_region import StraightRun, WeightSlice
+from dma.streamers.weight_region import StepChain, WeightSlice
 from solvers.loads.problem import StreamSlice
 from workloads.zoo import build
 
@@ -77,8 +77,8 @@ def test_more_states_on_request() -> None:
 
 
 def test_the_problem_of_a_straight_run_begins_at_0() -> None:
-    run = StraightRun(7, (3, 4), (50, 60), (WeightSlice(10, 8, 8, 5),), (RunTransfer("store", 7, 8, 2),))
-    problem = stream_problem(run)
+    chain = StepChain(7, (3, 4), (50, 60), (WeightSlice(10, 8, 8, 5),), (ChainTransfer("store", 7, 8, 2),))
+    problem = stream_problem(chain)
     assert (problem.computes, problem.space) == ((3, 4), (50, 60))
     assert problem.slices == (StreamSlice(10, 1, 1, 5),)
     assert tuple(problem.fixed) == (("store", 0, 1, 2),)

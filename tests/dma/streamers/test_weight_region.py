@@ -1,4 +1,4 @@
-"""Positions of weight loads against all other positions, on straight runs small enough to try all."""
+"""Positions of weight loads against all other positions, on straight chains small enough to try all."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from dma.schedule.forecast import RunForecast, RunTransfer
-from dma.streamers.weight_region import StraightRun, WeightSlice, earliest, forecast_of, issue_positions
+from dma.schedule.forecast import ChainForecast, ChainTransfer
+from dma.streamers.weight_region import StepChain, WeightSlice, earliest, forecast_of, issue_positions
 
 
-def random_run(random: Random, fixed: int) -> StraightRun:
+def random_run(random: Random, fixed: int) -> StepChain:
     """Up to 7 steps and 4 slices; memory from too little for two slices to enough for all."""
     first, count = random.randint(0, 2), random.randint(1, 7)
     last = first + count - 1
@@ -24,44 +24,44 @@ def random_run(random: Random, fixed: int) -> StraightRun:
                 random.randint(1, 9), here, random.randint(here, following - 1), random.randint(1, 12)
             )
         )
-    moves: list[RunTransfer] = []
+    moves: list[ChainTransfer] = []
     for _ in range(random.randint(0, fixed)):
         issue = random.randint(first, last)
         due = min(last, issue + random.choice((0, 0, 1, 1, 2)))
-        moves.append(RunTransfer(random.choice(("load", "store")), issue, due, random.randint(0, 9)))
+        moves.append(ChainTransfer(random.choice(("load", "store")), issue, due, random.randint(0, 9)))
     moves.sort(key=lambda m: (m.issue, m.due, m.direction))
     room = tuple(random.randint(3, 24) for _ in range(count))
     computes = tuple(random.randint(0, 12) for _ in range(count))
-    return StraightRun(first, computes, room, tuple(slices), tuple(moves))
+    return StepChain(first, computes, room, tuple(slices), tuple(moves))
 
 
-def live(run: StraightRun, positions: Sequence[int]) -> list[int]:
-    span = range(run.first, run.first + len(run.computes))
-    pairs = list(zip(run.slices, positions, strict=True))
+def live(chain: StepChain, positions: Sequence[int]) -> list[int]:
+    span = range(chain.first, chain.first + len(chain.computes))
+    pairs = list(zip(chain.slices, positions, strict=True))
     return [sum(s.bytes for s, p in pairs if p <= step <= s.last) for step in span]
 
 
-def fits(run: StraightRun, positions: Sequence[int]) -> bool:
+def fits(chain: StepChain, positions: Sequence[int]) -> bool:
     """Whether every load has room; what a step itself reads always counts as having it."""
-    for step, (taken, room) in enumerate(zip(live(run, positions), run.room, strict=True)):
-        here = step + run.first
-        own = sum(s.bytes for s in run.slices if s.first <= here <= s.last)
+    for step, (taken, room) in enumerate(zip(live(chain, positions), chain.room, strict=True)):
+        here = step + chain.first
+        own = sum(s.bytes for s in chain.slices if s.first <= here <= s.last)
         if taken > max(room, own):
             return False
     return True
 
 
-def all_positions(run: StraightRun) -> Iterator[tuple[int, ...]]:
-    span = range(run.first, run.first + len(run.computes))
-    for positions in combinations_with_replacement(span, len(run.slices)):
-        in_time = all(p <= s.first for s, p in zip(run.slices, positions, strict=True))
-        if in_time and fits(run, positions):
+def all_positions(chain: StepChain) -> Iterator[tuple[int, ...]]:
+    span = range(chain.first, chain.first + len(chain.computes))
+    for positions in combinations_with_replacement(span, len(chain.slices)):
+        in_time = all(p <= s.first for s, p in zip(chain.slices, positions, strict=True))
+        if in_time and fits(chain, positions):
             yield positions
 
 
-def arrivals(run: StraightRun, timing: RunForecast) -> list[tuple[int, int]]:
+def arrivals(chain: StepChain, timing: ChainForecast) -> list[tuple[int, int]]:
     """When each slice has arrived, and when its step begins to wait for it."""
-    count = len(run.fixed)
+    count = len(chain.fixed)
     return list(zip(timing.ends[count:], timing.reached[count:], strict=True))
 
 
@@ -72,27 +72,27 @@ def test_no_step_can_start_earlier_and_no_slice_stay_shorter(jitter: int) -> Non
     fewest bytes at every step and the smallest region."""
     prefetched = tight = 0
     for seed in range(400):
-        run = random_run(Random(seed), fixed=0)
-        ours = issue_positions(run, jitter)
-        timing = forecast_of(run, ours)
-        assert fits(run, ours), seed
-        choices = {positions: forecast_of(run, positions) for positions in all_positions(run)}
+        chain = random_run(Random(seed), fixed=0)
+        ours = issue_positions(chain, jitter)
+        timing = forecast_of(chain, ours)
+        assert fits(chain, ours), seed
+        choices = {positions: forecast_of(chain, positions) for positions in all_positions(chain)}
         assert tuple(ours) in choices, seed
-        soonest = arrivals(run, forecast_of(run, earliest(run, 9)))
+        soonest = arrivals(chain, forecast_of(chain, earliest(chain, 9)))
         for positions, other in choices.items():
             assert all(a <= b for a, b in zip(timing.starts, other.starts, strict=True)), (seed, positions)
             in_time = all(
                 end <= max(first, reached - jitter)
-                for (end, _), (first, reached) in zip(arrivals(run, other), soonest, strict=True)
+                for (end, _), (first, reached) in zip(arrivals(chain, other), soonest, strict=True)
             )
             if other.starts == timing.starts and in_time:
                 assert all(p <= q for p, q in zip(positions, ours, strict=True)), (seed, positions)
-                pairs = zip(live(run, ours), live(run, positions), strict=True)
+                pairs = zip(live(chain, ours), live(chain, positions), strict=True)
                 assert all(mine <= theirs for mine, theirs in pairs), (seed, positions)
-        for (end, reached), (first, _) in zip(arrivals(run, timing), soonest, strict=True):
+        for (end, reached), (first, _) in zip(arrivals(chain, timing), soonest, strict=True):
             assert end <= max(first, reached - jitter), seed
-        prefetched += any(p < s.first for s, p in zip(run.slices, ours, strict=True))
-        tight += earliest(run, 9) != [run.first] * len(ours)
+        prefetched += any(p < s.first for s, p in zip(chain.slices, ours, strict=True))
+        tight += earliest(chain, 9) != [chain.first] * len(ours)
     assert prefetched > 150
     assert tight > 150
 
@@ -102,37 +102,37 @@ def test_other_transfers_are_counted_and_no_heuristic_is_faster() -> None:
     loading everything as early as possible, or one slice ahead."""
     later = best = 0
     for seed in range(400):
-        run = random_run(Random(seed), fixed=5)
-        ours = issue_positions(run)
-        timing = forecast_of(run, ours)
-        assert fits(run, ours), seed
+        chain = random_run(Random(seed), fixed=5)
+        ours = issue_positions(chain)
+        timing = forecast_of(chain, ours)
+        assert fits(chain, ours), seed
         for ahead in (1, 9):
-            assert timing.end <= forecast_of(run, earliest(run, ahead)).end, seed
-        soonest = earliest(run, 9)
+            assert timing.end <= forecast_of(chain, earliest(chain, ahead)).end, seed
+        soonest = earliest(chain, 9)
         assert all(p <= q for p, q in zip(soonest, ours, strict=True)), seed
         later += ours != soonest
-        best += timing.end == min(forecast_of(run, positions).end for positions in all_positions(run))
+        best += timing.end == min(forecast_of(chain, positions).end for positions in all_positions(chain))
     assert later > 100
     assert best > 390
 
 
 def test_the_earliest_positions_are_the_first_that_fit() -> None:
     for seed in range(300):
-        run = random_run(Random(seed), fixed=0)
-        choices = list(all_positions(run))
-        first = [min(positions[i] for positions in choices) for i in range(len(run.slices))]
-        assert earliest(run, 9) == first, seed
+        chain = random_run(Random(seed), fixed=0)
+        choices = list(all_positions(chain))
+        first = [min(positions[i] for positions in choices) for i in range(len(chain.slices))]
+        assert earliest(chain, 9) == first, seed
 
 
 def test_by_hand() -> None:
     """Three layers of 100 cycles, 8 bytes each; loads take 30 cycles, the second waits for a store of 90."""
     slices = tuple(WeightSlice(8, step, step, 30) for step in range(3))
-    roomy = StraightRun(0, (100, 100, 100), (99, 99, 99), slices, ())
+    roomy = StepChain(0, (100, 100, 100), (99, 99, 99), slices, ())
     assert issue_positions(roomy) == [0, 0, 1]
     assert issue_positions(roomy, jitter=100) == [0, 0, 0]
-    narrow = StraightRun(0, (100, 100, 100), (99, 8, 99), slices, ())
+    narrow = StepChain(0, (100, 100, 100), (99, 8, 99), slices, ())
     assert issue_positions(narrow) == [0, 0, 2]
-    store = StraightRun(0, (100, 100, 100), (99, 99, 99), slices, (RunTransfer("store", 0, 1, 90),))
+    store = StepChain(0, (100, 100, 100), (99, 99, 99), slices, (ChainTransfer("store", 0, 1, 90),))
     # The store begins at 130 and ends at 220; the step at 230 needs its weights, which go before it.
     assert issue_positions(store) == [0, 0, 0]
     assert forecast_of(store, [0, 0, 1]).starts == (30, 130, 250)

@@ -8,7 +8,7 @@ from chipmodel.answers.result import Result
 from chipmodel.model.program import ops
 from chipmodel.verify.offsets import check
 from reports.run.document import document
-from reports.run.totals import op_runs, run_totals
+from reports.run.totals import op_chains, run_totals
 from tests.reports.sample import EVIL, MARKUP, UNICODE, large, sample
 
 
@@ -72,12 +72,12 @@ def test_traffic_counts_every_iteration_of_a_loop() -> None:
 
 
 def test_runs_follow_the_path() -> None:
-    assert op_runs(sample())["refine.b"] == 3
-    assert op_runs(sample())["quiet.copy"] == 0
+    assert op_chains(sample())["refine.b"] == 3
+    assert op_chains(sample())["quiet.copy"] == 0
     quiet = sample(path="quiet")
-    assert (op_runs(quiet)["quiet.copy"], op_runs(quiet)["loud.conv"]) == (1, 0)
+    assert (op_chains(quiet)["quiet.copy"], op_chains(quiet)["loud.conv"]) == (1, 0)
     fewer = replace(quiet, trace=replace(quiet.trace, path={"wake?": "quiet", "refine": "2"}))
-    assert op_runs(fewer)["refine.a"] == 2
+    assert op_chains(fewer)["refine.a"] == 2
     assert run_totals(quiet).executed_macs == quiet.program.macs - 16 * 16 * 32 * 32 * 9
 
 

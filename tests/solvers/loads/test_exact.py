@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dma.schedule.forecast import RunTransfer, forecast
+from dma.schedule.forecast import ChainTransfer, forecast
 from solvers.core.outcome import Limits
 from solvers.loads.bound import tail_bounds
 from solvers.loads.exact import StreamOutcome, StreamProgress, solve_stream
@@ -110,8 +110,8 @@ def test_runs_as_the_forecast(seed: int, data: st.DataObject) -> None:
     problem = random_stream(seed)
     positions = [data.draw(st.integers(s.since, s.first)) for s in problem.slices]
     loads = zip(problem.slices, positions, strict=True)
-    moves = [RunTransfer(*m) for m in problem.fixed] + [
-        RunTransfer("load", p, s.first, s.cycles) for s, p in loads
+    moves = [ChainTransfer(*m) for m in problem.fixed] + [
+        ChainTransfer("load", p, s.first, s.cycles) for s, p in loads
     ]
     expected = forecast(0, problem.computes, sorted(moves, key=lambda m: (m.issue, m.due, m.direction)))
     assert run(problem, positions) == (expected.starts, expected.end)

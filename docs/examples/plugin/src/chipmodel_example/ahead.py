@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chipmodel.plugins import BadInput, StraightRun, WeightSlice
+from chipmodel.plugins import BadInput, StepChain, WeightSlice
 
 title = "each slice during the step that reads the one before; ahead:3 the third before"
 source = "chipmodel-example"
@@ -20,13 +20,13 @@ class Ahead:
 
     slices: int = 1
 
-    def issue(self, run: StraightRun) -> list[int]:
+    def issue(self, chain: StepChain) -> list[int]:
         """The step at which each load is issued."""
         positions: list[int] = []
-        for number, each in enumerate(run.slices):
-            before = run.slices[max(0, number - self.slices) : number]
-            position = before[0].first if number >= self.slices else run.first
-            while position < each.first and not _fits(run, before, each, position):
+        for number, each in enumerate(chain.slices):
+            before = chain.slices[max(0, number - self.slices) : number]
+            position = before[0].first if number >= self.slices else chain.first
+            while position < each.first and not _fits(chain, before, each, position):
                 position += 1
             positions.append(position)
         return positions
@@ -42,10 +42,10 @@ def with_setting(text: str) -> Ahead:
     return Ahead(int(text))
 
 
-def _fits(run: StraightRun, before: Sequence[WeightSlice], each: WeightSlice, position: int) -> bool:
+def _fits(chain: StepChain, before: Sequence[WeightSlice], each: WeightSlice, position: int) -> bool:
     """Whether every step from ``position`` to the slice's first reader has room for it."""
     for step in range(position, each.first):
         others = sum(other.bytes for other in before if step <= other.last)
-        if each.bytes + others > run.room[step - run.first]:
+        if each.bytes + others > chain.room[step - chain.first]:
             return False
     return True

@@ -1,4 +1,4 @@
-"""Straight runs of ops, and the bytes that are alive around some of them."""
+"""Straight chains of ops, and the bytes that are alive around some of them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from chipmodel.model.program import Body, Loop, Op, Program, bodies, ops
 from dma.residency.greedy import ResidencyTable
 
 
-def straight_runs(body: Body, first: int = 0) -> Iterator[Interval]:
-    """The numbers (in linear order) of ops that follow one another in one body, run by run."""
+def straight_chains(body: Body, first: int = 0) -> Iterator[Interval]:
+    """The numbers (in linear order) of ops that follow one another in one body, chain by chain."""
     start = first
     for node in body:
         if isinstance(node, Op):
@@ -21,17 +21,17 @@ def straight_runs(body: Body, first: int = 0) -> Iterator[Interval]:
         if first > start:
             yield Interval(start, first)
         for inner in bodies(node):
-            yield from straight_runs(inner, first)
+            yield from straight_chains(inner, first)
             first += sum(1 for _ in ops(inner))
         start = first
     if first > start:
         yield Interval(start, first)
 
 
-def op_runs(program: Program) -> list[tuple[Op, ...]]:
-    """The ops that follow one another in one body, run by run."""
+def op_chains(program: Program) -> list[tuple[Op, ...]]:
+    """The ops that follow one another in one body, chain by chain."""
     order = list(program.ops())
-    return [tuple(order[run.start : run.stop]) for run in straight_runs(program.body)]
+    return [tuple(order[chain.start : chain.stop]) for chain in straight_chains(program.body)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +131,18 @@ def _top(name: str, parents: Mapping[str, str]) -> str:
     return name
 
 
-def run_rows(program: Program, run: list[Op]) -> dict[str, int]:
-    """The rows that each tensor of a straight run is cut into, as ``chipmodel.cascades.rewrite`` cuts the
-    whole run; a tensor without whole bytes in a row counts as one row."""
+def chain_rows(program: Program, chain: list[Op]) -> dict[str, int]:
+    """The rows that each tensor of a straight chain is cut into, as ``chipmodel.cascades.rewrite`` cuts the
+    whole chain; a tensor without whole bytes in a row counts as one row."""
     readers: dict[str, list[tuple[int, int]]] = {}
-    for index, op in enumerate(run):
+    for index, op in enumerate(chain):
         for operand, name in enumerate(op.inputs):
             readers.setdefault(name, []).append((index, operand))
     rows: dict[str, int] = {}
-    for op in run:
+    for op in chain:
         for name in op.inputs:
             if name not in rows:
-                rows[name] = tensor_rows(program, name, readers[name], run)
+                rows[name] = tensor_rows(program, name, readers[name], chain)
         count = op_rows(program, op, rows)
         for name in op.outputs:
             rows[name] = count if program.tensors[name].bytes % count == 0 else 1

@@ -24,12 +24,12 @@ COND, WHILE, MAP, SCAN = "cond", "while_loop", "map_impl", "scan"
 
 
 @dataclass(slots=True, eq=False)
-class InnerRuns:
+class InnerGraphs:
     """The node of that ``number`` in its graph, which runs submodules; each has its positions in ``runs``."""
 
     number: int
     node: FxNode
-    runs: list[GraphRun]
+    runs: list[PlacedGraph]
 
     @property
     def kind(self) -> str:
@@ -43,20 +43,20 @@ class InnerRuns:
 
 
 @dataclass(slots=True, eq=False)
-class GraphRun:
+class PlacedGraph:
     """A graph in its place in the linear order; ``spans`` has the positions of each of its nodes."""
 
     module: FxModule
     nodes: list[FxNode] = field(default_factory=list[FxNode])
     spans: list[Interval] = field(default_factory=list[Interval])
-    inner: list[InnerRuns] = field(default_factory=list[InnerRuns])
+    inner: list[InnerGraphs] = field(default_factory=list[InnerGraphs])
     bound: dict[PlannedSpec, PlannedSpec | None] = field(
         default_factory=dict["PlannedSpec", "PlannedSpec | None"]
     )
     """What placeholders stand for outside of the graph: they have no bytes of their own."""
 
     @classmethod
-    def alone(cls, module: FxModule) -> GraphRun:
+    def alone(cls, module: FxModule) -> PlacedGraph:
         """A graph whose submodules take no positions."""
         nodes = list(module.graph.nodes)
         return cls(module, nodes, [Interval(number, number + 1) for number in range(len(nodes))])
@@ -66,7 +66,7 @@ class GraphRun:
         """The specs that the graph returns; None for what is no tensor."""
         return [spec for node in self.nodes if node.op == "output" for spec in specs_of(node.args)]
 
-    def all_runs(self) -> Iterator[GraphRun]:
+    def all_runs(self) -> Iterator[PlacedGraph]:
         """This run and those inside of it, outer ones first."""
         yield self
         for inner in self.inner:
@@ -74,7 +74,7 @@ class GraphRun:
                 yield from run.all_runs()
 
 
-def laid_out(module: FxModule) -> GraphRun:
+def laid_out(module: FxModule) -> PlacedGraph:
     """Positions from 0 on for a graph and its submodules.
 
     A node takes one position; one that runs submodules takes one where it begins, those of each submodule in
@@ -85,25 +85,25 @@ def laid_out(module: FxModule) -> GraphRun:
     return run
 
 
-def _laid_out(module: FxModule, start: int) -> GraphRun:
-    made = GraphRun(module)
+def _laid_out(module: FxModule, start: int) -> PlacedGraph:
+    made = PlacedGraph(module)
     position = start
     for number, node in enumerate(module.graph.nodes):
         began = position
         position += 1
-        runs: list[GraphRun] = []
+        runs: list[PlacedGraph] = []
         for each in submodules(module, node):
             runs.append(_laid_out(each, position))
             position = runs[-1].spans[-1].stop if runs[-1].spans else position
         if runs:
             position += 1
-            made.inner.append(InnerRuns(number, node, runs))
+            made.inner.append(InnerGraphs(number, node, runs))
         made.nodes.append(node)
         made.spans.append(Interval(began, position))
     return made
 
 
-def _bind(run: GraphRun) -> None:
+def _bind(run: PlacedGraph) -> None:
     """Record what the placeholders of submodules stand for, outer graphs first."""
     for inner in run.inner:
         operands, sliced = _operands(inner)
@@ -116,7 +116,7 @@ def _bind(run: GraphRun) -> None:
             _bind(each)
 
 
-def _operands(inner: InnerRuns) -> tuple[list[PlannedSpec | None], range]:
+def _operands(inner: InnerGraphs) -> tuple[list[PlannedSpec | None], range]:
     """What the placeholders of a node's submodules stand for, and the numbers of those that do not: into
     these ``map`` and ``scan`` copy a slice for each iteration. Source: ``_emit_map`` and ``_emit_scan``."""
     args = inner.node.args

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class AddressRuns:
+class StridedBytes:
     """``count`` runs of ``length`` bytes, ``pitch`` bytes from the start of one to that of the next, the
     first at ``start``."""
 
@@ -21,7 +21,7 @@ class AddressRuns:
         """The address after the last byte."""
         return self.start + (self.count - 1) * self.pitch + self.length
 
-    def overlaps(self, other: AddressRuns) -> bool:
+    def overlaps(self, other: StridedBytes) -> bool:
         """Whether both have a byte in common."""
         if max(self.start, other.start) >= min(self.stop, other.stop):
             return False

@@ -1,4 +1,4 @@
-"""A straight run of ops, and all that the bytes and cycles of its cascades are estimated from."""
+"""A straight chain of ops, and all that the bytes and cycles of its cascades are estimated from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chipmodel.npu.cycles import op_cycles
 from chipmodel.timing.transfer import transfer_cycles
 from dma.cascade_choice.band_widths import BandedOps
 from dma.cascade_choice.row_reach import RowReach, row_reach
-from dma.cascade_choice.straight_runs import LiveAround, run_rows
+from dma.cascade_choice.straight_chains import LiveAround, chain_rows
 from dma.cascade_choice.stripe_heights import Counts, StripeHeights, distinct, proportional_heights
 
 MAX_OPS = 32
@@ -38,8 +38,8 @@ class CascadeStart(NamedTuple):
 
 
 @dataclass
-class RunGeometry:
-    """A straight run of ops with what its cascades' rows depend on."""
+class ChainGeometry:
+    """A straight chain of ops with what its cascades' rows depend on."""
 
     program: Program
     chip: Chip
@@ -60,10 +60,10 @@ class RunGeometry:
     _step_cycles: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
 
     def __post_init__(self) -> None:
-        self.rows = run_rows(self.program, list(self.ops))
+        self.rows = chain_rows(self.program, list(self.ops))
         made = {name: index for index, op in enumerate(self.ops) for name in op.outputs}
         self.readers: list[list[tuple[int, RowReach]]] = [[] for _ in self.ops]
-        """By op, who reads its outputs in this run, and how."""
+        """By op, who reads its outputs in this chain, and how."""
         self.fits = [self._may_cascade(op) for op in self.ops]
         for index, op in enumerate(self.ops):
             for operand, name in enumerate(op.inputs):
@@ -145,8 +145,8 @@ class RunGeometry:
         """For cascades that end before each op: one row at a time, if a tensor inside ``rolls``, then stripes
         of 1, 2, 4, ... rows of the last op with as many rows of the others as belong to them."""
         ends = [stop for stop in range(1, len(self.ops) + 1) if self.fits[stop - 1]]
-        ways = [(stop, height) for stop in ends for height in self._heights(stop, rolls)]
-        return proportional_heights(self.op_rows, ways, bands)
+        options = [(stop, height) for stop in ends for height in self._heights(stop, rolls)]
+        return proportional_heights(self.op_rows, options, bands)
 
     def proportional(self, start: int, stop: int, height: int) -> list[int]:
         """By op ``[start, stop)``, the rows that belong to ``height`` rows of the last one, at least one."""

@@ -1,4 +1,4 @@
-"""All segments of all straight runs of a program, to cut the runs into."""
+"""All segments of all straight chains of a program, to cut the chains into."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
+from dma.cascade_choice.chain_geometry import ChainGeometry
 from dma.cascade_choice.reloads import Reloading, reloading_cascades
-from dma.cascade_choice.run_geometry import RunGeometry
 from dma.cascade_choice.segment_estimates import cascade_estimates
 from dma.cascade_choice.segment_table import CascadeSegment, Chosen, SegmentTable, segment_table
-from dma.cascade_choice.straight_runs import LiveAround, straight_runs
+from dma.cascade_choice.straight_chains import LiveAround, straight_chains
 from dma.cascade_choice.stripe_heights import stripe_heights
 from dma.residency.tiling import NONE_KEPT, least_stripe, slice_bytes
 
@@ -31,10 +31,10 @@ Candidate = tuple[CascadeChoice, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentedRun:
-    """A straight run, and its segments; of those that end before an op the first is the single op."""
+class SegmentedChain:
+    """A straight chain, and its segments; of those that end before an op the first is the single op."""
 
-    geometry: RunGeometry
+    geometry: ChainGeometry
     table: SegmentTable
     allowed: Chosen
     """By number of a segment, whether a cut may have it."""
@@ -44,32 +44,32 @@ class SegmentedRun:
         """Every op on its own."""
         return map(self.table.segment, self.table.bounds[1:-1])
 
-    def without(self, numbers: Collection[int]) -> SegmentedRun:
-        """The run without some of its segments and all that are equal to them."""
+    def without(self, numbers: Collection[int]) -> SegmentedChain:
+        """The chain without some of its segments and all that are equal to them."""
         allowed = self.allowed.copy()
         for number in numbers:
             allowed[self.table.same(number)] = False
         return replace(self, allowed=allowed)
 
 
-def _run(geometry: RunGeometry, table: SegmentTable) -> SegmentedRun:
-    return SegmentedRun(geometry, table, np.ones(len(table), np.bool_))
+def _run(geometry: ChainGeometry, table: SegmentTable) -> SegmentedChain:
+    return SegmentedChain(geometry, table, np.ones(len(table), np.bool_))
 
 
-PlacedSegment = tuple[SegmentedRun, CascadeSegment]
-"""A segment and the run that it is of."""
+PlacedSegment = tuple[SegmentedChain, CascadeSegment]
+"""A segment and the chain that it is of."""
 
 
-def segmented_runs(
+def segmented_chains(
     program: Program, chip: Chip, rolls: bool, weight_floor: int, capacity: int | None = None
-) -> list[SegmentedRun]:
-    """Every straight run with its single ops, which keep room for ``weight_floor`` bytes of their weights and
-    at least for one output channel's, and with the cascades that need at most ``capacity`` bytes where all
-    whole tensors are in Psram."""
+) -> list[SegmentedChain]:
+    """Every straight chain with its single ops, which keep room for ``weight_floor`` bytes of their weights
+    and at least for one output channel's, and with the cascades that need at most ``capacity`` bytes where
+    all whole tensors are in Psram."""
     around = LiveAround(program)
     return [
-        _segmented(program, chip, around, run, rolls, weight_floor, capacity)
-        for run in straight_runs(program.body)
+        _segmented(program, chip, around, chain, rolls, weight_floor, capacity)
+        for chain in straight_chains(program.body)
     ]
 
 
@@ -77,13 +77,13 @@ def _segmented(
     program: Program,
     chip: Chip,
     around: LiveAround,
-    run: Interval,
+    chain: Interval,
     rolls: bool,
     weight_floor: int,
     capacity: int | None,
-) -> SegmentedRun:
-    ops = around.table.ops[run.start : run.stop]
-    geometry = RunGeometry(program, chip, ops, run.start, around)
+) -> SegmentedChain:
+    ops = around.table.ops[chain.start : chain.stop]
+    geometry = ChainGeometry(program, chip, ops, chain.start, around)
     single = segment_table([(), *((_single(geometry, index, weight_floor),) for index in range(len(ops)))])
     wanted = None if capacity is None else _in_psram(capacity)
     cascades = cascade_estimates(geometry, geometry.stripes(rolls), rolls, capacity, wanted)
@@ -95,33 +95,33 @@ def _in_psram(capacity: int) -> Callable[[SegmentTable], Chosen]:
     return lambda table: table.least <= capacity
 
 
-def with_reloads(run: SegmentedRun, rolls: bool, reloading: Reloading) -> SegmentedRun:
-    """``run`` with further cascades, which load some of their weights again."""
-    found = reloading_cascades(run.geometry, rolls, reloading, run.table)
-    return _run(run.geometry, run.table.followed_by(*found))
+def with_reloads(chain: SegmentedChain, rolls: bool, reloading: Reloading) -> SegmentedChain:
+    """``chain`` with further cascades, which load some of their weights again."""
+    found = reloading_cascades(chain.geometry, rolls, reloading, chain.table)
+    return _run(chain.geometry, chain.table.followed_by(*found))
 
 
 def with_fine_heights(
-    run: SegmentedRun, cut: Sequence[CascadeSegment], rolls: bool, capacity: int
-) -> SegmentedRun:
-    """``run`` with further cascades, which end where those of ``cut`` do, in other stripes, perhaps
+    chain: SegmentedChain, cut: Sequence[CascadeSegment], rolls: bool, capacity: int
+) -> SegmentedChain:
+    """``chain`` with further cascades, which end where those of ``cut`` do, in other stripes, perhaps
     with one op more before them, a row at a time; without segments that a cut may not have."""
-    geometry, ways = run.geometry, list[tuple[int, int, list[int]]]()
+    geometry, options = chain.geometry, list[tuple[int, int, list[int]]]()
     for each in cut:
         start, stop, rows = each.ops.start, each.ops.stop, geometry.op_rows[each.ops.stop - 1]
         for height in FINE_HEIGHTS if each.heights else ():
             if height < rows:
                 rows_of = geometry.proportional(start, stop, height)
-                ways.append((stop, max(0, start - 1), [1, *rows_of] if start else rows_of))
-    stripes, wanted = stripe_heights(len(geometry.ops), ways), _in_psram(capacity)
+                options.append((stop, max(0, start - 1), [1, *rows_of] if start else rows_of))
+    stripes, wanted = stripe_heights(len(geometry.ops), options), _in_psram(capacity)
     fine = cascade_estimates(geometry, stripes, rolls, capacity, wanted)
-    return _run(geometry, run.table.where(run.allowed).followed_by(fine))
+    return _run(geometry, chain.table.where(chain.allowed).followed_by(fine))
 
 
-def with_bands(run: SegmentedRun, rolls: bool, budget: int, in_psram: bool = False) -> SegmentedRun:
-    """``run`` with further cascades, in bands of columns, which need less than ``budget`` bytes, where whole
-    tensors may be ``in_psram`` if they must."""
-    geometry = run.geometry
+def with_bands(chain: SegmentedChain, rolls: bool, budget: int, in_psram: bool = False) -> SegmentedChain:
+    """``chain`` with further cascades, in bands of columns, which need less than ``budget`` bytes, where
+    whole tensors may be ``in_psram`` if they must."""
+    geometry = chain.geometry
 
     def wanted(table: SegmentTable) -> Chosen:
         return (table.least if in_psram else table.bytes) < budget
@@ -129,15 +129,15 @@ def with_bands(run: SegmentedRun, rolls: bool, budget: int, in_psram: bool = Fal
     banded = [
         cascade_estimates(geometry, geometry.stripes(rolls, bands), rolls, budget, wanted) for bands in BANDS
     ]
-    return _run(geometry, run.table.followed_by(*banded))
+    return _run(geometry, chain.table.followed_by(*banded))
 
 
-def _single(run: RunGeometry, index: int, weight_floor: int) -> CascadeSegment:
-    op, weights = run.ops[index], run.weights[index]
-    channel = slice_bytes(run.program, op, 1) if op.work.channels > 1 else weights
+def _single(chain: ChainGeometry, index: int, weight_floor: int) -> CascadeSegment:
+    op, weights = chain.ops[index], chain.weights[index]
+    channel = slice_bytes(chain.program, op, 1) if op.work.channels > 1 else weights
     least = min(weights, max(channel, weight_floor))
-    live = run.around.through[run.first + index]
-    cycles = op_cycles(run.chip.npu, op, op.work.rows, op.work.channels)
+    live = chain.around.through[chain.first + index]
+    cycles = op_cycles(chain.chip.npu, op, op.work.rows, op.work.channels)
     return CascadeSegment(Interval(index, index + 1), (), live + least, cycles, weights)
 
 
@@ -145,24 +145,24 @@ def cascade_choices(segments: Sequence[PlacedSegment], rolls: bool) -> Candidate
     """The cascades among ``segments``."""
     return tuple(
         CascadeChoice(
-            tuple(op.name for op in run.geometry.ops[segment.ops.start : segment.ops.stop]),
+            tuple(op.name for op in chain.geometry.ops[segment.ops.start : segment.ops.stop]),
             segment.heights,
             rolls,
-            segment_reloads(run.geometry, segment),
+            segment_reloads(chain.geometry, segment),
             segment.bands,
         )
-        for run, segment in segments
+        for chain, segment in segments
         if segment.heights
     )
 
 
-def least_bytes(run: SegmentedRun, segment: CascadeSegment, rolls: bool) -> int:
+def least_bytes(chain: SegmentedChain, segment: CascadeSegment, rolls: bool) -> int:
     """The bytes that a cascade needs by its exact geometry if all that crosses its border passes in stripes;
     more than all others where it is impossible."""
-    geometry = run.geometry
+    geometry = chain.geometry
     ops = geometry.ops[segment.ops.start : segment.ops.stop]
     try:
-        op = cascade_op(geometry.program, ops, cascade_choices([(run, segment)], rolls)[0])
+        op = cascade_op(geometry.program, ops, cascade_choices([(chain, segment)], rolls)[0])
     except ValueError:
         return 1 << 62
     assert isinstance(op.work, CascadeWork)
@@ -170,9 +170,9 @@ def least_bytes(run: SegmentedRun, segment: CascadeSegment, rolls: bool) -> int:
     return own + least_stripe(geometry.program, op, NONE_KEPT)
 
 
-def segment_reloads(run: RunGeometry, segment: CascadeSegment) -> tuple[str, ...]:
+def segment_reloads(chain: ChainGeometry, segment: CascadeSegment) -> tuple[str, ...]:
     """The names of the ops of a cascade whose weights are loaded again."""
-    return tuple(run.ops[segment.ops.start + index].name for index in segment.reloaded)
+    return tuple(chain.ops[segment.ops.start + index].name for index in segment.reloaded)
 
 
 def is_possible(program: Program, candidate: Candidate) -> bool:

@@ -24,8 +24,8 @@ from chipmodel.verify.offsets_sweep import check_fast
 from dma.stream import stream
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named, packers, solve
+from tests.support.random_buffers import random_buffers
 from workloads.packing.guillotine import guillotine
-from workloads.packing.random_problems import random_buffers
 from workloads.zoo import build
 from workloads.zoo.catalogue import CATALOGUE
 

@@ -15,8 +15,8 @@ from chipmodel.model.plan import Problem
 from chipmodel.passes.liveness import liveness
 from dma.stream import stream
 from solvers.registry import packers, solve
+from tests.support.random_buffers import random_buffers
 from workloads.load import load
-from workloads.packing.random_problems import random_buffers
 
 EXACT = ("exact", "search", "cp-sat")
 NETWORKS = ("zoo:resnet50", "onnx:light_densenet121")

@@ -19,8 +19,8 @@ from chipmodel.files.yaml_file import read_yaml
 from chipmodel.hardware.chip_file import load_chip
 from solvers.core.outcome import Limits
 from solvers.registry import solve
+from tests.support.random_buffers import random_buffers
 from workloads.load import load
-from workloads.packing.random_problems import random_buffers
 from workloads.zoo import build
 
 CHARACTERS = 10_000_000

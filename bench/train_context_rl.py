@@ -17,8 +17,8 @@ from chipmodel.model.plan import Problem
 from solvers.context.environment import PackingEnvironment
 from solvers.context.reinforcement import POPULATION, CrossEntropy, play
 from solvers.core.bounds import contention
+from tests.support.random_buffers import random_buffers
 from workloads.packing.guillotine import guillotine
-from workloads.packing.random_problems import random_buffers
 
 HEURISTIC = "-1,-1,-10,-1,0,0,0,-1"
 """The lowest place in the tightest free block; no growth, little scattered, and of the context left out."""

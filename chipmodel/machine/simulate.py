@@ -5,7 +5,7 @@ transfer has ended, an acquire until another core's tensor is in Psram; to start
 only joins the queue. One DMA engine serves one queue for all cores (``chipmodel.machine.dma_engine``). In one
 cycle the core with the lower number goes first. An op and a transfer that access the SharedMemory of one core
 at once may have bank conflicts (``chipmodel.machine.bank_conflicts``); the CPU accesses that of core 0.
-``stepper.py`` is the same machine one cycle at a time, and must give the same trace.
+``tests/support/stepper.py`` is the same machine one cycle at a time, and must give the same trace.
 """
 
 from __future__ import annotations

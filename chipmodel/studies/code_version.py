@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("chipmodel", "solvers", "dma", "workloads")
 OTHERS = ("onnx", "ortools")
 """Packages that answers come from as well."""
-NEVER_DECIDE = ("chipmodel/cli", "chipmodel/terminal", "chipmodel/studies", "chipmodel/machine/stepper.py")
-"""Folders and files that only ask, store, show or check."""
+NEVER_DECIDE = ("chipmodel/cli", "chipmodel/terminal", "chipmodel/studies")
+"""Folders that only ask, store, show or check."""
 STILL_DECIDE = ("chipmodel/studies/answer.py", "chipmodel/studies/workload.py")
 """Files of these folders that answer a point or load its workload."""
 

@@ -13,7 +13,6 @@ from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import liveness
@@ -32,8 +31,9 @@ from dma.streamers.prefetch_greedy import SCREENING
 from dma.streamers.race import StreamerRace
 from solvers.core.bounds import contention
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.random_programs import TreeShape, random_program
+from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
 
 STREAMERS = (

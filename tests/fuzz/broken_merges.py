@@ -30,7 +30,7 @@ from solvers.core.outcome import Limits
 from solvers.registry import solve
 from tests.fuzz.fuzzer import Check, Fault
 from tests.support.chips import LUNA_LIKE, with_memory
-from workloads.build.random_programs import TreeShape, random_program
+from tests.support.random_programs import TreeShape, random_program
 
 LARGE_CHIP = with_memory(LUNA_LIKE, 1 << 24)
 """With memory for everything, so that every objection is about the merge."""

@@ -19,7 +19,6 @@ from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Op, Program
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan_export import plan_of_planned
@@ -33,6 +32,7 @@ from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import tiny_chip
 from tests.support.random_images import ImageShape, random_images
+from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 
 COUNT = 5_000

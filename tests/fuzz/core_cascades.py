@@ -18,7 +18,6 @@ from chipmodel.bounds.time_bound import time_bound
 from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.machine.simulate import simulate_cores
-from chipmodel.machine.stepper import step_through_cores
 from chipmodel.model.core_parts import CorePart, same_core_groups, split, uses
 from chipmodel.model.program import Program
 from chipmodel.pipeline.multicore import joined_plans
@@ -27,6 +26,7 @@ from chipmodel.verify.cores import verify_cores
 from tests.fuzz.cascades import LONGEST_STEPPED, planned_case, random_case, random_choices, with_bands
 from tests.fuzz.fuzzer import Check, Fault
 from tests.support.random_commands import random_path
+from tests.support.stepper import step_through_cores
 
 COUNT = 2_000
 ATTEMPTS = 6

@@ -30,7 +30,7 @@ from chipmodel.rewrites.in_place import CHOICES, reuse
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import tiny_chip
-from workloads.build.random_programs import TreeShape, random_program
+from tests.support.random_programs import TreeShape, random_program
 from workloads.load import load
 
 COUNT = 1000

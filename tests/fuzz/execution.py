@@ -31,9 +31,9 @@ from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_programs import PACKERS, STREAMERS
 from tests.support.chips import tiny_chip, with_memory
 from tests.support.random_commands import random_path
+from tests.support.random_programs import TreeShape, random_program
 from tests.workloads.build.test_loop_tensors import Writer
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 
 COUNT = 2_000
 EVERY_CASCADED = 6

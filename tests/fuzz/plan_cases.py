@@ -24,7 +24,7 @@ from solvers.branches.mergers import mergers
 from tests.fuzz.cascades import TRIES, random_choices
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_images import ImageShape, random_images
-from workloads.build.random_programs import TreeShape, random_program
+from tests.support.random_programs import TreeShape, random_program
 from workloads.load import load
 
 NETWORKS: Mapping[str, tuple[int, ...]] = {

@@ -16,7 +16,6 @@ from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan
@@ -26,7 +25,8 @@ from dma.stream import streamers
 from tests.fuzz.fuzzer import Check, Fault
 from tests.support.chips import tiny_chip
 from tests.support.random_commands import random_path
-from workloads.build.random_programs import TreeShape, random_program
+from tests.support.random_programs import TreeShape, random_program
+from tests.support.stepper import step_through
 
 COUNT = 20_000
 PACKERS = ("naive", "sequential", "large-first", "short-first")

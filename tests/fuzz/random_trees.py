@@ -20,7 +20,6 @@ from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Branch, Repeat, resolve_path, walk
 from chipmodel.model.program import Arm, If, Loop, Node, Op, Program
 from chipmodel.model.scopes import scopes
@@ -33,7 +32,8 @@ from dma.stream import streamers
 from solvers.branches.mergers import mergers
 from tests.fuzz.fuzzer import Check, Fault
 from tests.support.chips import tiny_chip
-from workloads.build.random_programs import TreeShape, random_program
+from tests.support.random_programs import TreeShape, random_program
+from tests.support.stepper import step_through
 
 COUNT = 5000
 PACKERS = ("large-first", "naive", "short-first", "greedy-best-fit", "pool", "sequential", "context")

@@ -13,12 +13,12 @@ from random import Random
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Command
 from chipmodel.model.trace import Trace
 from tests.fuzz.fuzzer import Check, Fault
 from tests.support.chips import tiny_chip
 from tests.support.random_commands import random_commands, random_path
+from tests.support.stepper import step_through
 
 COUNT = 100_000
 

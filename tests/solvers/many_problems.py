@@ -12,7 +12,7 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.passes.liveness import liveness
 from dma.stream import stream
-from workloads.packing.random_problems import random_buffers
+from tests.support.random_buffers import random_buffers
 from workloads.zoo import build
 from workloads.zoo.catalogue import CATALOGUE
 

@@ -13,7 +13,7 @@ from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.solvers.many_problems import any_problem, zoo_problems
-from workloads.packing.random_problems import random_buffers
+from tests.support.random_buffers import random_buffers
 
 EXACT = ("auto", "exact", "search", "cp-sat")
 HEURISTICS = [*(name for name in packers() if name not in EXACT), "pool:0"]

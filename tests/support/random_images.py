@@ -9,8 +9,8 @@ from typing import NamedTuple
 from chipmodel.errors import BadInput
 from chipmodel.model.attributes import AxisOrder, Interleaving
 from chipmodel.model.program import Program
+from tests.support.random_trees import RandomTree
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_trees import RandomTree
 from workloads.build.shapes import Value
 
 _MOVES = ("concat", "split", "resize", "upconv", "whole", "scale", "shuffle", "fork", *("residual",) * 3)

@@ -36,8 +36,8 @@ from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.tiling import Tiling, weight_share
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import tiny_chip
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 
 
 @dataclass(frozen=True)

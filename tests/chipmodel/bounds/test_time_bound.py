@@ -24,8 +24,8 @@ from chipmodel.pipeline.run import run
 from dma.residency.tiling import Tiling
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 
 
 def fast_dma(chip: Chip) -> Chip:

@@ -10,8 +10,8 @@ from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.program import evaluate_program
 from chipmodel.execute.weights import random_inputs, random_weights, separated, weight_block
 from chipmodel.model.work import Conv
+from tests.support.random_programs import random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import random_program
 
 
 @pytest.mark.parametrize("seed", range(5))

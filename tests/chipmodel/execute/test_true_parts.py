@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from tests.support.networks import PLANNED
+from tests.support.random_programs import random_program
 from tests.support.true_parts import MOST_BYTES, check_part, size_of
-from workloads.build.random_programs import random_program
 from workloads.from_yaml.program import parse_yaml_program
 from workloads.zoo import build
 

@@ -13,13 +13,13 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Banks, Channels, Cpu, Dma, Npu, Psram, Route, SharedMemory
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.schedule import Direction, Part, Phase
 from chipmodel.model.trace import Event, Trace, Wait
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from tests.support.chips import LUNA_LIKE
+from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 
 ONE = Interval(0, 1)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Branch, BranchArm, Command, Repeat
 from chipmodel.model.schedule import Direction
 from chipmodel.model.trace import Event
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.support.chips import tiny_chip
+from tests.support.folders import ROOT
+from tests.support.stepper import step_through
+
+NOT_SHARED = {"chipmodel.machine.simulate", "chipmodel.passes.lower", "solvers", "dma"}
+
+
+def test_the_stepper_is_an_oracle_of_its_own() -> None:
+    """Nothing that it imports, directly or not, simulates by events, lowers schedules or plans."""
+    code = "import sys, tests.support.stepper; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(found.stdout.split())
+    assert "chipmodel.machine.banks" in loaded
+    assert not loaded & NOT_SHARED
 
 
 def test_by_hand() -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from chipmodel.hardware.chip import Chip, Cpu
 from chipmodel.machine.simulate import simulate, simulate_cores
-from chipmodel.machine.stepper import step_through_cores
 from chipmodel.model.commands import Acquire, Command, Deadlock, DmaStart, Release
 from chipmodel.model.trace import Event, Trace
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
@@ -19,6 +18,7 @@ from tests.fuzz.two_simulators import stalls
 from tests.support.chips import tiny_chip
 from tests.support.random_commands import random_path
 from tests.support.random_streams import random_streams
+from tests.support.stepper import step_through_cores
 
 BATCHES = 1
 BATCH = 60

@@ -21,7 +21,7 @@ from chipmodel.model.program import (
     rewritten,
     with_ops,
 )
-from workloads.build.random_programs import TreeShape, random_program
+from tests.support.random_programs import TreeShape, random_program
 
 
 def tree(seed: int) -> Program:

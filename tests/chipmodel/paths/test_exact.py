@@ -13,7 +13,6 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.chances import Chances, chances_of
 from chipmodel.model.commands import Branch, BranchArm, Command, DmaStart, Located, Repeat
 from chipmodel.model.program import Arm, If, Loop, Node, Program
@@ -33,7 +32,8 @@ from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.support.chips import tiny_chip
 from tests.support.every_path import every_path, random_chances, unrolled
 from tests.support.random_commands import random_commands
-from workloads.build.random_programs import TreeShape, random_program
+from tests.support.random_programs import TreeShape, random_program
+from tests.support.stepper import step_through
 
 PLENTY = 10**6
 BATCHES = 1

@@ -19,8 +19,8 @@ from dma.residency import joint
 from solvers.core.deadline import Deadline
 from solvers.exact import portfolio
 from tests.support.chips import tiny_chip, with_memory
+from tests.support.random_programs import TreeShape, random_program
 from tests.support.work import CountedClock
-from workloads.build.random_programs import TreeShape, random_program
 from workloads.load import load
 
 CHIP = load_chip("luna-arcs", ["shared_memory.bytes=64KiB"])

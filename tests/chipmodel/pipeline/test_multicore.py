@@ -15,7 +15,6 @@ from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate_cores
-from chipmodel.machine.stepper import step_through_cores
 from chipmodel.model.commands import Command, DmaStart, walk
 from chipmodel.model.core_parts import same_core_groups, split, uses
 from chipmodel.model.program import Program
@@ -27,7 +26,8 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.cores import verify_cores
 from tests.support.chips import tiny_chip
 from tests.support.random_commands import random_path
-from workloads.build.random_programs import TreeShape, random_program
+from tests.support.random_programs import TreeShape, random_program
+from tests.support.stepper import step_through_cores
 
 PACKERS = ("naive", "sequential", "large-first", "short-first")
 STREAMERS = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline")

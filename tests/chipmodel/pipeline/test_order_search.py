@@ -20,8 +20,8 @@ from chipmodel.rewrites.op_order import dependencies, in_order, names_in_order
 from chipmodel.verify.commands import verify
 from dma.stream import streamers
 from tests.support.chips import tiny_chip
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 from workloads.load import load
 
 

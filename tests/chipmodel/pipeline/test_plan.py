@@ -18,8 +18,8 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import ROUNDS
 from chipmodel.pipeline.run import run
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 
 
 def wide(*sizes: int) -> Program:

@@ -27,7 +27,7 @@ from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import tiny_chip
-from workloads.build.random_programs import TreeShape, random_program
+from tests.support.random_programs import TreeShape, random_program
 
 PARTIAL = Share(Interval(1, 3), 4, Interval(0, 2), 2)
 X = Located(Part("x"), 0, 64, buffer="x")

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Compute, walk
 from chipmodel.model.program import Loop, Op, Program, ops
 from chipmodel.model.work import Vector
@@ -36,8 +35,9 @@ from chipmodel.verify.offsets import check
 from solvers.registry import packers
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import with_memory
+from tests.support.random_programs import TreeShape, random_program
+from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
 
 CHIP = load_chip("luna-csk6", ())

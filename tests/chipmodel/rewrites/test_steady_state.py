@@ -16,7 +16,6 @@ from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import resolve_path
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.passes.validate import validate_program
@@ -30,6 +29,7 @@ from reports.run.steady_state import steady_of
 from tests.fuzz.cycle_bounds import random_case
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.random_commands import random_path
+from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 from workloads.zoo import build

@@ -28,7 +28,7 @@ def test_it_covers_what_loads_plans_and_simulates_and_nothing_that_only_shows() 
         "workloads/zoo/resnet.py",
         *STILL_DECIDE,
     } <= files
-    assert not files & {"chipmodel/cli/main.py", "chipmodel/studies/store.py", "chipmodel/machine/stepper.py"}
+    assert not files & {"chipmodel/cli/main.py", "chipmodel/studies/store.py"}
 
 
 def test_every_source_is_either_hashed_or_named_as_deciding_nothing() -> None:

@@ -17,8 +17,8 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 
 Change = Callable[[Command], Command | None]
 

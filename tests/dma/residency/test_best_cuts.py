@@ -21,8 +21,8 @@ from dma.residency.tiling import NONE_KEPT, slice_bytes
 from dma.schedule.steps import Emission, emit
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import tiny_chip
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 
 
 def emitted(program: Program, chip: Chip, op: Op, cut: TilingForecast, kept: frozenset[str]) -> Emission:

@@ -14,7 +14,6 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program, ops
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
@@ -31,8 +30,9 @@ from tests.fuzz.tier_search import cases, check_case
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory, with_psram
 from tests.support.networks import PLANNED
 from tests.support.random_commands import random_path
+from tests.support.random_programs import TreeShape, random_program
+from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 from workloads.zoo import build
 from workloads.zoo.catalogue import CATALOGUE
 

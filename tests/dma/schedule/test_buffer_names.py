@@ -14,8 +14,8 @@ from dma.schedule.buffer_names import readable_names
 from dma.stream import stream
 from tests.dma.schedule.test_psram_sharing import chain
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 
 
 def names(program: Program, chip: Chip, streamer: str) -> list[str]:

@@ -15,7 +15,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from dma.schedule.expected_forecast import ScheduleForecast
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import with_memory
-from workloads.build.random_programs import random_program
+from tests.support.random_programs import random_program
 
 CHIP = load_chip("gap9-psram")
 """One DMA channel, and no banks: nothing that a forecast does not know."""

@@ -17,8 +17,8 @@ from chipmodel.pipeline.request import PlanRequest
 from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast, late_weights
 from tests.support.chips import LUNA_LIKE, tiny_chip
 from tests.support.random_commands import random_path
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 from workloads.zoo import build
 from workloads.zoo.catalogue import CATALOGUE
 

@@ -22,8 +22,8 @@ from chipmodel.verify.commands import verify
 from dma.schedule.psram_layout import aligned
 from dma.schedule.psram_sharing import at_homes, psram_lifetimes, tight_homes, within_psram
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory, with_psram
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 
 AMPLE = 1 << 30
 TENSOR = 8 * 32 * 32

@@ -29,7 +29,7 @@ from dma.streamers.exact import PORTFOLIO
 from dma.streamers.race import StreamerRace
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import DATASHEET_RATES
-from workloads.build.random_programs import TreeShape, random_program
+from tests.support.random_programs import TreeShape, random_program
 from workloads.zoo import build
 
 TILED = [each for each in PORTFOLIO.candidates if isinstance(each, Streamer) and each.recut]

@@ -13,7 +13,6 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
@@ -22,6 +21,7 @@ from chipmodel.verify.commands import verify
 from tests.fuzz.cycle_bounds import random_case
 from tests.support.chips import tiny_chip
 from tests.support.random_commands import random_path
+from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 

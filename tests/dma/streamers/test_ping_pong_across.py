@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.chances import chances_of
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat
 from chipmodel.model.nesting import waits_after
@@ -28,8 +27,9 @@ from dma.schedule.expected_forecast import PathForecast, PathTransfer
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.probabilities import branch_probabilities
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.random_programs import TreeShape, random_program
+from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
 
 NAME = "ping-pong-across"

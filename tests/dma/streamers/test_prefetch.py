@@ -29,8 +29,8 @@ from dma.streamers.prefetch_greedy import (
 )
 from dma.streamers.race import StreamerRace
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 
 KIB = 1024
 ROOMY = with_memory(LUNA_LIKE, 8 * KIB * KIB)

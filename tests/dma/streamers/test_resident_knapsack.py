@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.pipeline.plan import plan
@@ -18,6 +17,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.streamers.resident_knapsack import CAPACITY_GRAINS, KnapsackItem, knapsack
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.pipeline.plan import plan
@@ -25,6 +24,7 @@ from dma.streamers import resident_slices as staying
 from dma.streamers.resident_knapsack import ResidentSlice
 from dma.streamers.resident_slices import SliceSet, best_slice_sets
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 
 

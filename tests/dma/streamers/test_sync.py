@@ -18,8 +18,8 @@ from chipmodel.pipeline.request import PlanRequest
 from dma.stream import stream
 from dma.streamers.sync import least_weights
 from tests.support.chips import LUNA_LIKE, tiny_chip
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 
 
 def test_every_transfer_is_due_where_it_is_issued() -> None:

@@ -26,8 +26,8 @@ from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.fuzz.broken_merges import MergeCase, corrupts, later_conditional, objections
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
 
 HEURISTICS = tuple(name for name, packer in packers().items() if not packer.searches)

@@ -25,7 +25,7 @@ from solvers.context.place import context_fit, in_memory
 from solvers.core.bounds import contention
 from solvers.registry import solve
 from tests.solvers.many_problems import odd_problems, simple_problems, zoo_problems
-from workloads.packing.random_problems import random_buffers
+from tests.support.random_buffers import random_buffers
 
 
 def buffers(*rows: tuple[str, int, int, int]) -> Problem:

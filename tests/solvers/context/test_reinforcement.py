@@ -26,8 +26,8 @@ from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from tests.solvers.many_problems import odd_problems, simple_problems
 from tests.support.folders import ROOT
+from tests.support.random_buffers import random_buffers
 from workloads.packing.guillotine import guillotine
-from workloads.packing.random_problems import random_buffers
 
 HARD = replace(guillotine(60, 1), capacity=None)
 

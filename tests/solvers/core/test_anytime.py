@@ -14,9 +14,9 @@ from solvers.core.outcome import Limits, Progress
 from solvers.heuristics.lowest_fit import naive
 from solvers.registry import packers, solve
 from tests.solvers.many_problems import any_problem
+from tests.support.random_buffers import random_buffers
 from tests.support.work import counted_clock
 from workloads.packing.guillotine import guillotine
-from workloads.packing.random_problems import random_buffers
 
 ANYTIME = [name for name, packer in packers().items() if packer.searches]
 PROBLEMS = (

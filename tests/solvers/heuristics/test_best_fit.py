@@ -59,7 +59,7 @@ def test_every_buffer_rests_on_another_and_none_is_above_naive(problem: Problem)
 
 
 def test_first_fit_by_size_is_another_planner() -> None:
-    from workloads.packing.random_problems import random_buffers
+    from tests.support.random_buffers import random_buffers
 
     problems = [random_buffers(seed, 40, horizon=20, longest=8) for seed in range(20)]
     peaks = [(greedy_best_fit(p).peak(p), first_fit(p, ORDERS["large-first"]).peak(p)) for p in problems]

@@ -42,7 +42,7 @@ def test_the_orders_by_hand() -> None:
 
 def test_the_smallest_sum_wins() -> None:
     """Of random problems some are best by size, some by breadth and some in execution order."""
-    from workloads.packing.random_problems import random_buffers
+    from tests.support.random_buffers import random_buffers
 
     winners: set[str] = set()
     for seed in range(60):

@@ -11,7 +11,6 @@ from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Command, Compute, DmaStart, Repeat, resolve_path
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.work import Vector
@@ -21,6 +20,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.stream import streamers
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, equally_likely, hand_over, pick
 from workloads.build.shapes import Value

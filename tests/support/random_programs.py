@@ -1,4 +1,4 @@
-"""Random programs from a seed: trees of small ops, for tests and studies."""
+"""Random programs from a seed: trees of small ops."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from random import Random
 
 from chipmodel.model.program import Program
+from tests.support.random_trees import RandomTree
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_trees import RandomTree
 from workloads.build.shapes import Value
 
 

@@ -1,4 +1,4 @@
-"""Simulate commands one cycle at a time: slow and plain, the oracle of ``simulate.py``.
+"""Simulate commands one cycle at a time: slow and plain, the oracle of ``chipmodel.machine.simulate``.
 
 It shares with the event-driven simulator only what describes the hardware: the cycles of a transfer
 (``chipmodel.timing.shape``), the accesses of an op (``chipmodel.machine.npu_accesses``), the arbitration of

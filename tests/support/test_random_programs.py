@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chipmodel.model.program import If, Loop, Node, Program, ops
 from chipmodel.passes.validate import validate_program
-from workloads.build.random_programs import TreeShape, random_program
+from tests.support.random_programs import TreeShape, random_program
 
 
 def nodes(body: tuple[Node, ...]) -> list[Node]:

@@ -32,7 +32,7 @@ class BudgetLine:
 
     @property
     def unit(self) -> str:
-        """Of both numbers."""
+        """The unit of both numbers."""
         return UNITS[self.quantity]
 
 

@@ -65,7 +65,7 @@ class StreamerRow:
     cycles: int | None = None
     lower_bound: int = 0
     sync_cycles: int | None = None
-    """Of the same program with streamer ``sync``, where that has a plan."""
+    """Cycles of the same program with streamer ``sync``, where that has a plan."""
     milliseconds: float = 0.0
     peak: int = 0
     psram_bytes: int = 0

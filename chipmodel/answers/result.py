@@ -38,11 +38,11 @@ class CorePlan:
     attempts: tuple[Attempt, ...]
     commands: tuple[Command, ...]
     unmerged: Solved | None = None
-    """As ``Result.unmerged``, of this core's ``problem``."""
+    """This core's ``problem`` before merging, like ``Result.unmerged``."""
 
     @property
     def core(self) -> int:
-        """Its number."""
+        """The core's number."""
         return self.part.core
 
 

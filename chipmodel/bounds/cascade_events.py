@@ -64,7 +64,7 @@ class Between:
     rows_cycles: Callable[[int, int], int]
     """The least cycles of a number of rows of a run."""
     numbers: Counts
-    """By run, the number of its straight chain (``chipmodel.bounds.body_runs``)."""
+    """For each run, the number of its straight chain (``chipmodel.bounds.body_runs``)."""
 
     @cached_property
     def later(self) -> Flags:
@@ -78,7 +78,7 @@ class Between:
 
     @cached_property
     def rows(self) -> Counts:
-        """Of each run."""
+        """The rows of each run's op."""
         return np.array([op.work.rows for op in self.runs.ops], np.int64)
 
     @cached_property
@@ -182,7 +182,7 @@ class Loads:
         self.shared = [each for each in same.values() if len(each) > 1]
 
     def once(self, there: Flags) -> Flags:
-        """Of items with the same data, only the first one that is ``there``."""
+        """Keep, of items with the same data, only the first one that is ``there``."""
         there = there.copy()
         for numbers in self.shared:
             there[[number for number in numbers if there[number]][1:]] = False

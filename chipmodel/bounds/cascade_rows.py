@@ -60,7 +60,7 @@ class PartRows:
         return self.some.count == 0
 
     def touched(self, of: int) -> int:
-        """Of ``of`` equal rows of the tensor, those with any byte that is meant, at least."""
+        """The rows, of ``of`` equal rows of the tensor, that hold any byte that is meant, at least."""
         if self.some.of >= of:
             return self.some.touched(of)
         # Some channel of a row may lie in a single one of finer rows.
@@ -82,9 +82,9 @@ class OpRuns:
     program: Program
     ops: Sequence[Op]
     links: list[list[OperandLink]] = field(init=False)
-    """By reader."""
+    """The operands, for each reader."""
     readers: list[list[OperandLink]] = field(init=False)
-    """By maker."""
+    """The readers, for each maker."""
 
     def __post_init__(self) -> None:
         self.links = [[] for _ in self.ops]
@@ -153,8 +153,8 @@ class OpRuns:
         return late
 
     def first_after(self, index: int) -> Mapping[int, tuple[RowCount | None, RowCount | None]]:
-        """By run, how many neighbouring rows of its output need all that run ``index`` makes: with any one
-        channel, and with all channels; None where no number does."""
+        """For each run, how many neighbouring rows of its output need all that run ``index`` makes: with any
+        one channel, and with all channels; None where no number does."""
         found: dict[int, tuple[RowCount | None, RowCount | None]] = {index: (None, ALL)}
         for maker in range(index, len(self.ops)):
             if maker not in found:

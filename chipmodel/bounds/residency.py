@@ -139,12 +139,12 @@ class _ProblemBuilder:
         self.costs = LeastTransferCosts(chip)
         self.items: list[_ItemSoFar] = []
         self.current: dict[str, int] = {}
-        """By tensor, the index of its newest definition."""
+        """For each tensor, the index of its newest definition."""
         self.blocks: dict[tuple[str, ...], int] = {}
-        """By weights, the index of their block."""
+        """For each weight, the index of its block."""
         self.overlays: list[InPlaceItems] = []
         self.touched: list[list[int]] = [[] for _ in run]
-        """By step, the items that it touches."""
+        """For each step, the items that it touches."""
 
     def problem(self) -> ResidencyProblem:
         for step, op in enumerate(self.run):

@@ -35,7 +35,7 @@ class RowCount:
         return self.count * other.of < other.count * self.of
 
     def complete(self, of: int) -> int:
-        """Of ``of`` equal rows, those that lie completely within these, at least."""
+        """The rows, of ``of`` equal rows, that lie completely within these, at least."""
         if self.all:
             return of
         if of % self.of == 0:
@@ -45,7 +45,7 @@ class RowCount:
         return max(0, self.count * of // self.of - 1)
 
     def touched(self, of: int) -> int:
-        """Of ``of`` equal rows, not more than ``self.of``, those with any byte of these, if some byte of each
+        """The rows, of ``of`` equal rows (at most ``self.of``), with any byte of these, if some byte of each
         of these counts; at least."""
         if self.of % of == 0 or self.all:
             return min(of, -(-self.count * of // self.of))
@@ -73,7 +73,7 @@ class OperandRows:
     """
 
     rows: int
-    """Of the op."""
+    """Rows of the op."""
     of: int
     channels_apart: bool
     """Whether a part of the op's channels reads only a part of the operand's."""

@@ -37,13 +37,13 @@ class StripeOption(NamedTuple):
     """The least costs of streaming some tensors of an op, beyond those of an op with all tensors whole."""
 
     bytes: int
-    """Of the streamed tensors' stripes, and of weights beyond one channel's."""
+    """Bytes of the streamed tensors' stripes, and of weights beyond one channel's."""
     npu: int
     """Further NPU cycles."""
     moved: int
     """Further DMA cycles."""
     meanwhile: int
-    """Of the bytes that move once, how many can move while the op's tiles compute; negative where not even
+    """How many of the bytes that move once can move while the op's tiles compute; negative where not even
     the bytes that move again can."""
 
 

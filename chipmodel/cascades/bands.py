@@ -22,11 +22,11 @@ class ColumnBands:
     """For each band the columns of every op's output, and of the tensors that the cascade reads."""
 
     made: tuple[tuple[Band | None, ...], ...]
-    """By band and op; None for all columns."""
+    """Columns for each band and op; None for all columns."""
     read: tuple[Mapping[str, Interval], ...]
-    """By band and tensor from outside."""
+    """Columns for each band and tensor from outside."""
     of_columns: Mapping[str, int]
-    """By tensor from outside or made here."""
+    """Columns of each tensor from outside or made here."""
     of_channels: Mapping[str, int]
 
     def groups(self, groups: Groups) -> Groups:
@@ -132,8 +132,8 @@ def _needed(
     band: Interval,
     done: Sequence[int],
 ) -> list[Interval]:
-    """By op, the columns that a ``band`` of the last one needs, and those after the ``done`` ones that no
-    band before needed; in the last band all that are left."""
+    """For each op, the columns that a ``band`` of the last one needs, and those after the ``done`` ones that
+    no band before needed; in the last band all that are left."""
     last = len(ops) - 1
     needed = [Interval(0, 0)] * last + [band]
     for index in range(last, -1, -1):

@@ -19,7 +19,7 @@ from chipmodel.model.work import Conv, Pool, Vector
 from chipmodel.rewrites.op_shapes import SeenTensor, is_pointwise, seen_inputs, seen_outputs
 
 CHANNEL_AXIS = 1
-"""Of an image ``(N, C, H, W)``."""
+"""The axis of columns in an image ``(N, C, H, W)``."""
 
 
 def op_columns(program: Program, op: Op) -> int | None:
@@ -115,7 +115,7 @@ def _grid(tensor: Tensor) -> tuple[int, int, int]:
 def part_reads(
     program: Program, op: Op, operand: int, rows: Interval, channels: Interval, columns: Interval | None
 ) -> Share:
-    """As ``op.reads``, for a part with some of the output's columns; None for all."""
+    """The share of an operand that a part with some of the output's columns reads; None for all columns."""
     share = op.reads(operand, rows, channels)
     if columns is None or share == NO_SHARE:
         return share
@@ -125,7 +125,7 @@ def part_reads(
 def part_writes(
     program: Program, op: Op, name: str, rows: Interval, channels: Interval, columns: Interval | None
 ) -> Share:
-    """As ``op.writes``, for a part with some of the output's columns; None for all."""
+    """The share of an output that a part with some of its columns writes; None for all columns."""
     return with_columns(program, name, op.writes(name, rows, channels), columns)
 
 

@@ -41,7 +41,7 @@ def _same_rows(start: int, stop: int) -> tuple[int, int]:
 
 
 def _window_reads(window: Window) -> RowReads:
-    """As ``Window.input_rows``."""
+    """The same rows as ``Window.input_rows``."""
     stride, pad, of_rows = window.stride_h, window.pad_top, window.in_h
     behind = window.dilation_h * (window.kernel_h - 1) + 1 - pad - stride
 

@@ -54,7 +54,7 @@ class _Pull:
         self.heights = [max(1, height) for height in heights]
         self.rows = [shape.op_rows(index) for index in count]
         self.work_rows = [shape.in_work(index, Interval(0, 1)).stop for index in count]
-        """By op, rows of its work in a row of its outputs."""
+        """For each op, the rows of its work in a row of its outputs."""
         self.needs = [
             [
                 (shape.maker[name], shape.reads(index, n))
@@ -63,12 +63,12 @@ class _Pull:
             ]
             for index, op in enumerate(shape.ops)
         ]
-        """By op, which ops make what it reads, and the rows of it that it does."""
+        """For each op, which ops make what it reads, and the rows of it that it does."""
         self.done = [0] * len(shape.ops)
         self.steps: list[CascadeStep] = []
         self.count = 0
         self.most = dict.fromkeys(shape.inside, 0)
-        """By tensor inside, the most rows that are in SharedMemory at once."""
+        """For each tensor inside, the most rows that are in SharedMemory at once."""
         self.inside = [[name for name in op.outputs if name in self.most] for op in shape.ops]
         self.readers = {
             name: [(index, shape.reads(index, n)) for index, n in shape.readers.get(name, ())]
@@ -132,8 +132,8 @@ def recomputing(
 
 
 def _needed(shape: CascadeShape, stripe: Interval, done: Sequence[int]) -> list[Interval]:
-    """By op, the rows that a stripe of the last one needs, and those after the ``done`` ones that no stripe
-    before needed; at the end all that are left."""
+    """For each op, the rows that a stripe of the last one needs, and those after the ``done`` ones that no
+    stripe before needed; at the end all that are left."""
     last = len(shape.ops) - 1
     needed = [Interval(0, 0)] * last + [stripe]
     ends = stripe.stop == shape.op_rows(last)
@@ -179,7 +179,7 @@ def _tensor_rows(shape: CascadeShape, step: CascadeStep) -> Interval:
 
 
 def most_heights(shape: CascadeShape, groups: Groups) -> tuple[int, ...]:
-    """By op, the most rows that one of its steps computes."""
+    """For each op, the most rows that one of its steps computes."""
     most = [0] * len(shape.ops)
     for step in (step for group in groups for step in group):
         most[step.op] = max(most[step.op], len(_tensor_rows(shape, step)))

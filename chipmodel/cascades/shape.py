@@ -22,13 +22,13 @@ class CascadeShape:
     outputs: tuple[str, ...]
     inside: tuple[str, ...]
     maker: Mapping[str, int]
-    """By tensor that is made here, the index of its op."""
+    """For each tensor that is made here, the index of its op."""
     rows: Mapping[str, int]
-    """By tensor, the number of rows that it is cut into."""
+    """For each tensor, the number of rows that it is cut into."""
     readers: Mapping[str, tuple[tuple[int, int], ...]] = field(
         default_factory=dict[str, tuple[tuple[int, int], ...]]
     )
-    """By tensor, the index of each op that reads it, and which operand it is there."""
+    """For each tensor, the index of each op that reads it, and which operand it is there."""
     known: dict[tuple[int, int], RowReads] = field(
         default_factory=dict[tuple[int, int], RowReads], compare=False, repr=False
     )

@@ -23,7 +23,7 @@ class PlannedSpec(Protocol):
 
     @property
     def allocated_memory(self) -> int:
-        """Its bytes, rounded up to the alignment."""
+        """The bytes of a tensor, rounded up to the alignment."""
         ...
 
     def realign(self, new_alignment: int) -> int:

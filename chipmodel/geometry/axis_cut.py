@@ -109,7 +109,7 @@ class AxisCut:
 
     @property
     def channel_blocks(self) -> tuple[int, ...]:
-        """As ``row_blocks``, of channels."""
+        """The same as ``row_blocks``, for channels."""
         return _blocks(self._channel_sizes)
 
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:

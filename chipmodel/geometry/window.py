@@ -70,7 +70,8 @@ class Window:
         return Interval(start, min(max(last + 1, start + 1), self.in_h))
 
     def image_rows(self, rows: Interval) -> Interval:
-        """As ``input_rows``, over a batch whose images lie one after another: a contiguous range of rows."""
+        """Input rows as by ``input_rows``, over a batch whose images lie one after another: a contiguous
+        range of rows."""
         if rows.stop <= self.out_h:
             return self.input_rows(rows)
         first, first_row = divmod(rows.start, self.out_h)
@@ -97,14 +98,14 @@ class MovedRows:
     more: int = 0
 
     def input_rows(self, rows: Interval) -> Interval:
-        """Of one image; at least one row, as every part reads something."""
+        """Input rows of one image: at least one row, as every part reads something."""
         first = (rows.start * self.step + self.offset) // self.scale
         last = ((rows.stop - 1) * self.step + self.offset) // self.scale + self.more
         start = min(max(first, 0), self.in_rows - 1)
         return Interval(start, min(max(last + 1, start + 1), self.in_rows))
 
     def image_rows(self, rows: Interval) -> Interval:
-        """Of all images: a contiguous range of rows."""
+        """Input rows of all images: a contiguous range."""
         first, first_row = divmod(rows.start, self.out_rows)
         last, last_row = divmod(rows.stop - 1, self.out_rows)
         start = self.input_rows(Interval(first_row, self.out_rows if last > first else last_row + 1)).start

@@ -371,7 +371,7 @@ class Chip:
 
     @property
     def headline(self) -> str:
-        """Its title, and that nobody could check it where that is so."""
+        """The chip's title, and that nobody could check it where that is so."""
         return self.title if self.held_against else f"{self.title}, {UNCHECKED}"
 
     @property

@@ -52,7 +52,7 @@ class EthosNpu:
     """Whether a block at the border of the output takes what lies inside; if not, as long as a whole one."""
 
     def __hash__(self) -> int:
-        """Of a few fields: costs are cached by it, and fractions take long to hash."""
+        """A hash of a few fields: costs are cached by it, and fractions take long to hash."""
         return hash((self.block_height, self.block_width, self.block_depth, self.shram_banks))
 
     def output(self, kind: str) -> Fraction:

@@ -55,7 +55,7 @@ class LunaNpu:
 
     width_8: Width = Width(1, Fraction(64), 2, 8, 4)
     width_16: Width = Width(2, Fraction(16), 2, 4, 2)
-    """Its 16 MACs a cycle are published; its padding of a matmul, of the same product, is assumed."""
+    """The 16 MACs a cycle are published; the padding of a matmul, of the same product, is assumed."""
     width_32: Width = Width(4, Fraction(4), 2, 1, 2)
 
     conv_configuration: int = 1350
@@ -101,7 +101,7 @@ class LunaNpu:
     """The 1941 cycles of a short softmax less the setup of its one block."""
 
     def __hash__(self) -> int:
-        """Of a few fields: costs are cached by it, and fractions take long to hash."""
+        """A hash of a few fields: costs are cached by it, and fractions take long to hash."""
         return hash((self.in_lanes, self.out_lanes, self.columns, self.input_buffer, self.weight_buffer))
 
     def width(self, bits: int) -> Width:

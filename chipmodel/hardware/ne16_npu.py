@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 MOST_BITS = 8
-"""Of a weight, which the engine takes where a chip file does not say fewer."""
+"""Bits of a weight, which the engine takes where a chip file does not say fewer."""
 
 
 @dataclass(frozen=True, slots=True)

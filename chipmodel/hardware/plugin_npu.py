@@ -18,7 +18,7 @@ class Parameter:
     low: int = 0
     high: int = 10**9
     default: str | None = None
-    """As a chip file has it; None: a chip file must give the number."""
+    """The value where a chip file gives none, written as there; None: a chip file must give the number."""
     whole: bool = False
     """Whether it has to be an integer."""
 

@@ -18,7 +18,7 @@ MAX_SEARCH_CYCLES = 2048
 """Cycles that a remembered search for the next bank conflict looks ahead."""
 
 MAX_REMEMBERED = 1 << 17
-"""Phases, distances and successors that are remembered; about 300 bytes each. Chosen: some 40 MB."""
+"""Phases, distances and successors that are remembered; about 300 bytes each, some 40 MB in all."""
 
 _Key = tuple[int, ...]
 
@@ -93,14 +93,15 @@ class BankConflicts:
         self.banks = banks
         self.round_robin = banks.arbitration == "round robin"
         self.distances: dict[_Key, int] = {}
-        """By phase of one stream and the transfer, cycles to their next conflict; -n for none in n cycles."""
+        """For each phase of one stream and the transfer, cycles to their next conflict; -n for none in n
+        cycles."""
         self.phases: dict[tuple[_Key, ...], int] = {}
         """Numbers of the phases of all streams and the transfer, from 1 on."""
         self.successors: dict[tuple[int, bool], tuple[int, int]] = {}
-        """By number of a conflict's phase and whether the transfer was served: cycles without a conflict
-        after it, and the number of the next conflict's phase."""
+        """For each number of a conflict's phase and whether the transfer was served: cycles without a
+        conflict after it, and the number of the next conflict's phase."""
         self.periods: dict[tuple[int, bool], tuple[int, int, int]] = {}
-        """Of such conflicts that come again: cycles, and those of the op and of the data, until they do."""
+        """For such conflicts that come again: cycles, and those of the op and of the data, until they do."""
 
     def run(self, pair: OpAndTransfer, start: JointProgress, limits: ProgressLimits) -> JointProgress:
         """Advance from ``start``, whose ``cycles`` are 0, until one of ``limits`` is reached."""

@@ -24,7 +24,7 @@ class ChannelTransfer:
     """A transfer in a channel."""
 
     serial: int
-    """Its number in the order of issue."""
+    """The transfer's number in the order of issue."""
     command: DmaStart
     shape: TransferShape
     begin: int
@@ -46,7 +46,7 @@ class ChannelTransfer:
         return self.core, *_command_key(self.command), self.done, max(0, self.ready - clock)
 
     def event(self, channel: int, end: int) -> Event:
-        """Its whole time in the channel; cycles not accounted for went to other transfers."""
+        """The transfer's whole time in the channel; cycles not accounted for went to other transfers."""
         lost = end - self.begin - self.shape.setup - self.shape.data - sum(self.waits.values())
         if lost:
             self.waits["arbitration", ""] += lost
@@ -113,7 +113,8 @@ class DmaEngine:
         self.handled = [0 for _ in self.interruptions]
         """The number of the latest interruption of each kind that a burst has waited for."""
         self.ends: dict[tuple[int, str], int | None] = {}
-        """By core and name, the cycle in which the latest such transfer ended; None while it has not."""
+        """For each core and name, the cycle in which the latest such transfer ended; None while it has
+        not."""
         self.events: list[Event] = []
 
     def issue(self, serial: int, command: DmaStart, core: int = 0) -> None:

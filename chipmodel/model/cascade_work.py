@@ -97,7 +97,7 @@ class CascadeWork:
     makes: tuple[RowsInTurn, ...]
     held: tuple[HeldRows, ...]
     heights: tuple[int, ...]
-    """By op, the most rows of its output that one step computes."""
+    """For each op, the most rows of its output that one step computes."""
     macs: int
     reloaded: tuple[int, ...] = ()
     """The ops whose weights do not stay: they take turns in one buffer of ``reload_bytes``, and are loaded
@@ -107,7 +107,7 @@ class CascadeWork:
     """Bands of columns of the last op's output, each of which has as many groups, one band after another."""
 
     def __hash__(self) -> int:
-        """Of a few fields: there may be thousands of groups, and much is cached by work."""
+        """A hash of a few fields: there may be thousands of groups, and much is cached by work."""
         return hash((len(self.groups), self.heights, self.macs, self.held, self.reloaded, self.bands))
 
     @property

@@ -70,7 +70,7 @@ class DmaStart:
     at: Located
     op: str
     psram: int = 0
-    """Its first address in Psram."""
+    """The first address in Psram."""
     home: Interval = Interval(0, 0)
     """The addresses in Psram of the whole tensor or weight slice that it moves."""
     runs: int = 1

@@ -103,7 +103,7 @@ class Op:
     """Numbers of inputs that every part reads completely, because their bytes lie in another order."""
 
     def __hash__(self) -> int:
-        """Of a few fields: much is cached by op, and a cascade has many ops."""
+        """A hash of a few fields: much is cached by op, and a cascade has many ops."""
         return hash((self.name, self.work))
 
     @property

@@ -146,7 +146,7 @@ class Transfer:
     issue: int
     due: int
     psram: int = 0
-    """Its first address in Psram."""
+    """The first address in Psram."""
     home: Interval = Interval(0, 0)
     """The addresses in Psram of the whole tensor or weight slice that it moves."""
     in_tensor: bool = False
@@ -220,7 +220,7 @@ class CascadePlan:
     rolls: bool
     """Whether the tensors inside lie in rolling buffers; otherwise some rows are computed again."""
     heights: tuple[int, ...]
-    """By op, the most rows that one step computes."""
+    """For each op, the most rows that one step computes."""
     inside: tuple[str, ...]
     """The tensors of which only rows exist."""
     reloaded: tuple[str, ...] = ()

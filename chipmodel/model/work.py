@@ -295,7 +295,7 @@ class Vector:
 
     @property
     def lines(self) -> int:
-        """Of work along one axis, how often it is done."""
+        """How often work along one axis is done."""
         along = self.attributes
         return self.elements // along.size if isinstance(along, AlongAxis) and along.size else self.rows
 

@@ -25,8 +25,8 @@ LARGEST = (32, 64, 128)
 DEPTH_STEP = 16
 """A block that does not have all output channels has a multiple of this many."""
 SQUARE = 4
-"""Of blocks that read equally much, the last of this many rows and columns at most that covers most of the
-input is taken."""
+"""Choose, of blocks that read equally much, the last of this many rows and columns at most that covers most
+of the input is taken."""
 
 Counts = NDArray[np.int64]
 

@@ -39,7 +39,7 @@ class Size:
         return self.height * self.width * self.depth
 
     def within(self, whole: Size) -> Size:
-        """As much of it as ``whole`` has."""
+        """This size, cut off at ``whole`` in each direction."""
         return Size(
             min(self.height, whole.height), min(self.width, whole.width), min(self.depth, whole.depth)
         )
@@ -113,8 +113,8 @@ def input_depth(layer: Layer) -> int:
 
 
 def kernel_steps(layer: Layer) -> tuple[tuple[int, int], ...]:
-    """By part of the kernel: steps for one micro-block of the output at one pass over its input channels,
-    and cycles of such a step."""
+    """For each part of the kernel: steps for one micro-block of the output at one pass over its input
+    channels, and cycles of such a step."""
     twice = 2 if layer.bits == 16 else 1
     if layer.traversal == "pooling":
         return tuple((1, twice * max(STEP, part)) for part in layer.kernel_parts)

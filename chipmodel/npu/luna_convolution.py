@@ -205,7 +205,7 @@ def input_pieces(parameters: LunaNpu, window: Window, in_c: int, bits: int) -> i
 
 
 def least_pieces(parameters: LunaNpu, window: Window, in_c: int, bits: int) -> int:
-    """As ``input_pieces``, of pieces of any rows and columns, at least."""
+    """The least that ``input_pieces`` is, for pieces of any rows and columns."""
     row = pad(in_c, parameters.in_lanes) * row_bytes(parameters, window, bits)
     return ceil_div(input_rows(window) * row, parameters.input_buffer)
 

@@ -36,7 +36,7 @@ SIDE = 3
 STRIDED_SIDE = 2
 """Rows and columns of outputs in a subtile, and with stride 2."""
 LOAD_CYCLES: dict[Mode, int] = {"3x3": 6 + 25, "1x1": 10 + 9, "depthwise": 6 + 25, "linear": 6 + 16}
-"""Of the input of a subtile: FIFOs, then a position a cycle."""
+"""Return the cycles to read a subtile's input: fill the FIFOs, then one position per cycle."""
 FIFO_CYCLES = 6
 """Latency of reading weights, and before them of the offset of unsigned weights."""
 INDEX_CYCLES = 2

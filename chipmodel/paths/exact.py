@@ -101,8 +101,8 @@ class PathsToState:
 
 @dataclass(slots=True)
 class PartTotals:
-    """Of one arm or loop body: mean number of its executions, mean of their total cycles, and the least and
-    the most cycles of one execution."""
+    """What is known of one arm or loop body: mean number of its executions, mean of their total cycles, and
+    the least and the most cycles of one execution."""
 
     runs: Fraction
     cycles: Fraction

@@ -33,11 +33,11 @@ class SampleStatistics:
     size: int = 0
     cycles: int = 0
     squares: int = 0
-    """Of cycles."""
+    """The sum of squared cycles."""
     least: tuple[int, Decisions] | None = None
     most: tuple[int, Decisions] | None = None
     parts: dict[PartKey, PartTotals] = field(default_factory=dict[PartKey, PartTotals])
-    """Of all sampled paths together."""
+    """The sum over all sampled paths."""
 
     @property
     def mean(self) -> Fraction:

@@ -21,17 +21,17 @@ from dma.streamers import prefetch_greedy, sync
 from dma.streamers.race import NEVER_STOP, StreamerRace
 
 MOST_SETS = 200
-"""Sets of cascades up to which a streamer that searches has all of them compared. Chosen."""
+"""Sets of cascades up to which a streamer that searches has all of them compared, which bounds its time."""
 FORECAST_SETS = 3
 """Sets of cascades of which a quick streamer's forecast is made; they come in the order of an estimate.
-Chosen: a fourth one is the best on 1 of 82 rows, by 0.8 % (docs/decisions/0136)."""
+A fourth one is the best on 1 of 82 rows, by 0.8 % (docs/decisions/0136)."""
 FORECAST_AHEAD = 2
-"""The same for sets that leave room to load weights ahead. Chosen."""
+"""The same for sets that leave room to load weights ahead."""
 AHEAD_GAIN = 0.995
-"""Share of another set's forecast that such a set has to be below to be planned first. Chosen: of nearer
+"""Share of another set's forecast that such a set has to be below to be planned first: of nearer
 forecasts the plans are not always in the same order (measured)."""
 FORECAST_BANDED = 1
-"""The same for sets in bands of columns, whose schedules have many steps. Chosen: a second one is the best on
+"""The same for sets in bands of columns, whose schedules have many steps; a second one is the best on
 4 of 82 rows, by 0.1 to 0.5 %."""
 SEARCHED_STEPS = 40_000
 """Steps of all schedules together that a search for better sets may build: about ten seconds (measured)."""

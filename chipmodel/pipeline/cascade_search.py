@@ -35,29 +35,31 @@ from dma.stream import streamer_named
 from dma.streamers import vendor
 
 FAR_BEHIND = 1.4
-"""How many times the cycles of a plan with cascades make a forecast not worth a full plan. Chosen: other
+"""How many times the cycles of a plan with cascades make a forecast not worth a full plan: other
 streamers are up to a fifth faster than that of the screening (measured)."""
 SCREENING_SHARE = 0.3
-"""Of the time until a deadline, what the forecasts of sets of cascades may take. Chosen."""
+"""The share of the time until a deadline that forecasts of sets of cascades may take: most of it is for
+plans."""
 PLAN_SHARE = 0.5
-"""Of the rest, what one of several plans may take. Chosen."""
+"""The share of the rest that one of several plans may take, so that a second one always has time."""
 WORTH_A_PLAN = 0.98
-"""Share of the forecast without cascades, above which a quick streamer makes no full plan of a set. Chosen:
-at most about 2 % are missed."""
+"""Share of the forecast without cascades, above which a quick streamer makes no full plan of a set: at
+most about 2 % are missed."""
 FAR_BEHIND_A_SEARCH = 2.0
-"""The same for a streamer that searches, which gains more on its forecast. Chosen."""
+"""The same for a streamer that searches, which gains more on its forecast."""
 FULL_PLANS = 3
-"""Sets of cascades that are planned in full at most, the first one that fits being the last. Chosen."""
+"""Sets of cascades that are planned in full at most, which bounds the time; the first one that fits is the
+last."""
 SEARCHED_PLANS = 12
 """The same for a streamer that searches, which goes on behind the first that fits, in a program of which not
-all sets are compared. Chosen."""
+all sets are compared. It bounds the time."""
 CLOSE_BEHIND = 1.1
-"""How many times the cycles of its best plan a forecast may be for such a streamer to go on. Chosen."""
+"""How many times the cycles of its best plan a forecast may be for such a streamer to go on."""
 
 
 def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
-    """As ``plan_in_rounds``, with the cascades that the request allows. Raises DoesNotFit, and BadInput for
-    names of ops that cannot be a cascade."""
+    """Plan as ``plan_in_rounds`` does, with the cascades that the request allows. Raises DoesNotFit, and
+    BadInput for names of ops that cannot be a cascade."""
     bound = search_bound(request)
     auto = request.cascade == CASCADE_AUTO
     if auto and request.streamer == VENDOR_STREAMER and not request.chip.vendor.cascades:
@@ -176,7 +178,7 @@ class _CascadeSearch:
         return best
 
     def few_streamers(self, plain: Planned | None) -> StreamerPortfolio | None:
-        """Of a portfolio of quick streamers, those that a cascaded program is planned by: the one that made
+        """The streamers of a quick portfolio that a cascaded program is planned by: the one that made
         ``plain``, the best plan without cascades, and the one of the forecasts, whose schedule is there
         already; without ``plain`` those that need the least memory. Others are rarely better. None for any
         other streamer."""

@@ -35,8 +35,8 @@ from dma.schedule.psram_sharing import Homes, at_homes, tight_homes
 from dma.stream import streamer_named
 
 PARTITION_SHARE = 0.4
-"""Of the time until a deadline, what the plans of one partition may take; the rest is for the other one, one
-core alone and streamer ``sync``. Chosen."""
+"""The share of the time until a deadline that the plans of one partition may take; the rest is for the other
+one, one core alone and streamer ``sync``."""
 
 
 def run_cores(request: PlanRequest, choices: Mapping[str, str], bound: TimeBound | None = None) -> Result:

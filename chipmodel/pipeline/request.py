@@ -92,7 +92,7 @@ class Planned:
     bound: TimeBound | None = None
     """A lower bound on cycles, where the streamer asked for one."""
     trace: Trace | None = None
-    """Its simulation, where plans were compared by that."""
+    """The plan's simulation, where plans were compared by that."""
     streamer: Streamer | None = None
     """The one of a portfolio that made the schedule."""
 

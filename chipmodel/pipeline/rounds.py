@@ -41,14 +41,14 @@ TRUE_CONFLICTS = ("conflict", "exact")
 ROUNDS = 16
 """Rounds of scheduling and packing; each gives up at least 1/64 of the memory."""
 WORTH_A_SIMULATION = 0.98
-"""Share of the fastest simulated cycles: a schedule is simulated only if its forecast is below this. Chosen:
+"""Share of the fastest simulated cycles: a schedule is simulated only if its forecast is below this:
 a forecast is hardly ever above the simulated cycles, so at most 2 % are missed."""
 
 
 BOUND_SHARE = 0.35
-"""Of the time until a deadline, what the bound that streamers stop at may take. Chosen."""
+"""The share of the time until a deadline that the bound may take at which streamers stop."""
 SCHEDULES_SHARE = 0.7
-"""Of the rest, what the first schedules may take; then comes the packer. Chosen."""
+"""The share of the rest that the first schedules may take; then comes the packer."""
 
 
 def one_path_bound(
@@ -98,8 +98,8 @@ def plan_in_rounds(
 
 
 LAST_SHARES = (Fraction(3, 4), Fraction(1, 2))
-"""Of SharedMemory, what the last schedules may take, one after the other, where the deadline comes before any
-plan fits. Chosen: heuristics alone waste less than a quarter of it nearly always."""
+"""The shares of SharedMemory that the last schedules may take, one after the other, where the deadline comes
+before any plan fits: heuristics alone waste less than a quarter of it nearly always."""
 LAST_STREAMER = replace(sync.STREAMER, weight_floor_divisors=(16,))
 """The streamer of those: the quickest one, with a single weight floor."""
 
@@ -174,7 +174,7 @@ class _Rounds:
 
     @property
     def _cycles(self) -> int | None:
-        """Of the fastest plan that fits both memories."""
+        """The cycles of the fastest plan that fits both memories."""
         if self.best is None or self.best.trace is None:
             return None
         return None if self._rank(self.best)[1] else self.best.trace.cycles

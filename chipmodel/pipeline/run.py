@@ -22,8 +22,8 @@ from dma.stream import streamer_named
 from solvers.branches.mergers import merger_named
 
 PLAN_SHARE = 0.8
-"""Of the time until a deadline, what the plan may take; the rest is for simulating it, and for the same with
-streamer ``sync``. Chosen."""
+"""The share of the time until a deadline that the plan may take; the rest is for simulating it, and for the
+same with streamer ``sync``."""
 
 
 def run(

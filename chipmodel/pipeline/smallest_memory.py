@@ -29,7 +29,8 @@ from dma.residency.greedy import ResidencyTable
 PROBING_STREAMER = "sync"
 """The streamer that tries sizes: it loads weights where they are needed, so that no other needs less."""
 PRECISION = 512
-"""The search ends within this part of the size, or an alignment if that is more. Chosen."""
+"""The search ends within this part of the size, or an alignment if that is more: finer differences choose no
+part."""
 POINTS = 10
 """Sizes for which plans are made."""
 

@@ -8,7 +8,7 @@ from chipmodel.model.program import Op, Program, Weight
 from chipmodel.model.work import Recurrent
 
 NAMES = ("forward", "backward")
-"""Of the directions, in ONNX's order."""
+"""Names of the two directions, in ONNX's order."""
 
 
 def one_direction(program: Program, op: Op, number: int) -> tuple[Op, tuple[Weight, ...]] | None:

@@ -152,7 +152,8 @@ class Dying:
 
 
 def may_die(program: Program, choice: InPlace) -> Mapping[str, Dying]:
-    """By op, the inputs whose memory ``reuse`` would let it take in any order in which it reads them last."""
+    """For each op, the inputs whose memory ``reuse`` would let it take in any order in which it reads them
+    last."""
     marks = _ReuseMarks(program, choice)
     return {op.name: marks.candidates(op) for op in program.ops()}
 

@@ -54,11 +54,11 @@ class _Slicing:
     inferences: int
     inputs: tuple[str, ...]
     direct: Mapping[str, str]
-    """By the name of an op, the one tensor of which it moves a slice itself."""
+    """For each op's name, the one tensor of which it moves a slice itself."""
     pieces: Mapping[str, str]
     """Every other input and output, with the name of the tensor that holds one slice of it."""
     results: Mapping[str, str]
-    """By output, the name of its stack."""
+    """For each output, the name of its stack."""
 
     def tensors(self) -> dict[str, Tensor]:
         """All tensors: those of the program, with stacks in place of its inputs and outputs, and pieces."""

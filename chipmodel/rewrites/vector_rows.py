@@ -91,7 +91,7 @@ def _prefix(work: Vector, given: SeenTensor, made: SeenTensor) -> tuple[int, Mov
 def _prefix_in(
     work: Vector, given: SeenTensor, made: SeenTensor, before: tuple[int, ...], after: tuple[int, ...]
 ) -> tuple[int, MovedRows | None]:
-    """As ``_prefix``, with the axes in memory in the orders ``before`` and ``after`` the op."""
+    """The same as ``_prefix``, with the axes in memory in the orders ``before`` and ``after`` the op."""
     kept = kept_axes(work, given.shape, made.shape)
     if kept is None:
         return 1, None
@@ -110,7 +110,7 @@ def _prefix_in(
 def _moved_axis(
     work: Vector, axis: int, rows: int, given: SeenTensor, made: SeenTensor
 ) -> tuple[int, MovedRows | None]:
-    """As ``_prefix``, where ``rows`` rows lie outside of an axis that the op does not keep."""
+    """The same as ``_prefix``, where ``rows`` rows lie outside of an axis that the op does not keep."""
     if isinstance(work.attributes, PixelBlocks) and axis == 2:
         return rows * min(given.shape[axis], made.shape[axis]), None
     if _image_rows(made) and rows * made.shape[axis] > _image_rows(made):

@@ -27,9 +27,9 @@ class CascadeTable:
         self.blocks = {c.name: self._block(c) for c in self.cascades}
         """For each cascade an op that has the weights that stay until it ends, and computes nothing."""
         self.weights_at = {c.name: tuple(self._weights_at(c)) for c in self.cascades}
-        """By cascade, each op that has weights and the bytes of them in the block."""
+        """For each cascade, each op that has weights and the bytes of them in the block."""
         self.inside = {c.name: self._inside(c) for c in self.cascades}
-        """By cascade, the tensors that nothing but its own ops needs."""
+        """For each cascade, the tensors that nothing but its own ops needs."""
 
     def _weights_at(self, cascade: CascadeOps) -> Iterator[tuple[str, Interval]]:
         stay = self._stay(cascade)
@@ -62,17 +62,17 @@ class CascadeTable:
 
     @property
     def name_of(self) -> dict[str, str]:
-        """By op, the name of its cascade."""
+        """For each op, the name of its cascade."""
         return {op: cascade.name for op, cascade in self.of_op.items()}
 
     @property
     def block_of(self) -> dict[str, str]:
-        """By op, the name of its cascade, in whose block of weights its own lie."""
+        """For each op, the name of its cascade, in whose block of weights its own lie."""
         return {op: c.name for op, c in self.of_op.items() if op not in c.reloaded}
 
     @property
     def first_of(self) -> dict[str, str]:
-        """By op, the first op of its cascade."""
+        """For each op, the first op of its cascade."""
         return {op: cascade.ops[0] for op, cascade in self.of_op.items()}
 
     def maker(self, op: str, tensor: str) -> Op | None:
@@ -247,4 +247,4 @@ def covers_rows(steps: Sequence[Compute], op: Op, columns: int) -> bool:
 
 
 Blocks = Mapping[str, tuple[tuple[str, Interval], ...]]
-"""By cascade, the ops that have weights, and where those lie in its block."""
+"""For each cascade, the ops that have weights, and where those lie in its block."""

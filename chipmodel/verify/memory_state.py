@@ -41,7 +41,7 @@ class MemoryState:
     psram: frozenset[str]
     """Tensors whose newest definition is complete in Psram."""
     contents: dict[ContentsKey, BufferContents] = field(default_factory=dict[ContentsKey, BufferContents])
-    """Of SharedMemory."""
+    """Bytes of SharedMemory."""
     stored: dict[str, Coverage] = field(default_factory=dict[str, Coverage])
     """Shares of the newest definition of each tensor whose store has been waited for."""
     written: dict[str, Coverage] = field(default_factory=dict[str, Coverage])

@@ -28,7 +28,7 @@ def check_fast(problem: Problem, plan: Plan) -> tuple[str, ...]:
 
 
 def check_by_sweep(problem: Problem, plan: Plan) -> tuple[str, ...]:
-    """As ``check_fast``, by the sweep for any number of buffers."""
+    """Check as ``check_fast`` does, by the sweep for any number of buffers."""
     single = _single_violations(problem, plan)
     placed = [i for i, b in enumerate(problem.buffers) if b.name in plan.offsets]
     pairs = _overlapping_pairs(problem, plan, placed) | _constrained_pairs(problem, plan)

@@ -53,9 +53,15 @@ GUARDS = {
         "chipmodel/passes/test_liveness_paths.py",
     ),
     "chipmodel/passes/lower.py": ("chipmodel/passes/test_lower.py",),
-    "chipmodel/rewrites/in_place.py": ("chipmodel/passes/test_in_place.py",),
+    "chipmodel/rewrites/in_place.py": ("chipmodel/rewrites/test_in_place.py",),
     "dma/schedule/psram_layout.py": ("dma/schedule/test_psram_layout.py",),
     "dma/schedule/steps.py": ("dma/schedule/test_steps.py",),
+    # rows and columns of cascades
+    "chipmodel/cascades/rows.py": ("chipmodel/cascades", "fuzz/test_cascades.py"),
+    "chipmodel/cascades/row_reads.py": ("chipmodel/cascades", "fuzz/test_cascades.py"),
+    "chipmodel/cascades/bands.py": ("chipmodel/cascades", "fuzz/test_cascades.py"),
+    "chipmodel/cascades/columns.py": ("chipmodel/cascades", "fuzz/test_cascades.py"),
+    "dma/schedule/cascade_steps.py": ("dma/schedule/test_cascade_steps.py", "fuzz/test_cascades.py"),
     # bounds
     "chipmodel/bounds/windows.py": ("chipmodel/bounds/test_windows.py",),
     "chipmodel/bounds/stripe_options.py": ("chipmodel/bounds/test_stripe_options.py",),

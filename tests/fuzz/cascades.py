@@ -15,7 +15,7 @@ from random import Random
 
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op, with_cascades
-from chipmodel.errors import ChipmodelError, DoesNotFit
+from chipmodel.errors import DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
@@ -175,9 +175,9 @@ def _striped(planned: Planned) -> int:
     return sum(inside)
 
 
-def check(seed: int) -> Counter[str]:
+def check(seed: int, case: RandomCase = random_case) -> Counter[str]:
     """Plan and run the network of that seed. Raises Fault where something does not hold."""
-    program, choices, request = random_case(seed)
+    program, choices, request = case(seed)
     where = f"seed {seed} ({request.packer}, {request.streamer}, {len(choices)} cascades)"
     if not choices:
         return Counter({"no cascade": 1})
@@ -211,31 +211,6 @@ def check(seed: int) -> Counter[str]:
             if trace != step_through(planned.commands, chip, path):
                 raise Fault(f"{where}: the two simulators differ on {dict(trace.path)}")
     return seen
-
-
-def noticed(seed: int, case: RandomCase = random_case) -> set[str]:
-    """What finds a fault in the plan of that seed: the verifier, the machine, an assertion of the planner,
-    or a crash of it, which tells nothing about the fault."""
-    try:
-        program, choices, request = case(seed)
-        found = planned_case(program, choices, request) if choices else None
-    except AssertionError:
-        return {"assertion"}
-    except (ArithmeticError, ChipmodelError, LookupError, RuntimeError, ValueError):
-        return {"crash"}
-    if found is None:
-        return set()
-    request, planned = found
-    members, result = tuple(each.members for each in planned.schedule.cascades), set[str]()
-    if verify_file(program, plan_of_planned(planned, request.chip, "tiny", ()), request.chip):
-        result.add("verifier")
-    run = PlanRun(program, [planned.commands], request.chip.shared_memory.bytes, members)
-    try:
-        if any(verdict.faults for verdict in check_paths(run, {}, seed)):
-            result.add("machine")
-    except (ArithmeticError, AssertionError, LookupError, RuntimeError, ValueError):
-        result.add("machine")
-    return result
 
 
 def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:

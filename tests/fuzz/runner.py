@@ -25,7 +25,6 @@ NAMES = (
     "broken-merges",
     "broken-plans",
     "cascade-chains",
-    "cascade-mutations",
     "cascades",
     "core-cascades",
     "cycle-bounds",

@@ -8,7 +8,7 @@ the like: the operators of cosmic-ray (https://cosmic-ray.readthedocs.io), in a 
 draws places with equal chances, and one fault at each; ``--sample 0`` takes every fault. Only the
 tests that ``GUARDS`` names for a file are run, until the first failure; a run that takes ten times as long as
 without a fault counts as a failure. Printed: the faults that were not noticed, which either need a test or
-change nothing (``bench/RESULTS.md`` explains them), and how many were noticed.
+change nothing (``bench/results/trust.md`` explains them), and how many were noticed.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def show(found: Tried) -> None:
 
 
 def summarise(tried: Sequence[Tried]) -> None:
-    """A table of the files, for ``bench/RESULTS.md``."""
+    """A table of the files, for ``bench/results/trust.md``."""
     number = Counter(each.fault.file for each in tried)
     noticed = Counter(each.fault.file for each in tried if each.noticed)
     print("\n| file | faults | noticed |\n| --- | ---: | ---: |")

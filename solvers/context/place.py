@@ -26,7 +26,8 @@ from solvers.context.look_ahead import WeighedPlace, look_ahead
 from solvers.core.bounds import contention
 
 LOOK_AHEAD = 16
-"""Buffers looked ahead: 8 are enough for the zoo, 16 help where packings are tight (bench/RESULTS.md)."""
+"""Buffers looked ahead: 8 are enough for the zoo, 16 help where packings are tight
+(bench/results/packing.md)."""
 MAX_COMBINATIONS = 16
 """Combinations kept (measured: more gain little)."""
 MAX_TRIES = 5

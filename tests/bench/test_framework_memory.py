@@ -1,4 +1,4 @@
-"""The edge-framework patent's comparison: figures recorded in bench/RESULTS.md, and what must hold."""
+"""The edge-framework patent's comparison: figures of bench/results/published.md, and what must hold."""
 
 from __future__ import annotations
 

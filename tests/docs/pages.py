@@ -14,6 +14,8 @@ from tests.support.folders import ROOT
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 DECISIONS = DOCS / "decisions"
+RESULTS = [ROOT / "bench/RESULTS.md", *sorted((ROOT / "bench/results").glob("*.md"))]
+"""The sources of the pages of results."""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXIT_CODE = re.compile(r"\s+# exit code (\d)$")
 OUTPUTS = ("-o", "--output", "--json", "--plan", "--trace", "--html", "--store", "--export", "--points")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from docs.generate import PART
-from tests.docs.pages import BLOCK, DECISIONS, DOCS, README, name_of, pages
+from tests.docs.pages import BLOCK, DECISIONS, DOCS, README, RESULTS, name_of, pages
 from tests.support.folders import ROOT
 
 LONGEST_README = 8 * 1024
@@ -42,14 +42,14 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     assert built.returncode == 0, built.stderr
 
 
-@pytest.mark.parametrize("page", [README, ROOT / "reports/gallery/README.md"], ids=name_of)
+@pytest.mark.parametrize("page", [README, ROOT / "reports/gallery/README.md", *RESULTS], ids=name_of)
 def test_links_between_files_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text())
     for link in links:
         assert "://" in link or (page.parent / link).exists(), link
 
 
-@pytest.mark.parametrize("page", [*pages(), ROOT / "bench/RESULTS.md"], ids=name_of)
+@pytest.mark.parametrize("page", [*pages(), *RESULTS], ids=name_of)
 def test_figures_and_tables_of_numbers_name_their_command(page: Path) -> None:
     """A column of numbers is aligned to the right, and nothing else is."""
     lines = page.read_text().splitlines()
@@ -79,6 +79,6 @@ def test_every_decision_has_its_context_and_what_was_measured() -> None:
 
 
 def test_no_page_cites_source_systems_by_number() -> None:
-    for page in [*pages(), ROOT / "bench/RESULTS.md", ROOT / "CHANGELOG.md"]:
+    for page in [*pages(), *RESULTS, ROOT / "CHANGELOG.md"]:
         prose = PART.sub("", BLOCK.sub("", page.read_text()))
         assert not re.search(r"(?<![\w-])S[0-4]\b", prose), name_of(page)

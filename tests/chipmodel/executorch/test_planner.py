@@ -107,7 +107,7 @@ def viewed_in_a_loop() -> Module:
 
 @pytest.mark.parametrize("made", [two_branches, viewed_branch, nested_branches, viewed_in_a_loop])
 def test_what_the_plan_of_executorch_computes_wrong_is_right(made: Callable[[], Module]) -> None:
-    """The runtime computes the same wrong results: see bench/RESULTS.md."""
+    """The runtime computes the same wrong results: see bench/results/runtimes.md."""
     module = made()
     sizes = plan(like_executorch, module)
     with pytest.raises(Clobbered):

@@ -12,24 +12,19 @@ from collections.abc import Iterator
 from docs.tools.samples import ROOT
 
 FOLDER = ROOT / "docs" / "decisions"
-HEADER = re.compile(r"# (?P<title>.+)\n\n\*\*(?P<status>Kept|Rejected)\*\* · (?P<area>.+)\n")
+HEADER = re.compile(r"# (?P<title>.+)\n\n\*\*Topic:\*\* (?P<topic>.+)\n")
 
 
 def index() -> Iterator[str]:
-    """For each area the decisions kept, then those rejected."""
-    areas: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    """The decisions of each topic, a line each."""
+    topics: dict[str, list[str]] = defaultdict(list)
     for path in sorted(FOLDER.glob("[0-9]*.md")):
         found = HEADER.match(path.read_text())
         if found is None:
-            raise ValueError(f"{path.name} does not begin with a title, and a line **Kept** · area")
-        areas[found["area"]].append((found["status"], found["title"], path.name))
-    for area in sorted(areas):
-        yield f"## {area}\n"
-        for status in ("Kept", "Rejected"):
-            chosen = [(title, name) for kind, title, name in areas[area] if kind == status]
-            if chosen:
-                yield f"{status}:\n"
-                yield "\n".join(f"* [{title}]({name})" for title, name in chosen) + "\n"
+            raise ValueError(f"{path.name} does not begin with a title, and a line **Topic:**")
+        topics[found["topic"]].append(f"* [{found['title']}]({path.name})")
+    for topic in sorted(topics):
+        yield "\n".join([f"## {topic}\n", *topics[topic], ""])
 
 
 if __name__ == "__main__":

@@ -16,6 +16,10 @@ from tests.support.folders import ROOT
 LONGEST_README = 8 * 1024
 NAMED = re.compile(r"`(?:python(?:3)? |chipmodel |sphinx-build )[^`]+`|^\$ chipmodel ", re.MULTILINE)
 """A command in the text."""
+MENTION = re.compile(r"\bdecisions?[/ ](0\d{3}[\w-]*)")
+CODE = ("chipmodel", "solvers", "dma", "workloads", "reports", "bench", "docs", "tests")
+NAMING = ("*.md", "docs/**/*.md", "bench/**/*.md", *(f"{folder}/**/*.py" for folder in CODE))
+"""Files that may name a decision."""
 NEAR = 9
 """Lines from a figure or a table of numbers to the command that makes it, at most."""
 
@@ -69,13 +73,20 @@ def _generated(before: list[str]) -> bool:
 
 
 def test_every_decision_has_its_context_and_what_was_measured() -> None:
-    files = sorted(DECISIONS.glob("[0-9]*.md"))
-    assert [int(file.name[:4]) for file in files] == list(range(1, len(files) + 1))
-    for file in files:
+    for file in DECISIONS.glob("[0-9]*.md"):
         text = file.read_text()
-        assert re.search(r"^\*\*(Kept|Rejected)\*\* · \w", text, re.MULTILINE), file.name
-        for part in ("Context", "Decision", "Measured"):
-            assert text.count(f"**{part}.** ") == 1, file.name
+        for part in ("Topic:", "Context.", "Decision.", "Measured."):
+            assert text.count(f"**{part}**") == 1, (file.name, part)
+
+
+def test_every_mention_of_a_decision_leads_to_its_page() -> None:
+    """By number or with its name: ``decision 0107``, ``docs/decisions/0107-compiled-search.md``."""
+    names = [file.stem for file in DECISIONS.glob("[0-9]*.md")]
+    assert len({name[:4] for name in names}) == len(names)
+    texts = [path for pattern in NAMING for path in ROOT.glob(pattern)]
+    mentions = {mention for path in texts for mention in MENTION.findall(path.read_text())}
+    assert mentions
+    assert not [mention for mention in mentions if not any(name.startswith(mention) for name in names)]
 
 
 def test_no_page_cites_source_systems_by_number() -> None:

@@ -32,7 +32,7 @@ from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
 from workloads.load import load, parse_shape_option
-from workloads.zoo.catalogue import CATALOGUE
+from workloads.zoo import networks
 
 QUICK_STREAMERS = (
     *("sync", "ping-pong", "weight-pipeline", "prefetch-k", "prefetch-greedy"),
@@ -120,7 +120,7 @@ def points(networks: Sequence[str], count: int, seed: int) -> Iterator[tuple[str
 def main(arguments: Sequence[str]) -> None:
     """Print the table and the medians; exit code 1 where ``auto`` refuses or is slower."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    everything = [f"zoo:{n.name}" for n in CATALOGUE] + [f"onnx:light_{n}" for n in ONNX_MODELS]
+    everything = [f"zoo:{n.name}" for n in networks("classic")] + [f"onnx:light_{n}" for n in ONNX_MODELS]
     parser.add_argument("--networks", nargs="+", default=everything, metavar="WORKLOAD[@NAME=D,D,...]")
     parser.add_argument("--points", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)

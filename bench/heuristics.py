@@ -26,8 +26,7 @@ from solvers.core.outcome import Limits
 from solvers.registry import packer_named, packers, solve
 from tests.support.random_buffers import random_buffers
 from workloads.packing.guillotine import guillotine
-from workloads.zoo import build
-from workloads.zoo.catalogue import CATALOGUE
+from workloads.zoo import build, networks
 
 GapsAndSeconds = tuple[list[float | None], float]
 """The gap on each problem of a set (None without a plan), and seconds of process time."""
@@ -49,7 +48,7 @@ def zoo_problems() -> list[Problem]:
     """What the packer is first asked for each feed-forward network on luna-arcs, without the capacity."""
     chip = load_chip("luna-arcs", ())
     size = chip.shared_memory.bytes
-    schedules = [stream(build(network.name), chip, "ping-pong", size) for network in CATALOGUE]
+    schedules = [stream(build(network.name), chip, "ping-pong", size) for network in networks("classic")]
     return [Problem(liveness(schedule, chip).buffers) for schedule in schedules]
 
 

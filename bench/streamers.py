@@ -26,7 +26,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
-from workloads.zoo import CATALOGUE, build
+from workloads.zoo import build, networks
 
 CHIPS = ("luna-arcs", "stm32n6", "gap9-psram")
 PARTS = (1, 2, 4)
@@ -136,7 +136,7 @@ def _usable(row: Row) -> bool:
 def main(arguments: Sequence[str]) -> None:
     """Print the table and the medians."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--networks", default=",".join(network.name for network in CATALOGUE))
+    parser.add_argument("--networks", default=",".join(network.name for network in networks("classic")))
     parser.add_argument("--chips", default=",".join(CHIPS))
     parser.add_argument("--streamers", default=",".join(STREAMERS))
     parser.add_argument("--packer", default="large-first")

@@ -47,9 +47,8 @@ def _row(file: Path) -> str:
 def test_the_gap_study_has_every_packer_and_all_networks_of_two_catalogues() -> None:
     from solvers.registry import packers
     from workloads.from_onnx.bundled_models import models
-    from workloads.zoo.catalogue import CATALOGUE
-    from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
+    from workloads.zoo import networks
 
     study = read_study(GALLERY / "gap.yaml")
     assert study.packers == tuple(name for name in packers() if name != "auto")
-    assert len(study.workloads) == len(CATALOGUE) + len(CONTROL_FLOW) + len(models())
+    assert len(study.workloads) == len(networks("classic")) + len(networks("control_flow")) + len(models())

@@ -13,8 +13,7 @@ from chipmodel.model.plan import Buffer, Problem
 from chipmodel.passes.liveness import liveness
 from dma.stream import stream
 from tests.support.random_buffers import random_buffers
-from workloads.zoo import build
-from workloads.zoo.catalogue import CATALOGUE
+from workloads.zoo import build, networks
 
 
 def any_problem(seed: int) -> Problem:
@@ -61,7 +60,7 @@ def zoo_problems() -> dict[str, Problem]:
     size = chip.shared_memory.bytes
     schedules = {
         n.name: stream(build(n.name), chip, "ping-pong", size)
-        for n in CATALOGUE
+        for n in networks("classic")
         if n.name not in ("vgg16", "alexnet")
     }
     return {name: Problem(liveness(schedule, chip).buffers) for name, schedule in schedules.items()}

@@ -1,22 +1,20 @@
 """Published networks, built layer by layer as in their reference implementations.
 
 BatchNorm is folded into the convolution or dense layer before it (one bias per channel), activations are
-fused, residual additions are ``add`` ops, and a reshape or flatten is a view. The batch is 1. Importing this
-package loads only the catalogue; the module with a network's layers is loaded when it is built.
+fused, residual additions are ``add`` ops, and a reshape or flatten is a view. The batch is 1. The catalogue
+is read when a network is first asked for, the module with a network's layers when it is built.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
-from workloads.zoo.catalogue import CATALOGUE
-from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
-from workloads.zoo.catalogue_detectors import DETECTORS
-from workloads.zoo.catalogue_measured import MEASURED
+from workloads.zoo.catalogue import catalogue
 from workloads.zoo.network import BuiltInNetwork, NetworkOption, OptionValue, PublishedFigure
 
 __all__ = [
@@ -32,15 +30,13 @@ __all__ = [
 SCHEME = "zoo:"
 DEFAULT_DTYPE = "int8"
 
-_BY_NAME: Mapping[str, BuiltInNetwork] = {
-    network.name: network for network in (*CATALOGUE, *MEASURED, *DETECTORS, *CONTROL_FLOW)
-}
 _NO_OPTIONS: Mapping[str, str] = {}
 
 
-def networks() -> tuple[BuiltInNetwork, ...]:
-    """Every built-in network, sorted by name."""
-    return tuple(sorted(_BY_NAME.values(), key=lambda network: network.name))
+def networks(group: str | None = None) -> tuple[BuiltInNetwork, ...]:
+    """Return the built-in networks of a ``group`` of the catalogue, or all of them, sorted by name."""
+    groups = catalogue().values() if group is None else [catalogue()[group]]
+    return tuple(sorted(chain.from_iterable(groups), key=lambda network: network.name))
 
 
 def build(name: str, options: Mapping[str, str] = _NO_OPTIONS, dtype: str | None = None) -> Program:
@@ -48,12 +44,11 @@ def build(name: str, options: Mapping[str, str] = _NO_OPTIONS, dtype: str | None
 
     Raises BadInput for an unknown network, option or dtype, and for a value outside its range.
     """
-    network = _BY_NAME.get(name)
-    if network is None:
-        raise BadInput(
-            f"there is no built-in network {shown(name)}",
-            hint=suggest(name, sorted(_BY_NAME), "the built-in networks are"),
-        )
+    known = {network.name: network for network in networks()}
+    if name not in known:
+        hint = suggest(name, known, "the built-in networks are")
+        raise BadInput(f"there is no built-in network {shown(name)}", hint=hint)
+    network = known[name]
     values = network.read_options(options)
     net = ProgramBuilder(network.name, dtype or DEFAULT_DTYPE, network.source)
     changed = [f"{k}={v}" for k, v in values.items() if v != network.options[k].default]

@@ -106,16 +106,16 @@ class BuiltInNetwork:
         return BadInput(f"zoo:{self.name} has no option {shown(key)}", hint=f"{hint}; by default {defaults}")
 
 
-def of_family(family: str, function: str) -> Callable[..., None]:
-    """The builder ``function`` of ``workloads/zoo/<family>.py``, which is imported when it is first called.
+def builder(path: str) -> Callable[..., None]:
+    """Return the function ``path``, such as ``resnet.resnet18``, whose module is imported at the first call.
 
     It is called with a ProgramBuilder and each option as a keyword, ``input`` as ``size``.
     """
 
     def build(net: ProgramBuilder, **values: OptionValue) -> None:
-        module = import_module(f"workloads.zoo.{family}")
+        family, _, function = path.partition(".")
         if "input" in values:
             values["size"] = values.pop("input")
-        getattr(module, function)(net, **values)
+        getattr(import_module(f"workloads.zoo.{family}"), function)(net, **values)
 
     return build

@@ -17,9 +17,8 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from tests.support.chips import with_psram
 from tests.support.folders import LIGHT_MODELS
-from tests.support.networks import PLANNED
+from tests.support.networks import CONTROL_FLOW, PLANNED
 from workloads.load import load
-from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
 
 LIGHT = sorted(LIGHT_MODELS.glob("*.onnx"))
 LARGE_PSRAM = 256 << 20

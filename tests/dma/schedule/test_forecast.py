@@ -19,8 +19,7 @@ from tests.support.chips import LUNA_LIKE, tiny_chip
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.zoo import build
-from workloads.zoo.catalogue import CATALOGUE
+from workloads.zoo import build, networks
 
 
 def quiet(chip: Chip) -> Chip:
@@ -80,7 +79,8 @@ def test_lateness_equals_the_simulators_waits_for_weights(streamer: str) -> None
 
 
 @pytest.mark.parametrize(
-    "name", [n.name for n in CATALOGUE if n.name not in ("vgg16", "alexnet", "resnet50", "googlenet")]
+    "name",
+    [n.name for n in networks("classic") if n.name not in ("vgg16", "alexnet", "resnet50", "googlenet")],
 )
 def test_every_network_of_the_zoo_takes_as_long_as_forecast(name: str) -> None:
     planned = plan(PlanRequest(build(name), LUNA_LIKE, "large-first", "weight-pipeline"))

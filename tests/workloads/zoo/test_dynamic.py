@@ -20,10 +20,9 @@ from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from tests.support.chips import with_psram
 from workloads import zoo
-from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
 from workloads.zoo.control_flow import lengths
 
-NETWORKS = {network.name: network for network in CONTROL_FLOW}
+NETWORKS = {network.name: network for network in zoo.networks("control_flow")}
 LARGE_PSRAM = 64 << 20
 """Bytes; more than the decoders need."""
 CHIPS = ("luna-arcs", "stm32n6")

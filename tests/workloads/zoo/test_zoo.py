@@ -15,13 +15,9 @@ from chipmodel.model.program import DTYPE_BITS, Op, Program, ops
 from chipmodel.model.work import Conv, Matmul, Pool, Vector
 from tests.support.work import calls
 from workloads import zoo
-from workloads.zoo.catalogue import CATALOGUE
-from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
-from workloads.zoo.catalogue_detectors import DETECTORS
-from workloads.zoo.catalogue_measured import MEASURED
 
-NETWORKS = {network.name: network for network in zoo.networks() if network not in CONTROL_FLOW}
-NO_ROW_OF_CLASSES = {network.name for network in DETECTORS} | {"squeezenet", "wav2letter"}
+NETWORKS = {n.name: n for n in zoo.networks() if n not in zoo.networks("control_flow")}
+NO_ROW_OF_CLASSES = {network.name for network in zoo.networks("detectors")} | {"squeezenet", "wav2letter"}
 """Networks with other outputs: boxes, letters for each frame, an image of one pixel with the classes."""
 AS_WIDE_AS_THE_INPUT = {"autoencoder", "dnn_kws", "mobilefacenet", "rnnoise", "swift_yolo"}
 """Networks with weights or constants for each number of the input, or of the last image."""
@@ -276,7 +272,6 @@ def test_building_takes_few_calls_for_each_op(name: str) -> None:
 def test_the_networks_are_sorted_and_have_one_name_each() -> None:
     names = [network.name for network in zoo.networks()]
     assert names == sorted(set(names))
-    assert len(names) == sum(map(len, (CATALOGUE, MEASURED, DETECTORS, CONTROL_FLOW)))
 
 
 @pytest.mark.parametrize("network", zoo.networks(), ids=lambda n: n.name)
@@ -308,13 +303,11 @@ def test_importing_the_package_loads_no_family_and_nothing_heavy() -> None:
         "zoo.build('resnet18'); after = set(sys.modules);"
         "print(*sorted(m for m in before if m.startswith('workloads.zoo')));"
         "print(*sorted(m for m in after - before if m.startswith('workloads')));"
-        "print(*sorted(after & {'numpy', 'onnx', 'networkx', 'yaml', 'click', 'difflib'}))"
+        "print(*sorted(after & {'numpy', 'onnx', 'networkx', 'pydantic', 'click', 'difflib'}))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
-        "workloads.zoo workloads.zoo.catalogue workloads.zoo.catalogue_control_flow "
-        "workloads.zoo.catalogue_detectors workloads.zoo.catalogue_measured workloads.zoo.network "
-        "workloads.zoo.options",
+        "workloads.zoo workloads.zoo.catalogue workloads.zoo.network",
         "workloads.zoo.layers workloads.zoo.resnet",
         "",
     ]

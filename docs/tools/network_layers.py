@@ -5,6 +5,7 @@ python -m docs.tools.network_layers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, cast, get_args
@@ -31,8 +32,9 @@ HEAD = '''"""Every kind of op as a method, made from the models of the YAML form
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack
 
 from workloads.from_python.shared_keys import (
     InPlaceKeys,
@@ -45,6 +47,24 @@ from workloads.from_python.shared_keys import (
 
 if TYPE_CHECKING:
     from workloads.from_yaml.field_types import Dtype
+
+Keys = ParamSpec("Keys")
+Names = TypeVar("Names")
+
+
+def _method(
+    kind: str, shared: Callable[Concatenate[Layers, str, Keys], Names]
+) -> Callable[Concatenate[Layers, Keys], Names]:
+    """Return the method of one kind of op, whose keys and text are those of ``shared``."""
+
+    def append(self: Layers, /, *inputs: Keys.args, **keys: Keys.kwargs) -> Names:
+        return shared(self, kind, *inputs, **keys)
+
+    whole = signature(shared)
+    visible = [parameter for name, parameter in whole.parameters.items() if name != "kind"]
+    vars(append)["__signature__"] = whole.replace(parameters=visible)
+    append.__name__, append.__qualname__, append.__doc__ = kind, f"Layers.{kind}", shared.__doc__
+    return append
 
 
 class Layers(ABC):
@@ -61,18 +81,24 @@ class Layers(ABC):
 
 
 def module() -> Iterator[str]:
-    """The whole module."""
+    """The whole module: a method for each kind of op, one text for kinds that have the same keys."""
     whole = cast("dict[str, Any]", schema())
     forms = cast("Mapping[str, Form]", whole["$defs"])
-    mapping = whole["properties"]["ops"]["items"]["discriminator"]["mapping"]
+    kinds: dict[str, list[str]] = {}
+    for op, reference in sorted(whole["properties"]["ops"]["items"]["discriminator"]["mapping"].items()):
+        kinds.setdefault(reference.rpartition("/")[2], []).append(op)
     yield HEAD
-    for op, reference in sorted(mapping.items()):
-        name = reference.rpartition("/")[2]
-        if name not in CONTROL:
-            yield _method(op, forms[name])
+    for name, ops in kinds.items():
+        if name in CONTROL:
+            continue
+        shared = re.sub("(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("Op")).lower()
+        yield _method(ops[0] if len(ops) == 1 else f"_{shared}", forms[name], ops)
+        if len(ops) > 1:
+            yield "".join(f'    {op} = _method("{op}", _{shared})\n' for op in ops)
 
 
-def _method(op: str, form: Form) -> str:
+def _method(name: str, form: Form, ops: Sequence[str]) -> str:
+    """The method ``name`` of one kind of op, or of several, which is then told the kind."""
     properties = {k: v for k, v in cast("Mapping[str, Form]", form["properties"]).items() if k != "op"}
     required = cast("list[str]", form.get("required", []))
     taken = properties.pop("in", None)
@@ -80,15 +106,16 @@ def _method(op: str, form: Form) -> str:
     group = next(name for name, keys in GROUPS.items() if _has(properties, keys))
     own = [key for key in properties if key not in GROUPS[group]]
     order = sorted(own, key=lambda key: key not in required)
-    parameter, passed = _inputs(op, taken)
-    parts = ["self", parameter] if parameter else ["self"]
+    parameter, passed = _inputs(name, taken)
+    parts = ["self", "kind: str"] if len(ops) > 1 else ["self"]
+    parts += [parameter] if parameter else []
     parts += ["*"] if order and not parameter.startswith("*") else []
     parts += [f"{key}: {_annotation(properties[key], key in required)}" for key in order]
     parts.append(f"**keys: Unpack[{group}]")
-    lines = _wrapped(f"    def {op}(", parts, f") -> {'tuple[str, ...]' if several else 'str'}:")
+    lines = _wrapped(f"    def {name}(", parts, f") -> {'tuple[str, ...]' if several else 'str'}:")
     lines += _docstring(form, {key: properties[key] for key in order})
     values = ", ".join(f"{key}={key}" for key in order)
-    call = [f'"{op}"', passed, "keys", *([values] if values else [])]
+    call = [f'"{name}"' if len(ops) == 1 else "kind", passed, "keys", *([values] if values else [])]
     ending = ")" if several else ")[0]"
     lines += _wrapped("        return self._append(", ", ".join(call).split(", "), ending)
     return "\n".join(lines) + "\n"

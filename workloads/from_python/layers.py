@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack
 
 from workloads.from_python.shared_keys import (
     InPlaceKeys,
@@ -20,6 +21,24 @@ from workloads.from_python.shared_keys import (
 if TYPE_CHECKING:
     from workloads.from_yaml.field_types import Dtype
 
+Keys = ParamSpec("Keys")
+Names = TypeVar("Names")
+
+
+def _method(
+    kind: str, shared: Callable[Concatenate[Layers, str, Keys], Names]
+) -> Callable[Concatenate[Layers, Keys], Names]:
+    """Return the method of one kind of op, whose keys and text are those of ``shared``."""
+
+    def append(self: Layers, /, *inputs: Keys.args, **keys: Keys.kwargs) -> Names:
+        return shared(self, kind, *inputs, **keys)
+
+    whole = signature(shared)
+    visible = [parameter for name, parameter in whole.parameters.items() if name != "kind"]
+    vars(append)["__signature__"] = whole.replace(parameters=visible)
+    append.__name__, append.__qualname__, append.__doc__ = kind, f"Layers.{kind}", shared.__doc__
+    return append
+
 
 class Layers(ABC):
     """The ops of a network, each appended to the innermost open block; a tensor is known by its name."""
@@ -32,26 +51,60 @@ class Layers(ABC):
     ) -> tuple[str, ...]:
         """Append an op with those keys that are not None; the names of its outputs."""
 
-    def abs(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
+    def _unary(self, kind: str, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
         """One input, element by element."""
-        return self._append("abs", x, keys)[0]
+        return self._append(kind, x, keys)[0]
 
-    def add(self, *inputs: str, constant: Sequence[int] | None = None, **keys: Unpack[InPlaceKeys]) -> str:
+    abs = _method("abs", _unary)
+    clip = _method("clip", _unary)
+    elu = _method("elu", _unary)
+    exp = _method("exp", _unary)
+    gelu = _method("gelu", _unary)
+    hard_sigmoid = _method("hard_sigmoid", _unary)
+    hard_swish = _method("hard_swish", _unary)
+    leaky_relu = _method("leaky_relu", _unary)
+    log = _method("log", _unary)
+    neg = _method("neg", _unary)
+    relu = _method("relu", _unary)
+    relu6 = _method("relu6", _unary)
+    round = _method("round", _unary)
+    sigmoid = _method("sigmoid", _unary)
+    silu = _method("silu", _unary)
+    sqrt = _method("sqrt", _unary)
+    tanh = _method("tanh", _unary)
+
+    def _binary(
+        self, kind: str, *inputs: str, constant: Sequence[int] | None = None, **keys: Unpack[InPlaceKeys]
+    ) -> str:
         """Two or more inputs, element by element, broadcast as NumPy does.
 
         ``constant``: Shape of a second operand that is a weight, such as [1, 64, 1, 1].
         """
-        return self._append("add", inputs, keys, constant=constant)[0]
+        return self._append(kind, inputs, keys, constant=constant)[0]
 
-    def argmax(self, x: str | None = None, *, axis: int | None = None, **keys: Unpack[OutputKeys]) -> str:
+    add = _method("add", _binary)
+    div = _method("div", _binary)
+    max = _method("max", _binary)
+    min = _method("min", _binary)
+    mul = _method("mul", _binary)
+    pow = _method("pow", _binary)
+    sub = _method("sub", _binary)
+
+    def _along_axis(
+        self, kind: str, x: str | None = None, *, axis: int | None = None, **keys: Unpack[OutputKeys]
+    ) -> str:
         """``softmax`` along an axis, or the index of the largest element along it (``argmax``, int32).
 
         ``axis``: The axis; -1 is the last. ``argmax`` removes it.
         """
-        return self._append("argmax", x, keys, axis=axis)[0]
+        return self._append(kind, x, keys, axis=axis)[0]
 
-    def average_pool(
+    argmax = _method("argmax", _along_axis)
+    softmax = _method("softmax", _along_axis)
+
+    def _pool(
         self,
+        kind: str,
         x: str | None = None,
         *,
         kernel: int | Sequence[int],
@@ -67,10 +120,14 @@ class Layers(ABC):
         ``pad``: As for ``conv``.
         ``ceil``: Whether the output's size is rounded up instead of down.
         """
-        return self._append("average_pool", x, keys, kernel=kernel, stride=stride, pad=pad, ceil=ceil)[0]
+        return self._append(kind, x, keys, kernel=kernel, stride=stride, pad=pad, ceil=ceil)[0]
 
-    def batch_norm(
+    average_pool = _method("average_pool", _pool)
+    max_pool = _method("max_pool", _pool)
+
+    def _normalisation(
         self,
+        kind: str,
         x: str | None = None,
         *,
         axis: int | None = None,
@@ -83,7 +140,13 @@ class Layers(ABC):
         ``axis``: ``layer_norm``, ``rms_norm``: the first axis that is normalised over.
         ``groups``: ``group_norm``: groups of channels.
         """
-        return self._append("batch_norm", x, keys, axis=axis, groups=groups)[0]
+        return self._append(kind, x, keys, axis=axis, groups=groups)[0]
+
+    batch_norm = _method("batch_norm", _normalisation)
+    group_norm = _method("group_norm", _normalisation)
+    instance_norm = _method("instance_norm", _normalisation)
+    layer_norm = _method("layer_norm", _normalisation)
+    rms_norm = _method("rms_norm", _normalisation)
 
     def cast(self, x: str | None = None, *, dtype: Dtype, **keys: Unpack[OutputKeys]) -> str:
         """A change of element type: quantise, dequantise, widen, narrow.
@@ -91,10 +154,6 @@ class Layers(ABC):
         ``dtype``: Element type of the output.
         """
         return self._append("cast", x, keys, dtype=dtype)[0]
-
-    def clip(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("clip", x, keys)[0]
 
     def concat(self, *inputs: str, axis: int | None = None, **keys: Unpack[OutputKeys]) -> str:
         """Tensors joined along an axis.
@@ -165,13 +224,16 @@ class Layers(ABC):
         """
         return self._append("dense", x, keys, features=features)[0]
 
-    def depth_to_space(self, x: str | None = None, *, block: int, **keys: Unpack[OutputKeys]) -> str:
+    def _space_depth(self, kind: str, x: str | None = None, *, block: int, **keys: Unpack[OutputKeys]) -> str:
         """Blocks of pixels moved to channels (``space_to_depth``) or back (``depth_to_space``, pixel
         shuffle).
 
         ``block``: Height and width of a block.
         """
-        return self._append("depth_to_space", x, keys, block=block)[0]
+        return self._append(kind, x, keys, block=block)[0]
+
+    depth_to_space = _method("depth_to_space", _space_depth)
+    space_to_depth = _method("space_to_depth", _space_depth)
 
     def depthwise_conv(
         self,
@@ -204,17 +266,6 @@ class Layers(ABC):
             multiplier=multiplier,
         )[0]
 
-    def div(self, *inputs: str, constant: Sequence[int] | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """Two or more inputs, element by element, broadcast as NumPy does.
-
-        ``constant``: Shape of a second operand that is a weight, such as [1, 64, 1, 1].
-        """
-        return self._append("div", inputs, keys, constant=constant)[0]
-
-    def elu(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("elu", x, keys)[0]
-
     def embedding(
         self,
         x: str | None = None,
@@ -232,12 +283,9 @@ class Layers(ABC):
         """
         return self._append("embedding", x, keys, rows=rows, features=features, dtype=dtype)[0]
 
-    def exp(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("exp", x, keys)[0]
-
-    def flatten(
+    def _view(
         self,
+        kind: str,
         x: str | None = None,
         *,
         out: str | None = None,
@@ -249,38 +297,21 @@ class Layers(ABC):
         ``out``: Name of the view; by default the op's name.
         ``shape``: ``reshape``: the new shape; one size may be -1, and follows from the others.
         """
-        return self._append("flatten", x, keys, out=out, shape=shape)[0]
+        return self._append(kind, x, keys, out=out, shape=shape)[0]
 
-    def gelu(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("gelu", x, keys)[0]
+    flatten = _method("flatten", _view)
+    reshape = _method("reshape", _view)
 
-    def global_average_pool(self, x: str | None = None, **keys: Unpack[OutputKeys]) -> str:
+    def _global_pool(self, kind: str, x: str | None = None, **keys: Unpack[OutputKeys]) -> str:
         """Pooling of each channel over the whole image."""
-        return self._append("global_average_pool", x, keys)[0]
+        return self._append(kind, x, keys)[0]
 
-    def global_max_pool(self, x: str | None = None, **keys: Unpack[OutputKeys]) -> str:
-        """Pooling of each channel over the whole image."""
-        return self._append("global_max_pool", x, keys)[0]
+    global_average_pool = _method("global_average_pool", _global_pool)
+    global_max_pool = _method("global_max_pool", _global_pool)
 
-    def group_norm(
+    def _recurrent(
         self,
-        x: str | None = None,
-        *,
-        axis: int | None = None,
-        groups: int | None = None,
-        **keys: Unpack[WeightKeys],
-    ) -> str:
-        """``batch_norm``, ``instance_norm`` and ``group_norm`` scale and shift the channels (axis 1);
-        ``layer_norm`` scales and shifts the axes from ``axis`` on, ``rms_norm`` only scales them.
-
-        ``axis``: ``layer_norm``, ``rms_norm``: the first axis that is normalised over.
-        ``groups``: ``group_norm``: groups of channels.
-        """
-        return self._append("group_norm", x, keys, axis=axis, groups=groups)[0]
-
-    def gru(
-        self,
+        kind: str,
         x: str | None = None,
         *,
         hidden: int,
@@ -293,71 +324,11 @@ class Layers(ABC):
         ``hidden``: Hidden units of one direction.
         ``bidirectional``: Whether a second direction runs from the end to the start.
         """
-        return self._append("gru", x, keys, hidden=hidden, bidirectional=bidirectional)[0]
+        return self._append(kind, x, keys, hidden=hidden, bidirectional=bidirectional)[0]
 
-    def hard_sigmoid(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("hard_sigmoid", x, keys)[0]
-
-    def hard_swish(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("hard_swish", x, keys)[0]
-
-    def instance_norm(
-        self,
-        x: str | None = None,
-        *,
-        axis: int | None = None,
-        groups: int | None = None,
-        **keys: Unpack[WeightKeys],
-    ) -> str:
-        """``batch_norm``, ``instance_norm`` and ``group_norm`` scale and shift the channels (axis 1);
-        ``layer_norm`` scales and shifts the axes from ``axis`` on, ``rms_norm`` only scales them.
-
-        ``axis``: ``layer_norm``, ``rms_norm``: the first axis that is normalised over.
-        ``groups``: ``group_norm``: groups of channels.
-        """
-        return self._append("instance_norm", x, keys, axis=axis, groups=groups)[0]
-
-    def layer_norm(
-        self,
-        x: str | None = None,
-        *,
-        axis: int | None = None,
-        groups: int | None = None,
-        **keys: Unpack[WeightKeys],
-    ) -> str:
-        """``batch_norm``, ``instance_norm`` and ``group_norm`` scale and shift the channels (axis 1);
-        ``layer_norm`` scales and shifts the axes from ``axis`` on, ``rms_norm`` only scales them.
-
-        ``axis``: ``layer_norm``, ``rms_norm``: the first axis that is normalised over.
-        ``groups``: ``group_norm``: groups of channels.
-        """
-        return self._append("layer_norm", x, keys, axis=axis, groups=groups)[0]
-
-    def leaky_relu(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("leaky_relu", x, keys)[0]
-
-    def log(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("log", x, keys)[0]
-
-    def lstm(
-        self,
-        x: str | None = None,
-        *,
-        hidden: int,
-        bidirectional: bool | None = None,
-        **keys: Unpack[WeightKeys],
-    ) -> str:
-        """A recurrent layer over [steps, batch, features]; its output is [steps, batch, hidden], with
-        ``bidirectional`` [steps, batch, 2 * hidden].
-
-        ``hidden``: Hidden units of one direction.
-        ``bidirectional``: Whether a second direction runs from the end to the start.
-        """
-        return self._append("lstm", x, keys, hidden=hidden, bidirectional=bidirectional)[0]
+    gru = _method("gru", _recurrent)
+    lstm = _method("lstm", _recurrent)
+    rnn = _method("rnn", _recurrent)
 
     def matmul(self, *inputs: str, transpose_right: bool | None = None, **keys: Unpack[OutputKeys]) -> str:
         """The product of two activations; leading axes are broadcast.
@@ -366,50 +337,6 @@ class Layers(ABC):
           cost.
         """
         return self._append("matmul", inputs, keys, transpose_right=transpose_right)[0]
-
-    def max(self, *inputs: str, constant: Sequence[int] | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """Two or more inputs, element by element, broadcast as NumPy does.
-
-        ``constant``: Shape of a second operand that is a weight, such as [1, 64, 1, 1].
-        """
-        return self._append("max", inputs, keys, constant=constant)[0]
-
-    def max_pool(
-        self,
-        x: str | None = None,
-        *,
-        kernel: int | Sequence[int],
-        stride: int | Sequence[int] | None = None,
-        pad: int | Literal["same", "valid"] | Sequence[int] | None = None,
-        ceil: bool | None = None,
-        **keys: Unpack[OutputKeys],
-    ) -> str:
-        """Max or average pooling over a window. The input is [N, C, H, W] or [N, C, L].
-
-        ``kernel``: One number, or [height, width].
-        ``stride``: One number, or [vertical, horizontal]; by default the kernel.
-        ``pad``: As for ``conv``.
-        ``ceil``: Whether the output's size is rounded up instead of down.
-        """
-        return self._append("max_pool", x, keys, kernel=kernel, stride=stride, pad=pad, ceil=ceil)[0]
-
-    def min(self, *inputs: str, constant: Sequence[int] | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """Two or more inputs, element by element, broadcast as NumPy does.
-
-        ``constant``: Shape of a second operand that is a weight, such as [1, 64, 1, 1].
-        """
-        return self._append("min", inputs, keys, constant=constant)[0]
-
-    def mul(self, *inputs: str, constant: Sequence[int] | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """Two or more inputs, element by element, broadcast as NumPy does.
-
-        ``constant``: Shape of a second operand that is a weight, such as [1, 64, 1, 1].
-        """
-        return self._append("mul", inputs, keys, constant=constant)[0]
-
-    def neg(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("neg", x, keys)[0]
 
     def pad(
         self, x: str | None = None, *, before: Sequence[int], after: Sequence[int], **keys: Unpack[OutputKeys]
@@ -421,19 +348,13 @@ class Layers(ABC):
         """
         return self._append("pad", x, keys, before=before, after=after)[0]
 
-    def pow(self, *inputs: str, constant: Sequence[int] | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """Two or more inputs, element by element, broadcast as NumPy does.
-
-        ``constant``: Shape of a second operand that is a weight, such as [1, 64, 1, 1].
-        """
-        return self._append("pow", inputs, keys, constant=constant)[0]
-
     def prelu(self, x: str | None = None, **keys: Unpack[WeightKeys]) -> str:
         """ReLU with one learned slope per channel (axis 1)."""
         return self._append("prelu", x, keys)[0]
 
-    def reduce_max(
+    def _reduce(
         self,
+        kind: str,
         x: str | None = None,
         *,
         axes: Sequence[int],
@@ -445,75 +366,12 @@ class Layers(ABC):
         ``axes``: The axes that are reduced.
         ``keep``: Whether the reduced axes stay, with size 1.
         """
-        return self._append("reduce_max", x, keys, axes=axes, keep=keep)[0]
+        return self._append(kind, x, keys, axes=axes, keep=keep)[0]
 
-    def reduce_mean(
-        self,
-        x: str | None = None,
-        *,
-        axes: Sequence[int],
-        keep: bool | None = None,
-        **keys: Unpack[OutputKeys],
-    ) -> str:
-        """Sum, mean, maximum or minimum over some axes.
-
-        ``axes``: The axes that are reduced.
-        ``keep``: Whether the reduced axes stay, with size 1.
-        """
-        return self._append("reduce_mean", x, keys, axes=axes, keep=keep)[0]
-
-    def reduce_min(
-        self,
-        x: str | None = None,
-        *,
-        axes: Sequence[int],
-        keep: bool | None = None,
-        **keys: Unpack[OutputKeys],
-    ) -> str:
-        """Sum, mean, maximum or minimum over some axes.
-
-        ``axes``: The axes that are reduced.
-        ``keep``: Whether the reduced axes stay, with size 1.
-        """
-        return self._append("reduce_min", x, keys, axes=axes, keep=keep)[0]
-
-    def reduce_sum(
-        self,
-        x: str | None = None,
-        *,
-        axes: Sequence[int],
-        keep: bool | None = None,
-        **keys: Unpack[OutputKeys],
-    ) -> str:
-        """Sum, mean, maximum or minimum over some axes.
-
-        ``axes``: The axes that are reduced.
-        ``keep``: Whether the reduced axes stay, with size 1.
-        """
-        return self._append("reduce_sum", x, keys, axes=axes, keep=keep)[0]
-
-    def relu(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("relu", x, keys)[0]
-
-    def relu6(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("relu6", x, keys)[0]
-
-    def reshape(
-        self,
-        x: str | None = None,
-        *,
-        out: str | None = None,
-        shape: Sequence[int] | None = None,
-        **keys: Unpack[NamedKeys],
-    ) -> str:
-        """The same bytes under another shape: no op, no cycles. ``flatten`` gives [N, features].
-
-        ``out``: Name of the view; by default the op's name.
-        ``shape``: ``reshape``: the new shape; one size may be -1, and follows from the others.
-        """
-        return self._append("reshape", x, keys, out=out, shape=shape)[0]
+    reduce_max = _method("reduce_max", _reduce)
+    reduce_mean = _method("reduce_mean", _reduce)
+    reduce_min = _method("reduce_min", _reduce)
+    reduce_sum = _method("reduce_sum", _reduce)
 
     def resize(
         self,
@@ -529,50 +387,6 @@ class Layers(ABC):
         ``size``: The output's [height, width], or [length].
         """
         return self._append("resize", x, keys, scale=scale, size=size)[0]
-
-    def rms_norm(
-        self,
-        x: str | None = None,
-        *,
-        axis: int | None = None,
-        groups: int | None = None,
-        **keys: Unpack[WeightKeys],
-    ) -> str:
-        """``batch_norm``, ``instance_norm`` and ``group_norm`` scale and shift the channels (axis 1);
-        ``layer_norm`` scales and shifts the axes from ``axis`` on, ``rms_norm`` only scales them.
-
-        ``axis``: ``layer_norm``, ``rms_norm``: the first axis that is normalised over.
-        ``groups``: ``group_norm``: groups of channels.
-        """
-        return self._append("rms_norm", x, keys, axis=axis, groups=groups)[0]
-
-    def rnn(
-        self,
-        x: str | None = None,
-        *,
-        hidden: int,
-        bidirectional: bool | None = None,
-        **keys: Unpack[WeightKeys],
-    ) -> str:
-        """A recurrent layer over [steps, batch, features]; its output is [steps, batch, hidden], with
-        ``bidirectional`` [steps, batch, 2 * hidden].
-
-        ``hidden``: Hidden units of one direction.
-        ``bidirectional``: Whether a second direction runs from the end to the start.
-        """
-        return self._append("rnn", x, keys, hidden=hidden, bidirectional=bidirectional)[0]
-
-    def round(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("round", x, keys)[0]
-
-    def sigmoid(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("sigmoid", x, keys)[0]
-
-    def silu(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("silu", x, keys)[0]
 
     def slice(
         self,
@@ -591,21 +405,6 @@ class Layers(ABC):
         """
         return self._append("slice", x, keys, axis=axis, start=start, stop=stop)[0]
 
-    def softmax(self, x: str | None = None, *, axis: int | None = None, **keys: Unpack[OutputKeys]) -> str:
-        """``softmax`` along an axis, or the index of the largest element along it (``argmax``, int32).
-
-        ``axis``: The axis; -1 is the last. ``argmax`` removes it.
-        """
-        return self._append("softmax", x, keys, axis=axis)[0]
-
-    def space_to_depth(self, x: str | None = None, *, block: int, **keys: Unpack[OutputKeys]) -> str:
-        """Blocks of pixels moved to channels (``space_to_depth``) or back (``depth_to_space``, pixel
-        shuffle).
-
-        ``block``: Height and width of a block.
-        """
-        return self._append("space_to_depth", x, keys, block=block)[0]
-
     def split(
         self,
         x: str | None = None,
@@ -622,21 +421,6 @@ class Layers(ABC):
         ``sizes``: Size of each piece along the axis; by default equal.
         """
         return self._append("split", x, keys, out=out, axis=axis, sizes=sizes)
-
-    def sqrt(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("sqrt", x, keys)[0]
-
-    def sub(self, *inputs: str, constant: Sequence[int] | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """Two or more inputs, element by element, broadcast as NumPy does.
-
-        ``constant``: Shape of a second operand that is a weight, such as [1, 64, 1, 1].
-        """
-        return self._append("sub", inputs, keys, constant=constant)[0]
-
-    def tanh(self, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
-        """One input, element by element."""
-        return self._append("tanh", x, keys)[0]
 
     def transpose(self, x: str | None = None, *, order: Sequence[int], **keys: Unpack[OutputKeys]) -> str:
         """Axes in another order; every byte is moved. (``reshape`` moves none.)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from workloads.zoo.network import BuiltInNetwork, NetworkOption, PublishedFigure, builder
 
@@ -17,7 +17,7 @@ def catalogue() -> Mapping[str, tuple[BuiltInNetwork, ...]]:
     """The networks by group: ``classic``, ``measured``, ``detectors`` and ``control_flow``."""
     from chipmodel.files.yaml_file import read_yaml  # imports yaml
 
-    groups: Mapping[str, Any] = read_yaml(FILE.read_text(encoding="utf-8"), FILE.name).data
+    groups = cast("Mapping[str, Any]", read_yaml(FILE.read_text(encoding="utf-8"), FILE.name).data)
     shared: Mapping[str, Any] = groups["options"]
     return {
         group: tuple(_network(name, entry, shared) for name, entry in networks.items())
@@ -39,8 +39,9 @@ def _network(name: str, entry: Mapping[str, Any], shared: Mapping[str, Any]) -> 
 
 
 def _option(given: Any, shared: Mapping[str, Any]) -> NetworkOption:
-    fields = {**shared, **(given if isinstance(given, dict) else {"default": given})}
-    return NetworkOption(**{**fields, "choices": tuple(fields.get("choices", ()))})
+    fields: dict[str, Any] = {**shared, **(given if isinstance(given, dict) else {"default": given})}
+    fields["choices"] = tuple(fields.get("choices", ()))
+    return NetworkOption(**fields)
 
 
 def _figure(text: str) -> PublishedFigure:

@@ -17,12 +17,12 @@ from pathlib import Path
 from time import perf_counter
 
 from chipmodel.answers.study_row import Row
-from chipmodel.studies.engine import Stop, work
+from chipmodel.studies.engine import StopRequest, work
 from chipmodel.studies.points import tasks_of
-from chipmodel.studies.pool import Pool
+from chipmodel.studies.pool import LocalPool
 from chipmodel.studies.store import StudyHeader, opened
 from chipmodel.studies.study_file import parse_study
-from chipmodel.studies.task import Task
+from chipmodel.studies.task import PointTask
 
 STUDY = """
 chips: [luna-arcs, esp32s3, stm32n6, gap9-psram, luna-csk6]
@@ -61,15 +61,15 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measured(tasks: tuple[Task, ...], workers: int, folder: Path) -> Clock:
+def measured(tasks: tuple[PointTask, ...], workers: int, folder: Path) -> Clock:
     path = folder / f"{workers}.sqlite"
     path.unlink(missing_ok=True)
     clock = Clock()
-    with opened(path) as store, Pool(workers) as workers:
+    with opened(path) as store, LocalPool(workers) as pool:
         keys = [task.key for task in tasks]
         store.ask(StudyHeader("throughput", "", "", STUDY, "", 0), keys, keys)
-        work(store, {task.key: task for task in tasks}, workers, clock, Stop())
-        clock.processor = sum(map(processor_seconds, workers.pids))
+        work(store, {task.key: task for task in tasks}, pool, clock, StopRequest())
+        clock.processor = sum(map(processor_seconds, pool.pids))
     assert clock.rows == len(tasks)
     return clock
 

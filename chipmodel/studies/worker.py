@@ -1,14 +1,12 @@
-"""A worker process of the local pool: tasks in, rows out, through one pipe."""
+"""A worker process of the local pool: a task in, its row out."""
 
 from __future__ import annotations
 
 import gc
 import os
 import signal
-from multiprocessing.connection import Connection
-from queue import SimpleQueue
+from multiprocessing import parent_process
 from threading import Thread
-from time import sleep
 
 from chipmodel.answers.study_row import Row
 from chipmodel.studies.answer import WorkerCache, answer
@@ -16,56 +14,24 @@ from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import load_workload
 from chipmodel.terminal.streams import leave_stderr
 
-PRELOADED = (__name__,)
-"""Modules that the pool's forkserver imports once for all workers: this one, and so all that answers need."""
-FLUSH_SECONDS = 0.05
-"""How long an answer waits for others to be sent with it."""
+_CACHE = WorkerCache(load_workload)
 
 
-def serve(pipe: Connection) -> None:
-    """Answer the lists of tasks that come through ``pipe`` with lists of rows, until it is closed."""
+def begin() -> None:
+    """Make this process a worker: deaf to Ctrl-C, and ended with the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     leave_stderr()
-    tasks: SimpleQueue[PointTask] = SimpleQueue()
-    Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
     gc.freeze()
-    cache = WorkerCache(load_workload)
-    pipe.send([])
-    answers = _Answers(pipe)
-    Thread(target=answers.send_often, daemon=True).start()
-    while True:
-        answers.add(answer(tasks.get(), cache))
+    Thread(target=_end_with_parent, daemon=True).start()
 
 
-class _Answers:
-    """Rows on their way. Another thread sends them, as the next point may take an hour."""
-
-    def __init__(self, pipe: Connection) -> None:
-        self.pipe = pipe
-        self.rows: SimpleQueue[Row] = SimpleQueue()
-
-    def add(self, row: Row) -> None:
-        self.rows.put(row)
-
-    def send_often(self) -> None:
-        """Send what there is, again and again; ends the process when the other side is gone."""
-        while True:
-            rows = [self.rows.get()]
-            sleep(FLUSH_SECONDS)
-            while not self.rows.empty():
-                rows.append(self.rows.get())
-            try:
-                self.pipe.send(rows)
-            except OSError:
-                os._exit(0)
+def answered(task: PointTask) -> Row:
+    """The row of ``task``, with what earlier tasks of this process left in the cache."""
+    return answer(task, _CACHE)
 
 
-def _listen(pipe: Connection, tasks: SimpleQueue[PointTask]) -> None:
-    """Always reads, so that the other side never waits; and ends the process when that is gone, whatever the
-    process is at."""
-    try:
-        while True:
-            for task in pipe.recv():
-                tasks.put(task)
-    except (EOFError, OSError):
-        os._exit(0)
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None, "a worker is started by another process"
+    parent.join()
+    os._exit(0)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,25 @@ def test_killed_workers_lose_no_point_and_are_replaced(monkeypatch: pytest.Monke
     assert not [each.error for each in rows if each.status == "failed"]
 
 
+def test_points_given_to_a_worker_that_has_died_are_answered() -> None:
+    asked = tasks(QUICK)
+    with LocalPool(1) as pool:
+        rows = all_rows(pool, asked[:1])
+        (pid,) = pool.pids
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not running(pid))
+        rows += all_rows(pool, asked[1:])
+        assert pool.pids != [pid]
+    assert sorted(each.key for each in rows) == sorted(task.key for task in asked)
+    assert not [each.error for each in rows if each.status == "failed"]
+
+
+def test_workers_that_die_before_they_begin_end_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chipmodel.studies.worker.begin", partial(os._exit, 3))
+    with LocalPool(1) as pool, pytest.raises(ChipmodelError, match="each worker ended with code 3 before it"):
+        all_rows(pool, tasks(QUICK))
+
+
 def test_a_point_that_ends_its_workers_fails_alone() -> None:
     (slow,) = tasks(SLOW)
     quick = tasks(QUICK)
@@ -113,7 +133,8 @@ def test_workers_end_with_their_pool_and_with_its_process() -> None:
     assert not any(map(running, pids))
     script = (
         "from tests.chipmodel.studies.test_pool import *\n"
-        "pool = LocalPool(2)\npool.give(tasks(SLOW))\npool.take(5)\n"
+        "pool = LocalPool(2)\npool.give(tasks(SLOW))\n"
+        "wait_until(lambda: pool.pid_at(tasks(SLOW)[0].key))\n"
         "print(*pool.pids, flush=True)\nsys.stdin.read()\n"
     )
     process = subprocess.Popen(
@@ -152,7 +173,7 @@ def test_the_limit_of_open_files_is_raised_or_told(monkeypatch: pytest.MonkeyPat
         pass
     assert limits[1:] == [(2 * FILES_PER_WORKER + OTHER_FILES, resource.RLIM_INFINITY)]
     limits.append((10, 3 * FILES_PER_WORKER + OTHER_FILES - 1))
-    with pytest.raises(ChipmodelError, match="need 33 open files, and the system allows 32"):
+    with pytest.raises(ChipmodelError, match="need 48 open files, and the system allows 47"):
         LocalPool(3)
 
 

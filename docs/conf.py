@@ -7,7 +7,10 @@ project = "chipmodel"
 copyright = "the chipmodel contributors, Apache-2.0"  # noqa: A001
 html_title = "chipmodel"
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+autodoc_typehints = "none"
+autodoc_class_signature = "separated"
+napoleon_google_docstring = False
 myst_enable_extensions = ["deflist", "attrs_inline", "colon_fence"]
 myst_heading_anchors = 3
 exclude_patterns = ["tools", "examples"]

@@ -93,10 +93,29 @@ def arena(
     name: str = "model.tflite",
     progress: Progress | None = None,
 ) -> Arena:
-    """Say how large ``tensor_arena_size`` must be for a .tflite file or its contents, and plan the arena.
+    """Return how large the arena of TensorFlow Lite Micro must be, and a plan for it.
 
-    The search ends after 20 seconds unless a limit is given. ``name`` is what messages call contents. Raises
-    BadInput.
+    Parameters
+    ----------
+    model
+        A .tflite file, or its contents.
+    packer
+        The packer that looks for the smallest arena; ``planners()`` lists them.
+    time_limit
+        Seconds after which the search ends; 20 where neither limit is given.
+    node_limit
+        Nodes after which the search ends; the answer is then the same on every machine.
+    seed
+        Seed of the search.
+    name
+        What messages call a model that is given as its contents.
+    progress
+        Receives a line for every stage.
+
+    Raises
+    ------
+    BadInput
+        If the model cannot be read, or an option is not known.
     """
     check_limits(time_limit, node_limit, seed)
     seconds = DEFAULT_SECONDS if time_limit is None and node_limit is None else time_limit

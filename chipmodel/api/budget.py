@@ -57,9 +57,19 @@ class BudgetReport(Answer):
 
 @words_of_python
 def ci(file: str | Path, *, progress: Progress | None = None) -> BudgetReport:
-    """Plan and simulate every entry of a budget file, and hold it against its limits.
+    """Plan and simulate every entry of a budget file, and compare it with its limits.
 
-    Workloads and chip files are relative to the file. Raises BadInput.
+    Parameters
+    ----------
+    file
+        A budget file in YAML. Workloads and chip files in it are relative to the file.
+    progress
+        Receives a line for every stage.
+
+    Raises
+    ------
+    BadInput
+        If the file, or a workload or chip that it names, cannot be read.
     """
     path = Path(file)
     with observing(progress):

@@ -95,12 +95,39 @@ def check(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Verification:
-    """Verify ``plan`` for ``workload``, which is a program or a packing problem.
+    """Verify a plan for a program, or offsets for a packing problem.
 
-    The chip is the one that the plan names; ``chip`` says where its file is now, or gives it, and
-    ``overrides`` (as ``psram.clock_mhz=100``) that it must be changed so. ``execute`` also runs the commands
-    on pseudo-random bytes of ``seed``, along ``path`` or else along paths through every arm, and compares the
-    outputs with those of the network. Raises BadInput.
+    The verifier runs the plan's commands on a machine that knows what every byte holds; it uses no planner.
+
+    Parameters
+    ----------
+    plan
+        A ``ProgramPlan``, ``Simulation`` or ``Packing``, or the path of a file that one of them wrote.
+    workload
+        The program or packing problem that the plan is for.
+    chip
+        Where the file of the plan's chip is now, or the chip; by default the one that the plan names.
+    overrides
+        Changes that this chip needs to be the plan's, such as ``psram.clock_mhz=100``.
+    execute
+        Whether to run the commands on pseudo-random bytes too, and compare the outputs with the network's.
+    path
+        The arm of each ``if`` and the iterations of each ``loop`` to execute; by default paths through every
+        arm.
+    seed
+        Seed of the bytes.
+    progress
+        Receives a line for every stage.
+
+    Raises
+    ------
+    BadInput
+        If the plan, workload or chip cannot be read, or they do not belong together.
+
+    Examples
+    --------
+    >>> check(plan("zoo:ds_cnn", "gap9"), "zoo:ds_cnn").correct
+    True
     """
     if path and not execute:
         raise BadInput(

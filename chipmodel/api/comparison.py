@@ -74,13 +74,42 @@ def compare(
     name: str = "buffers",
     **options: Unpack[PlanOptions],
 ) -> Comparison:
-    """Compare ``packers`` and ``merges`` on the packing problem of ``workload``, and ``streamers`` in whole
-    runs of it; all packers where none of the three is given.
+    """Compare packers and mergers on one packing problem, or streamers in whole runs.
 
-    All packers get the same buffers, those in the schedule of the ``streamer`` of the options, and are to
-    make the peak small whatever the capacity. ``time_limit`` is for each planner that searches. A packing
-    problem takes no streamers, and is called ``name`` where it is no file. Raises BadInput, and DoesNotFit
-    where that streamer has no schedule.
+    All packers get the same buffers, those in the schedule of the ``streamer`` of the options, and make the
+    peak as small as they can whatever the capacity. All packers are compared where neither ``packers``,
+    ``merges`` nor ``streamers`` is given.
+
+    Parameters
+    ----------
+    workload
+        A program as ``load`` takes it, or a packing problem as ``pack`` does.
+    chip
+        A preset's name, the path of a chip file, a mapping with its keys, or a ``Chip``.
+    packers, merges, streamers
+        Names of planners, or ``"all"``. A packing problem takes no streamers.
+    path
+        The arm of each ``if`` and the iterations of each ``loop`` in the runs; by default the first arms.
+    node_limit
+        Nodes after which each search ends.
+    seed
+        Seed of every search.
+    name
+        What the answer calls a packing problem that is no file.
+    **options
+        Those of ``PlanOptions``; ``time_limit`` is in seconds for each planner that searches, 10 by default.
+
+    Raises
+    ------
+    BadInput
+        If the workload or chip cannot be read, or a name is not known.
+    DoesNotFit
+        If the streamer of the options has no schedule in this memory.
+
+    Examples
+    --------
+    >>> [row["peak_bytes"] for row in compare("zoo:resnet8", "gap9", packers=["large-first", "exact"]).rows()]
+    [104960, 104960]
     """
     chosen = _chosen(packers, merges, streamers)
     settings = PlanSettings(**options)

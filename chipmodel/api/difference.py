@@ -44,7 +44,23 @@ class Difference(Answer):
 
 @words_of_python
 def diff(a: ResultSource, b: ResultSource) -> Difference:
-    """Say what changed from ``a`` to ``b``, and why; ops are matched by name. Raises BadInput."""
+    """Return what changed from one result to another, and why.
+
+    Parameters
+    ----------
+    a, b
+        Simulations, or files that ``simulate --json`` wrote. Ops are matched by their names.
+
+    Raises
+    ------
+    BadInput
+        If a file cannot be read, or the results have no clock in common.
+
+    Examples
+    --------
+    >>> diff(simulate("zoo:resnet8", streamer="sync"), simulate("zoo:resnet8")).result.change < 0
+    True
+    """
     return Difference(compare_results(_saved(a, "a"), _saved(b, "b")))
 
 

@@ -55,11 +55,30 @@ def export(
     prefix: str | None = None,
     tensors: str | Path | Sequence[str] | None = None,
 ) -> ExportedFile:
-    """Write a plan (``c-header``, ``tflm``, ``minimalloc``) or the ops of a result (``csv``, ``parquet``).
+    """Return a plan or a result as a file of another tool.
 
-    ``source`` is a simulation, for plans also a plan, or a file of either. ``core`` chooses one of several;
-    ``prefix`` is what the identifiers of the header begin with; ``tensors`` are a model's tensors in its
-    order, for ``tflm``: names, or a file with a name a line. Raises BadInput.
+    Parameters
+    ----------
+    source
+        A simulation or, for formats of plans, a plan; or a file of either.
+    to
+        For plans ``c-header``, ``tflm`` or ``minimalloc``; for the ops of a result ``csv`` or ``parquet``.
+    core
+        Which of several cores.
+    prefix
+        What the identifiers of the C header begin with.
+    tensors
+        For ``tflm``: the model's tensors in its order, as names or as a file with a name in each line.
+
+    Raises
+    ------
+    BadInput
+        If the source cannot be read, or has nothing that the format can hold.
+
+    Examples
+    --------
+    >>> "#define" in str(export(simulate("zoo:ds_cnn", "gap9"), "c-header").content)
+    True
     """
     if to not in FORMATS:
         raise BadInput(f"format {to!r} is not known", hint=f"one of {', '.join(FORMATS)}")

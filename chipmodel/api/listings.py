@@ -29,8 +29,10 @@ def tables() -> Mapping[str, Mapping[str, NamedEntry]]:
 
 
 def planners() -> tuple[Mapping[str, str], ...]:
-    """Every packer, merger, streamer, NPU model and importer: its ``kind`` (``packer``, ``merge``,
-    ``streamer``, ``npu_model``, ``importer``), ``name``, ``title`` and ``source``."""
+    """Return every packer, merger, streamer, NPU model and importer.
+
+    Each has its ``kind`` (``packer``, ``merge``, ``streamer``, ``npu_model``, ``importer``), ``name``,
+    ``title`` and ``source``."""
     return tuple(
         {"kind": kind, "name": each.name, "title": each.title, "source": each.source}
         for kind, table in tables().items()
@@ -39,19 +41,25 @@ def planners() -> tuple[Mapping[str, str], ...]:
 
 
 def chips() -> tuple[Mapping[str, str], ...]:
-    """Every preset: its ``name``, ``title``, and what its predictions were held against."""
+    """Return every preset: its ``name``, ``title``, and what its predictions were compared with.
+
+    Examples
+    --------
+    >>> "stm32n6" in {each["name"] for each in chips()}
+    True
+    """
     warn_of_unusable_models()
     found = (load_chip(name) for name in preset_names())
     return tuple({"name": each.name, "title": each.title, "accuracy": each.accuracy} for each in found)
 
 
 def networks() -> tuple[Mapping[str, str], ...]:
-    """Every built-in network: its ``name`` as ``load`` takes it, ``title`` and ``source``."""
+    """Return every built-in network: its ``name`` as ``load`` takes it, ``title`` and ``source``."""
     return tuple(
         {"name": f"zoo:{each.name}", "title": each.title, "source": each.source} for each in zoo_networks()
     )
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of YAML workloads, for editors and generators."""
+    """Return the JSON Schema of YAML workloads, for editors and generators."""
     return workload_schema()

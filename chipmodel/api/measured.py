@@ -118,8 +118,21 @@ def validate(
 ) -> Validation:
     """Compare the model with the measurements in a CSV file, row by row.
 
-    The columns tell the kind of table, unless ``kind`` does; ``chip`` is by default the kind's own, with
-    ``overrides`` such as ``psram.clock_mhz=100``. Raises BadInput.
+    Parameters
+    ----------
+    table
+        A CSV file; its columns tell which kind of table it is.
+    chip
+        The chip to compare; by default that of the kind of table.
+    overrides
+        Changes to it, such as ``psram.clock_mhz=100``.
+    kind
+        The kind of table, where its columns do not tell.
+
+    Raises
+    ------
+    BadInput
+        If the table or chip cannot be read.
     """
     with stage(f"comparing {table}"):
         read = _read(table, kind)
@@ -136,9 +149,25 @@ def calibrate(
     kind: str | None = None,
     free: Sequence[str] = (),
 ) -> FittedChip:
-    """Fit the free constants of a chip to the measurements in a CSV file, as ``validate`` takes it.
+    """Fit the free constants of a chip to the measurements in a CSV file.
 
-    Of networks on boards, ``free`` names what is fitted (fields joined by + have one value). Raises BadInput.
+    Parameters
+    ----------
+    table
+        A CSV file as ``validate`` takes it.
+    chip
+        The chip to start from; by default that of the kind of table.
+    overrides
+        Changes to it, such as ``psram.clock_mhz=100``.
+    kind
+        The kind of table, where its columns do not tell.
+    free
+        For networks on boards: the fields to fit; fields joined by + have one value.
+
+    Raises
+    ------
+    BadInput
+        If the table or chip cannot be read, or a field cannot be fitted.
     """
     with stage(f"fitting to {table}"):
         read = _read(table, kind)

@@ -80,10 +80,30 @@ def smallest_memory(
     points: int = POINTS,
     **effort: Unpack[CallOptions],
 ) -> MemoryFront:
-    """The smallest SharedMemory that ``workload`` runs in, whatever ``chip`` has, and plans for ``points``
-    sizes from there to one in which everything fits. ``gap`` as in ``PlanOptions``.
+    """Return the smallest SharedMemory that a workload runs in, and what more of it is worth.
 
-    Raises BadInput, also for a chip of several cores, and DoesNotFit where no size suffices.
+    Parameters
+    ----------
+    workload
+        A .yaml, .onnx or .tflite file, ``zoo:NAME``, the contents of such a file, an ``onnx.ModelProto``, a
+        ``Network`` or a ``Program``: whatever ``load`` takes.
+    chip
+        The chip, whatever the size of its SharedMemory; of one core.
+    packer, streamer
+        Names of planners.
+    gap
+        The share above the bound at which streamer ``exact`` ends.
+    points
+        How many sizes are planned, from the smallest to one in which everything fits.
+    **effort
+        ``time_limit`` in seconds, ``cancel`` and ``progress``, as in ``CallOptions``.
+
+    Raises
+    ------
+    BadInput
+        If the workload or chip cannot be read, or the chip has several cores.
+    DoesNotFit
+        If no size suffices.
     """
     settings = PlanSettings(packer, streamer, cascade=CASCADE_OFF, gap=gap, **effort)
     with observing(settings.progress):

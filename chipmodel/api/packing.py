@@ -122,11 +122,38 @@ def pack(
     name: str = "buffers",
     **effort: Unpack[CallOptions],
 ) -> Packing:
-    """Give every buffer an offset, in as few bytes as possible or within ``capacity`` (bytes, or "1MiB").
+    """Return an offset for every buffer, in as few bytes as possible or within ``capacity``.
 
-    ``memories`` are several, laid one after another (bytes, or "START-STOP"). With ``node_limit`` the same
-    problem and ``seed`` give the same answer; without it and without ``time_limit`` the search ends after a
-    minute. ``name`` is what messages and the answer call buffers that are no file. Raises BadInput.
+    Parameters
+    ----------
+    buffers
+        A CSV file, a table, or a sequence of buffers: a name, the half-open lifetime ``[lower, upper)`` in
+        steps, and the size in bytes.
+    capacity
+        Bytes, or a text such as ``"1MiB"``.
+    memories
+        Several memories, laid one after another: bytes, or ``"START-STOP"``, by name.
+    packer
+        The packer's name; ``planners()`` lists them.
+    node_limit
+        Nodes after which the search ends; the same problem and ``seed`` then have the same answer everywhere.
+        Without it and without ``time_limit`` the search ends after a minute.
+    seed
+        Seed of the search.
+    name
+        What messages and the answer call buffers that are no file.
+    **effort
+        ``time_limit`` in seconds, ``cancel`` and ``progress``, as in ``CallOptions``.
+
+    Raises
+    ------
+    BadInput
+        If the buffers cannot be read, or an option is not known.
+
+    Examples
+    --------
+    >>> pack([("a", 0, 2, 64), ("b", 1, 3, 64), ("c", 2, 4, 64)]).peak_bytes
+    128
     """
     limit = effort.get("time_limit")
     if not isinstance(limit, TimeLimit):

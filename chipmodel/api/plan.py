@@ -134,10 +134,31 @@ class ProgramPlan(Answer):
 def plan(
     workload: WorkloadSource, chip: ChipSource = DEFAULT_CHIP, **options: Unpack[PlanOptions]
 ) -> ProgramPlan:
-    """Plan ``workload`` on a chip of one core, by default with streamer ``exact``; see ``PlanOptions``.
+    """Plan a workload on a chip of one core, by default with streamer ``exact``.
 
-    Raises BadInput, and DoesNotFit where there is no plan at all; a plan that is too large for the chip is an
-    answer with ``fits`` False.
+    A plan that is too large for the chip is an answer, with ``fits`` False.
+
+    Parameters
+    ----------
+    workload
+        A .yaml, .onnx or .tflite file, ``zoo:NAME``, the contents of such a file, an ``onnx.ModelProto``, a
+        ``Network`` or a ``Program``: whatever ``load`` takes.
+    chip
+        A preset's name, the path of a chip file, a mapping with its keys, or a ``Chip``.
+    **options
+        Those of ``PlanOptions``.
+
+    Raises
+    ------
+    BadInput
+        If the workload or chip cannot be read, or an option is not known.
+    DoesNotFit
+        If there is no plan at all.
+
+    Examples
+    --------
+    >>> plan("zoo:ds_cnn", "gap9").fits
+    True
     """
     options.setdefault("streamer", "exact")
     settings = PlanSettings(**options)

@@ -28,7 +28,7 @@ class StudyReport(StudyRows):
     """What a study found so far."""
 
     folder: Path
-    """Where the study is, or was when it was run: files that it names are sought there."""
+    """The folder that the study was run in; files that it names are sought there."""
     changed: bool
     """Whether the study's file is another now than when it was run."""
 
@@ -94,10 +94,21 @@ class _PointPage:
 
 @words_of_python
 def report(study: str | Path, store: str | Path | None = None) -> StudyReport:
-    """Read what the study in a file found: the study itself, with its rows in ``store`` (by default beside
-    it), or the store.
+    """Return what a study has found so far.
 
-    Nothing is answered, and a study that runs may be read as well. Raises BadInput.
+    Nothing is answered, so a study that runs may be read as well.
+
+    Parameters
+    ----------
+    study
+        The study's file, or its store.
+    store
+        The store of a study that is given by its file; by default beside it.
+
+    Raises
+    ------
+    BadInput
+        If the study or store cannot be read.
     """
     with stage(f"reading {study}"):
         path = Path(study)

@@ -149,15 +149,40 @@ def simulate(
     with_sync: bool = False,
     **options: Unpack[PlanOptions],
 ) -> Simulation:
-    """Plan the memory and transfers of ``workload`` on ``chip``, check the plan, and simulate it.
+    """Plan the memory and transfers of a workload, check the plan, and simulate it.
 
-    ``path`` chooses arms of ``if`` and iterations of ``loop``, ``extreme`` the best or worst of the paths
-    that are left; else the first arms run. ``samples`` and ``seed`` are for costs of all paths where an exact
-    answer is out of reach. ``with_sync`` also plans with every load waited for at once, to compare with. The
-    options are those of ``PlanOptions``.
+    A plan that is too large for the chip is an answer, with ``fits`` False.
 
-    Raises BadInput, and DoesNotFit where there is no plan at all; a plan that is too large for the chip is an
-    answer with ``fits`` False.
+    Parameters
+    ----------
+    workload
+        A .yaml, .onnx or .tflite file, ``zoo:NAME``, the contents of such a file, an ``onnx.ModelProto``, a
+        ``Network`` or a ``Program``: whatever ``load`` takes.
+    chip
+        A preset's name, the path of a chip file, a mapping with its keys, or a ``Chip``.
+    path
+        The arm of each ``if`` and the iterations of each ``loop``; the first arms where it does not say.
+    extreme
+        ``"best"`` or ``"worst"``: which of the paths that are left.
+    samples, seed
+        How many paths to sample, and by which seed, where an exact cost of all paths is out of reach.
+    with_sync
+        Whether to plan with every load waited for at once as well, to compare with.
+    **options
+        Those of ``PlanOptions``.
+
+    Raises
+    ------
+    BadInput
+        If the workload or chip cannot be read, or an option is not known.
+    DoesNotFit
+        If there is no plan at all.
+
+    Examples
+    --------
+    >>> run = simulate("zoo:resnet8", chip("luna-arcs", shared_memory__bytes="64KiB"))
+    >>> run.cycles >= run.bound.cycles
+    True
     """
     settings = PlanSettings(**options)
     limit = settings.limit

@@ -138,12 +138,34 @@ def study(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> StudyTable:
-    """Answer every point of a study file that has no row yet, on all cores or ``workers`` of them, or on the
-    cluster of a ``dask`` scheduler.
+    """Answer every point of a study file that has no row yet.
 
-    Rows are kept in ``store`` (by default the study's name with .sqlite, beside it) as they come, so that a
-    cancelled study goes on where it was. ``only_status`` answers nothing. Start it below ``if __name__ ==
-    "__main__":``, as worker processes import the main module. Raises BadInput.
+    Rows are kept as they come, so that a cancelled study goes on where it was. Call this below ``if __name__
+    == "__main__":``, as worker processes import the main module.
+
+    Parameters
+    ----------
+    file
+        A study file in YAML.
+    store
+        The SQLite file of its rows; by default beside it, with the study's name.
+    workers
+        Processes; by default one for each core.
+    dask
+        The address of a Dask scheduler, whose cluster answers instead.
+    retry_failed
+        Whether to answer points again that ended in an error.
+    only_status
+        Whether to answer nothing, and return how far the study is.
+    progress
+        Receives a line for every row.
+    cancel
+        Is asked now and then whether to stop.
+
+    Raises
+    ------
+    BadInput
+        If the file or the store cannot be read.
     """
     effort = StudyEffort(workers, dask)
     effort.check()

@@ -17,11 +17,25 @@ DEFAULT_CHIP = "luna-arcs"
 
 @words_of_python
 def chip(source: ChipSource = DEFAULT_CHIP, /, **overrides: object) -> Chip:
-    """The chip that ``source`` names, with other values for some fields.
+    """Return the chip that ``source`` names, with other values for some of its fields.
 
-    ``source`` is a preset, the path of a chip file, a mapping with the keys of one (``{"base": "gap9",
-    "psram": {"clock_mhz": 100}}``), or a chip. A dot in the name of a field is two underscores in
-    ``overrides``: ``chip("alif-e7", shared_memory__bytes="353KiB")``. Raises BadInput.
+    Parameters
+    ----------
+    source
+        A preset's name, the path of a chip file, a mapping with the keys of one (``{"base": "gap9", "psram":
+        {"clock_mhz": 100}}``), or a chip.
+    **overrides
+        Values by the name of a field, in which two underscores stand for a dot.
+
+    Raises
+    ------
+    BadInput
+        If the chip is not known, or a value is not possible.
+
+    Examples
+    --------
+    >>> chip("alif-e7", shared_memory__bytes="353KiB").shared_memory.bytes
+    361472
     """
     texts = [f"{name.replace('__', '.')}={_written(value)}" for name, value in overrides.items()]
     if isinstance(source, Chip):

@@ -41,18 +41,46 @@ def load(
     states: Mapping[str, str] | None = None,
     inferences: int | None = None,
 ) -> Program:
-    """The workload that ``source`` names, as a validated program.
+    """Return the workload that ``source`` names, as a validated program.
 
-    ``source`` is a .yaml, .onnx or .tflite file, ``zoo:NAME``, ``onnx:NAME``, the contents of an ONNX or
-    TensorFlow Lite file (of YAML where ``name`` ends in .yaml), an ``onnx.ModelProto``, a ``Network``, or a
-    program.
+    Parameters
+    ----------
+    source
+        A .yaml, .onnx or .tflite file, ``zoo:NAME``, ``onnx:NAME``, the contents of an ONNX or TensorFlow
+        Lite file (of YAML where ``name`` ends in .yaml), an ``onnx.ModelProto``, a ``Network``, or a program.
+    name
+        What messages call a source that is no file.
+    dtype
+        The type in which tensors and weights are deployed, such as ``"int8"``.
+    shapes
+        Shapes of inputs, and the sizes of symbols in them.
+    strict
+        Whether an unknown operator is an error.
+    iterations
+        How often each loop of a model runs.
+    probabilities
+        The probability of the first arm of each ``if``, or of all its arms.
+    profile
+        A CSV file with measured cycles of ops.
+    states
+        Inputs, each with the output that has its next value; ``*`` in both stands for any text.
+    inferences
+        How many inferences follow one another; weights may stay from one to the next.
 
-    ``dtype`` is the deployed type of tensors and weights, ``shapes`` those of inputs and the sizes of
-    symbols, ``iterations`` how often loops of a model run, ``probabilities`` of the first arms of each
-    ``if``, ``profile`` a CSV of measured cycles of ops; ``inferences`` that many, one after another, whose
-    weights may stay, as ``states`` do: inputs, each with the output that has its next value, ``*`` in both
-    for any text. ``strict`` makes an unknown operator an error. ``name`` is what messages call a source that
-    is no file. What was assumed is in the program's ``notes``. Raises BadInput.
+    Returns
+    -------
+    Program
+        Its ``notes`` say what was assumed.
+
+    Raises
+    ------
+    BadInput
+        If the source cannot be read; with file, line and column where it has them.
+
+    Examples
+    --------
+    >>> load("zoo:resnet8").parameters
+    77706
     """
     if isinstance(source, Program | Network):
         program = source if isinstance(source, Program) else source.build()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from errno import EACCES, EISDIR, ENOENT
 from itertools import combinations
 from pathlib import Path
-from unicodedata import normalize
 
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import refused
@@ -70,13 +68,7 @@ def same_file(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
     except OSError:
-        pass
-    a, b = (Path(os.path.realpath(path)) for path in (one, other))
-    if a == b:
-        return True
-    if _folded(a.name) != _folded(b.name) or a.exists() or b.exists():
-        return False
-    return a.parent.is_dir() and b.parent.is_dir() and a.parent.samefile(b.parent) and _folds(a.parent)
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _collide(one: Path, other: Path) -> bool:
@@ -87,20 +79,6 @@ def _collide(one: Path, other: Path) -> bool:
     except OSError:  # Not there, or not to be seen: refuse_unwritable says why.
         pass
     return same_file(one, other)
-
-
-def _folded(name: str) -> str:
-    return normalize("NFC", name).casefold()
-
-
-def _folds(folder: Path) -> bool:
-    """Whether names in ``folder`` that differ in case are one, which only a file in it can tell."""
-    try:
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".case") as file:
-            path = Path(file.name)
-            return path.with_name(path.name.swapcase()).exists()
-    except OSError:
-        return False
 
 
 def _mode(path: Path) -> int | None:

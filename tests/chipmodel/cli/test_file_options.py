@@ -284,17 +284,6 @@ def test_two_outputs_on_stdout_are_refused() -> None:
     assert CliRunner().invoke(both, ["--one=/dev/null", "--two=/dev/null"]).exit_code == 0
 
 
-def test_names_of_one_folder_that_differ_in_case_are_one_where_the_folder_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def folds(folder: Path) -> bool:
-        return folder == tmp_path
-
-    monkeypatch.setattr("chipmodel.files.conflicts._folds", folds)
-    a, b = tmp_path / "plan.json", tmp_path / "PLAN.json"
-    assert "name the same file" in refusal("simulate", "no.yaml", f"--json={a}", f"--plan={b}")
-
-
 def test_every_file_type_is_known_to_the_check() -> None:
     kinds = {type(each.type) for name in COMMANDS for each in file_parameters(name)}
     assert kinds == {Reads, Writes, WritesInFolder, Store}

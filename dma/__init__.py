@@ -1,1 +1,1 @@
-"""Psram and DMA timing, and the streamers that decide when each transfer is issued."""
+"""What stays in SharedMemory, which ops become cascades, and when each transfer is issued."""

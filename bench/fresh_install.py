@@ -25,18 +25,17 @@ LARGEST = 6
 NETWORK = ROOT / "workloads" / "tiny_cnn.yaml"
 PAGE = "simulate zoo:resnet18 --chip stm32n6 --html page.html"
 HEAD = (
-    "| revision | extras | Python | installed MB | import s | first page s: wall | CPU "
+    "| revision | Python | installed MB | import s | first page s: wall | CPU "
     "| second page s: wall | CPU | largest, MB |\n"
-    "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"
+    "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What is installed, with ``extras``: the files of a revision, or if it is empty, of this checkout."""
+    """What is installed: the files of a revision, or if it is empty, of this checkout."""
 
     revision: str
-    extras: str
     python: str
 
 
@@ -86,7 +85,7 @@ def _measured(asked: Installation, source: Path, environment: Path) -> Measured:
     """Install the wheel in ``source`` into an empty ``environment`` and use it."""
     _run([asked.python, "-m", "venv", str(environment)], ROOT)
     own = str(environment / "bin" / "python")
-    wheel = f"{next(source.glob('chipmodel-*.whl'))}{f'[{asked.extras}]' if asked.extras else ''}"
+    wheel = str(next(source.glob("chipmodel-*.whl")))
     constraints = str(source / "constraints.txt")
     _run([own, "-m", "pip", "install", "-q", "--no-compile", "-c", constraints, wheel], environment)
     sizes = dict(_package_sizes(environment))
@@ -121,9 +120,9 @@ def _package_sizes(environment: Path) -> Iterator[tuple[str, float]]:
 
 
 def _run(command: Sequence[str], folder: Path) -> FinishedProcess:
-    """``command`` in ``folder``, without this checkout on its path and with a cache of its own."""
+    """``command`` in ``folder``, without this checkout on its path."""
     kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
-    return finished(command, folder, kept | {"XDG_CACHE_HOME": str(folder / "cache")})
+    return finished(command, folder, kept)
 
 
 def _checked_out() -> str:
@@ -138,6 +137,6 @@ def _row(asked: Installation, found: Measured) -> str:
     pages = (found.first_page, found.second_page)
     seconds = " | ".join(f"{page.wall:.1f} | {page.cpu:.1f}" for page in pages)
     return (
-        f"| {asked.revision or _checked_out()} | {asked.extras or 'none'} | {found.python} "
+        f"| {asked.revision or _checked_out()} | {found.python} "
         f"| {found.megabytes:.0f} | {found.importing:.2f} | {seconds} | {largest} |"
     )

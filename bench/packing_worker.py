@@ -1,6 +1,6 @@
 """One of this project's packers as a worker of ``bench.packing``: problems in, answers out, a JSON line each.
 
-The first answer is that of a small problem of the worker's own, and its time is the time to compile.
+The first answer is that of a small problem of the worker's own, and its time is the time to import.
 
     python -m bench.packing_worker exact
 """
@@ -16,10 +16,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem, Solved
 from solvers.core.outcome import Limits, Progress
 from solvers.registry import solve
-from solvers.search.engine import ENGINE
 from workloads.packing.guillotine import guillotine
-
-SEARCHING = ("exact", "search")
 
 
 def answer(packer: str, task: dict[str, Any]) -> dict[str, Any]:
@@ -56,10 +53,8 @@ def _record(solved: Solved, total: float, known: list[tuple[float, int]], goal: 
 
 
 def warm_up(packer: str) -> float:
-    """Seconds until the packer has answered twice, of which nearly all are compilation where there is any."""
+    """Seconds until the packer has answered twice, of which nearly all are imports."""
     began = time.perf_counter()
-    if packer in SEARCHING:
-        ENGINE.load()
     for capacity in (1 << 12, None):
         problem = Problem(guillotine(24, 1, 20, 1 << 12).buffers, capacity)
         solve(problem, packer, Limits(seconds=5.0), None)

@@ -79,4 +79,4 @@ class PluginIgnored(UserWarning):
 
 
 class LimitedSearch(UserWarning):
-    """A search lacks what makes it fast or its plans better: machine code, or OR-Tools next to it."""
+    """A search lacks what makes it fast or its plans better: its compiled kernel, or OR-Tools next to it."""

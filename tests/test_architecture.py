@@ -24,7 +24,6 @@ PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
 HEAVY = {
     "distributed",
     "jinja2",
-    "llvmlite",
     "onnx",
     "ortools",
     "plotly",

@@ -1,11 +1,13 @@
-"""The wheel of the project and that of the plug-in template, built, installed, and run on their own."""
+"""The wheel of the project, built, installed in an empty environment, and used there, also with a plug-in."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -13,50 +15,49 @@ import pytest
 
 from tests.support.folders import ROOT
 
-PROJECTS = (ROOT, ROOT / "docs" / "examples" / "plugin")
+PLUGIN = ROOT / "docs" / "examples" / "plugin"
 PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
 KINDS = {".py", ".typed", ".yaml", ".csv", ".tflite", ".css", ".js", ".j2"}
 """Suffixes of what the program reads when it runs."""
+PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
+NO_COMPILER = {"CC": "/bin/false", "CXX": "/bin/false"}
+PACKERS = ("search", "exact")
+PACKING = "pack guillotine:n=200,seed=1 --node-limit 500"
+
+
+def build(project: Path, folder: Path, **variables: str) -> Path:
+    """A wheel of ``project``, by the build tool that its ``pyproject.toml`` names."""
+    command = (sys.executable, *PIP, "wheel", "--no-build-isolation", "--no-deps", "-w", str(folder), ".")
+    subprocess.run(command, cwd=project, env=os.environ | variables, check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """A wheel of each project, by the build tool that its ``pyproject.toml`` names."""
-    folder = tmp_path_factory.mktemp("wheels")
-    for project in PROJECTS:
-        command = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder))
-        subprocess.run(command, cwd=project, check=True, capture_output=True)
-    return sorted(folder.glob("*.whl"))
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(ROOT, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
-def site(wheels: list[Path]) -> Path:
-    """A folder with both wheels installed, and nothing else."""
-    folder = wheels[0].parent / "site"
-    options = ("--quiet", "--no-index", "--no-deps", "--disable-pip-version-check", "--no-compile")
-    command = (sys.executable, "-m", "pip", "install", *options, "--target", str(folder), *map(str, wheels))
-    subprocess.run(command, check=True)
-    return folder
+def python(wheel: Path) -> Path:
+    """The Python of an environment with the wheel, what it depends on, and nothing else."""
+    environment = wheel.parent / "environment"
+    venv.create(environment, with_pip=True)
+    own = environment / "bin" / "python"
+    options = ("install", "--no-compile", "-c", ROOT / "constraints.txt", wheel)
+    subprocess.run([own, *PIP, *options], check=True, capture_output=True)
+    return own
 
 
-def run(site: Path, folder: Path, *words: str) -> str:
-    """What Python prints, in an empty folder, with the installed packages before those of the tests."""
-    ran = subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        | {"PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run(folder: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """What a command prints, in ``folder``, with no other packages than its own; it must succeed."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
+    ran = subprocess.run(words, cwd=folder, env=kept | variables, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    return ran.stdout
+    return ran
 
 
-def test_the_wheel_has_every_file_that_the_program_reads(wheels: list[Path]) -> None:
-    project = next(wheel for wheel in wheels if wheel.name.startswith("chipmodel-0"))
-    inside = set(ZipFile(project).namelist())
+def test_the_wheel_has_every_file_that_the_program_reads(wheel: Path) -> None:
+    inside = set(ZipFile(wheel).namelist())
     rtl = ROOT / "dma" / "rtl"
     needed = {
         path.relative_to(ROOT).as_posix()
@@ -67,16 +68,42 @@ def test_the_wheel_has_every_file_that_the_program_reads(wheels: list[Path]) -> 
     assert {"chipmodel/hardware/presets/gap9.yaml", "reports/templates/page.html.j2"} <= needed
     assert sorted(needed - inside) == []
     assert not [name for name in inside if name.startswith(("tests/", "docs/", "bench/", "dma/rtl/"))]
+    assert not [name for name in inside if name.endswith((".h", ".cpp"))]
 
 
-def test_the_installed_program_lists_and_runs_an_installed_plugin(site: Path, tmp_path: Path) -> None:
-    where = run(site, tmp_path, "-c", "import chipmodel; print(chipmodel.__file__)")
-    assert Path(where.strip()) == site / "chipmodel" / "__init__.py"
-    command = str(site / "bin" / "chipmodel")
-    listed = json.loads(run(site, tmp_path, command, "planners", "--json", "-"))["planners"]
+def test_one_wheel_serves_every_python(wheel: Path) -> None:
+    assert "-cp311-abi3-" in wheel.name
+
+
+def test_the_installed_program_packs_by_its_compiled_search(python: Path, tmp_path: Path) -> None:
+    told = "from solvers.search import engine; print(engine.fastest_kernel().__file__, engine.__file__)"
+    kernel, engine = map(Path, run(tmp_path, python, "-c", told).stdout.split())
+    assert kernel.parent == engine.parent
+    assert engine.is_relative_to(python.parents[1])
+    for packer in PACKERS:
+        packed = run(tmp_path, python.parent / "chipmodel", *f"{PACKING} --packer {packer}".split())
+        assert "note:" not in packed.stderr
+
+
+def test_without_a_compiler_it_is_installed_and_says_what_is_lost(python: Path, tmp_path: Path) -> None:
+    made = build(ROOT, tmp_path, **NO_COMPILER)
+    assert not [name for name in ZipFile(made).namelist() if name.endswith(".so")]
+    site = tmp_path / "site"
+    run(tmp_path, python, *PIP, "install", "--no-deps", "--no-compile", "--target", site, made)
+    packed = run(tmp_path, python, "-m", "chipmodel", *PACKING.split(), PYTHONPATH=str(site))
+    assert packed.stderr.count("note:") == 1
+    assert "note: the search runs as Python" in packed.stderr
+
+
+def test_the_installed_program_lists_and_runs_an_installed_plugin(python: Path, tmp_path: Path) -> None:
+    shutil.copytree(PLUGIN, tmp_path / "plugin", ignore=shutil.ignore_patterns("__pycache__"))
+    plugin = build(tmp_path / "plugin", tmp_path)
+    run(tmp_path, python, *PIP, "install", "--no-deps", "--no-index", plugin)
+    command = python.parent / "chipmodel"
+    listed = json.loads(run(tmp_path, command, "planners", "--json", "-").stdout)["planners"]
     mine = {each["name"] for each in listed if "chipmodel-example 0.1.0" in each["source"]}
     assert mine == {"area-first", "ahead", "systolic", "layers"}
-    planned = "zoo:resnet8 --chip gap9 --packer area-first --html page.html --json result.json"
-    run(site, tmp_path, command, "simulate", *planned.split())
+    planned = "simulate zoo:resnet8 --chip gap9 --packer area-first --html page.html --json result.json"
+    run(tmp_path, command, *planned.split())
     assert json.loads((tmp_path / "result.json").read_text())["packer"] == "area-first"
     assert "<svg" in (tmp_path / "page.html").read_text()

@@ -18,20 +18,14 @@ from chipmodel.verify.offsets_sweep import check_fast
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from solvers.registry import solve
-from solvers.search.engine import ENGINE
-
-COMPILED_PACKERS = frozenset({"exact", "search"})
-"""Packers whose search is compiled machine code."""
 
 
 def warm_up(packers: Sequence[str]) -> None:
-    """Import and compile what the packers need, so that it does not count as time of any of them."""
+    """Import what the packers need, so that it does not count as time of any of them."""
     with stage("loading the packers"):
         for name in packers:
             with suppress(PackageMissing, PluginFault):  # The row says what is wrong.
                 solve(Problem((Buffer("one", 1, (Interval(0, 1),)),)), name)
-        if not COMPILED_PACKERS.isdisjoint(packers):
-            ENGINE.load()
 
 
 def packer_row(table: PackingTable, source: str, packer: str, limits: Limits) -> PackerRow:

@@ -14,7 +14,7 @@ from warnings import warn
 from chipmodel.errors import LimitedSearch, PackageMissing
 
 EXACT_EXTRA = "pip install 'chipmodel[exact]'"
-"""What installs OR-Tools, and LLVM for the compiled search."""
+"""What installs OR-Tools."""
 
 
 def cp_sat_solver() -> Any:

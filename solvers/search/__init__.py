@@ -1,1 +1,1 @@
-"""The complete search for offsets, compiled on first use."""
+"""The complete search for offsets: its kernel in Python, and the same in C++."""

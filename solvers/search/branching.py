@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from solvers.search import columns as col
 from solvers.search.moves import add_level, add_witness
-from solvers.search.native.mark import compiled
 from solvers.search.state import SearchState, add, join, lifted, same
 
 
-@compiled
 def closed_below(state: SearchState, q: int) -> bool:
     """Whether nothing can still come below the items at the level of section ``q``."""
     items, sections, links = state.items, state.sections, state.links
@@ -26,7 +24,6 @@ def closed_below(state: SearchState, q: int) -> bool:
     return True
 
 
-@compiled
 def cost(state: SearchState, q: int, branches: int) -> float:
     """The estimated cost of branching in section ``q`` under the current BRANCH_RULE."""
     control, sections = state.control, state.sections
@@ -38,7 +35,6 @@ def cost(state: SearchState, q: int, branches: int) -> float:
     return float(branches / (sections[q, col.WEIGHT] * low))
 
 
-@compiled
 def best_section(state: SearchState) -> int:
     """The section to branch in: the first with at most one branch, else the cheapest."""
     control, sections = state.control, state.sections
@@ -57,7 +53,6 @@ def best_section(state: SearchState) -> int:
     return best
 
 
-@compiled
 def rests(state: SearchState, i: int, variant: int, height: int) -> bool:
     """Rule 2: whether the tops of placed items alone put item ``i`` at ``height``."""
     items, links = state.items, state.links
@@ -67,7 +62,6 @@ def rests(state: SearchState, i: int, variant: int, height: int) -> bool:
     return lifted(items, links, i, variant, top) == height
 
 
-@compiled
 def stacked_wrongly(state: SearchState, i: int, height: int) -> bool:
     """Rule 4: whether ``i`` would rest on an item of higher rank with exactly the same sections."""
     items, sections = state.items, state.sections
@@ -78,7 +72,6 @@ def stacked_wrongly(state: SearchState, i: int, height: int) -> bool:
     return bool(items[i, col.LOOSE] and items[under, col.LOOSE] and same(state.sets, i, under))
 
 
-@compiled
 def allowed(state: SearchState, i: int, variant: int, row: int) -> bool:
     """Whether the variant's memory holds no placed item that must be apart from ``i``; if it does, the reason
     goes into set ``row``."""
@@ -91,7 +84,6 @@ def allowed(state: SearchState, i: int, variant: int, row: int) -> bool:
     return True
 
 
-@compiled
 def flush_sides(state: SearchState, i: int) -> int:
     """On how many sides (0 to 2) item ``i``, at its level, would end level with the next section's floor."""
     items, sections, links = state.items, state.sections, state.links
@@ -106,7 +98,6 @@ def flush_sides(state: SearchState, i: int) -> int:
     return sides
 
 
-@compiled
 def insert(state: SearchState, first: int, i: int, variant: int) -> None:
     """Insert a choice in order of rank, among those from row ``first`` on."""
     control, choices = state.control, state.choices
@@ -124,7 +115,6 @@ def insert(state: SearchState, first: int, i: int, variant: int) -> None:
     control[col.CHOICES_LENGTH] += 1
 
 
-@compiled
 def list_choices(state: SearchState, q: int, row: int) -> None:
     """List the items that may be the lowest unplaced one of section ``q``, by rank."""
     control, items, sections, links = state.control, state.items, state.sections, state.links
@@ -148,7 +138,6 @@ def list_choices(state: SearchState, q: int, row: int) -> None:
                 insert(state, first, i, v)
 
 
-@compiled
 def explain(state: SearchState, q: int, height: int, row: int) -> None:
     """Put into set ``row`` why only its choices may be lowest in section ``q``.
 
@@ -171,7 +160,6 @@ def explain(state: SearchState, q: int, height: int, row: int) -> None:
                 add_level(state, row, links[other, 0])
 
 
-@compiled
 def was_choice(state: SearchState, i: int, height: int) -> bool:
     """Whether item ``i``, at ``height``, is sure to have been a choice, or left out only for its twin."""
     control, items = state.control, state.items

@@ -10,11 +10,9 @@ LEAVE_EMPTY = -1
 """In place of an item among the choices: leave the section empty up to the next possible offset."""
 
 # ``control``: single numbers. The two lengths are rows in use. UNPLACED_ITEMS: how many. RULE_*: whether one
-# of
-# the rules in ``solvers.search.kernel`` is on. BRANCH_RULE: how the section to branch in is chosen, one of
-# the
-# three below. FLUSH_FIRST: whether items whose end is level with their neighbours' floors are tried first.
-# MAX_CHOICES: the most choices that one frame can have.
+# of the rules in ``solvers.search.kernel`` is on. BRANCH_RULE: how the section to branch in is chosen, one of
+# the three below. FLUSH_FIRST: whether items whose end is level with their neighbours' floors are tried
+# first. MAX_CHOICES: the most choices that one frame can have.
 STATUS, DEPTH, NODES, LOG_LENGTH, CHOICES_LENGTH, STAMP, UNPLACED_ITEMS, CAPACITY, ITEM_COUNT = range(9)
 RULE_REST, RULE_TWINS, RULE_STACKS, RULE_JUMPS, MAX_CHOICES, BRANCH_RULE, FLUSH_FIRST = range(9, 16)
 CONTROLS = 16
@@ -37,10 +35,9 @@ ITEM_FLOOR, ITEM_LEVEL, PLACED, OFFSET, MEMORY, WITNESS = range(14, 20)
 ITEM_COLUMNS = 20
 
 # ``sections``: a row for each section. MEMBERS_BEGIN to MEMBERS_END are rows of ``links``: its items and
-# their
-# heights. TOP and TOP_ITEM: the end of the highest item placed there, and which that is. REST_HEIGHT and
-# REST_COUNT: total height and number of its items not placed yet; AT_LEVEL: how many of those are at LEVEL.
-# LOGGED: the STAMP at which its level was last logged. WEIGHT: grows with the failures it was part of.
+# their heights. TOP and TOP_ITEM: the end of the highest item placed there, and which that is. REST_HEIGHT
+# and REST_COUNT: total height and number of its items not placed yet; AT_LEVEL: how many of those are at
+# LEVEL. LOGGED: the STAMP at which its level was last logged. WEIGHT: grows with the failures it was part of.
 MEMBERS_BEGIN, MEMBERS_END, FLOOR, TOP, TOP_ITEM, REST_HEIGHT, REST_COUNT = range(7)
 LEVEL, AT_LEVEL, LOGGED, WEIGHT = range(7, 11)
 SECTION_COLUMNS = 11

@@ -141,7 +141,7 @@ def _answer(problem: Problem, model: SearchModel, winner: SearchWorker | None, n
 
 
 def _is_correct(model: SearchModel, offsets: list[int]) -> bool:
-    """Whether no items overlap in any section: a cheap check of the compiled code."""
+    """Whether no items overlap in any section: a cheap check of the kernel."""
     stacks: list[list[tuple[int, int]]] = [[] for _ in range(model.sections)]
     for item, offset in zip(model.items, offsets, strict=True):
         for section, height in item.sections:

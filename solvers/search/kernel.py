@@ -1,4 +1,4 @@
-"""The complete search for offsets, compiled: lowest level first, any constraint, one capacity.
+"""The complete search for offsets: lowest level first, any constraint, one capacity.
 
 Source: this project; the branching follows Moffitt 2023 (MiniMalloc), see docs/references.md.
 
@@ -44,11 +44,9 @@ from __future__ import annotations
 from solvers.search import columns as col
 from solvers.search.branching import best_section, explain, list_choices
 from solvers.search.moves import add_level, find_level, leave_empty, put, undo
-from solvers.search.native.mark import compiled
 from solvers.search.state import SearchState, add, clear, has, join, lowest, overlap
 
 
-@compiled
 def overfull(state: SearchState) -> bool:
     """Whether rule 1 is broken; if so, explain it, by the floor of a single section where there is one."""
     control, sections = state.control, state.sections
@@ -71,7 +69,6 @@ def overfull(state: SearchState) -> bool:
     return True
 
 
-@compiled
 def has_space(state: SearchState) -> bool:
     """Whether the arrays have space for one more frame, whatever it does."""
     control, sections, items = state.control, state.sections, state.items
@@ -82,7 +79,6 @@ def has_space(state: SearchState) -> bool:
     )
 
 
-@compiled
 def branch(state: SearchState) -> bool:
     """Open a new frame, or end the search; False, with an explanation, where the state is a dead end."""
     control, sections, frames = state.control, state.sections, state.frames
@@ -111,7 +107,6 @@ def branch(state: SearchState) -> bool:
     return True
 
 
-@compiled
 def may_help(state: SearchState, frame: int) -> bool:
     """Whether another choice in this frame could avoid the current failure."""
     why, i = state.control[col.ITEM_COUNT], state.frames[frame, col.CHOSEN]
@@ -120,7 +115,6 @@ def may_help(state: SearchState, frame: int) -> bool:
     return overlap(state.sets, why, i)
 
 
-@compiled
 def back(state: SearchState) -> None:
     """Return to the last frame that may avoid the failure."""
     control = state.control
@@ -135,7 +129,6 @@ def back(state: SearchState) -> None:
     control[col.STATUS] = col.EXHAUSTED
 
 
-@compiled
 def choose(state: SearchState) -> bool:
     """Take the last frame's next choice and branch again; False, with an explanation, where that fails."""
     control, frames, choices = state.control, state.frames, state.choices
@@ -155,7 +148,6 @@ def choose(state: SearchState) -> bool:
     return fits and branch(state)
 
 
-@compiled
 def restart(state: SearchState) -> None:
     """Begin again: nothing placed, no frame; weights, ranks and the number of nodes stay."""
     control, items, sections, links = state.control, state.items, state.sections, state.links
@@ -184,7 +176,6 @@ def restart(state: SearchState) -> None:
         control[col.STATUS] = col.EXHAUSTED
 
 
-@compiled
 def run(state: SearchState, nodes: int) -> int:
     """Search for at most ``nodes`` more choices; the status, RUNNING where that was not enough."""
     control, frames, sets = state.control, state.frames, state.sets

@@ -6,18 +6,15 @@
 from __future__ import annotations
 
 from solvers.search import columns as col
-from solvers.search.native.mark import compiled
 from solvers.search.state import Ints, SearchState, Words, add, clear, has, join, lifted, lowest
 
 
-@compiled
 def add_witness(items: Ints, sets: Words, row: int, i: int) -> None:
     """Put into a set what keeps item ``i`` from being lower."""
     if items[i, col.WITNESS] >= 0:
         add(sets, row, items[i, col.WITNESS])
 
 
-@compiled
 def add_level(state: SearchState, row: int, q: int) -> None:
     """Put into a set what keeps the unplaced items of section ``q`` above its floor."""
     items, sections, links, sets = state.items, state.sections, state.links, state.sets
@@ -27,7 +24,6 @@ def add_level(state: SearchState, row: int, q: int) -> None:
             add_witness(items, sets, row, links[at, 0])
 
 
-@compiled
 def find_level(state: SearchState, q: int) -> None:
     """Compute the level of section ``q``, and how many items are at it."""
     items, sections, links = state.items, state.sections, state.links
@@ -43,7 +39,6 @@ def find_level(state: SearchState, q: int) -> None:
     sections[q, col.AT_LEVEL] = count
 
 
-@compiled
 def log(state: SearchState, kind: int, index: int, x: int, y: int, z: int) -> None:
     """Append old values to the log, to be restored by ``undo``."""
     at = state.control[col.LOG_LENGTH]
@@ -55,7 +50,6 @@ def log(state: SearchState, kind: int, index: int, x: int, y: int, z: int) -> No
     state.control[col.LOG_LENGTH] = at + 1
 
 
-@compiled
 def leave_level(state: SearchState, i: int, level: int) -> None:
     """Count item ``i`` out of ``level`` in all its sections; ``settle_levels`` must follow."""
     control, items, sections, links = state.control, state.items, state.sections, state.links
@@ -69,7 +63,6 @@ def leave_level(state: SearchState, i: int, level: int) -> None:
         sections[q, col.AT_LEVEL] -= 1
 
 
-@compiled
 def settle_levels(state: SearchState, begin: int) -> None:
     """Compute new levels of the sections that have no item left at theirs, by the log from ``begin``."""
     for at in range(begin, state.control[col.LOG_LENGTH]):
@@ -77,7 +70,6 @@ def settle_levels(state: SearchState, begin: int) -> None:
             find_level(state, state.log[at, 1])
 
 
-@compiled
 def lift_item(state: SearchState, i: int, low: int, section: int) -> bool:
     """Raise item ``i`` to ``low``, the floor of ``section``; False where it has no offset left."""
     items = state.items
@@ -93,7 +85,6 @@ def lift_item(state: SearchState, i: int, low: int, section: int) -> bool:
     return bool(items[i, col.ITEM_LEVEL] != col.NEVER)
 
 
-@compiled
 def raise_floor(state: SearchState, q: int, floor: int) -> None:
     """Give a section a new floor."""
     sections = state.sections
@@ -101,7 +92,6 @@ def raise_floor(state: SearchState, q: int, floor: int) -> None:
     sections[q, col.FLOOR] = floor
 
 
-@compiled
 def no_offset(state: SearchState, i: int) -> bool:
     """Explain that item ``i`` has no offset left; always False."""
     items, why = state.items, state.control[col.ITEM_COUNT]
@@ -112,7 +102,6 @@ def no_offset(state: SearchState, i: int) -> bool:
     return False
 
 
-@compiled
 def put(state: SearchState, i: int, variant: int, height: int) -> bool:
     """Place item ``i``; False, with an explanation, where another one has no offset left."""
     control, items, sections, links = state.control, state.items, state.sections, state.links
@@ -140,7 +129,6 @@ def put(state: SearchState, i: int, variant: int, height: int) -> bool:
     return True
 
 
-@compiled
 def next_rest(state: SearchState, i: int, q: int, height: int, most: int) -> int:
     """The lowest offset of item ``i``, or ``most``, if nothing of section ``q`` is at ``height``.
 
@@ -161,7 +149,6 @@ def next_rest(state: SearchState, i: int, q: int, height: int, most: int) -> int
     return most
 
 
-@compiled
 def leave_empty(state: SearchState, q: int, height: int, row: int) -> bool:
     """Keep section ``q`` empty from ``height`` up to the next offset that any of its items can have; False
     where that is too high. What is considered goes into set ``row``."""
@@ -194,7 +181,6 @@ def leave_empty(state: SearchState, q: int, height: int, row: int) -> bool:
     return True
 
 
-@compiled
 def undo(state: SearchState, frame: int) -> None:
     """Take back the frame's last choice."""
     control, items, sections, links = state.control, state.items, state.sections, state.links

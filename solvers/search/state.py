@@ -1,4 +1,4 @@
-"""The arrays in which the compiled search keeps its state, and sets of sections as bits."""
+"""The arrays in which the search keeps its state, and sets of sections as bits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from solvers.search import columns as col
-from solvers.search.native.mark import compiled
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -44,33 +43,28 @@ def copy(blank: SearchState) -> SearchState:
     )
 
 
-@compiled
 def add(sets: Words, row: int, section: int) -> None:
     """Put a section into a set."""
     sets[row, section >> 6] |= 1 << (section & 63)
 
 
-@compiled
 def has(sets: Words, row: int, section: int) -> bool:
     """Whether a section is in a set."""
     return bool((sets[row, section >> 6] >> (section & 63)) & 1)
 
 
-@compiled
 def clear(sets: Words, row: int) -> None:
     """Empty a set."""
     for w in range(sets.shape[1]):
         sets[row, w] = 0
 
 
-@compiled
 def join(sets: Words, row: int, more: int) -> None:
     """Put all of set ``more`` into set ``row``."""
     for w in range(sets.shape[1]):
         sets[row, w] |= sets[more, w]
 
 
-@compiled
 def overlap(sets: Words, row: int, other: int) -> bool:
     """Whether two sets have a section in common."""
     for w in range(sets.shape[1]):  # noqa: SIM110
@@ -79,7 +73,6 @@ def overlap(sets: Words, row: int, other: int) -> bool:
     return False
 
 
-@compiled
 def same(sets: Words, row: int, other: int) -> bool:
     """Whether two sets are equal."""
     for w in range(sets.shape[1]):  # noqa: SIM110
@@ -88,7 +81,6 @@ def same(sets: Words, row: int, other: int) -> bool:
     return True
 
 
-@compiled
 def lifted(items: Ints, links: Ints, i: int, variant: int, low: int) -> int:
     """The lowest offset of a variant of item ``i`` that is not below ``low``, or NEVER."""
     align = items[i, col.ALIGN]
@@ -101,7 +93,6 @@ def lifted(items: Ints, links: Ints, i: int, variant: int, low: int) -> int:
     return col.NEVER
 
 
-@compiled
 def lowest(items: Ints, links: Ints, i: int, low: int) -> int:
     """The lowest offset of any variant of item ``i`` that is not below ``low``, or NEVER."""
     result = col.NEVER

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -19,6 +17,7 @@ from solvers.search.model import ConstraintClash, search_model
 from solvers.search.workers import SearchWorker, WorkerRace
 from tests.fuzz.search_rules import differences
 from tests.solvers.brute_force import MOST, optimum, random_problem
+from tests.support.minimalloc import CAPACITY, instances
 from workloads.packing.guillotine import guillotine
 
 QUICK = Limits(nodes=200_000, threads=1)
@@ -207,16 +206,11 @@ def test_full_sections_may_force_two_live_buffers_to_one_offset() -> None:
     assert fit(problem, 4, QUICK).status == "infeasible"
 
 
-def minimalloc() -> list[Path]:
-    folder = os.environ.get("CHIPMODEL_MINIMALLOC")
-    return sorted(Path(folder).glob("*.csv")) if folder else []
-
-
-@pytest.mark.skipif(not minimalloc(), reason="CHIPMODEL_MINIMALLOC names no folder of MiniMalloc's CSV files")
+@pytest.mark.skipif(not instances(), reason="CHIPMODEL_MINIMALLOC names no folder of MiniMalloc's CSV files")
 def test_minimalloc_instances_fit() -> None:
-    for path in minimalloc():
+    for path in instances():
         rows = [line.split(",") for line in path.read_text().split()[1:]]
         problem = Problem(tuple(buffer(r[0], int(r[3]), int(r[1]), int(r[2])) for r in rows))
-        outcome = fit(problem, 1_048_576, Limits(nodes=3_000_000))
+        outcome = fit(problem, CAPACITY, Limits(nodes=3_000_000))
         assert outcome.plan is not None
-        assert not check(replace(problem, capacity=1_048_576), outcome.plan)
+        assert not check(replace(problem, capacity=CAPACITY), outcome.plan)

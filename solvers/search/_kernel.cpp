@@ -1,0 +1,118 @@
+// The search as a Python module: ``restart(state)`` and ``run(state, nodes)`` as in ``kernel.py``, on the
+// same arrays.
+//
+// It keeps to CPython's stable interface, so that one build serves every Python from 3.11 on.
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include "kernel.h"
+
+namespace {
+
+// An array of 64-bit numbers, which Python keeps in place for as long as this holds it.
+class Array {
+public:
+    Array() = default;
+    Array(const Array &) = delete;
+    Array &operator=(const Array &) = delete;
+    ~Array() { PyBuffer_Release(&view_); }
+
+    // Without success, a Python exception is set.
+    bool hold(PyObject *array) {
+        if (PyObject_GetBuffer(array, &view_, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
+            return false;
+        }
+        return view_.itemsize == sizeof(Int) || refuse();
+    }
+
+    template <class Row> bool has_rows_of() const { return columns() == columns_of<Row> || refuse(); }
+
+    template <class Row> Table<Row> rows() const {
+        return {static_cast<Row *>(view_.buf), view_.len / Int(sizeof(Row))};
+    }
+
+    Sets sets() const { return {static_cast<Word *>(view_.buf), columns()}; }
+
+private:
+    Int columns() const { return view_.ndim ? view_.shape[view_.ndim - 1] : 1; }
+
+    static bool refuse() {
+        PyErr_SetString(PyExc_ValueError, "the search's arrays are not as the compiled kernel takes them");
+        return false;
+    }
+
+    Py_buffer view_{};
+};
+
+// The arrays of a ``SearchState``, in the order of its fields.
+class Arrays {
+public:
+    // Without success, a Python exception is set.
+    bool hold(PyObject *state) {
+        for (Py_ssize_t at = 0; at < COUNT; ++at) {
+            PyObject *array = PyTuple_GetItem(state, at);
+            if (!array || !arrays_[at].hold(array)) {
+                return false;
+            }
+        }
+        return arrays_[CONTROL].has_rows_of<Control>() && arrays_[ITEMS].has_rows_of<Item>() &&
+               arrays_[SECTIONS].has_rows_of<Section>() && arrays_[LINKS].has_rows_of<Link>() &&
+               arrays_[FRAMES].has_rows_of<Frame>() && arrays_[LOG].has_rows_of<LogEntry>() &&
+               arrays_[CHOICES].has_rows_of<Choice>();
+    }
+
+    SearchState state() const {
+        return {arrays_[CONTROL].rows<Control>()[0],
+                arrays_[ITEMS].rows<Item>(),
+                arrays_[SECTIONS].rows<Section>(),
+                arrays_[LINKS].rows<const Link>(),
+                arrays_[SETS].sets(),
+                arrays_[FRAMES].rows<Frame>(),
+                arrays_[LOG].rows<LogEntry>(),
+                arrays_[CHOICES].rows<Choice>()};
+    }
+
+private:
+    enum { CONTROL, ITEMS, SECTIONS, LINKS, SETS, FRAMES, LOG, CHOICES, COUNT };
+
+    Array arrays_[COUNT];
+};
+
+PyObject *restart_state(PyObject *, PyObject *state) {
+    Arrays arrays;
+    if (!arrays.hold(state)) {
+        return nullptr;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    restart(arrays.state());
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}
+
+PyObject *run_state(PyObject *, PyObject *arguments) {
+    PyObject *state;
+    long long nodes;
+    Arrays arrays;
+    if (!PyArg_ParseTuple(arguments, "OL", &state, &nodes) || !arrays.hold(state)) {
+        return nullptr;
+    }
+    Int status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = run(arrays.state(), nodes);
+    Py_END_ALLOW_THREADS;
+    return PyLong_FromLongLong(status);
+}
+
+PyMethodDef functions[] = {
+    {"restart", restart_state, METH_O, "Begin again: nothing placed, no frame."},
+    {"run", run_state, METH_VARARGS, "Search for at most so many more choices; the status."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_kernel", nullptr, 0, functions, nullptr, nullptr, nullptr, nullptr};
+
+} // namespace
+
+PyMODINIT_FUNC PyInit__kernel() { return PyModuleDef_Init(&definition); }

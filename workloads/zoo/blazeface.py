@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chipmodel.model.attributes import AlongAxis
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.layers import add, image, pad_channels
+from workloads.zoo.layers import add, concat, depthwise, image, pad_channels
 
 ANCHORS = {8: 2, 16: 6}
 """Anchors per pixel, by stride."""
@@ -90,12 +89,10 @@ def blazeface(net: ProgramBuilder, *, size: int, variant: str) -> None:
 
 
 def _blaze_block(net: ProgramBuilder, name: str, x: Value, block: BlazeBlock, kernel: int) -> Value:
-    y = net.conv(
-        f"{name}.depthwise1", x, x.shape[1], kernel, stride=block.stride, pad="same", groups=x.shape[1]
-    )
+    y = depthwise(net, f"{name}.depthwise1", x, kernel, block.stride, "same")
     y = net.conv(f"{name}.pointwise1", y, block.middle or block.channels, 1)
     if block.middle:
-        y = net.conv(f"{name}.depthwise2", y, block.middle, kernel, pad="same", groups=block.middle)
+        y = depthwise(net, f"{name}.depthwise2", y, kernel, 1, "same")
         y = net.conv(f"{name}.pointwise2", y, block.channels, 1)
     if block.stride != 1:
         x = net.pool(f"{name}.maxpool", x, block.stride, pad="same")
@@ -110,7 +107,4 @@ def _head(net: ProgramBuilder, name: str, features: dict[int, Value], per_anchor
         )
         for stride, x in features.items()
     ]
-    anchors = sum(part.shape[1] for part in parts)
-    net.output(
-        net.vector("concat", name, parts, (1, anchors, per_anchor), rows=1, attributes=AlongAxis(1, anchors))
-    )
+    net.output(concat(net, name, parts))

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chipmodel.model.attributes import AlongAxis
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
 from workloads.zoo.control_flow import copy_to, lengths, look_up, most_likely, recurrent_cell, step
 from workloads.zoo.googlenet import features
+from workloads.zoo.layers import concat
 
 ASSUMED_LENGTHS = "the lengths of sentences, and so the probabilities of iterations, are assumed"
 GRU_EMBEDDING, GRU_MAXOUT = 100, 500
@@ -59,9 +59,9 @@ def gru_decoder(net: ProgramBuilder, *, units: int, words: int, steps: int) -> N
     cell = recurrent_cell(net, "gru", "gru", GRU_EMBEDDING + units, units)
     with net.block() as body:
         y = look_up(net, "word_embedding", word, table, GRU_EMBEDDING)
-        x = _joined(net, "decoder_input", [y, context])
+        x = concat(net, "decoder_input", [y, context])
         new = step(net, "gru", cell, x, [state])[0]
-        both = _joined(net, "deep_output_input", [new, x])
+        both = concat(net, "deep_output_input", [new, x])
         deep = net.dense("deep_output", both, 2 * GRU_MAXOUT)
         most = net.vector("maxout", "maxout", [deep], (1, GRU_MAXOUT), rows=1)
         low = net.dense("output_left", most, GRU_EMBEDDING, bias=False)
@@ -70,11 +70,6 @@ def gru_decoder(net: ProgramBuilder, *, units: int, words: int, steps: int) -> N
         hand_over(net, "decode", {"state": new, "word": found})
     net.add_loop("decode", steps, body, ("state", "word", "sentence"), lengths(steps))
     net.output(sentence)
-
-
-def _joined(net: ProgramBuilder, name: str, parts: list[Value]) -> Value:
-    width = sum(part.shape[1] for part in parts)
-    return net.vector("concat", name, parts, (1, width), rows=1, attributes=AlongAxis(1, width))
 
 
 @dataclass(frozen=True, slots=True)

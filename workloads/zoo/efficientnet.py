@@ -15,7 +15,7 @@ from math import ceil
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.layers import add, classified, depthwise, divisible, gated, image, swish
+from workloads.zoo.layers import add, classified, depthwise, divisible, excited, image, swish
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +107,7 @@ def _gated_block(
 ) -> Value:
     y = _activated_conv(net, f"{name}.expand", x, x.shape[1] * expansion, 1, 1)
     y = swish(net, f"{name}.depthwise", depthwise(net, f"{name}.depthwise", y, 3, stride, "same"))
-    gate = net.pool(f"{name}.squeeze", y, None, kind="average_pool")
-    gate = net.conv(f"{name}.reduce", gate, max(1, x.shape[1] // 4), 1)
-    gate = net.conv(f"{name}.restore", swish(net, f"{name}.reduce", gate), y.shape[1], 1)
-    y = gated(net, name, y, gate)
+    y = excited(net, name, y, max(1, x.shape[1] // 4), swished=True)
     return _with_residual(net, name, x, net.conv(f"{name}.project", y, channels, 1))
 
 
@@ -143,9 +140,5 @@ def _st_block(net: ProgramBuilder, name: str, x: Value, sizes: tuple[int, int, i
     channels, expansion, stride, kernel = sizes
     y = x if expansion == 1 else net.conv(f"{name}.expand", x, x.shape[1] * expansion, 1)
     y = depthwise(net, f"{name}.depthwise", y, kernel, stride, "same")
-    gate = net.pool(f"{name}.squeeze", y, None, kind="average_pool")
-    gate = net.conv(f"{name}.reduce", gate, max(1, x.shape[1] // 4), 1)
-    gate = net.conv(f"{name}.restore", gate, y.shape[1], 1)
-    gate = net.elementwise("clip", f"{name}.clip", [gate])
-    y = gated(net, name, y, gate)
+    y = excited(net, name, y, max(1, x.shape[1] // 4), clipped=True)
     return _with_residual(net, name, x, net.conv(f"{name}.project", y, channels, 1))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Padding, Value
-from workloads.zoo.layers import add, concat, depthwise, gated, image
+from workloads.zoo.layers import add, concat, depthwise, excited, image
 
 MSR_BLOCKS: tuple[tuple[int, int, Padding], ...] = (
     *((16, 1, 0), (24, 2, 0), (24, 1, 0)),
@@ -170,9 +170,7 @@ def _omni_scale(net: ProgramBuilder, name: str, x: Value, middle: int, channels:
             branch = net.conv(f"{inner}.conv", branch, middle, 1, bias=False)
             branch = depthwise(net, f"{inner}.depthwise", branch)
         inner = f"{name}.b{depth}"
-        gate = net.pool(f"{inner}.squeeze", branch, None, kind="average_pool")
-        gate = net.conv(f"{inner}.restore", net.conv(f"{inner}.reduce", gate, 8, 1), middle, 1)
-        branch = gated(net, inner, branch, gate)
+        branch = excited(net, inner, branch, 8)
         total = branch if total is None else add(net, f"{inner}.sum", total, branch)
     assert total is not None
     y = net.conv(f"{name}.conv3", total, channels, 1)

@@ -23,7 +23,7 @@ from chipmodel.model.attributes import AlongAxis
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo.control_flow import choose
-from workloads.zoo.layers import add, concat, image
+from workloads.zoo.layers import add, concat, image, separable
 
 ANCHORS = (21, 1, 1)
 """Anchors per pixel at strides 32, 64 and 128 (FaceBoxes, anchor densification)."""
@@ -78,15 +78,10 @@ def body(net: ProgramBuilder, name: str, x: Value, blocks: int) -> None:
     x = net.conv(f"{name}reduce", x, BODY_CHANNELS, 1)
     for i in range(blocks):
         block = f"{name}block{i}"
-        x = add(net, f"{block}.add", x, _separable(net, block, x, BODY_CHANNELS, 1))
+        x = add(net, f"{block}.add", x, separable(net, block, x, BODY_CHANNELS))
     for i, channels in enumerate((48, 96, 128)):
-        x = _separable(net, f"{name}down{i}", x, channels, 2)
+        x = separable(net, f"{name}down{i}", x, channels, 3, 2)
     _heads(net, name, x)
-
-
-def _separable(net: ProgramBuilder, name: str, x: Value, channels: int, stride: int) -> Value:
-    y = net.conv(f"{name}.depthwise", x, x.shape[1], 3, stride=stride, pad=1, groups=x.shape[1])
-    return net.conv(f"{name}.pointwise", y, channels, 1)
 
 
 def _crelu(net: ProgramBuilder, name: str, x: Value) -> Value:
@@ -124,13 +119,4 @@ def _heads(net: ProgramBuilder, name: str, x: Value) -> None:
             net.reshape(net.conv(f"{name}{output}{i}", each, per_pixel * width, 3, pad=1), (1, -1, width))
             for i, (each, per_pixel) in enumerate(zip(maps, ANCHORS, strict=True))
         ]
-        anchors = sum(part.shape[1] for part in parts)
-        net.vector(
-            "concat",
-            f"{name}{output}",
-            parts,
-            (1, anchors, width),
-            rows=1,
-            outputs=[output],
-            attributes=AlongAxis(1, anchors),
-        )
+        concat(net, f"{name}{output}", parts, outputs=[output])

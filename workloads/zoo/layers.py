@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import prod
 
 from chipmodel.model.attributes import AlongAxis, Interleaving, Margins, Scaling
 from workloads.build.builder import ProgramBuilder
@@ -44,6 +45,30 @@ def depthwise(
     return net.conv(name, x, channels, kernel, stride=stride, pad=around, groups=channels)
 
 
+def separable(
+    net: ProgramBuilder,
+    name: str,
+    x: Value,
+    channels: int,
+    kernel: int = 3,
+    stride: int = 1,
+    pad: Padding | None = None,
+) -> Value:
+    """A depthwise convolution, then a 1x1 one to ``channels``."""
+    return net.conv(
+        f"{name}.pointwise", depthwise(net, f"{name}.depthwise", x, kernel, stride, pad), channels, 1
+    )
+
+
+def separable_chain(
+    net: ProgramBuilder, x: Value, blocks: Iterable[tuple[int, int]], prefix: str = ""
+) -> Value:
+    """Depthwise separable 3x3 convolutions ``conv2``, ``conv3`` ... of these channels and strides."""
+    for i, (channels, stride) in enumerate(blocks, start=2):
+        x = separable(net, f"{prefix}conv{i}", x, channels, 3, stride, "same")
+    return x
+
+
 def swish(net: ProgramBuilder, name: str, x: Value) -> Value:
     """``x`` times its sigmoid: two ops in most int8 graphs, where the sigmoid is a table of its own scale."""
     if net.whole_swish:
@@ -57,6 +82,31 @@ def gated(net: ProgramBuilder, name: str, x: Value, gate: Value) -> Value:
     return net.elementwise("mul", f"{name}.excite", [x, gate])
 
 
+def excited(
+    net: ProgramBuilder, name: str, x: Value, middle: int, *, swished: bool = False, clipped: bool = False
+) -> Value:
+    """Squeeze and excitation: the means of all channels pass ``middle`` numbers and become their gates.
+
+    The numbers in the middle may be ``swished``, the gates ``clipped`` before their sigmoid.
+    """
+    gate = net.pool(f"{name}.squeeze", x, None, kind="average_pool")
+    gate = net.conv(f"{name}.reduce", gate, middle, 1)
+    if swished:
+        gate = swish(net, f"{name}.reduce", gate)
+    gate = net.conv(f"{name}.restore", gate, x.shape[1], 1)
+    if clipped:
+        gate = net.elementwise("clip", f"{name}.clip", [gate])
+    return gated(net, name, x, gate)
+
+
+def pooled_thrice(net: ProgramBuilder, name: str, x: Value) -> Value:
+    """``x`` joined with itself after one, two and three 5x5 poolings: the middle of YOLO's SPPF."""
+    pooled = [x]
+    for index in range(3):
+        pooled.append(net.pool(f"{name}.pool{index}", pooled[-1], 5, stride=1, pad=2))
+    return concat(net, f"{name}.concat", pooled)
+
+
 def upsample_like(net: ProgramBuilder, name: str, x: Value, like: Value) -> Value:
     """``x`` enlarged to the height and width of ``like``, each pixel repeated."""
     shape = (*x.shape[:2], *like.shape[2:])
@@ -68,12 +118,38 @@ def add(net: ProgramBuilder, name: str, a: Value, b: Value) -> Value:
     return net.vector("add", name, [a, b], rows=a.shape[2])
 
 
-def concat(net: ProgramBuilder, name: str, parts: Sequence[Value]) -> Value:
-    """Images joined along their channels; the op can be split by image rows."""
-    batch, _, height, width = parts[0].shape
-    channels = sum(part.shape[1] for part in parts)
-    shape = (batch, channels, height, width)
-    return net.vector("concat", name, parts, shape, rows=height, attributes=AlongAxis(1, channels))
+def concat(
+    net: ProgramBuilder,
+    name: str,
+    parts: Sequence[Value],
+    axis: int = 1,
+    outputs: Sequence[str] | None = None,
+) -> Value:
+    """Tensors joined along an axis, by default that of the channels."""
+    first, size = parts[0].shape, sum(part.shape[axis] for part in parts)
+    shape, along = (*first[:axis], size, *first[axis + 1 :]), AlongAxis(axis, size)
+    rows = _rows(first, axis)
+    return net.vector("concat", name, parts, shape, rows=rows, outputs=outputs, attributes=along)
+
+
+def split(
+    net: ProgramBuilder,
+    name: str,
+    x: Value,
+    sizes: Sequence[int],
+    axis: int = 1,
+    outputs: Sequence[str] | None = None,
+) -> tuple[Value, ...]:
+    """``x`` cut along an axis into parts of these ``sizes``, by default named ``name.0`` and so on."""
+    shapes = [(*x.shape[:axis], size, *x.shape[axis + 1 :]) for size in sizes]
+    names = [f"{name}.{index}" for index in range(len(sizes))] if outputs is None else outputs
+    rows, along = _rows(x.shape, axis), AlongAxis(axis, x.shape[axis])
+    return net.vectors("split", name, [x], shapes, rows=rows, attributes=along, outputs=names)
+
+
+def _rows(shape: Sequence[int], axis: int) -> int:
+    """Independent rows of work along an axis: those of an image where it is the channels."""
+    return shape[2] if len(shape) == 4 and axis == 1 else prod(shape[:axis])
 
 
 def pad_channels(net: ProgramBuilder, name: str, x: Value, channels: int) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workloads.build.builder import ProgramBuilder
-from workloads.zoo.layers import classifier, depthwise
+from workloads.zoo.layers import classifier, separable_chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,6 @@ def _micronet(
     classes: int,
 ) -> None:
     x = net.conv("conv1", net.input("input", (1, 1, *image)), sizes.first, kernel, pad="same")
-    for index, channels in enumerate(sizes.blocks):
-        name = f"conv{index + 2}"
-        x = depthwise(net, f"{name}.depthwise", x, 3, 2 if index in sizes.halving else 1, "same")
-        x = net.conv(f"{name}.pointwise", x, channels, 1)
+    strides = (2 if index in sizes.halving else 1 for index in range(len(sizes.blocks)))
+    x = separable_chain(net, x, zip(sizes.blocks, strides, strict=True))
     net.output(classifier(net, "fc", x, classes))

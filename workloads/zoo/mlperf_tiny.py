@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.layers import add, classifier, image, softmax
+from workloads.zoo.layers import add, classifier, image, separable_chain, softmax
 
 
 def ds_cnn(net: ProgramBuilder, *, size: int, coefficients: int, classes: int) -> None:
     """Keyword spotting: a ``size`` frames by ``coefficients`` MFCC spectrogram, as one channel."""
     x = net.input("input", (1, 1, size, coefficients))
     x = net.conv("conv1", x, 64, (10, 4), stride=2, pad="same")
-    for i in range(2, 6):
-        x = net.conv(f"conv{i}.depthwise", x, 64, 3, pad="same", groups=64)
-        x = net.conv(f"conv{i}.pointwise", x, 64, 1)
+    x = separable_chain(net, x, [(64, 1)] * 4)
     # The reference pools by half of the input, rounded down: 24 of the 25 rows that 49 frames leave.
     x = net.pool("avgpool", x, (size // 2, coefficients // 2), kind="average_pool")
     net.output(softmax(net, net.dense("fc", net.flatten(x), classes)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.layers import add, classified, depthwise, divisible, gated, image
+from workloads.zoo.layers import add, classified, depthwise, divisible, excited, image
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,6 @@ def _block(net: ProgramBuilder, name: str, x: Value, block: MobileBlock, channel
     y = net.conv(f"{name}.expand", x, x.shape[1] * block.expansion, 1)
     y = depthwise(net, f"{name}.depthwise", y, block.kernel, block.stride)
     if block.gated:
-        gate = net.pool(f"{name}.squeeze", y, None, kind="average_pool")
-        gate = net.conv(f"{name}.reduce", gate, x.shape[1] // 4, 1)
-        gate = net.conv(f"{name}.restore", gate, y.shape[1], 1)
-        y = gated(net, name, y, gate)
+        y = excited(net, name, y, x.shape[1] // 4)
     y = net.conv(f"{name}.project", y, channels, 1)
     return add(net, f"{name}.add", y, x) if x.shape == y.shape else y

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.layers import add, classified, depthwise, divisible, image
+from workloads.zoo.layers import add, classified, depthwise, divisible, image, separable_chain
 
 V1_BLOCKS: tuple[tuple[int, int], ...] = (
     (64, 1),
@@ -71,9 +71,7 @@ def _separable(
 ) -> None:
     """A convolution of stride 2, then depthwise separable ones."""
     x = net.conv("conv1", x, _scaled(32, width), 3, stride=2, pad="same")
-    for i, (channels, stride) in enumerate(blocks, start=2):
-        x = depthwise(net, f"conv{i}.depthwise", x, 3, stride, "same")
-        x = net.conv(f"conv{i}.pointwise", x, _scaled(channels, width), 1)
+    x = separable_chain(net, x, ((_scaled(channels, width), stride) for channels, stride in blocks))
     net.output(classified(net, "fc", x, classes, head))
 
 

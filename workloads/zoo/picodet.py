@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.layers import concat, depthwise, gated, image, upsample_like
+from workloads.zoo.layers import concat, depthwise, excited, gated, image, separable, upsample_like
 
 BLOCKS = (
     *((16, 3, 1), (32, 3, 2), (32, 3, 1), (48, 3, 2), (48, 3, 1)),
@@ -43,17 +43,11 @@ def _backbone(net: ProgramBuilder, x: Value) -> list[Value]:
         name = f"block{index}"
         x = depthwise(net, f"{name}.depthwise", x, kernel, stride)
         if index in GATES:
-            gate = net.pool(f"{name}.squeeze", x, None, kind="average_pool")
-            gate = net.conv(f"{name}.reduce", gate, GATES[index], 1)
-            x = gated(net, name, x, net.conv(f"{name}.restore", gate, x.shape[1], 1))
+            x = excited(net, name, x, GATES[index])
         x = net.conv(f"{name}.pointwise", x, channels, 1)
         if index in (4, 10, 12):
             features.append(x)
     return features
-
-
-def _separable(net: ProgramBuilder, name: str, x: Value, channels: int, stride: int = 1) -> Value:
-    return net.conv(f"{name}.pointwise", depthwise(net, f"{name}.depthwise", x, 5, stride), channels, 1)
 
 
 def _neck(net: ProgramBuilder, features: Sequence[Value]) -> list[Value]:
@@ -64,18 +58,18 @@ def _neck(net: ProgramBuilder, features: Sequence[Value]) -> list[Value]:
 
     def joined(name: str, first: Value, second: Value, channels: int) -> Value:
         both = concat(net, f"{name}.join", [first, second])
-        return _separable(net, f"{name}.2", _separable(net, f"{name}.1", both, both.shape[1]), channels)
+        return separable(net, f"{name}.2", separable(net, f"{name}.1", both, both.shape[1], 5), channels, 5)
 
     up = joined("neck.p4", upsample_like(net, "neck.up4", small, middle), middle, LATERAL[1])
     first = joined("neck.p3", upsample_like(net, "neck.up3", up, large), large, LATERAL[0])
-    second = joined("neck.n4", _separable(net, "neck.down3", first, LATERAL[0], 2), up, LATERAL[1])
-    last = joined("neck.n5", _separable(net, "neck.down4", second, LATERAL[1], 2), small, LATERAL[2])
+    second = joined("neck.n4", separable(net, "neck.down3", first, LATERAL[0], 5, 2), up, LATERAL[1])
+    last = joined("neck.n5", separable(net, "neck.down4", second, LATERAL[1], 5, 2), small, LATERAL[2])
     return [first, second, last]
 
 
 def _head(net: ProgramBuilder, name: str, x: Value, classes: int) -> None:
     channels = x.shape[1]
-    x = _separable(net, f"{name}.2", _separable(net, f"{name}.1", x, channels), channels)
+    x = separable(net, f"{name}.2", separable(net, f"{name}.1", x, channels, 5), channels, 5)
     gate = net.conv(f"{name}.fc", net.pool(f"{name}.squeeze", x, None, kind="average_pool"), channels, 1)
     y = net.conv(f"{name}.features", gated(net, name, x, gate), channels, 1)
     quality = net.conv(f"{name}.quality2", net.conv(f"{name}.quality1", x, 1, 5, pad=2), 1, 1)

@@ -7,9 +7,9 @@ own. States are inputs and outputs. ``zoo:denoise`` runs many frames and skips p
 
 from __future__ import annotations
 
-from chipmodel.model.attributes import AlongAxis
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
+from workloads.zoo.layers import concat, split
 
 UNITS = {"vad": 24, "noise": 48, "denoise": 96}
 """Units of each GRU."""
@@ -22,8 +22,8 @@ def rnnoise(net: ProgramBuilder, *, size: int) -> None:
     states = {name: net.input(f"{name}_state", (1, units)) for name, units in UNITS.items()}
     seen = net.elementwise("tanh", "fc1.tanh", [net.dense("fc1", x, 24)])
     voice = _gru(net, "vad", seen, states["vad"])
-    noise = _gru(net, "noise", _joined(net, "noise_input", [seen, voice, x]), states["noise"])
-    clean = _gru(net, "denoise", _joined(net, "denoise_input", [voice, noise, x]), states["denoise"])
+    noise = _gru(net, "noise", concat(net, "noise_input", [seen, voice, x]), states["noise"])
+    clean = _gru(net, "denoise", concat(net, "denoise_input", [voice, noise, x]), states["denoise"])
     for name, value, width in (("gains", clean, GAINS), ("voice", voice, 1)):
         net.output(net.elementwise("sigmoid", f"{name}.sigmoid", [net.dense(name, value, width)]))
     for state in (voice, noise, clean):
@@ -34,8 +34,8 @@ def _gru(net: ProgramBuilder, name: str, x: Value, state: Value) -> Value:
     """Keras' GRU with the reset gate after the product. The candidate of ``noise`` ends in a ReLU, which is
     fused; the others in a tanh."""
     units = UNITS[name]
-    of_x = _gates(net, f"{name}.kernel", net.dense(f"{name}.kernel", x, 3 * units))
-    of_state = _gates(net, f"{name}.recurrent", net.dense(f"{name}.recurrent", state, 3 * units))
+    of_x = _gates(net, f"{name}.kernel", x, units)
+    of_state = _gates(net, f"{name}.recurrent", state, units)
     update, reset = (
         net.elementwise(
             "sigmoid",
@@ -54,13 +54,7 @@ def _gru(net: ProgramBuilder, name: str, x: Value, state: Value) -> Value:
     return net.elementwise("add", f"{name}.state", [old, new])
 
 
-def _gates(net: ProgramBuilder, name: str, x: Value) -> tuple[Value, ...]:
-    shapes = [(1, x.shape[1] // 3)] * 3
+def _gates(net: ProgramBuilder, name: str, x: Value, units: int) -> tuple[Value, ...]:
+    """The three gates of a dense layer."""
     outputs = [f"{name}.{index}" for index in range(3)]
-    along = AlongAxis(1, x.shape[1])
-    return net.vectors("split", f"{name}.split", [x], shapes, rows=1, attributes=along, outputs=outputs)
-
-
-def _joined(net: ProgramBuilder, name: str, parts: list[Value]) -> Value:
-    width = sum(part.shape[1] for part in parts)
-    return net.vector("concat", name, parts, (1, width), rows=1, attributes=AlongAxis(1, width))
+    return split(net, f"{name}.split", net.dense(name, x, 3 * units), [units] * 3, outputs=outputs)

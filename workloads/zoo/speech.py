@@ -24,6 +24,7 @@ from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
 from workloads.zoo.control_flow import choose, copy_to, recurrent_cell, step
+from workloads.zoo.layers import concat, separable_chain
 
 WAKE_PROBABILITY = Fraction(1, 100)
 """The probability that the wake word is heard (assumed)."""
@@ -74,9 +75,7 @@ def _ds_cnn(net: ProgramBuilder, name: str, x: Value, sizes: DsCnn, classes: int
     """A 10x4 convolution, then depthwise separable 3x3 ones; BatchNorm folded."""
     channels = sizes.channels
     x = net.conv(f"{name}conv1", x, channels, (10, 4), stride=sizes.first_stride, pad="same")
-    for i, each in enumerate(sizes.strides, start=2):
-        x = net.conv(f"{name}conv{i}.depthwise", x, channels, 3, stride=each, pad="same", groups=channels)
-        x = net.conv(f"{name}conv{i}.pointwise", x, channels, 1)
+    x = separable_chain(net, x, ((channels, stride) for stride in sizes.strides), name)
     x = net.pool(f"{name}avgpool", x, None, kind="average_pool")
     logits = net.dense(f"{name}fc", net.flatten(x), classes)
     along = AlongAxis(1, classes)
@@ -130,14 +129,9 @@ def _gru(net: ProgramBuilder, name: str, x: Value, state: Value) -> Value:
 def _speech(
     net: ProgramBuilder, frame: Value, seen: Value, heard: Value, floor: Value, states: dict[str, Value]
 ) -> None:
-    noise = _gru(net, "noise", _joined(net, "noise_input", [seen, heard, frame]), states["noise"])
-    joined = _joined(net, "denoise_input", [heard, noise, frame])
+    noise = _gru(net, "noise", concat(net, "noise_input", [seen, heard, frame]), states["noise"])
+    joined = concat(net, "denoise_input", [heard, noise, frame])
     clean = _gru(net, "denoise", joined, states["denoise"])
     wanted = net.dense("denoise_output", clean, BANDS)
     net.elementwise("max", "speech_gains", [wanted, floor], outputs=["frame_gains"])
     hand_over(net, "speech", {"noise_state": noise, "denoise_state": clean})
-
-
-def _joined(net: ProgramBuilder, name: str, parts: list[Value]) -> Value:
-    width = sum(part.shape[1] for part in parts)
-    return net.vector("concat", name, parts, (1, width), rows=1, attributes=AlongAxis(1, width))

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chipmodel.model.attributes import AlongAxis, AxisOrder
+from chipmodel.model.attributes import AxisOrder
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.layers import depthwise, image
+from workloads.zoo.layers import concat, depthwise, image
 from workloads.zoo.mobilenet import V2_STAGES, inverted_residual
 
 ANCHORS = 6
@@ -56,8 +56,8 @@ def _ssd(net: ProgramBuilder, size: int, classes: int, *, lite: bool) -> None:
         layer = _pointwise if number == len(features) - 1 else _separable if lite else _whole
         scores.append(_head(net, f"class{number}", feature, layer, classes + 1))
         boxes.append(_head(net, f"box{number}", feature, layer, BOX))
-    net.output(_joined(net, "scores", scores))
-    net.output(_joined(net, "locations", boxes))
+    net.output(concat(net, "scores", scores))
+    net.output(concat(net, "locations", boxes))
 
 
 def _backbone(net: ProgramBuilder, x: Value) -> list[Value]:
@@ -101,8 +101,3 @@ def _head(net: ProgramBuilder, name: str, x: Value, layer: Layer, per_anchor: in
     shape = (1, height, width, channels)
     turned = net.vector("transpose", f"{name}.turned", [y], shape, attributes=AxisOrder((0, 2, 3, 1)))
     return net.reshape(turned, (1, -1, per_anchor))
-
-
-def _joined(net: ProgramBuilder, name: str, parts: list[Value]) -> Value:
-    anchors, numbers = sum(part.shape[1] for part in parts), parts[0].shape[2]
-    return net.vector("concat", name, parts, (1, anchors, numbers), rows=1, attributes=AlongAxis(1, anchors))

@@ -17,7 +17,7 @@ from chipmodel.model.attributes import AlongAxis, AxisOrder
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo import yolo_blocks as blocks
-from workloads.zoo.layers import concat, image, upsample_like
+from workloads.zoo.layers import concat, image, split, upsample_like
 
 WIDTHS = {"n": 0.25, "s": 0.5}
 """Factors on channels."""
@@ -78,9 +78,7 @@ class YoloBuilder:
         """C2f (version 8) or C3k2: the output of every inner block is joined."""
         net, out_c = self.net, self.wide(channels)
         hidden = int(out_c * share)
-        values = list(
-            blocks.split_channels(net, f"{name}.split", blocks.activated(net, f"{name}.1", x, 2 * hidden))
-        )
+        values = blocks.halves(net, name, x, 2 * hidden)
         for index in range(self.version.shortened(repeats)):
             inner = f"{name}.m{index}"
             if self.version.number == 8:
@@ -95,18 +93,14 @@ class YoloBuilder:
     def attended(self, name: str, x: Value) -> Value:
         """C2PSA: self-attention for half of the channels."""
         net = self.net
-        first, second = blocks.split_channels(
-            net, f"{name}.split", blocks.activated(net, f"{name}.1", x, x.shape[1])
-        )
+        first, second = blocks.halves(net, name, x, x.shape[1])
         second = blocks.attention_block(net, f"{name}.m", second)
         return blocks.activated(net, f"{name}.2", concat(net, f"{name}.concat", [first, second]), x.shape[1])
 
     def last_of_26(self, name: str, x: Value, channels: int) -> Value:
         """C3k2 with attention in its one inner block."""
         net, out_c = self.net, self.wide(channels)
-        values = list(
-            blocks.split_channels(net, f"{name}.split", blocks.activated(net, f"{name}.1", x, out_c))
-        )
+        values = blocks.halves(net, name, x, out_c)
         y = blocks.bottleneck(net, f"{name}.m0", values[-1], (out_c // 4, out_c // 2))
         values.append(blocks.attention_block(net, f"{name}.m1", y))
         return self.joined(name, values, out_c, feature=True)
@@ -215,17 +209,16 @@ def _decoded(yolo: YoloBuilder, heads: Sequence[tuple[Value, Value]], classes: i
         net.reshape(concat(net, f"head{i}.join", pair), (1, 4 * bins + classes, -1))
         for i, pair in enumerate(heads)
     ]
-    anchors = sum(part.shape[2] for part in parts)
-    shape = (1, 4 * bins + classes, anchors)
-    x = net.vector("concat", "anchors", parts, shape, rows=shape[1], attributes=AlongAxis(2, anchors))
-    box, score = _cut(net, "cut", x, (4 * bins, classes))
+    x = concat(net, "anchors", parts, axis=2)
+    anchors = x.shape[2]
+    box, score = split(net, "cut", x, (4 * bins, classes))
     if bins > 1:
         order, turned = AxisOrder((0, 2, 1, 3)), (1, bins, 4, anchors)
         seen = net.reshape(box, (1, 4, bins, anchors))
         seen = net.vector("transpose", "bins", [seen], turned, rows=1, attributes=order)
         seen = net.vector("softmax", "bins.softmax", [seen], rows=1, attributes=AlongAxis(1, bins))
         box = net.reshape(net.conv("bins.mean", seen, 1, 1, bias=False), (1, 4, anchors))
-    near, far = _cut(net, "corners", box, (2, 2))
+    near, far = split(net, "corners", box, (2, 2))
     first, last = corners = [
         net.elementwise(
             kind, f"corner.{kind}", [distance], weights=[net.weight(f"centres.{kind}", 2 * anchors)]
@@ -236,19 +229,6 @@ def _decoded(yolo: YoloBuilder, heads: Sequence[tuple[Value, Value]], classes: i
         middle = net.elementwise("add", "box.sum", [first, last])
         middle = net.elementwise("mul", "box.centre", [middle], weights=[net.weight("half", 1)])
         corners = [middle, net.elementwise("sub", "box.extent", [last, first])]
-    boxes = net.vector("concat", "box.join", corners, (1, 4, anchors), rows=1, attributes=AlongAxis(1, 4))
+    boxes = concat(net, "box.join", corners)
     boxes = net.elementwise("mul", "box.pixels", [boxes], weights=[net.weight("strides", anchors)])
-    score = net.elementwise("sigmoid", "score", [score])
-    shape = (1, 4 + classes, anchors)
-    return net.vector(
-        "concat", "detections", [boxes, score], shape, rows=1, attributes=AlongAxis(1, shape[1])
-    )
-
-
-def _cut(net: ProgramBuilder, name: str, x: Value, sizes: tuple[int, int]) -> tuple[Value, ...]:
-    """``x`` (1, channels, anchors) cut into two groups of channels."""
-    shapes = [(1, size, x.shape[2]) for size in sizes]
-    outputs = [f"{name}.{index}" for index in range(2)]
-    return net.vectors(
-        "split", name, [x], shapes, rows=1, attributes=AlongAxis(1, sum(sizes)), outputs=outputs
-    )
+    return concat(net, "detections", [boxes, net.elementwise("sigmoid", "score", [score])])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chipmodel.model.attributes import AlongAxis, AxisOrder
+from chipmodel.model.attributes import AxisOrder
 from chipmodel.model.work import Vector
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, tensor_bytes
-from workloads.zoo.layers import add, concat, softmax, swish
+from workloads.zoo.layers import add, concat, pooled_thrice, softmax, split, swish
 
 
 def activated(
@@ -31,20 +31,9 @@ def typed(net: ProgramBuilder, name: str, x: Value, dtype: str) -> Value:
     return net.emit("cast", name, work, [x], [x.shape], out_dtype=dtype)[0]
 
 
-def split_channels(net: ProgramBuilder, name: str, x: Value, parts: int = 2) -> tuple[Value, ...]:
-    """``x`` cut into equal groups of channels."""
-    batch, channels, height, width = x.shape
-    shape = (batch, channels // parts, height, width)
-    along = AlongAxis(1, channels)
-    return net.vectors(
-        "split",
-        name,
-        [x],
-        [shape] * parts,
-        rows=height,
-        attributes=along,
-        outputs=[f"{name}.{index}" for index in range(parts)],
-    )
+def halves(net: ProgramBuilder, name: str, x: Value, channels: int) -> list[Value]:
+    """A 1x1 convolution to ``channels``, cut into two groups of them."""
+    return list(split(net, f"{name}.split", activated(net, f"{name}.1", x, channels), [channels // 2] * 2))
 
 
 def bottleneck(
@@ -79,16 +68,9 @@ def _attention(net: ProgramBuilder, name: str, x: Value) -> Value:
     of_head = channels // heads
     of_key = of_head // 2
     mixed = plain(net, f"{name}.qkv", x, channels + 2 * of_key * heads)
-    shapes = [(1, heads, size, pixels) for size in (of_key, of_key, of_head)]
-    query, key, value = net.vectors(
-        "split",
-        f"{name}.split",
-        [net.reshape(mixed, (1, heads, -1, pixels))],
-        shapes,
-        rows=heads,
-        attributes=AlongAxis(2, 2 * of_key + of_head),
-        outputs=[f"{name}.{part}" for part in ("query", "key", "value")],
-    )
+    mixed = net.reshape(mixed, (1, heads, -1, pixels))
+    outputs = [f"{name}.{part}" for part in ("query", "key", "value")]
+    query, key, value = split(net, f"{name}.split", mixed, (of_key, of_key, of_head), 2, outputs)
     scores = net.matmul(f"{name}.scores", _turned(net, f"{name}.query.turned", query), key)
     scores = net.elementwise("mul", f"{name}.scaled", [scores], weights=[net.weight(f"{name}.scale", 1)])
     shares = softmax(net, scores, f"{name}.softmax")
@@ -109,8 +91,5 @@ def pooled_pyramid(
 ) -> Value:
     """SPPF: three 5x5 poolings one after another, all joined. ``swished`` is the first convolution."""
     y = (activated if swished else plain)(net, f"{name}.1", x, x.shape[1] // 2)
-    pooled = [y]
-    for index in range(3):
-        pooled.append(net.pool(f"{name}.pool{index}", pooled[-1], 5, stride=1, pad=2))
-    y = activated(net, f"{name}.2", concat(net, f"{name}.concat", pooled), channels)
+    y = activated(net, f"{name}.2", pooled_thrice(net, name, y), channels)
     return add(net, f"{name}.add", y, x) if residual and x.shape == y.shape else y

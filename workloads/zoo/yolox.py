@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from chipmodel.model.attributes import AlongAxis, AxisOrder, Scaling
+from chipmodel.model.attributes import AxisOrder, Scaling
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Padding, Value
-from workloads.zoo.layers import add, concat, depthwise, image
+from workloads.zoo.layers import add, concat, image, pooled_thrice, separable, split
 from workloads.zoo.st_resnet import stages
 
 BOX = 4
@@ -46,8 +46,7 @@ class Detector:
         """A depthwise 3x3 convolution and a 1x1 one."""
         if self.whole:
             return self.conv(name, x, channels, 3, stride)
-        x = depthwise(self.net, f"{name}.depthwise", x, 3, stride, self.pad)
-        return self.net.conv(f"{name}.pointwise", x, channels, 1)
+        return separable(self.net, name, x, channels, 3, stride, self.pad)
 
     def stack(self, name: str, x: Value, channels: int, depth: int, *, residual: bool = False) -> Value:
         """A cross-stage partial stack: half of the channels pass ``depth`` bottlenecks, half do not."""
@@ -146,16 +145,11 @@ def swift_yolo(net: ProgramBuilder, *, size: int, classes: int, depth: float, wi
         x = detector.conv(f"stage{number}.down", x, wide(64 << number), 3, 2)
         x = detector.stack(f"stage{number}", x, x.shape[1], repeats(blocks), residual=True)
         features.append(x)
-    pooled = [detector.conv("sppf.reduce", x, x.shape[1] // 2)]
-    for index in range(3):
-        pooled.append(net.pool(f"sppf.pool{index}", pooled[-1], 5, stride=1, pad=2))
-    features[-1] = detector.conv("sppf.output", concat(net, "sppf.concat", pooled), x.shape[1])
-    parts: list[Value] = []
-    for number, feature in enumerate(detector.neck(features[1:]), start=1):
-        parts.append(_boxes(net, f"head{number}", feature, 5 + classes))
-    anchors = sum(part.shape[1] for part in parts)
-    shape, along = (1, anchors, 5 + classes), AlongAxis(1, anchors)
-    net.output(net.vector("concat", "candidates", parts, shape, rows=1, attributes=along))
+    pooled = pooled_thrice(net, "sppf", detector.conv("sppf.reduce", x, x.shape[1] // 2))
+    features[-1] = detector.conv("sppf.output", pooled, x.shape[1])
+    neck = enumerate(detector.neck(features[1:]), start=1)
+    parts = [_boxes(net, f"head{number}", feature, 5 + classes) for number, feature in neck]
+    net.output(concat(net, "candidates", parts))
 
 
 def _boxes(net: ProgramBuilder, name: str, x: Value, numbers: int) -> Value:
@@ -165,15 +159,9 @@ def _boxes(net: ProgramBuilder, name: str, x: Value, numbers: int) -> Value:
     x = net.reshape(x, (1, 3, numbers, pixels))
     order, shape = AxisOrder((0, 1, 3, 2)), (1, 3, pixels, numbers)
     x = net.vector("transpose", f"{name}.turned", [x], shape, rows=3, attributes=order)
-    centre, extent, scores = net.vectors(
-        "split",
-        f"{name}.split",
-        [x],
-        [(*shape[:3], size) for size in (2, 2, numbers - BOX)],
-        rows=3 * pixels,
-        attributes=AlongAxis(3, numbers),
-        outputs=[f"{name}.{part}" for part in ("centre", "extent", "scores")],
-    )
+    outputs = [f"{name}.{part}" for part in ("centre", "extent", "scores")]
+    sizes = (2, 2, numbers - BOX)
+    centre, extent, scores = split(net, f"{name}.split", x, sizes, axis=3, outputs=outputs)
 
     def scaled(kind: str, part: str, value: Value, constants: int) -> Value:
         constant = net.weight(f"{name}.{part}.constant", constants)
@@ -186,8 +174,7 @@ def _boxes(net: ProgramBuilder, name: str, x: Value, numbers: int) -> Value:
     extent = net.elementwise("mul", f"{name}.extent.squared", [extent])
     extent = scaled("mul", "extent.pixels", extent, 6)
     scores = scaled("mul", "scores.percent", scores, 1)
-    parts, along = [centre, extent, scores], AlongAxis(3, numbers)
-    joined = net.vector("concat", f"{name}.join", parts, shape, rows=3 * pixels, attributes=along)
+    joined = concat(net, f"{name}.join", [centre, extent, scores], axis=3)
     return net.reshape(joined, (1, -1, numbers))
 
 
@@ -224,16 +211,12 @@ def st_yolod(net: ProgramBuilder, *, size: int, classes: int, variant: str) -> N
         ]
         scores.append(concat(net, f"{name}.scores", sure))
     parts = [_turned(net, "boxes", boxes), _turned(net, "scores", scores)]
-    anchors, numbers = parts[0].shape[1], BOX + 1 + classes
-    shape, along = (1, anchors, numbers), AlongAxis(2, numbers)
-    net.output(net.vector("concat", "detections", parts, shape, rows=anchors, attributes=along))
+    net.output(concat(net, "detections", parts, axis=2))
 
 
 def _turned(net: ProgramBuilder, name: str, images: Sequence[Value]) -> Value:
     """(1, anchors, channels) of all images."""
     parts = [net.reshape(x, (1, x.shape[1], -1)) for x in images]
-    channels, anchors = parts[0].shape[1], sum(part.shape[2] for part in parts)
-    shape, along = (1, channels, anchors), AlongAxis(2, anchors)
-    x = net.vector("concat", f"{name}.joined", parts, shape, rows=channels, attributes=along)
-    order = AxisOrder((0, 2, 1))
-    return net.vector("transpose", f"{name}.turned", [x], (1, anchors, channels), attributes=order)
+    x = concat(net, f"{name}.joined", parts, axis=2)
+    shape, order = (1, x.shape[2], x.shape[1]), AxisOrder((0, 2, 1))
+    return net.vector("transpose", f"{name}.turned", [x], shape, attributes=order)

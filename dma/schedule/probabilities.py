@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chipmodel.model.chances import arm_chances
 from chipmodel.model.nesting import Section
-from chipmodel.model.program import If, Loop, Node, Program
+from chipmodel.model.program import If, Loop, Program, nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ def branch_probabilities(program: Program) -> BranchProbabilities:
     """The probabilities given in ``program``; arms without one share what the others leave."""
     arms: dict[str, tuple[float, ...]] = {}
     iterations: dict[str, tuple[tuple[int, float], ...]] = {}
-    for node in _nodes(program.body):
+    for node in nodes(program.body):
         if isinstance(node, If):
             arms[node.name] = tuple(map(float, arm_chances(node).values()))
         elif isinstance(node, Loop):
@@ -40,21 +40,13 @@ def path_probabilities(program: Program, path: Mapping[str, str]) -> BranchProba
     """Certainty of one path; where ``path`` names no decision, the first arm or the program's iterations."""
     arms: dict[str, tuple[float, ...]] = {}
     iterations: dict[str, tuple[tuple[int, float], ...]] = {}
-    for node in _nodes(program.body):
+    for node in nodes(program.body):
         if isinstance(node, If):
             taken = path.get(node.name, node.arms[0].name)
             arms[node.name] = tuple(float(arm.name == taken) for arm in node.arms)
         elif isinstance(node, Loop):
             iterations[node.name] = ((int(path.get(node.name, node.iterations)), 1.0),)
     return BranchProbabilities(arms, iterations)
-
-
-def _nodes(body: Iterable[Node]) -> Iterator[Node]:
-    for node in body:
-        yield node
-        inner = [arm.body for arm in node.arms] if isinstance(node, If) else []
-        for nodes in [node.body] if isinstance(node, Loop) else inner:
-            yield from _nodes(nodes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.model.program import MAX_ITERATIONS, Arm, If, Loop, Node, Op, Program
+from chipmodel.model.program import MAX_ITERATIONS, If, Node, Program, nodes, rewritten
 from chipmodel.wording import parameter
 
 
@@ -46,8 +46,13 @@ def with_probabilities(program: Program, given: Mapping[str, Sequence[Fraction]]
 
     Raises ``BadInput`` for a name that is no ``if``, for more probabilities than arms, and for a sum above 1.
     """
-    names: list[str] = []
-    body = _changed(program.body, given, names)
+
+    def change(node: Node) -> Node:
+        chances = given.get(node.name)
+        return _likely(node, chances) if isinstance(node, If) and chances is not None else node
+
+    body = rewritten(program.body, change)
+    names = [node.name for node in nodes(program.body) if isinstance(node, If)]
     for name in given:
         if name not in names:
             hint = suggest(name, names, "there are") or "the workload has no if"
@@ -55,25 +60,9 @@ def with_probabilities(program: Program, given: Mapping[str, Sequence[Fraction]]
     return replace(program, body=body)
 
 
-def _changed(
-    body: Sequence[Node], given: Mapping[str, Sequence[Fraction]], names: list[str]
-) -> tuple[Node, ...]:
-    result: list[Node] = []
-    for node in body:
-        match node:
-            case Op():
-                result.append(node)
-            case If():
-                names.append(node.name)
-                arms = tuple(replace(arm, body=_changed(arm.body, given, names)) for arm in node.arms)
-                chances = given.get(node.name)
-                result.append(replace(node, arms=arms if chances is None else _likely(node, arms, chances)))
-            case Loop():
-                result.append(replace(node, body=_changed(node.body, given, names)))
-    return tuple(result)
-
-
-def _likely(node: If, arms: Sequence[Arm], chances: Sequence[Fraction]) -> tuple[Arm, ...]:
+def _likely(node: If, chances: Sequence[Fraction]) -> If:
+    """``node`` with these probabilities of its first arms. Raises BadInput."""
+    arms = node.arms
     listed = ", ".join(arm.name for arm in arms)
     if len(chances) > len(arms):
         what = f"{parameter('probabilities')} gives {len(chances)} numbers for {node.name!r}, "
@@ -84,4 +73,5 @@ def _likely(node: If, arms: Sequence[Arm], chances: Sequence[Fraction]) -> tuple
         what = f"{parameter('probabilities')}: those of {node.name!r} add up to {float(total):g}"
         raise BadInput(what, hint=f"let those of {listed} add up to 1; the last may be left out")
     padded = (*chances, *(None for _ in arms[len(chances) :]))
-    return tuple(replace(arm, probability=chance) for arm, chance in zip(arms, padded, strict=True))
+    likely = (replace(arm, probability=chance) for arm, chance in zip(arms, padded, strict=True))
+    return replace(node, arms=tuple(likely))

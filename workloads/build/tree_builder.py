@@ -9,7 +9,20 @@ from fractions import Fraction
 from typing import TypedDict, Unpack
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.model.program import DTYPE_BITS, Arm, If, Loop, Node, Op, Program, Tensor, Weight, ops
+from chipmodel.model.program import (
+    DTYPE_BITS,
+    Arm,
+    If,
+    Loop,
+    Node,
+    Op,
+    Program,
+    Tensor,
+    Weight,
+    ops,
+    renamed,
+    rewritten,
+)
 from chipmodel.model.work import Work
 from chipmodel.rewrites.true_parts import with_true_parts
 from workloads.build.shapes import Value, tensor_bytes
@@ -175,7 +188,7 @@ class TreeBuilder:
         known = self._tensors.setdefault(new, replace(tensor, name=new))
         if known.bytes != tensor.bytes:
             raise ValueError(f"{old} and {new} differ in size")
-        body[:] = [_renamed(node, old, new) for node in body]
+        body[:] = rewritten(tuple(body), lambda node: renamed(node, {old: new}))
 
     def _append(self, node: Node) -> None:
         if node.name in self._names:
@@ -242,26 +255,3 @@ class TreeBuilder:
             notes=tuple(self.notes),
         )
         return with_true_parts(program)
-
-
-def _renamed(node: Node, old: str, new: str) -> Node:
-    def names(given: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(new if name == old else name for name in given)
-
-    match node:
-        case Op():
-            overwrites = new if node.overwrites == old else node.overwrites
-            sliced = new if node.sliced == old else node.sliced
-            return replace(
-                node,
-                inputs=names(node.inputs),
-                outputs=names(node.outputs),
-                overwrites=overwrites,
-                sliced=sliced,
-            )
-        case If():
-            arms = tuple(replace(a, body=tuple(_renamed(n, old, new) for n in a.body)) for a in node.arms)
-            return replace(node, arms=arms, condition=new if node.condition == old else node.condition)
-        case Loop():
-            body = tuple(_renamed(n, old, new) for n in node.body)
-            return replace(node, body=body, carried=names(node.carried))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from chipmodel.model.program import If, Loop, Node, Op, ops
+from chipmodel.model.program import Node, Op, ops, reads
+from chipmodel.model.program import nodes as all_nodes
 from chipmodel.model.work import Vector
 from chipmodel.rewrites.in_place import ELEMENTWISE
 from chipmodel.wording import argument
@@ -249,7 +250,7 @@ def _may_write(builder: ProgramBuilder, nodes: Sequence[Node], name: str, value:
     op = nodes[places[0]]
     if not isinstance(op, Op) or op.collects or (name in op.inputs and not _reads_pointwise(op, name)):
         return False
-    return not any(name in _reads(node) for node in nodes[places[0] + 1 :])
+    return not any(name in reads(node) for node in all_nodes(tuple(nodes[places[0] + 1 :])))
 
 
 def _reads_pointwise(op: Op, name: str) -> bool:
@@ -260,22 +261,6 @@ def _reads_pointwise(op: Op, name: str) -> bool:
 
 def _written(nodes: tuple[Node, ...]) -> set[str]:
     return {name for op in ops(nodes) for name in op.outputs}
-
-
-def _reads(node: Node) -> Iterator[str]:
-    match node:
-        case Op():
-            yield from node.inputs
-        case If():
-            if node.condition:
-                yield node.condition
-            for arm in node.arms:
-                for inner in arm.body:
-                    yield from _reads(inner)
-        case Loop():
-            yield from node.carried
-            for inner in node.body:
-                yield from _reads(inner)
 
 
 # -- loops: the node -------------------------------------------------------------------------------

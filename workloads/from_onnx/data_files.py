@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from workloads.from_onnx.onnx_package import GraphProto, NodeProto, TensorProto, module
+from workloads.from_onnx.graph import inner_graphs
+from workloads.from_onnx.onnx_package import GraphProto, TensorProto, module
 
 LOCATION = "location"
 """The key of external data that names its file (onnx.proto, TensorProto.external_data)."""
@@ -31,14 +32,8 @@ def data_files(model: Path) -> tuple[Path, ...]:
 
 def _of_graph(graph: GraphProto) -> Iterator[TensorProto]:
     yield from graph.initializer
-    yield from _of_nodes(graph.node)
-
-
-def _of_nodes(nodes: Iterable[NodeProto]) -> Iterator[TensorProto]:
-    for node in nodes:
+    for node in graph.node:
         for attribute in node.attribute:
-            if attribute.HasField("t"):
-                yield attribute.t
-            yield from attribute.tensors
-            for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                yield from _of_graph(graph)
+            yield from (attribute.t, *attribute.tensors)
+        for inner in inner_graphs(node):
+            yield from _of_graph(inner)

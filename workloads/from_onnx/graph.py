@@ -240,12 +240,18 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(items)
 
 
+def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The sub-graphs in the attributes of a node; an empty one for an attribute that is none."""
+    for attribute in node.attribute:
+        yield from (attribute.g, *attribute.graphs)
+
+
 def outer_reads(graph: GraphProto) -> Iterator[str]:
     """The tensors of the surrounding graph that a sub-graph reads."""
     own = {v.name for v in graph.input} | {t.name for t in graph.initializer}
     own |= {name for node in graph.node for name in node.output}
     for node in graph.node:
-        inner = (name for a in node.attribute for g in (a.g, *a.graphs) for name in outer_reads(g))
+        inner = (name for inside in inner_graphs(node) for name in outer_reads(inside))
         yield from (name for name in (*node.input, *inner) if name and name not in own)
     yield from (v.name for v in graph.output if v.name not in own)
 

@@ -18,6 +18,7 @@ from chipmodel.wording import switch
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype, tensor_bytes
 from workloads.from_onnx.graph import ELEMENT_BITS, ELEMENT_NAMES, FLOATS, Fact, OnnxNode, fault, unique_name
+from workloads.from_onnx.graph_view import view_of
 from workloads.from_onnx.onnx_package import module
 
 Handler = Callable[["OnnxLowering", OnnxNode], None]
@@ -82,7 +83,7 @@ class OnnxLowering:
     """What handlers work with: the builder, all facts, and the values that exist so far."""
 
     builder: ProgramBuilder
-    facts: Mapping[str, Fact]
+    facts: dict[str, Fact]
     users: Mapping[str, Sequence[OnnxNode]]
     """The nodes that read each tensor, in execution order."""
     producers: Mapping[str, OnnxNode]
@@ -310,19 +311,15 @@ class OnnxLowering:
 def lowering(
     builder: ProgramBuilder,
     nodes: Sequence[OnnxNode],
-    facts: Mapping[str, Fact],
+    facts: dict[str, Fact],
     kept: Iterable[str],
     strict: bool,
     opset: int,
 ) -> OnnxLowering:
     """The lowering of ``nodes``, which are in execution order, before the first of them."""
-    users: dict[str, list[OnnxNode]] = {}
-    for node in nodes:
-        for name in dict.fromkeys(node.reads):
-            users.setdefault(name, []).append(node)
-    producers = {name: node for node in nodes for name in node.writes}
+    view = view_of(nodes, facts, kept)
     order = {node.name: index for index, node in enumerate(nodes)}
-    return OnnxLowering(builder, facts, users, producers, order, frozenset(kept), opset, strict)
+    return OnnxLowering(builder, facts, view.readers, view.producers, order, view.kept, opset, strict)
 
 
 def _has_graph(node: OnnxNode) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
 from workloads.from_onnx.equal_constants import digest
-from workloads.from_onnx.graph import LIMIT, Fact
+from workloads.from_onnx.graph import LIMIT, Fact, inner_graphs
 from workloads.from_onnx.onnx_package import ModelProto, NodeProto, TensorProto, module
 
 PROTOBUF_LIMIT = (1 << 31) - 1
@@ -117,9 +117,8 @@ def _check_functions(model: ModelProto, where: Place) -> None:
 def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
     for node in nodes:
         yield node.domain, node.op_type
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                yield from _called(graph.node)
+        for graph in inner_graphs(node):
+            yield from _called(graph.node)
 
 
 def opsets(model: ModelProto, where: Place, notes: list[str]) -> dict[str, int]:

@@ -21,7 +21,7 @@ from workloads.from_onnx import control_lowering
 from workloads.from_onnx.control_inference import CONTROL_HANDLERS
 from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, placed, sort_nodes
 from workloads.from_onnx.input_shapes import bind_inputs
-from workloads.from_onnx.lowering import HANDLERS, OnnxLowering, lowering
+from workloads.from_onnx.lowering import OnnxLowering, lowering
 from workloads.from_onnx.node_reading import read_nodes
 from workloads.from_onnx.onnx_file import initializers, not_text, opsets, parse_model, read_model
 from workloads.from_onnx.onnx_package import GraphProto, ModelProto
@@ -188,8 +188,3 @@ def _loops(nodes: Sequence[OnnxNode]) -> str:
                     yield from names(body.nodes)
 
     return f"there are: {', '.join(names(nodes)) or 'none'}"
-
-
-def known_operators() -> tuple[str, ...]:
-    """Every operator with a handler; ``domain.operator`` for a domain other than ONNX's own."""
-    return tuple(sorted(HANDLERS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from workloads.from_onnx.graph import ControlFlow, OnnxNode, Subgraph, unique_name
+from workloads.from_onnx.graph import ControlFlow, OnnxNode, Subgraph, inner_graphs, unique_name
 from workloads.from_onnx.onnx_package import GraphProto, module
 
 
@@ -42,9 +42,8 @@ def all_names(graph: GraphProto) -> Iterator[str]:
     """The tensors of a graph and of the sub-graphs at any depth."""
     yield from _own_names(graph)
     for node in graph.node:
-        for attribute in node.attribute:
-            for inner in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
-                yield from all_names(inner)
+        for inner in inner_graphs(node):
+            yield from all_names(inner)
 
 
 def _own_names(graph: GraphProto) -> Iterator[str]:
@@ -63,12 +62,9 @@ def _rename(graph: GraphProto, names: Mapping[str, str]) -> None:
     for node in graph.node:
         node.input[:] = [names.get(name, name) for name in node.input]
         node.output[:] = [names.get(name, name) for name in node.output]
-        for attribute in node.attribute:
-            for inner in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
-                hidden = set(_own_names(inner))
-                visible = {old: new for old, new in names.items() if old not in hidden}
-                if visible:
-                    _rename(inner, visible)
+        for inner in inner_graphs(node):
+            hidden = set(_own_names(inner))
+            _rename(inner, {old: new for old, new in names.items() if old not in hidden})
 
 
 # -- removal of unneeded nodes ---------------------------------------------------------------------

@@ -20,8 +20,9 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
+from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.pipeline.plan import plan, smallest_capacity
-from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, PlanRequest
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
 from workloads.load import load
 from workloads.zoo import networks

@@ -140,8 +140,10 @@ def test_no_import_cycle_not_even_one_hidden_in_a_function() -> None:
 
 
 def test_only_what_is_heavy_is_imported_inside_a_function() -> None:
+    """And what a command runs, so that its options are there without it."""
     heavy = heavy_modules()
-    hidden = {(a, b) for a, found in all_imports().items() for b, inside in found if inside and b in MODULES}
+    modules = {a: found for a, found in all_imports().items() if not a.startswith("chipmodel.cli.")}
+    hidden = {(a, b) for a, found in modules.items() for b, inside in found if inside and b in MODULES}
     assert sorted((a, b) for a, b in hidden - SLOW if b not in heavy) == []
 
 
@@ -162,6 +164,19 @@ def test_help_imports_nothing_but_itself() -> None:
         f"chipmodel.terminal{name}" for name in ("", ".escapes", ".printing", ".progress", ".streams")
     }
     assert ours == {"chipmodel", "chipmodel.cli", "chipmodel.cli.main", "chipmodel.errors", *terminal}
+
+
+def test_a_usage_error_imports_nothing_that_plans() -> None:
+    code = "import sys; from chipmodel.cli.main import COMMANDS, commands\n"
+    code += "for name in COMMANDS:\n    try: commands([name, '--nonsense'], standalone_mode=False)\n"
+    code += "    except Exception as error: assert 'nonsense' in str(error)\n"
+    code += "print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(result.stdout.split())
+    assert not loaded & (HEAVY | {"numpy", "networkx", "importlib.metadata"})
+    assert not {name.split(".")[0] for name in loaded} & {"dma", "solvers", "reports"}
+    ours = {name.split(".")[1] for name in loaded if name.startswith("chipmodel.")}
+    assert ours == {"cli", "errors", "files", "pipeline", "studies", "terminal", "wording"}
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

@@ -11,10 +11,11 @@ from chipmodel.answers.arena import ArenaAnswer
 from chipmodel.api.answer import Answer
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import check_limits
-from chipmodel.comparison.arena import DEFAULT_PACKER, DEFAULT_SECONDS, plan_arena
+from chipmodel.comparison.arena import plan_arena
 from chipmodel.errors import Place
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.model.plan import Status
+from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 from chipmodel.terminal.progress import stage
 from chipmodel.wording import words_of_python
 from reports.arena import document, headline
@@ -86,7 +87,7 @@ class Arena(Answer):
 def arena(
     model: str | Path | bytes,
     *,
-    packer: str = DEFAULT_PACKER,
+    packer: str = PACKING_PACKER,
     time_limit: float | None = None,
     node_limit: int | None = None,
     seed: int = 0,
@@ -118,7 +119,7 @@ def arena(
         If the model cannot be read, or an option is not known.
     """
     check_limits(time_limit, node_limit, seed)
-    seconds = DEFAULT_SECONDS if time_limit is None and node_limit is None else time_limit
+    seconds = ARENA_SECONDS if time_limit is None and node_limit is None else time_limit
     called = name if isinstance(model, bytes) else str(model)
     with observing(progress), stage(f"planning the arena of {Path(called).name}"):
         where = Place(called)

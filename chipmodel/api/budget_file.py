@@ -7,7 +7,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from chipmodel.api.target import DEFAULT_CHIP
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.strict_model import StrictModel
@@ -15,7 +14,7 @@ from chipmodel.files.text_file import read_text
 from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document
 from chipmodel.hardware.chip_file import preset_names
-from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_STREAMER
+from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_CHIP, DEFAULT_STREAMER
 
 Text = Annotated[str, Field(min_length=1)]
 Size = Annotated[int, Field(ge=0)] | str

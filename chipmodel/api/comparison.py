@@ -13,10 +13,11 @@ from chipmodel.api.data_frames import same_columns
 from chipmodel.api.effort import TimeLimit, observing
 from chipmodel.api.packing import PackingSource, check_limits, is_packing, packing_table
 from chipmodel.api.settings import PlanOptions, PlanSettings
-from chipmodel.api.target import DEFAULT_CHIP, ChipSource
+from chipmodel.api.target import ChipSource
 from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.comparison.run import Contenders, compare_in_order, compare_packing
+from chipmodel.pipeline.choices import COMPARE_SECONDS, DEFAULT_CHIP
 from chipmodel.wording import words_of_python
 from dma.schedule.effort import StopCriterion
 from dma.stream import streamer_named, streamers
@@ -26,7 +27,6 @@ from solvers.branches.mergers import merger_named, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named, packers
 
-DEFAULT_SECONDS = 10.0
 """For each planner that searches, where no limit is given. Chosen."""
 Names = Literal["all"] | Iterable[str] | None
 """Planners to compare: all, those named, or none."""
@@ -153,4 +153,4 @@ def _limits(settings: PlanSettings, nodes: int | None, seed: int) -> Limits:
     given = settings.time_limit
     seconds = given.seconds if isinstance(given, TimeLimit) else given
     check_limits(seconds, nodes, seed)
-    return Limits(DEFAULT_SECONDS if seconds is None and nodes is None else seconds, nodes, seed)
+    return Limits(COMPARE_SECONDS if seconds is None and nodes is None else seconds, nodes, seed)

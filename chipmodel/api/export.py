@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from chipmodel.api.plan_text import PlanSource, text_of_plan
 from chipmodel.api.simulation import Simulation
@@ -13,6 +13,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.text_file import read_text
+from chipmodel.pipeline.choices import ExportFormat
 from chipmodel.plan_file.read import read_plan
 from chipmodel.wording import argument, either, parameter, words_of_python
 from reports.export.c_header import c_header
@@ -22,10 +23,8 @@ from reports.export.tables import minimalloc_csv, ops_csv, ops_parquet
 from reports.export.tflm import offline_bytes, offline_plan, offline_table
 from reports.result_file import is_result, saved_result
 
-ExportFormat = Literal["c-header", "tflm", "minimalloc", "csv", "parquet"]
 FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 OF_RESULTS = ("csv", "parquet")
-BINARY = ("tflm", "parquet")
 COMMAND = "chipmodel simulate WORKLOAD --plan PLAN.json --json RESULT.json"
 CALL = 'write_plan("PLAN.json") and to_json() of a simulation'
 

@@ -10,12 +10,17 @@ from chipmodel.answers.memory import MemoryAnswer, MemoryPlan
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import CallOptions, PlanSettings
-from chipmodel.api.target import DEFAULT_CHIP, ChipSource
+from chipmodel.api.target import ChipSource
 from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
-from chipmodel.pipeline.request import CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER
-from chipmodel.pipeline.smallest_memory import POINTS
+from chipmodel.pipeline.choices import (
+    CASCADE_OFF,
+    DEFAULT_CHIP,
+    DEFAULT_PACKER,
+    DEFAULT_STREAMER,
+    MEMORY_POINTS,
+)
 from chipmodel.pipeline.smallest_memory import smallest_memory as find_smallest
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
@@ -77,7 +82,7 @@ def smallest_memory(
     packer: str = DEFAULT_PACKER,
     streamer: str = DEFAULT_STREAMER,
     gap: float | None = None,
-    points: int = POINTS,
+    points: int = MEMORY_POINTS,
     **effort: Unpack[CallOptions],
 ) -> MemoryFront:
     """Return the smallest SharedMemory that a workload runs in, and what more of it is worth.

@@ -17,6 +17,7 @@ from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Memory, Problem, Status
+from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
 from chipmodel.wording import parameter, words_of_python
 from reports.packing.answer import document, headline
 from reports.packing.page import render_packing
@@ -32,8 +33,6 @@ from workloads.packing.problem_csv import (
     write_packing,
 )
 
-DEFAULT_SECONDS = 60.0
-DEFAULT_PACKER = "exact"
 BufferRow: TypeAlias = Mapping[str, object] | Sequence[object]
 """A buffer with the columns of ``chipmodel pack``, or its id, lower, upper and size."""
 PackingSource: TypeAlias = str | Path | PackingTable | Problem | Sequence[BufferRow]
@@ -116,7 +115,7 @@ def pack(
     *,
     capacity: int | str | None = None,
     memories: Mapping[str, int | str] | None = None,
-    packer: str = DEFAULT_PACKER,
+    packer: str = PACKING_PACKER,
     node_limit: int | None = None,
     seed: int = 0,
     name: str = "buffers",
@@ -158,7 +157,7 @@ def pack(
     limit = effort.get("time_limit")
     if not isinstance(limit, TimeLimit):
         check_limits(limit, node_limit, seed)
-        seconds = DEFAULT_SECONDS if limit is None and node_limit is None else limit
+        seconds = PACK_SECONDS if limit is None and node_limit is None else limit
         limit = TimeLimit(seconds, effort.get("cancel"))
     with observing(effort.get("progress")):
         table = packing_table(buffers, capacity, memories)

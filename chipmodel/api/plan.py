@@ -12,7 +12,7 @@ from chipmodel.answers.result import Ordering
 from chipmodel.api.answer import Answer
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
-from chipmodel.api.target import DEFAULT_CHIP, ChipSource
+from chipmodel.api.target import ChipSource
 from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
@@ -22,6 +22,7 @@ from chipmodel.model.commands import Command
 from chipmodel.model.fit import Fit
 from chipmodel.model.program import Program
 from chipmodel.model.time_bound import TimeBound
+from chipmodel.pipeline.choices import DEFAULT_CHIP
 from chipmodel.pipeline.order_choice import order_of_plan
 from chipmodel.pipeline.plan import plan as plan_program
 from chipmodel.pipeline.plan_export import plan_of_planned

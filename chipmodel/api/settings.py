@@ -11,8 +11,9 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.pipeline.order_choice import OrderRequest, OrderWish
-from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER, PlanRequest
+from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER, OrderWish
+from chipmodel.pipeline.order_choice import OrderRequest
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.in_place import InPlace
 from chipmodel.terminal.progress import Say

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 from chipmodel.answers.result import Result
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
-from chipmodel.api.target import DEFAULT_CHIP, ChipSource
+from chipmodel.api.target import ChipSource
 from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
@@ -21,6 +21,7 @@ from chipmodel.model.program import Program
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.paths.run import PathEffort, with_paths
 from chipmodel.pipeline import run as pipeline
+from chipmodel.pipeline.choices import DEFAULT_CHIP, Extreme
 from chipmodel.pipeline.order_choice import run_in_order
 from chipmodel.pipeline.plan_export import plan_text
 from chipmodel.pipeline.unmerged import with_unmerged
@@ -38,7 +39,6 @@ ORDER_SHARE = 0.3
 EXTREME_SHARE = 0.5
 """The same for the run that all paths are weighed by, before the best or worst one. Chosen."""
 
-Extreme = Literal["best", "worst"]
 RunAlong = Callable[[Mapping[str, str]], Result]
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.api.arena import arena as plan_arena
 from chipmodel.cli.file_options import READS, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import show, write_files
 from chipmodel.cli.packing_source import SearchOptions, search_options
-from chipmodel.comparison.arena import DEFAULT_PACKER, DEFAULT_SECONDS
-from reports.arena import print_arena
+from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 
 
 @click.command(cls=FileCommand)
@@ -17,10 +15,10 @@ from reports.arena import print_arena
 @click.option(
     "--packer",
     metavar="NAME",
-    default=DEFAULT_PACKER,
-    help=f"Planner of offsets; see chipmodel planners. [{DEFAULT_PACKER}]",
+    default=PACKING_PACKER,
+    help=f"Planner of offsets; see chipmodel planners. [{PACKING_PACKER}]",
 )
-@search_options(DEFAULT_SECONDS, "Seconds.", "Nodes of search: the same answer every time.")
+@search_options(ARENA_SECONDS, "Seconds.", "Nodes of search: the same answer every time.")
 @click.option(
     "--write-model",
     "model_file",
@@ -41,7 +39,10 @@ def arena(
     estimated. Kernels are TensorFlow Lite Micro's reference kernels; those for one processor may ask for
     more.
     """
-    limits = search.limits(DEFAULT_SECONDS)
+    from chipmodel.api.arena import arena as plan_arena
+    from reports.arena import print_arena
+
+    limits = search.limits(ARENA_SECONDS)
     answer = plan_arena(
         source, packer=packer, time_limit=limits.seconds, node_limit=limits.nodes, seed=limits.seed
     )

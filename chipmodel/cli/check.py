@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from chipmodel.api.check import check as verify
-from chipmodel.api.packing import is_packing
 from chipmodel.cli.file_options import READS, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
@@ -16,8 +16,10 @@ from chipmodel.cli.options import (
     workload_options,
 )
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
-from chipmodel.execute.check import PathVerdict
 from chipmodel.terminal.printing import say
+
+if TYPE_CHECKING:
+    from chipmodel.execute.check import PathVerdict
 
 
 @click.command(cls=FileCommand)
@@ -50,6 +52,9 @@ def check(
 
     --execute runs the commands on real bytes, along --path or else along paths through every arm.
     """
+    from chipmodel.api.check import check as verify
+    from chipmodel.api.packing import is_packing
+
     workload = source.workload if is_packing(source.workload) else source.load()
     answer = verify(
         plan_file,

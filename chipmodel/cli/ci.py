@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.api.budget import ci as hold_budgets
 from chipmodel.cli.file_options import READS, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import show, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
 from chipmodel.terminal.printing import remark
-from reports.budget import faults, print_budget
 
 
 @click.command(cls=FileCommand)
@@ -39,6 +37,9 @@ def ci(*, budget: str, junit_file: str | None, markdown_file: str | None, json_f
 
     Exit codes: 0 all limits are kept, 1 a limit is exceeded or a model does not fit, 2 bad input.
     """
+    from chipmodel.api.budget import ci as hold_budgets
+    from reports.budget import faults, print_budget
+
     answer = hold_budgets(budget)
     write_files(
         ((junit_file, answer.to_junit), (markdown_file, answer.to_markdown), (json_file, answer.to_json))

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 import click
 
-from chipmodel.api.comparison import DEFAULT_SECONDS
-from chipmodel.api.comparison import compare as compare_planners
-from chipmodel.api.packing import is_packing
 from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.options import (
@@ -26,9 +23,13 @@ from chipmodel.cli.options import (
 from chipmodel.cli.output import show, write_files
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.errors import BadInput
-from chipmodel.pipeline.order_choice import OrderWish
-from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER
-from reports.compare.rows import print_comparison
+from chipmodel.pipeline.choices import (
+    CASCADE_AUTO,
+    COMPARE_SECONDS,
+    DEFAULT_PACKER,
+    DEFAULT_STREAMER,
+    OrderWish,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ _planner_options = group(
 @order_option
 @capacity_options("Bytes there are, where WORKLOAD is a packing.", "As in pack. Repeatable.")
 @search_options(
-    DEFAULT_SECONDS,
+    COMPARE_SECONDS,
     "Seconds, for each planner that searches.",
     "Nodes of search: the same plans every time.",
 )
@@ -99,7 +100,11 @@ def compare(
                      highest buffer is alive and most bytes are
       cycle gap      (cycles - bound) / bound, with the bound of simulate
     """
-    limits = search.limits(DEFAULT_SECONDS)
+    from chipmodel.api.comparison import compare as compare_planners
+    from chipmodel.api.packing import is_packing
+    from reports.compare.rows import print_comparison
+
+    limits = search.limits(COMPARE_SECONDS)
     packed = is_packing(source.workload)
     if packed:
         _refuse(source.given() | _of_programs(target, planners, memory), "says nothing about a packing")

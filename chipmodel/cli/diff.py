@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.api.difference import diff as compare_runs
 from chipmodel.cli.file_options import READS, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import show, write_files
-from reports.diff.table import print_diff
 
 
 @click.command(cls=FileCommand)
@@ -27,6 +25,9 @@ def diff(*, a_file: str, b_file: str, json_file: str | None) -> None:
     totals, causes and ops, the largest changes first. Ops are matched by name. The parts of a difference
     add up to it exactly. The exit code is 0, whichever is faster.
     """
+    from chipmodel.api.difference import diff as compare_runs
+    from reports.diff.table import print_diff
+
     found = compare_runs(a_file, b_file)
     write_files([(json_file, found.to_json)])
     show(json_file, found.to_json, lambda console: print_diff(found.result, console))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import click
 
-from chipmodel.api.export import BINARY, FORMATS, ExportFormat
-from chipmodel.api.export import export as export_plan
 from chipmodel.cli.file_options import READS, STDOUT, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import note
 from chipmodel.errors import BadInput
+from chipmodel.pipeline.choices import BINARY, ExportFormat
 from chipmodel.terminal.printing import emit
 
 
 @click.command(cls=FileCommand)
 @click.argument("source", metavar="PLAN.json|RESULT.json", type=READS)
-@click.option("--as", "format_", type=click.Choice(FORMATS), required=True, help="The format to write.")
+@click.option(
+    "--as", "format_", type=click.Choice(get_args(ExportFormat)), required=True, help="The format to write."
+)
 @click.option(
     "--output",
     "-o",
@@ -60,6 +63,8 @@ def export(
         what = "tflm is binary, and stdout lists its tensors" if format_ == "tflm" else "parquet is binary"
         name = "plan.bin" if format_ == "tflm" else "ops.parquet"
         raise BadInput(what, hint=f"name a file: --output {name}")
+    from chipmodel.api.export import export as export_plan
+
     made = export_plan(source, format_, core=core, prefix=prefix, tensors=tensors_file)
     note(made.notes)
     if isinstance(made.content, str) and output in (None, STDOUT):

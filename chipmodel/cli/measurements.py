@@ -8,14 +8,10 @@ from pathlib import Path
 
 import click
 
-from chipmodel.api.measured import calibrate as fit_chip
-from chipmodel.api.measured import validate as compare_table
 from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.option_groups import all_of, group
 from chipmodel.cli.options import ChipOptions, chip_options
 from chipmodel.cli.output import note, show, write_files
-from reports.lists import print_calibration
-from reports.validation.terminal import print_validation
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +97,9 @@ def validate(
         rtl_ef_psram               controller,command,is_read,bytes,
           wait_clocks,controller_cycles and sck_clocks
     """
+    from chipmodel.api.measured import validate as compare_table
+    from reports.validation.terminal import print_validation
+
     answer = compare_table(
         measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind
     )
@@ -135,6 +134,9 @@ def calibrate(
     unless --free names others, at most one for five rows; the error is given once more for each family as
     predicted by a fit to all others.
     """
+    from chipmodel.api.measured import calibrate as fit_chip
+    from reports.lists import print_calibration
+
     answer = fit_chip(
         measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind, free=free
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.api.memory import smallest_memory
 from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
@@ -16,8 +15,7 @@ from chipmodel.cli.options import (
     workload_options,
 )
 from chipmodel.cli.output import note, show, write_files
-from chipmodel.pipeline.smallest_memory import POINTS
-from reports.memory.rows import print_memory
+from chipmodel.pipeline.choices import MEMORY_POINTS
 
 MOST_POINTS = 100
 
@@ -31,7 +29,7 @@ MOST_POINTS = 100
     "--points",
     metavar="N",
     type=click.IntRange(0, MOST_POINTS),
-    default=POINTS,
+    default=MEMORY_POINTS,
     show_default=True,
     help="Sizes of SharedMemory for which plans are made.",
 )
@@ -57,6 +55,9 @@ def memory(
     between them never exist whole. Then come plans for --points sizes from there to one in which
     everything fits. For a chip of one core, whose own SharedMemory does not matter.
     """
+    from chipmodel.api.memory import smallest_memory
+    from reports.memory.rows import print_memory
+
     limit = effort.start()
     chip = target.load()
     answer = smallest_memory(

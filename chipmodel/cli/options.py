@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
-from chipmodel.api.effort import TimeLimit
-from chipmodel.api.settings import PlanOptions
-from chipmodel.api.target import DEFAULT_CHIP
-from chipmodel.api.workload import load
 from chipmodel.cli.file_options import READS, READS_CHIP, READS_WORKLOAD
 from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
 from chipmodel.errors import BadInput
-from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.program import Program
-from chipmodel.pipeline.order_choice import OrderWish
-from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER
-from chipmodel.rewrites.in_place import InPlace
-from chipmodel.rewrites.states import parse_state_option
-from chipmodel.rewrites.steady_state import parse_inferences
+from chipmodel.pipeline.choices import (
+    CASCADE_AUTO,
+    DEFAULT_CHIP,
+    DEFAULT_PACKER,
+    DEFAULT_STREAMER,
+    OrderWish,
+)
 from chipmodel.terminal.progress import stage
-from workloads.build.control_options import parse_iterations_option, parse_probability_option
-from workloads.load import parse_shape_options
+
+if TYPE_CHECKING:
+    from chipmodel.api.effort import TimeLimit
+    from chipmodel.api.settings import PlanOptions
+    from chipmodel.hardware.chip import Chip
+    from chipmodel.model.program import Program
+    from chipmodel.rewrites.in_place import InPlace
 
 INFERENCES = 8
 """Of ``--steady-state`` without a number."""
@@ -46,6 +47,12 @@ class WorkloadOptions:
 
     def load(self) -> Program:
         """The program; its notes go to stderr. Raises BadInput."""
+        from chipmodel.api.workload import load
+        from chipmodel.rewrites.states import parse_state_option
+        from chipmodel.rewrites.steady_state import parse_inferences
+        from workloads.build.control_options import parse_iterations_option, parse_probability_option
+        from workloads.load import parse_shape_options
+
         with stage(f"reading {self.workload}"):
             program = load(
                 self.workload,
@@ -134,6 +141,8 @@ class ChipOptions:
 
     def load(self) -> Chip:
         """The chip. Raises BadInput."""
+        from chipmodel.hardware.chip_file import load_chip
+
         return load_chip(self.name, self.overrides)
 
 
@@ -235,6 +244,8 @@ class EffortOptions:
 
     def start(self) -> TimeLimit:
         """The command's time begins now."""
+        from chipmodel.api.effort import TimeLimit
+
         return TimeLimit(self.time_limit)
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from chipmodel.answers.packing import PackingAnswer
-from chipmodel.api.effort import TimeLimit
-from chipmodel.api.packing import DEFAULT_PACKER, DEFAULT_SECONDS
-from chipmodel.api.packing import pack as pack_buffers
 from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import note, show, write_files
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
+from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
 from chipmodel.terminal.printing import remark
-from reports.packing.answer import print_packing
+
+if TYPE_CHECKING:
+    from chipmodel.answers.packing import PackingAnswer
 
 
 @click.command(cls=FileCommand)
@@ -25,10 +26,10 @@ from reports.packing.answer import print_packing
 @click.option(
     "--packer",
     metavar="NAME",
-    default=DEFAULT_PACKER,
-    help=f"Planner of offsets; see chipmodel planners. [{DEFAULT_PACKER}]",
+    default=PACKING_PACKER,
+    help=f"Planner of offsets; see chipmodel planners. [{PACKING_PACKER}]",
 )
-@search_options(DEFAULT_SECONDS, "Seconds.", "Nodes of search: the same answer every time.")
+@search_options(PACK_SECONDS, "Seconds.", "Nodes of search: the same answer every time.")
 @click.option(
     "--output", "-o", "csv_file", metavar="FILE", type=WRITES, help="The same rows with an offset column."
 )
@@ -67,7 +68,11 @@ def pack(
 
     Exit codes: 0 fits, 1 proven not to fit, 2 bad input, 3 unknown within the limits.
     """
-    limits = search.limits(DEFAULT_SECONDS)
+    from chipmodel.api.effort import TimeLimit
+    from chipmodel.api.packing import pack as pack_buffers
+    from reports.packing.answer import print_packing
+
+    limits = search.limits(PACK_SECONDS)
     limit = TimeLimit(limits.seconds)
     table = memory_limits.read(source)
     answer = pack_buffers(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
-from chipmodel.api.packing import check_limits, read_source
 from chipmodel.cli.option_groups import Decorator, group
 from chipmodel.cli.output import note
-from chipmodel.files.sizes import parse_bytes
-from chipmodel.model.packing import PackingTable
 from chipmodel.terminal.progress import stage
-from solvers.core.outcome import Limits
-from workloads.packing.problem_csv import parse_memories
+
+if TYPE_CHECKING:
+    from chipmodel.model.packing import PackingTable
+    from solvers.core.outcome import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,10 @@ class CapacityOptions:
 
     def read(self, source: str) -> PackingTable:
         """The packing problem; its notes go to stderr. Raises BadInput."""
+        from chipmodel.api.packing import read_source
+        from chipmodel.files.sizes import parse_bytes
+        from workloads.packing.problem_csv import parse_memories
+
         with stage(f"reading {source}"):
             capacity = None if self.capacity is None else parse_bytes(self.capacity)
             table = read_source(source, capacity, parse_memories(self.memories))
@@ -54,6 +58,9 @@ class SearchOptions:
     def limits(self, default_seconds: float) -> Limits:
         """Within the ranges that a search takes; ``default_seconds`` where none are given. Raises
         BadInput."""
+        from chipmodel.api.packing import check_limits
+        from solvers.core.outcome import Limits
+
         seconds, nodes = self.time_limit, self.node_limit
         check_limits(seconds, nodes, self.seed)
         return Limits(default_seconds if seconds is None and nodes is None else seconds, nodes, self.seed)

@@ -7,10 +7,10 @@ from typing import get_args
 
 import click
 
-from chipmodel.api.simulation import Extreme
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.options import path_choices
 from chipmodel.errors import BadInput
+from chipmodel.pipeline.choices import Extreme
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from chipmodel.api.plan import plan as plan_workload
 from chipmodel.cli.file_options import STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
@@ -23,12 +22,9 @@ from chipmodel.cli.options import (
 )
 from chipmodel.cli.output import note, write_files
 from chipmodel.cli.verdict import verdict
-from chipmodel.comparison.arena import planned_model
 from chipmodel.errors import BadInput
-from chipmodel.pipeline.order_choice import OrderWish
+from chipmodel.pipeline.choices import OrderWish
 from chipmodel.terminal.printing import emit, remark
-from solvers.core.outcome import Limits
-from workloads.load import TFLITE_SUFFIX
 
 
 @click.command(cls=FileCommand)
@@ -70,6 +66,11 @@ def plan(
     The plan is what chipmodel check verifies and chipmodel export turns into a C header. The forecast of its
     cycles, where nothing contends, and their lower bound are on stderr. For a chip of one core.
     """
+    from chipmodel.api.plan import plan as plan_workload
+    from chipmodel.comparison.arena import planned_model
+    from solvers.core.outcome import Limits
+    from workloads.load import TFLITE_SUFFIX
+
     limit = effort.start()
     if model_file and Path(source.workload).suffix.lower() != TFLITE_SUFFIX:
         raise BadInput("--write-model is for TFLite files", hint="leave it out, or give a .tflite file")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from chipmodel.api.report import report as read_report
 from chipmodel.cli.file_options import (
     WRITES,
     FileCommand,
@@ -20,9 +19,7 @@ from chipmodel.cli.output import note
 from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import BadInput
 from chipmodel.files.conflicts import NamedFile, refuse_overwriting
-from chipmodel.studies.pages import SHORT
 from chipmodel.terminal.printing import console
-from reports.study.terminal import print_answer
 
 
 @click.command(cls=FileCommand)
@@ -57,6 +54,9 @@ def report(
     pack write them: of all points if they are few, or of those whose keys (each point's own page in the
     report tells its key) begin with a KEY. Files that the study names are sought in the folder of STUDY.
     """
+    from chipmodel.api.report import report as read_report
+    from reports.study.terminal import print_answer
+
     if (folder and not output) or (keys and not folder):
         raise BadInput(
             "pages of points are linked from a page", hint="give -o report.html and --points DIR too"
@@ -74,6 +74,8 @@ def report(
 
 def _refuse_conflicts(paths: Mapping[str, Path]) -> None:
     """Raise BadInput where a point's page would overwrite what is read, or another output."""
+    from chipmodel.studies.pages import SHORT
+
     context = click.get_current_context()
     files = command_files(context)
     pages = tuple(NamedFile(f"--points: point {key[:SHORT]}", path) for key, path in paths.items())

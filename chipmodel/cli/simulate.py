@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import click
 
-from chipmodel.api.simulation import simulate as plan_and_simulate
 from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.options import (
@@ -26,8 +25,7 @@ from chipmodel.cli.options import (
 from chipmodel.cli.output import show, write_files
 from chipmodel.cli.paths import SampleOptions, path_word, sample_options
 from chipmodel.cli.verdict import verdict
-from chipmodel.pipeline.order_choice import OrderWish
-from reports.run.summary import print_summary
+from chipmodel.pipeline.choices import OrderWish
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +84,9 @@ def simulate(
     files: RunFiles,
 ) -> int:
     """Plan WORKLOAD's memory and transfers, simulate them, and say what they cost and why."""
+    from chipmodel.api.simulation import simulate as plan_and_simulate
+    from reports.run.summary import print_summary
+
     limit = effort.start()
     chip = target.load()
     extreme, path = path_word(choices)

@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from chipmodel.answers.study_row import Row
-from chipmodel.api.study import StudyEffort, answer_study
 from chipmodel.cli.file_options import (
     STDOUT,
     WRITES,
@@ -24,14 +22,14 @@ from chipmodel.cli.output import note, write_files
 from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
 from chipmodel.files.json_text import json_text
-from chipmodel.studies.engine import StopRequest, Watch, stopping
-from chipmodel.studies.export import csv_bytes, writer_of
-from chipmodel.studies.points import idle_filters
-from chipmodel.studies.progress import show_progress
 from chipmodel.studies.store_place import store_path
-from chipmodel.studies.study_file import read_study
 from chipmodel.terminal.printing import emit, remark, say
 from chipmodel.terminal.progress import stage
+
+if TYPE_CHECKING:
+    from chipmodel.answers.study_row import Row
+    from chipmodel.api.study import StudyEffort
+    from chipmodel.studies.engine import StopRequest, Watch
 
 INTERRUPTED = 130
 SHOWN_ERRORS = 5
@@ -54,6 +52,8 @@ class StudyOptions:
     @property
     def effort(self) -> StudyEffort:
         """Who answers the points."""
+        from chipmodel.api.study import StudyEffort
+
         return StudyEffort(self.workers, self.dask)
 
     def check(self) -> None:
@@ -125,6 +125,11 @@ def study(*, options: StudyOptions) -> int:
     With --status nothing is answered; --export and --json are then of what is there. Exit codes: 0 every
     point has an answer, 2 bad input, 3 some points failed or (with --status) have no row yet.
     """
+    from chipmodel.api.study import answer_study
+    from chipmodel.studies.export import csv_bytes, writer_of
+    from chipmodel.studies.points import idle_filters
+    from chipmodel.studies.study_file import read_study
+
     options.check()
     table_of_rows = writer_of(Path(options.table_file)) if options.table_file else csv_bytes
     with stage(f"reading {options.study_file}"):
@@ -155,9 +160,13 @@ class _Terminal:
     """Shows how far a study is on the terminal, whose Ctrl-C asks it to stop."""
 
     def stopping(self) -> AbstractContextManager[StopRequest]:
+        from chipmodel.studies.engine import stopping
+
         return stopping()
 
     def progress(self, points: int, before: Iterable[Row]) -> AbstractContextManager[Watch]:
+        from chipmodel.studies.progress import show_progress
+
         return show_progress(points, before)
 
 

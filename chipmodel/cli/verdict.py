@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
-from chipmodel.model.fit import Fit
-from chipmodel.model.plan import Solved
 from chipmodel.terminal.printing import remark
+
+if TYPE_CHECKING:
+    from chipmodel.model.fit import Fit
+    from chipmodel.model.plan import Solved
 
 
 def verdict(fit: Fit, solved: Solved, cut_short: bool) -> int:

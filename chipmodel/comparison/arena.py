@@ -11,6 +11,7 @@ from chipmodel.comparison.packing import WrongClaim
 from chipmodel.errors import Place
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
+from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 from chipmodel.verify.offsets_sweep import check_fast
 from solvers.core.outcome import Limits
 from solvers.heuristics.tflm_greedy import ONLINE, greedy_offsets, peak
@@ -26,9 +27,6 @@ from workloads.from_tflite.model_file import TfliteModel, read_model
 from workloads.from_tflite.offline_plan import with_offline_plan
 
 RUNTIME = "the runtime's own"
-DEFAULT_PACKER = "exact"
-DEFAULT_SECONDS = 20.0
-"""Most seconds of the search where the user gives no limit."""
 
 
 def arena_problem(requests: Sequence[ArenaRequest]) -> Problem:
@@ -82,7 +80,7 @@ def planned_model(path: Path, limits: Limits | None) -> bytes:
     """The model in a TFLite file with an offline plan of its arena. Raises BadInput."""
     where = Place(str(path))
     model = read_model(path, where)
-    answer = plan_arena(model, path.name, DEFAULT_PACKER, limits or Limits(DEFAULT_SECONDS))
+    answer = plan_arena(model, path.name, PACKING_PACKER, limits or Limits(ARENA_SECONDS))
     return with_offline_plan(model.data, answer.offsets, where)
 
 

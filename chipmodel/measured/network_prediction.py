@@ -14,8 +14,9 @@ from chipmodel.measured.table import MeasuredRow, TableColumn, TableKind
 from chipmodel.model.program import Op
 from chipmodel.model.schedule import steps
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.plan import plan
-from chipmodel.pipeline.request import CASCADE_AUTO, VENDOR_STREAMER, PlanRequest
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.in_place import reuse
 from dma.residency.fitted import fitted

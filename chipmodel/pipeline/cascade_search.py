@@ -23,7 +23,8 @@ from chipmodel.pipeline.cascade_screening import (
     moves_tensors,
     screening_streamers,
 )
-from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER, Planned, PlanRequest
+from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER
+from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds, search_bound
 from chipmodel.wording import argument, parameter
 from dma.cascade_choice.named import cascades_of

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from chipmodel.answers.result import Ordering, OrderTried, Result
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
+from chipmodel.pipeline.choices import OrderWish
 from chipmodel.pipeline.order_search import ORDERS, OrderedProgram, OrderName, ordered
 from chipmodel.pipeline.request import Planned
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.rewrites.in_place import InPlace, reuse
 from chipmodel.rewrites.op_order import in_order
 
-OrderWish = Literal["given", "least-peak", "best"]
 T = TypeVar("T")
 Run = Callable[[Program, Mapping[str, str]], Result]
 """Plan and simulate a program along a path."""

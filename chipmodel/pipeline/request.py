@@ -14,20 +14,12 @@ from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
+from chipmodel.pipeline.choices import CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER
 from dma.schedule.effort import StopCriterion
 from dma.schedule.streamer import Streamer
 from solvers.branches.mergers import DEFAULT_MERGE
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits
-
-DEFAULT_PACKER = "auto"
-DEFAULT_STREAMER = "auto"
-VENDOR_STREAMER = "vendor"
-"""The streamer that schedules as the chip's own tool does."""
-CASCADE_AUTO = "auto"
-"""Cascades wherever they are expected to be faster."""
-CASCADE_OFF = "off"
-"""No cascades: each op runs to its end before the next one."""
 
 
 @dataclass(frozen=True, slots=True)

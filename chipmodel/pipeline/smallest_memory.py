@@ -20,8 +20,9 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.pipeline.cascade_screening import moves_tensors
+from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, MEMORY_POINTS
 from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
-from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
+from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.residency.greedy import ResidencyTable
@@ -31,12 +32,10 @@ PROBING_STREAMER = "sync"
 PRECISION = 512
 """The search ends within this part of the size, or an alignment if that is more: finer differences choose no
 part."""
-POINTS = 10
-"""Sizes for which plans are made."""
 
 
 def smallest_memory(
-    request: PlanRequest, points: int = POINTS, say: Callable[[object], None] = lambda _: None
+    request: PlanRequest, points: int = MEMORY_POINTS, say: Callable[[object], None] = lambda _: None
 ) -> MemoryAnswer:
     """The smallest memory that the program of ``request`` runs in, and plans for ``points`` sizes from there
     to one in which everything fits next to the largest weights of two ops.

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from chipmodel.answers.result import Result
 from chipmodel.errors import DoesNotFit
-from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, VENDOR_STREAMER, PlanRequest
+from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_PACKER, VENDOR_STREAMER
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 
 

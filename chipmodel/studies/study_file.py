@@ -36,7 +36,7 @@ from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document, PathStep
 from chipmodel.hardware.chip_file import chip_files, load_chip, preset_names
 from chipmodel.hardware.fields import FIELDS, children, field_at, read_choice, read_number
-from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF
+from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.studies.schema import FilterItem, StudyFile
 from chipmodel.studies.workload import Source, file_of, matching, source_of
 from dma.stream import streamer_named, streamers

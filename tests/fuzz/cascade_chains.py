@@ -9,7 +9,8 @@ from random import Random
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.pipeline.cascade_search import plan_with_cascades
-from chipmodel.pipeline.request import CASCADE_AUTO, PlanRequest
+from chipmodel.pipeline.choices import CASCADE_AUTO
+from chipmodel.pipeline.request import PlanRequest
 from dma.schedule.expected_forecast import ScheduleForecast
 from tests.fuzz.fuzzer import Check
 from tests.support.cascade_chains import least_forecast, random_chain, small_memory

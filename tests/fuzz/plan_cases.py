@@ -12,9 +12,10 @@ from random import Random
 from chipmodel.errors import ChipmodelError
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
+from chipmodel.pipeline.choices import CASCADE_OFF
 from chipmodel.pipeline.order_search import ordered
 from chipmodel.pipeline.plan_export import plan_of
-from chipmodel.pipeline.request import CASCADE_OFF, PlanRequest
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.rewrites.in_place import InPlace, reuse

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import chipmodel.cli.lists
 from tests.fuzz.hostile.call import Ended, call, fault_of
 from tests.fuzz.hostile.inputs import KINDS, hostile_input
 from tests.fuzz.hostile_inputs import check, limited
@@ -53,10 +52,10 @@ def test_a_bad_end_is_a_fault(ended: Ended, part: str) -> None:
 def test_an_internal_error_is_reported_with_its_traceback_and_seed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(**_: object) -> None:
         raise KeyError("nobody looked")
 
-    monkeypatch.setattr(chipmodel.cli.lists, "load_chip", broken)
+    monkeypatch.setattr("chipmodel.cli.lists.chips.callback", broken)
     ended = call(["chips", "luna-arcs"])
     assert ended.code == 70
     assert "in broken" in fault_of(ended, ["chips", "luna-arcs"])

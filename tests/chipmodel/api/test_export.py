@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import chipmodel as cm
-from chipmodel.api.export import FORMATS, ExportFormat
+from chipmodel.api.export import FORMATS
+from chipmodel.pipeline.choices import ExportFormat
 from tests.support.command_line import call
 
 NETWORK = "zoo:ds_cnn"

@@ -123,7 +123,7 @@ def test_an_internal_fault_shows_no_traceback(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("on purpose")
 
-    monkeypatch.setattr("chipmodel.cli.options.load", broken)
+    monkeypatch.setattr("chipmodel.api.workload.load", broken)
     monkeypatch.delenv("CHIPMODEL_TRACEBACK", raising=False)
     code, _, err = call(capsys, "simulate", TINY)
     assert code == 70
@@ -191,7 +191,7 @@ def test_what_the_system_refuses_is_one_message(
     def refused(*_: object, **__: object) -> None:
         raise fault
 
-    monkeypatch.setattr("chipmodel.cli.options.load", refused)
+    monkeypatch.setattr("chipmodel.api.workload.load", refused)
     monkeypatch.delenv("CHIPMODEL_TRACEBACK", raising=False)
     found, out, err = call(capsys, "simulate", TINY)
     assert (found, out) == (code, "")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate_cores
+from chipmodel.pipeline.choices import CASCADE_AUTO
 from chipmodel.pipeline.multicore import plan_cores, run_cores
-from chipmodel.pipeline.request import CASCADE_AUTO, PlanRequest
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
 from workloads.load import load
 

@@ -63,9 +63,10 @@ class JsonValue:
 
     def at(self, key: str) -> JsonValue:
         """What the object has at ``key``."""
-        if key not in self.mapping():
+        values = self.mapping()
+        if key not in values:
             self.fail(f"the key {key!r} is missing")
-        return JsonValue(self.mapping()[key], (*self.path, key), self.source)
+        return JsonValue(values[key], (*self.path, key), self.source)
 
     def only(self, *known: str) -> None:
         """Refuse an object with a key that is none of ``known``."""

@@ -59,8 +59,8 @@ class PlanFile:
     """Every offset is a multiple of it."""
     psram: tuple[PsramHome, ...]
     """The place of everything that a command moves, by address."""
-    buffers: tuple[PlannedBuffer, ...]
-    commands: tuple[Command, ...]
+    buffers: tuple[PlannedBuffer, ...] = ()
+    commands: tuple[Command, ...] = ()
     cores: tuple[PlannedCore, ...] = ()
     """The plans of several cores, by number; ``buffers``, ``commands`` and ``cascades`` are then empty."""
     cascades: tuple[CascadeOps, ...] = ()

@@ -1,0 +1,211 @@
+"""The keys of a plan file, in the order in which they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast, get_args
+
+from chipmodel.files.json_file import JsonValue
+from chipmodel.files.json_record import COUNT, Codec, JsonRecord
+from chipmodel.files.suggestions import shown
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share
+from chipmodel.model.commands import (
+    Acquire,
+    Branch,
+    BranchArm,
+    Command,
+    Compute,
+    DmaStart,
+    DmaWait,
+    Located,
+    Release,
+    Repeat,
+)
+from chipmodel.model.program import MAX_ITERATIONS
+from chipmodel.model.schedule import CascadeOps, Part, Phase, PhaseKind
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, PsramHome
+
+
+def _interval(node: JsonValue) -> Interval:
+    start, stop = node.integers(2)
+    if start < 0 or stop < start:
+        node.fail(f"[{start}, {stop}) is no interval")
+    return Interval(start, stop)
+
+
+def _span(interval: Interval) -> list[int]:
+    return [interval.start, interval.stop]
+
+
+def _part(node: JsonValue) -> Part:
+    weights = node.has("weights_of")
+    if weights and node.has("tensor"):
+        node.fail("this is both weights and a tensor")
+    name = node.at("weights_of" if weights else "tensor").text()
+    if not any(node.has(key) for key in ("rows", "channels", "columns")):
+        return Part(name, WHOLE, weights)
+    first, last, of_rows = node.at("rows").integers(3)
+    low, high, of_channels = node.at("channels").integers(3)
+    if not (0 <= first < last <= of_rows and 0 <= low < high <= of_channels):
+        node.fail("rows and channels must be [start, stop, of] with 0 <= start < stop <= of")
+    share = Share(Interval(first, last), of_rows, Interval(low, high), of_channels)
+    return Part(name, _in_columns(node, share) if node.has("columns") else share, weights)
+
+
+def _in_columns(node: JsonValue, share: Share) -> Share:
+    """``share`` with the columns that the part names: some of them, in all channels."""
+    left, right, of_columns = node.at("columns").integers(3)
+    if not 0 <= left < right <= of_columns or right - left == of_columns:
+        node.fail("columns must be [start, stop, of] with 0 <= start < stop <= of, and not all of them")
+    if len(share.channels) < share.of_channels:
+        node.fail("a part with some of the columns has all channels")
+    return share.in_columns(share.of_channels, Interval(left, right), of_columns)
+
+
+def _part_keys(part: Part) -> dict[str, object]:
+    share = part.share
+    found: dict[str, object] = {"weights_of" if part.weights else "tensor": part.name}
+    if share != WHOLE:
+        found["rows"] = [*_span(share.rows), share.of_rows]
+        found["channels"] = [*_span(share.channels), share.of_channels]
+    if share.banded:
+        found["columns"] = [*_span(share.columns), share.of_columns]
+    return found
+
+
+_PART = ("weights_of", "tensor", "rows", "channels", "columns")
+
+
+class _PlacedRecord(JsonRecord[Any]):
+    """A record of a part somewhere, whose keys stand before its own."""
+
+    def values(self, node: JsonValue) -> dict[str, Any]:
+        return {"part": _part(node), **super().values(node)}
+
+    def write(self, value: Any) -> dict[str, object]:
+        return {**_part_keys(value.part), **super().write(value)}
+
+
+def _check_located(node: JsonValue, at: Located) -> None:
+    if at.runs > 1 and (at.bytes % at.runs or at.pitch < max(1, at.bytes // at.runs)):
+        node.fail(f"{at.bytes} bytes are no {at.runs} runs of equal length at a pitch of {at.pitch}")
+
+
+def _check_start(node: JsonValue, start: DmaStart) -> None:
+    if not 1 <= start.runs <= max(1, start.bytes):
+        node.fail(f"{shown(start.bytes)} bytes cannot be {shown(start.runs)} runs")
+
+
+def _check_repeat(node: JsonValue, loop: Repeat) -> None:
+    if loop.iterations > MAX_ITERATIONS:
+        node.at("iterations").fail(f"at most {MAX_ITERATIONS:,} iterations, not {shown(loop.iterations)}")
+
+
+def _check_cascade(node: JsonValue, cascade: CascadeOps) -> None:
+    names, reloaded = cascade.ops, cascade.reloaded
+    if len(names) < 2 or len(set(names)) < len(names):
+        node.at("ops").fail(_OWN_OPS)
+    if len(set(reloaded)) < len(reloaded) or not set(reloaded) <= set(names):
+        node.at("reloaded").fail("weights are loaded again of ops of the cascade, each named once")
+
+
+_OWN_OPS = "a cascade has at least two ops, each of which is in no other cascade"
+
+
+def _cascades(node: JsonValue) -> tuple[CascadeOps, ...]:
+    """No op is in two of them."""
+    taken: set[str] = set()
+
+    def read(item: JsonValue) -> CascadeOps:
+        found: CascadeOps = _CASCADE.read(item)
+        if taken & {*found.ops}:
+            item.at("ops").fail(_OWN_OPS)
+        taken.update(found.ops)
+        return found
+
+    return node.each(read)
+
+
+def _phase(node: JsonValue) -> Phase:
+    pair = node.each(lambda value: value)
+    if len(pair) != 2:
+        node.fail(f"expected 2 values, not {len(pair)}")
+    kind, cycles = pair[0].choice(get_args(PhaseKind)), pair[1].integer()
+    if cycles < 1:
+        pair[1].fail(f"at least 1, not {shown(cycles)}")
+    return Phase(cast(PhaseKind, kind), cycles)
+
+
+def _command(node: JsonValue) -> Command:
+    kind = next((key for key in _COMMANDS if node.has(key)), None)
+    if kind is None:
+        node.fail(f"no command: none of {', '.join(_COMMANDS)}")
+    return cast(Command, _COMMANDS[kind].read(node))
+
+
+def _command_keys(command: Command) -> dict[str, object]:
+    return _BY_KIND[type(command)].write(command)
+
+
+_CODECS: dict[object, Codec[Any]] = {
+    Interval: Codec(_interval, _span),
+    Phase: Codec(_phase, lambda phase: [phase.kind, phase.cycles]),
+    Command: Codec(_command, _command_keys),
+}
+
+
+def _record(
+    kind: type, *keys: str, of: type[JsonRecord[Any]] = JsonRecord[Any], **more: Any
+) -> JsonRecord[Any]:
+    """A record, which later ones may name by its class."""
+    made = of(kind, *keys, codecs={**_CODECS, **more.pop("codecs", {})}, **more)
+    _CODECS[kind] = Codec(made.read, made.write)
+    return made
+
+
+_record(PlannedBuffer)
+_CASCADE = _record(CascadeOps, "name", "ops", "rolls", "reloaded?", "bands?", check=_check_cascade)
+_CASCADES = Codec(_cascades, lambda cascades: [*map(_CASCADE.write, cascades)])
+_record(
+    Located,
+    *("buffer", "offset", "bytes", "touches=touched?", "rolls?", "in_tensor?", "runs?", "pitch?", "advance?"),
+    of=_PlacedRecord,
+    also=_PART,
+    check=_check_located,
+)
+_record(PsramHome, "home", of=_PlacedRecord, also=_PART)
+_record(BranchArm, "arm=name", "commands=body")
+_RECORDS = (
+    _record(
+        DmaStart,
+        *("dma_start=name", "direction", "bytes", "op", "at", "psram", "home"),
+        *("runs?", "pitch?", "advance?", "ahead?"),
+        check=_check_start,
+    ),
+    _record(DmaWait, "dma_wait=name", "op"),
+    _record(Release, "release=tensor", "op"),
+    _record(Acquire, "acquire=tensor", "core", "op"),
+    _record(
+        Compute,
+        *("compute=label", "op", "position", "rows", "channels", "columns?"),
+        *("cycles", "reads", "writes", "phases"),
+    ),
+    _record(Branch, "branch=name", "condition?", "arms"),
+    _record(
+        Repeat,
+        *("repeat=name", "iterations", "commands=body"),
+        codecs={"iterations": COUNT},
+        check=_check_repeat,
+    ),
+)
+_COMMANDS: Mapping[str, JsonRecord[Any]] = {record.names[0]: record for record in _RECORDS}
+"""By the key that only they have."""
+_BY_KIND: Mapping[type, JsonRecord[Any]] = {record.kind: record for record in _RECORDS}
+_ON_A_CORE = ("cascades?", "buffers", "commands")
+_HEAD = ("workload", "chip", "set=overrides", "capacity_bytes", "peak_bytes", "alignment", "order?", "psram")
+_record(PlannedCore, "peak_bytes", *_ON_A_CORE, codecs={"cascades": _CASCADES})
+PLAN: JsonRecord[PlanFile] = _record(
+    PlanFile, *_HEAD, *_ON_A_CORE, also=("format",), codecs={"cascades": _CASCADES}
+)
+PLAN_OF_CORES: JsonRecord[PlanFile] = _record(PlanFile, *_HEAD, "cores", also=("format",))

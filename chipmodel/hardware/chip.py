@@ -139,12 +139,21 @@ class BurstDma:
     overlap: bool = False
     """Whether a burst is read while the one before it is written."""
 
+    @property
+    def line_bytes(self) -> int:
+        """Bytes of a burst."""
+        return self.beat_bytes * self.burst_beats
+
+    @property
+    def line_cycles(self) -> int:
+        """Cycles of a burst, read and written; with ``overlap``, the next one is read while it is written."""
+        return (1 if self.overlap else 2) * self.burst_beats + self.gap_cycles
+
 
 @dataclass(frozen=True, slots=True)
 class HyperBusDma:
     """``dma.model: hyperbus``. A DMA that reads HyperRAM through pulp-platform/hyperbus, one AXI burst of
-    up to ``request_beats`` after another; ``chipmodel.timing.controllers.HyperBus`` explains the constants.
-    """
+    up to ``request_beats`` after another (``chipmodel.timing.controllers.HyperBus``)."""
 
     latency_clocks: int
     latency_multiple: int
@@ -152,11 +161,18 @@ class HyperBusDma:
     request_beats: int
     bus_bytes: int
     request_cycles: int
+    """Address valid to the toggle that crosses: AXI queue, spill register, toggle."""
     response_cycles: int
+    """A word in the crossing queue to its beat at the AXI port: two synchronisers, splitter, AXI queue."""
     turnaround_cycles: int
+    """The last word in the crossing queue to the toggle of the next request."""
     fixed_clocks: int
+    """Psram clocks of a read besides latency and words: synchroniser of the request, three of
+    command-address, synchronisers of the data."""
     segment_clocks: int
+    """The same for every further CS# low of one request, which passes no clock crossing."""
     round_trip_us: Fraction
+    """CK out to data back."""
     setup_cycles: int = 0
     channels: Channels = Channels()
 
@@ -171,10 +187,15 @@ class HyperBusDma:
         return min(self.max_burst_words, self.request_bytes // 2)
 
     @property
+    def latency(self) -> int:
+        """Clocks of latency of every CS# low."""
+        return self.latency_clocks * self.latency_multiple
+
+    @property
     def low_clocks(self) -> int:
         """Psram clocks of the longest CS# low: 3 of command and address, one of which the latency count
         overlaps, then latency and words."""
-        return 2 + self.latency_clocks * self.latency_multiple + self.burst_words
+        return 2 + self.latency + self.burst_words
 
     @property
     def high_clocks(self) -> int:
@@ -198,7 +219,7 @@ class CdmaDma:
 @dataclass(frozen=True, slots=True)
 class EfPsramDma:
     """``dma.model: ef-psram``. A DMA that moves a word of ``access_bytes`` at a time through
-    efabless/EF_PSRAM_CTRL (``chipmodel.timing.controllers.EfPsram``)."""
+    efabless/EF_PSRAM_CTRL, with CE# falling and rising on cycles of their own."""
 
     read_mode: Protocol
     write_mode: Protocol
@@ -218,11 +239,14 @@ class EfPsramDma:
         wait = 0 if write else self.wait_clocks
         return wire.command_clocks + wire.address_clocks + wait + ceil(size / wire.bytes_per_clock)
 
+    def access_cycles(self, write: bool, size: int) -> int:
+        """Core cycles of one access, from its start to its end."""
+        return self.clocks_per_sck * self.sck_clocks(write, size) + self.frame_cycles
+
     @property
     def low_cycles(self) -> int:
         """Core cycles of the longest CE# low: it falls a cycle after the start."""
-        longest = max(self.sck_clocks(write, self.access_bytes) for write in (False, True))
-        return self.clocks_per_sck * longest + self.frame_cycles - 1
+        return max(self.access_cycles(write, self.access_bytes) for write in (False, True)) - 1
 
     @property
     def high_cycles(self) -> int:

@@ -147,11 +147,11 @@ def ef_psram(chip: Chip, row: MeasuredRow) -> Prediction:
     except BadInput as error:
         raise BadInput(error.what, where=row.place("command"), hint=error.hint) from None
     assert isinstance(chip.dma, EfPsramDma)
-    controller = controlled.ef_psram(chip.dma)
-    wait = row.whole("wait_clocks") if row.whole("is_read") else 0
-    access = protocol, row.whole("bytes"), wait
+    wait = row.whole("wait_clocks")
+    controller = replace(chip.dma, read_mode=protocol, write_mode=protocol, wait_clocks=wait)
+    access = not row.whole("is_read"), row.whole("bytes")
     return {
-        "controller_cycles": Fraction(controller.cycles(*access)),
+        "controller_cycles": Fraction(controller.access_cycles(*access)),
         "sck_clocks": Fraction(controller.sck_clocks(*access)),
     }
 

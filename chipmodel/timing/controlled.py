@@ -16,10 +16,9 @@ from math import floor
 
 from chipmodel.hardware.chip import CdmaDma, Controlled, EfPsramDma, HyperBusDma, Psram
 from chipmodel.hardware.clocks import Clock
-from chipmodel.hardware.psram_device import Protocol
 from chipmodel.model.schedule import Direction
 from chipmodel.timing.cdma import AxiCdma
-from chipmodel.timing.controllers import EfPsram, HyperBus
+from chipmodel.timing.controllers import HyperBus
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +32,12 @@ class BurstShape:
 
 def hyperbus(core_mhz: Fraction, ck_mhz: Fraction, dma: HyperBusDma) -> HyperBus:
     """The controller at these clocks. Raises BadInput for a system clock below the Psram clock."""
-    return HyperBus(
-        Clock(core_mhz),
-        Clock(ck_mhz),
-        dma.latency_clocks,
-        dma.latency_multiple,
-        dma.max_burst_words,
-        request_cycles=dma.request_cycles,
-        response_cycles=dma.response_cycles,
-        turnaround_cycles=dma.turnaround_cycles,
-        fixed_clocks=dma.fixed_clocks,
-        segment_clocks=dma.segment_clocks,
-        round_trip_us=dma.round_trip_us,
-        bus_bytes=dma.bus_bytes,
-    )
+    return HyperBus(Clock(core_mhz), Clock(ck_mhz), dma)
 
 
 def cdma(dma: CdmaDma) -> AxiCdma:
     """The copying engine."""
     return AxiCdma(dma.data_bits, dma.max_burst_beats, dma.boundary_bytes)
-
-
-def ef_psram(dma: EfPsramDma) -> EfPsram:
-    """The controller of serial Psram."""
-    return EfPsram(dma.clocks_per_sck, dma.frame_cycles)
 
 
 def controlled_cycles(
@@ -71,9 +52,9 @@ def controlled_cycles(
             return cdma(dma).copy(0, 0, size).cycles
         case EfPsramDma():
             words, rest = divmod(size, dma.access_bytes)
-            access = _Access(dma, direction)
             pauses = (words + bool(rest) - 1) * dma.gap_cycles
-            return words * access.cycles(dma.access_bytes) + pauses + (access.cycles(rest) if rest else 0)
+            last = _access_cycles(dma, direction, rest) if rest else 0
+            return words * _access_cycles(dma, direction, dma.access_bytes) + pauses + last
 
 
 def burst_shape(dma: Controlled) -> BurstShape:
@@ -115,25 +96,13 @@ def _cheapest(
         case CdmaDma():
             return cdma(dma).settled()
         case EfPsramDma():
-            access = _Access(dma, direction)
-            sizes = [size for size in (1, 2, 4) if size <= dma.access_bytes]
-            each = Fraction(access.cycles(dma.access_bytes) + dma.gap_cycles, dma.access_bytes)
-            return [(size, access.cycles(size)) for size in sizes], each
+            points = [(n, _access_cycles(dma, direction, n)) for n in (1, 2, 4) if n <= dma.access_bytes]
+            return points, Fraction(points[-1][1] + dma.gap_cycles, dma.access_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Access:
-    """Accesses of one direction through EF_PSRAM_CTRL."""
-
-    dma: EfPsramDma
-    direction: Direction
-
-    def cycles(self, size: int) -> int:
-        """Core cycles of one access; the controller moves 1, 2 or 4 bytes, so three are moved as four."""
-        write = self.direction == "store"
-        mode: Protocol = self.dma.write_mode if write else self.dma.read_mode
-        moved = 1 << (size - 1).bit_length()
-        return ef_psram(self.dma).cycles(mode, moved, 0 if write else self.dma.wait_clocks)
+def _access_cycles(dma: EfPsramDma, direction: Direction, size: int) -> int:
+    """Core cycles of one access; the controller moves 1, 2 or 4 bytes, so three are moved as four."""
+    return dma.access_cycles(direction == "store", 1 << (size - 1).bit_length())
 
 
 def _hyperbus_cheapest(bus: HyperBus, dma: HyperBusDma) -> tuple[Points, Fraction]:

@@ -2,8 +2,8 @@
 (hardware.md, "Public RTL").
 
 * ``HyperBus``: pulp-platform/hyperbus, AXI to HyperRAM, two clock domains;
-* ``EfPsram``: efabless/EF_PSRAM_CTRL, a serial clock at half the system clock;
-* ``dma.cdma``: alexforencich/verilog-axi, a DMA between two AXI memories.
+* ``EfPsramDma``: efabless/EF_PSRAM_CTRL, a serial clock at half the system clock;
+* ``timing.cdma``: alexforencich/verilog-axi, a DMA between two AXI memories.
 """
 
 from __future__ import annotations
@@ -15,12 +15,17 @@ from math import ceil, gcd
 from typing import Literal
 
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip import HyperBusDma
 from chipmodel.hardware.clocks import Clock, rescaled
-from chipmodel.hardware.psram_device import WIRES, Protocol
+from chipmodel.hardware.psram_device import Protocol
 
 ClockPhase = Literal["aligned", "middle"]
 ReadSeries = Sequence[tuple[int, int]]
 """Successive reads as pairs: how many, and the words of each."""
+CA_CLOCKS = 2
+"""Clocks sent besides latency and words (command-address, which the latency count overlaps)."""
+SAMPLED_AT = Fraction(3, 4)
+"""Where in its clock period a word is sampled: a quarter for CK's shift, half for the falling edge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class HyperBusRead:
 
 @dataclass(frozen=True, slots=True)
 class HyperBus:
-    """pulp-platform/hyperbus with a HyperRAM at ``latency_clocks * latency_multiple`` of latency.
+    """pulp-platform/hyperbus at these clocks, with the constants of a chip.
 
     A request passes the AXI queue and a register, then its toggle is seen on the first Psram clock edge after
     it. After latency, data and ``fixed_clocks``, a word is in the crossing queue back, which the system clock
@@ -45,28 +50,7 @@ class HyperBus:
 
     sys: Clock
     ck: Clock
-    latency_clocks: int
-    latency_multiple: int = 1
-    max_burst_words: int = 350
-    request_cycles: int = 3
-    """Address valid to the toggle that crosses: AXI queue, spill register, toggle."""
-    response_cycles: int = 5
-    """A word in the crossing queue to its beat at the AXI port: two synchronisers, splitter, AXI queue."""
-    turnaround_cycles: int = 6
-    """The last word in the crossing queue to the toggle of the next request."""
-    fixed_clocks: int = 9
-    """Psram clocks of a read besides latency and words: synchroniser of the request, three of
-    command-address, synchronisers of the data."""
-    segment_clocks: int = 8
-    """The same for every further CS# low of one request, which passes no clock crossing."""
-    ca_clocks: int = 2
-    """Clocks sent besides latency and words (command-address, which the latency count overlaps)."""
-    sampled_at: Fraction = Fraction(3, 4)
-    """Where in its clock period a word is sampled: a quarter for CK's shift, half for the falling edge."""
-    round_trip_us: Fraction = Fraction(2, 1000)
-    """CK out to data back. Assumed: anything from 1.51 to 2.5 ns adds the clock that the tables show at 166
-    and 200 MHz but not at 100."""
-    bus_bytes: int = 8
+    dma: HyperBusDma
 
     def __post_init__(self) -> None:
         if self.sys.mhz < self.ck.mhz:
@@ -76,14 +60,9 @@ class HyperBus:
             )
 
     @property
-    def latency(self) -> int:
-        """Clocks of latency of every CS# low."""
-        return self.latency_clocks * self.latency_multiple
-
-    @property
     def capture_clocks(self) -> int:
         """``fixed_clocks``, and one more where the round trip passes the end of its clock period."""
-        return self.fixed_clocks + ceil(self.sampled_at + self.round_trip_us * self.ck.mhz) - 1
+        return self.dma.fixed_clocks + ceil(SAMPLED_AT + self.dma.round_trip_us * self.ck.mhz) - 1
 
     def read(self, size: int, address: int = 0, phase: ClockPhase | None = None) -> HyperBusRead:
         """One read of ``size`` bytes on an idle controller; for ``phase`` see ``usual_phase``."""
@@ -95,13 +74,13 @@ class HyperBus:
         """``reads`` reads of ``size`` bytes each, queued together: first and last beat of all of them."""
         phase = phase or self.usual_phase(size)
         words = -(-(address % 2 + size) // 2)
-        first = min(words, (self.bus_bytes - address % self.bus_bytes + 1) // 2)
+        first = min(words, (self.dma.bus_bytes - address % self.dma.bus_bytes + 1) // 2)
         segments = self._segments(words)
         return HyperBusRead(
             self._beat([(1, first)], phase),
             self._beat([(reads, words)], phase),
             segments * reads,
-            (words + segments * (self.latency + self.ca_clocks)) * reads,
+            (words + segments * (self.dma.latency + CA_CLOCKS)) * reads,
         )
 
     def transfer(self, size: int, request_bytes: int) -> int:
@@ -114,13 +93,13 @@ class HyperBus:
         """Cycles that a read of ``words`` takes at least from its toggle to that of the next, without the
         waits for clock edges."""
         clocks = self.capture_clocks + self._clocks(words)
-        return rescaled(clocks, self.ck, self.sys) + self.turnaround_cycles
+        return rescaled(clocks, self.ck, self.sys) + self.dma.turnaround_cycles
 
     @property
     def fringe_cycles(self) -> int:
         """Cycles before the first toggle and after the last word, less the last turnaround, which delays
         nothing."""
-        return self.request_cycles + self.response_cycles - self.turnaround_cycles
+        return self.dma.request_cycles + self.dma.response_cycles - self.dma.turnaround_cycles
 
     def usual_phase(self, size: int) -> ClockPhase:
         """The assumed phase of a first request against the Psram clock.
@@ -132,7 +111,7 @@ class HyperBus:
         the bus, which begin a series in the tables (assumed) and come at any phase.
         """
         whole = (self.sys.mhz / self.ck.mhz).denominator == 1
-        return "aligned" if whole and size >= self.bus_bytes else "middle"
+        return "aligned" if whole and size >= self.dma.bus_bytes else "middle"
 
     def spread(self, size: int) -> tuple[int, int]:
         """The earliest and the latest last beat of one read of ``size`` bytes, over all phases."""
@@ -158,7 +137,7 @@ class HyperBus:
         toggle = 0
         for count, words in runs:
             toggle = self._next_toggle(count, words, wait, toggle)
-        return self.request_cycles + toggle - self.turnaround_cycles + self.response_cycles
+        return self.dma.request_cycles + toggle - self.dma.turnaround_cycles + self.dma.response_cycles
 
     def _next_toggle(self, left: int, words: int, wait: Fraction, toggle: int) -> int:
         """The system edge of the toggle after ``left`` reads of ``words``, the first at ``toggle``. All that
@@ -175,38 +154,17 @@ class HyperBus:
             seen[phase] = left, toggle
             edge = self.ck.edge_after(self.sys.time(toggle) - wait)
             captured = self.ck.time(edge + self.capture_clocks + self._clocks(words))
-            toggle = self.sys.edge_at(captured + wait) + self.turnaround_cycles
+            toggle = self.sys.edge_at(captured + wait) + self.dma.turnaround_cycles
             left -= 1
         return toggle
 
     def _clocks(self, words: int) -> int:
         """Psram clocks of latency and data until the ``words``-th word, further CS# lows included."""
-        again = (self._segments(words) - 1) * (self.segment_clocks + self.latency)
-        return self.latency + words + again
+        again = (self._segments(words) - 1) * (self.dma.segment_clocks + self.dma.latency)
+        return self.dma.latency + words + again
 
     def _segments(self, words: int) -> int:
-        return -(-words // self.max_burst_words)
-
-
-@dataclass(frozen=True, slots=True)
-class EfPsram:
-    """efabless/EF_PSRAM_CTRL: SCK at half the clock; CE# falls and rises on cycles of their own."""
-
-    clocks_per_sck: int = 2
-    frame_cycles: int = 2
-
-    def sck_clocks(self, protocol: Protocol, size: int, wait: int = 0) -> int:
-        """SCK clocks of one access; ``wait`` counts for reads only (a write has none)."""
-        if protocol not in ("SPI", "QPI", "1-4-4"):
-            raise BadInput(
-                f"EF_PSRAM_CTRL speaks SPI, QPI and 1-4-4, not {protocol}", hint="name one of these"
-            )
-        wire = WIRES[protocol]
-        return wire.command_clocks + wire.address_clocks + wait + -(-size // wire.bytes_per_clock)
-
-    def cycles(self, protocol: Protocol, size: int, wait: int = 0) -> int:
-        """Cycles of the controller from start to done."""
-        return self.clocks_per_sck * self.sck_clocks(protocol, size, wait) + self.frame_cycles
+        return -(-words // self.dma.max_burst_words)
 
 
 def ef_protocol(command: str) -> Protocol:

@@ -40,28 +40,6 @@ LinePace = Callable[[Fraction], Fraction]
 
 
 @dataclass(frozen=True, slots=True)
-class CopyEngine:
-    """A DMA that reads a burst, then writes it; beats take a cycle of ``clock`` each."""
-
-    clock: Clock
-    setup_cycles: int
-    beat_bytes: int = 4
-    burst_beats: int = 8
-    gap_cycles: int = 5
-    overlap: bool = False
-
-    @property
-    def line_bytes(self) -> int:
-        """Bytes of a burst."""
-        return self.beat_bytes * self.burst_beats
-
-    @property
-    def line_cycles(self) -> int:
-        """Cycles of a burst, read and written; with ``overlap``, the next one is read while it is written."""
-        return (1 if self.overlap else 2) * self.burst_beats + self.gap_cycles
-
-
-@dataclass(frozen=True, slots=True)
 class PsramPort:
     """The controller between a bus at clock ``core`` and ``device``: a miss loads ``line_bytes`` and then
     ``prefetch_lines`` more lines; ``crossing_clocks`` are those between the two clock domains."""
@@ -203,26 +181,20 @@ def line(fixed: Fraction | int, each: Fraction | int) -> LinePace:
     return lambda lines: fixed + lines * each
 
 
-def shared_to_shared(engine: CopyEngine) -> TransferRoute:
+def shared_to_shared(engine: BurstDma) -> TransferRoute:
     """The DMA within SharedMemory."""
     return TransferRoute(
         "dma shared->shared", engine.line_bytes, line(engine.setup_cycles, engine.line_cycles)
     )
 
 
-def flash_to_shared(
-    engine: CopyEngine, flash: Clock, clocks_per_byte: int, setup_cycles: int
-) -> TransferRoute:
+def flash_to_shared(engine: BurstDma, core: Clock, flash: Clock) -> TransferRoute:
     """The DMA from a serial flash, which is slower than the copy."""
-    flash_line = rescaled(engine.line_bytes * clocks_per_byte, flash, engine.clock)
-    return TransferRoute(
-        "dma flash->shared",
-        engine.line_bytes,
-        line(setup_cycles, max(flash_line, Fraction(engine.line_cycles))),
-    )
+    pace = max(rescaled(engine.line_bytes * FLASH_CLOCKS_PER_BYTE, flash, core), Fraction(engine.line_cycles))
+    return TransferRoute("dma flash->shared", engine.line_bytes, line(FLASH_SETUP_CYCLES, pace))
 
 
-def psram_to_shared(engine: CopyEngine, port: PsramPort) -> TransferRoute:
+def psram_to_shared(engine: BurstDma, port: PsramPort) -> TransferRoute:
     """The DMA from Psram, with the prefetch buffers at work."""
     legal = burst_limit(port.device, max_burst=(1 + port.prefetch_lines) * port.line_bytes)
     lines = Fraction(legal or port.line_bytes, port.line_bytes)
@@ -240,7 +212,7 @@ def psram_to_shared(engine: CopyEngine, port: PsramPort) -> TransferRoute:
     )
 
 
-def shared_to_psram(engine: CopyEngine, port: PsramPort) -> TransferRoute:
+def shared_to_psram(engine: BurstDma, port: PsramPort) -> TransferRoute:
     """The DMA to Psram, whose controller joins lines to the longest legal bursts; the last line is written
     after the end of the DMA transfer."""
     page = port.device.page_bytes
@@ -262,25 +234,22 @@ def shared_to_psram(engine: CopyEngine, port: PsramPort) -> TransferRoute:
     )
 
 
-def npu_from_psram(setup_cycles: int, port: PsramPort) -> TransferRoute:
+def npu_from_psram(port: PsramPort) -> TransferRoute:
     """The NPU reading Psram itself, a line at a time."""
     clocks = port.read_clocks(1) + port.crossing_clocks
-    settled = line(setup_cycles + port.cycles(port.opening), port.cycles(clocks))
-    head = line(setup_cycles, port.cycles(clocks - port.device.ce_high_min))
+    settled = line(NPU_SETUP_CYCLES + port.cycles(port.opening), port.cycles(clocks))
+    head = line(NPU_SETUP_CYCLES, port.cycles(clocks - port.device.ce_high_min))
     return TransferRoute("npu psram->shared", port.line_bytes, settled, head)
 
 
-def npu_within_shared(
-    setup_cycles: int, read_bytes: int = 8, banks: int = 8, bank_bytes: int = 16, stalls: int = 2
-) -> TransferRoute:
-    """The NPU copying within SharedMemory, with ``stalls`` bank conflicts in each round of banks."""
-    round_bytes = banks * bank_bytes
-    return TransferRoute(
-        "npu shared->shared", round_bytes, line(setup_cycles, round_bytes // read_bytes + stalls)
-    )
+def npu_within_shared() -> TransferRoute:
+    """The NPU copying within SharedMemory, with bank conflicts in each round of banks."""
+    setup, pace = NPU_SETUP_CYCLES + NPU_COPY_FILL_CYCLES, ROUND_BYTES // NPU_READ_BYTES + ROUND_STALLS
+    return TransferRoute("npu shared->shared", ROUND_BYTES, line(setup, pace))
 
 
 LUNA_FLASH = Clock(Fraction(100))
+FLASH_CLOCKS_PER_BYTE = 2
 """hardware.md, "LUNA": flash 100 MHz x4 SDR, so two clocks a byte."""
 
 FLASH_SETUP_CYCLES = 746
@@ -291,6 +260,8 @@ NPU_SETUP_CYCLES = 467
 
 NPU_COPY_FILL_CYCLES = 5
 """Cycles more of a copy within SharedMemory until its reads and writes overlap; fitted to the table."""
+ROUND_BYTES, NPU_READ_BYTES, ROUND_STALLS = 8 * 16, 8, 2
+"""Bytes of a round of the eight banks, of a read, and bank conflicts in each round."""
 
 
 @lru_cache(maxsize=64)
@@ -299,15 +270,14 @@ def burst_routes(
 ) -> Mapping[str, TransferRoute]:
     """All routes of a burst-by-burst engine, by the names of luna_transfer.csv."""
     core = Clock(core_mhz)
-    engine = CopyEngine(core, dma.setup_cycles, dma.beat_bytes, dma.burst_beats, dma.gap_cycles, dma.overlap)
-    port = PsramPort(device, core, engine.line_bytes, dma.prefetch_lines, dma.crossing_clocks, collision)
+    port = PsramPort(device, core, dma.line_bytes, dma.prefetch_lines, dma.crossing_clocks, collision)
     routes = (
-        psram_to_shared(engine, port),
-        shared_to_psram(engine, port),
-        shared_to_shared(engine),
-        flash_to_shared(engine, LUNA_FLASH, clocks_per_byte=2, setup_cycles=FLASH_SETUP_CYCLES),
-        npu_from_psram(NPU_SETUP_CYCLES, port),
-        npu_within_shared(NPU_SETUP_CYCLES + NPU_COPY_FILL_CYCLES),
+        psram_to_shared(dma, port),
+        shared_to_psram(dma, port),
+        shared_to_shared(dma),
+        flash_to_shared(dma, core, LUNA_FLASH),
+        npu_from_psram(port),
+        npu_within_shared(),
     )
     short = dma.short_bytes
     return {

@@ -120,8 +120,8 @@ def assert_legal(
 
 @lru_cache(maxsize=1 << 14)
 def _assert_legal(device: Device, dma: BurstDma, direction: Direction, address: int, size: int) -> None:
-    write, line = direction == "store", dma.beat_bytes * dma.burst_beats
-    longest = line if write else line * (1 + dma.prefetch_lines)
+    write = direction == "store"
+    longest = dma.line_bytes if write else dma.line_bytes * (1 + dma.prefetch_lines)
     for group in split(device, address, size, write, longest):
         for run in group.runs:
             low = ce_low_clocks(device, 0, run.bytes, write, collided=True)

@@ -123,7 +123,8 @@ def test_skipped_repetitions_of_phases_change_nothing(
     clocks: tuple[int, int], words: list[int], reads: int
 ) -> None:
     """Against one run for each read, in which there is nothing to skip."""
-    bus = HyperBus(Clock(Fraction(clocks[0])), Clock(Fraction(clocks[1])), 6)
+    assert isinstance(PULP.dma, HyperBusDma)
+    bus = HyperBus(Clock(Fraction(clocks[0])), Clock(Fraction(clocks[1])), PULP.dma)
     for wait in (1 / bus.ck.mhz, bus._shortest_wait()):  # pyright: ignore[reportPrivateUsage]
         many = bus._last_beat([(reads, w) for w in words], wait)  # pyright: ignore[reportPrivateUsage]
         single = [(1, w) for w in words for _ in range(reads)]

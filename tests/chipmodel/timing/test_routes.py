@@ -5,18 +5,19 @@ from __future__ import annotations
 import csv
 from dataclasses import replace
 from fractions import Fraction
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
+from chipmodel.hardware.chip import BurstDma
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.clocks import Clock
 from chipmodel.hardware.psram_parts import device_named
 from chipmodel.timing.bursts import PsramTransfer, assert_legal
 from chipmodel.timing.routes import (
-    CopyEngine,
     PsramPort,
     TransferRoute,
     flash_to_shared,
@@ -30,7 +31,7 @@ from tests.support.folders import HARDWARE
 LUNA = load_chip("luna-arcs")
 LUNA_ROUTES = burst_routes_of(LUNA)
 LUNA_CORE = Clock(Fraction(300))
-LUNA_DMA = CopyEngine(LUNA_CORE, setup_cycles=634)
+LUNA_DMA = cast(BurstDma, LUNA.dma)
 LUNA_PORT = PsramPort(device_named("LUNA-ARCS"), LUNA_CORE)
 
 
@@ -151,7 +152,7 @@ def test_more_bytes_never_take_less(name: str, size: int) -> None:
 
 
 def test_the_flash_sets_the_pace_until_it_is_faster_than_the_copy() -> None:
-    fast = flash_to_shared(LUNA_DMA, Clock(Fraction(1000)), 2, 746)
+    fast = flash_to_shared(LUNA_DMA, LUNA_CORE, Clock(Fraction(1000)))
     assert fast.cycles(65536) - fast.cycles(32768) == 1024 * LUNA_DMA.line_cycles
 
 

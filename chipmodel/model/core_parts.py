@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from chipmodel.geometry.groups import joined
 from chipmodel.model.program import Body, Op, Program, nodes, ops, reads, with_ops
 
 
@@ -59,22 +60,11 @@ def same_core_groups(program: Program, found: Uses) -> list[tuple[int, ...]]:
     All nodes that define a tensor belong together, with those that read it before its last definition,
     because the newer value takes its place in Psram.
     """
-    parent = list(range(len(program.body)))
-
-    def root(index: int) -> int:
-        while parent[index] != index:
-            index = parent[index]
-        return index
-
-    for name, definers in found.defined.items():
-        older = [i for i in found.read.get(name, ()) if i < definers[-1]]
-        for index in (*definers, *older):
-            a, b = root(index), root(definers[0])
-            parent[max(a, b)] = min(a, b)
-    groups: dict[int, list[int]] = {}
-    for index in range(len(program.body)):
-        groups.setdefault(root(index), []).append(index)
-    return [tuple(group) for group in groups.values()]
+    together = (
+        (*definers, *(reader for reader in found.read.get(name, ()) if reader < definers[-1]))
+        for name, definers in found.defined.items()
+    )
+    return joined(len(program.body), together)
 
 
 def split(program: Program, core_of: Mapping[str, int], cores: int) -> tuple[CorePart, ...]:

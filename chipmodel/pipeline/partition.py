@@ -29,6 +29,8 @@ def assigned(program: Program, cores: int) -> dict[str, int]:
     if cores > 1 and program.inferences > 1:
         what = f"{parameter('inferences')} is for one core, and the chip has {cores}"
         raise BadInput(what, hint=f"leave it out, or take one core: {chip_field('cores', 1)}")
+    if all(op.core is None for op in program.ops()):
+        return {}
     found: dict[str, int] = {}
     for group in same_core_groups(program, uses(program)):
         nodes = [program.body[index] for index in group]

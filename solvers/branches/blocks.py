@@ -26,6 +26,7 @@ from itertools import accumulate
 from math import lcm
 
 from chipmodel.errors import BadInput
+from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval, hull, merged
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Buffer, Plan, Problem
@@ -142,20 +143,9 @@ def _arm_of(section: Section, group: BufferGroup) -> Iterator[tuple[int, int]]:
 
 def _groups(problem: Problem) -> list[BufferGroup]:
     """The buffers in groups joined by constraints."""
-    leader = {b.name: b.name for b in problem.buffers}
-
-    def find(name: str) -> str:
-        while leader[name] != name:
-            name = leader[name]
-        return name
-
-    for names in (*problem.colocated, *problem.separated):
-        for name in names[1:]:
-            leader[find(name)] = find(names[0])
-    groups: dict[str, list[Buffer]] = {}
-    for buffer in problem.buffers:
-        groups.setdefault(find(buffer.name), []).append(buffer)
-    return [tuple(group) for group in groups.values()]
+    index = {b.name: i for i, b in enumerate(problem.buffers)}
+    links = ([index[name] for name in names] for names in (*problem.colocated, *problem.separated))
+    return [tuple(problem.buffers[i] for i in group) for group in joined(len(index), links)]
 
 
 class _DepthTime:

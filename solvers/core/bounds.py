@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
 
+from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.certificate import LiveSet
 from chipmodel.model.plan import Buffer, Problem
@@ -36,23 +37,14 @@ def largest_live_set(problem: Problem, unit: int = 1) -> LiveSet:
 def rigid_groups(problem: Problem) -> tuple[tuple[int, ...], ...]:
     """Groups of buffers (by index, ascending) that must share one offset: colocated groups, joined where they
     have a buffer in common. Only groups of two or more."""
+    return tuple(group for group in rigid(problem) if len(group) > 1) if problem.colocated else ()
+
+
+def rigid(problem: Problem) -> list[tuple[int, ...]]:
+    """Return all buffers (by index) in groups that must share one offset, ordered by their first member."""
     index = {b.name: i for i, b in enumerate(problem.buffers)}
-    leader: dict[int, int] = {}
-
-    def find(i: int) -> int:
-        while leader.setdefault(i, i) != i:
-            leader[i] = leader[leader[i]]
-            i = leader[i]
-        return i
-
-    for group in problem.colocated:
-        known = [index[name] for name in group if name in index]
-        for other in known[1:]:
-            leader[find(other)] = find(known[0])
-    members: dict[int, list[int]] = {}
-    for i in sorted(leader):
-        members.setdefault(find(i), []).append(i)
-    return tuple(tuple(m) for m in members.values() if len(m) > 1)
+    groups = ([index[name] for name in group if name in index] for group in problem.colocated)
+    return joined(len(index), groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from importlib import import_module
+from itertools import combinations, pairwise
 from math import gcd
+from typing import Any
 
 from chipmodel.geometry.interval import merged
 from chipmodel.model.certificate import Certificate, Contradiction, LiveSet, Reachable, Regions, Tallest
@@ -123,18 +125,12 @@ def _exclude(problem: Problem, a: Buffer, b: Buffer) -> bool:
 
 def _chain(problem: Problem, start: str, goal: str) -> tuple[str, ...]:
     """The shortest chain of colocated buffers between two of one rigid group."""
+    networkx: Any = import_module("networkx")  # slow to import, needed only for this message
     known = {b.name for b in problem.buffers}
-    before: dict[str, str] = {start: ""}
-    queue = [start]
-    for name in queue:
-        for other in (n for group in problem.colocated if name in group for n in group):
-            if other in known and other not in before:
-                before[other] = name
-                queue.append(other)
-    chain = [goal]
-    while before[chain[-1]]:
-        chain.append(before[chain[-1]])
-    return tuple(reversed(chain))
+    graph = networkx.Graph()
+    for group in problem.colocated:
+        graph.add_edges_from(combinations([name for name in group if name in known], 2))
+    return tuple(networkx.single_source_shortest_path(graph, start)[goal])
 
 
 def gap_bounds(problem: Problem) -> Iterator[Regions]:

@@ -12,8 +12,9 @@ from math import lcm
 
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.offsets_sweep import check_fast
+from solvers.core.bounds import rigid
 from solvers.core.bounds_certified import contradiction, excluded
-from solvers.core.preprocess import highest_end, legal_offsets, rigid
+from solvers.core.preprocess import highest_end, legal_offsets
 
 RESTARTS = 30
 """Placements tried for each order, each with one more group moved to the front."""

@@ -8,9 +8,10 @@ from itertools import pairwise
 from math import gcd, lcm
 
 from chipmodel.errors import BadInput
+from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Buffer, Problem
-from solvers.core.bounds import rigid_groups
+from solvers.core.bounds import rigid, rigid_groups
 
 Range = tuple[int, int]
 """Offsets ``low`` to ``high``, both included."""
@@ -108,14 +109,6 @@ def _without(ranges: Iterable[Range], taken: Sequence[Range]) -> list[Range]:
     return left
 
 
-def rigid(problem: Problem) -> list[tuple[int, ...]]:
-    """All buffers (by index) in groups that must share one offset, ordered by their first member."""
-    groups = rigid_groups(problem)
-    grouped = {i for group in groups for i in group}
-    single = [(i,) for i in range(len(problem.buffers)) if i not in grouped]
-    return sorted([*groups, *single])
-
-
 def highest_end(problem: Problem) -> int:
     """An upper bound of the peak of a plan whose buffers lie as low as possible."""
     if problem.memories:
@@ -128,22 +121,10 @@ def highest_end(problem: Problem) -> int:
 
 def components(problem: Problem) -> list[Problem]:
     """Independent parts of a problem; its peak is the largest of theirs."""
-    leader = list(range(len(problem.buffers)))
-
-    def find(i: int) -> int:
-        while leader[i] != i:
-            leader[i] = leader[leader[i]]
-            i = leader[i]
-        return i
-
-    for a, b in _connected(problem):
-        leader[find(a)] = find(b)
-    parts: dict[int, list[Buffer]] = {}
-    for i, buffer in enumerate(problem.buffers):
-        parts.setdefault(find(i), []).append(buffer)
+    parts = joined(len(problem.buffers), _connected(problem))
     if len(parts) <= 1:
         return [problem]
-    return [part_of(problem, buffers) for buffers in parts.values()]
+    return [part_of(problem, [problem.buffers[i] for i in part]) for part in parts]
 
 
 def part_of(problem: Problem, buffers: Sequence[Buffer]) -> Problem:
@@ -161,21 +142,23 @@ def part_of(problem: Problem, buffers: Sequence[Buffer]) -> Problem:
     )
 
 
-def _connected(problem: Problem) -> Iterable[tuple[int, int]]:
-    """Pairs of indices of one component, enough to connect it."""
+def _connected(problem: Problem) -> list[list[int]]:
+    """Return buffers (by index) that belong to one component: those of a time in which always something is
+    alive, and those that a constraint names."""
     spans = sorted(
         (interval.start, interval.stop, i)
         for i, buffer in enumerate(problem.buffers)
         if buffer.bytes
         for interval in merged(buffer.live)
     )
-    reach, owner = None, 0
+    links: list[list[int]] = []
+    reach = 0
     for start, stop, i in spans:
-        if reach is not None and start < reach:
-            yield i, owner
-        if reach is None or stop > reach:
-            reach, owner = stop, i
+        if not links or start >= reach:
+            links.append([])
+            reach = stop
+        links[-1].append(i)
+        reach = max(reach, stop)
     index = {b.name: i for i, b in enumerate(problem.buffers)}
-    for names in (*problem.colocated, *problem.separated, *problem.apart):
-        known = [index[name] for name in names if name in index]
-        yield from pairwise(known)
+    named = (*problem.colocated, *problem.separated, *problem.apart)
+    return links + [[index[name] for name in names if name in index] for names in named]

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Plan, Problem
+from solvers.core.bounds import rigid
 from solvers.core.bounds_certified import contradiction, excluded
 from solvers.core.or_tools import cp_sat_solver
-from solvers.core.preprocess import Range, legal_offsets, offset_unit, rigid
+from solvers.core.preprocess import Range, legal_offsets, offset_unit
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

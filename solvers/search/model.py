@@ -16,13 +16,13 @@ low as possible: of sizes, pins, starts of memories, and alignments that do not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import gcd, lcm
 
 from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Buffer, Plan, Problem
+from solvers.core.bounds import rigid
 
 HUGE = 1 << 60
 """Limit of all numbers in the search: the sum of any two fits in 64 bits."""
@@ -107,9 +107,11 @@ def search_model(problem: Problem) -> SearchModel:
     """The search's model of ``problem``. Raises ConstraintClash, and NotSearchable where it is too large."""
     if len(problem.buffers) > MAX_BUFFERS:
         raise NotSearchable(f"more than {MAX_BUFFERS} buffers")
-    owner, members = _groups(problem)
+    members = rigid(problem)
+    _check_groups(problem, members)
+    owner = {index: number for number, group in enumerate(members) for index in group}
     live = _live_sets(problem)
-    pairs = _separated_pairs(problem, owner, members)
+    pairs = _separated_pairs(problem, owner)
     sections = [*live, *[{a, b} for a, b in pairs]]
     of_buffer: dict[int, list[int]] = {}
     for number, names in enumerate(sections):
@@ -135,34 +137,7 @@ def search_model(problem: Problem) -> SearchModel:
     return SearchModel(tuple(items), count, unit, most)
 
 
-def _groups(problem: Problem) -> tuple[list[int], list[list[int]]]:
-    """The group of each buffer, and the buffers of each group."""
-    index = {b.name: i for i, b in enumerate(problem.buffers)}
-    parent = list(range(len(problem.buffers)))
-
-    def root(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
-    for group in problem.colocated:
-        for a, b in pairwise(group):
-            parent[root(index[b])] = root(index[a])
-    owner: list[int] = []
-    members: list[list[int]] = []
-    number: dict[int, int] = {}
-    for i in range(len(parent)):
-        if root(i) not in number:
-            number[root(i)] = len(members)
-            members.append([])
-        owner.append(number[root(i)])
-        members[owner[i]].append(i)
-    _check_groups(problem, members)
-    return owner, members
-
-
-def _check_groups(problem: Problem, members: list[list[int]]) -> None:
+def _check_groups(problem: Problem, members: list[tuple[int, ...]]) -> None:
     """Raise ConstraintClash where members colocated only through others are alive together, separated or
     apart."""
     groups = [set(group) for group in problem.colocated]
@@ -203,7 +178,7 @@ def _live_sets(problem: Problem) -> list[set[int]]:
     return result
 
 
-def _separated_pairs(problem: Problem, owner: list[int], members: list[list[int]]) -> list[tuple[int, int]]:
+def _separated_pairs(problem: Problem, owner: Mapping[int, int]) -> list[tuple[int, int]]:
     """Separated buffers that are neither colocated nor alive together."""
     index = {b.name: i for i, b in enumerate(problem.buffers)}
     result: list[tuple[int, int]] = []
@@ -215,7 +190,7 @@ def _separated_pairs(problem: Problem, owner: list[int], members: list[list[int]
     return result
 
 
-def _apart(problem: Problem, owner: list[int]) -> dict[int, set[int]]:
+def _apart(problem: Problem, owner: Mapping[int, int]) -> dict[int, set[int]]:
     """The items that must be in another memory than each item."""
     result: dict[int, set[int]] = {}
     if not problem.memories:

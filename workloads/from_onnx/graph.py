@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
+from importlib import import_module
 from itertools import chain, count
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -262,28 +262,21 @@ def sort_nodes(nodes: Sequence[OnnxNode], known: Iterable[str]) -> list[OnnxNode
     ``known`` are the tensors that exist before. Raises BadInput for a tensor that is produced twice or that
     nothing produces, and for a cycle.
     """
+    networkx: Any = import_module("networkx")
     producer = _producers(nodes, known)
-    waiting = [0] * len(nodes)
-    users: dict[int, list[int]] = {}
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(range(len(nodes)))
     for index, node in enumerate(nodes):
         sources = {producer[name] for name in _checked_reads(node, producer)} - {-1}
-        waiting[index] = len(sources)
-        for source in sources:
-            users.setdefault(source, []).append(index)
-    ready = [index for index, count in enumerate(waiting) if not count]
-    heapify(ready)
-    order: list[OnnxNode] = []
-    while ready:
-        index = heappop(ready)
-        order.append(nodes[index])
-        for user in users.get(index, ()):
-            waiting[user] -= 1
-            if not waiting[user]:
-                heappush(ready, user)
-    if len(order) < len(nodes):
-        stuck = next(nodes[i] for i, count in enumerate(waiting) if count)
-        raise fault(stuck, "it is part of a cycle, or depends on one", "an ONNX graph must be acyclic")
-    return order
+        graph.add_edges_from((source, index) for source in sources)
+    order: list[int] = []
+    try:
+        for index in networkx.lexicographical_topological_sort(graph):
+            order.append(index)
+    except networkx.NetworkXUnfeasible:
+        stuck, hint = nodes[min(graph.nodes - set(order))], "an ONNX graph must be acyclic"
+        raise fault(stuck, "it is part of a cycle, or depends on one", hint) from None
+    return [nodes[index] for index in order]
 
 
 def _producers(nodes: Sequence[OnnxNode], known: Iterable[str]) -> dict[str, int]:

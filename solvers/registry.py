@@ -8,9 +8,10 @@ from time import perf_counter
 
 from chipmodel.entry_points import plugin_rows
 from chipmodel.errors import BadInput
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import Certificate, excludes, rests_on
 from chipmodel.model.plan import Plan, Problem, Solved, Status
-from chipmodel.model.planner_table import imported, no_setting, row_or_plugin
+from chipmodel.model.planner_table import imported, no_setting, row_or_plugin, whole_setting
 from solvers.core.bounds import largest_live_set
 from solvers.core.bounds_certified import best_bound
 from solvers.core.dispatch import pack_plain, search_plain
@@ -32,11 +33,8 @@ def _reuse_threshold(packer: str, text: str) -> Mapping[str, object]:
 
 
 def _look_ahead(packer: str, text: str) -> Mapping[str, object]:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise BadInput(
-            f"{packer}:{text} is no number of buffers to look ahead", hint=f"0 or more, as in {packer}:8"
-        )
-    return {"context": int(text)}
+    what, hint = "number of buffers to look ahead", f"0 or more, as in {packer}:8"
+    return {"context": whole_setting(packer, text, Interval(0, 10**9), what, hint)}
 
 
 AUTO_NODES = 100_000

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 from chipmodel.entry_points import Plugin, plugin_named, plugin_names
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
+from chipmodel.geometry.interval import Interval
 
 Row = TypeVar("Row")
 
@@ -46,6 +47,16 @@ def row_or_plugin(
 def no_setting(kind: str, name: str, setting: str) -> BadInput:
     """The error of a setting for a planner that has none."""
     return BadInput(f"{kind} {name!r} has no setting, but {setting!r} is given", hint=f"write {name}")
+
+
+def whole_setting(planner: str, text: str, allowed: Interval, what: str, hint: str) -> int:
+    """Return the whole number that a user writes after the name of ``planner`` and a colon.
+
+    Raises BadInput with that ``hint`` where the text is no number in the range ``allowed``: "is no ``what``".
+    """
+    if text.isascii() and text.isdigit() and len(text) <= len(str(allowed.stop)) and int(text) in allowed:
+        return int(text)
+    raise BadInput(f"{planner}:{text[:60]} is no {what}", hint=hint)
 
 
 @cache

@@ -19,7 +19,7 @@ from dma.cascade_choice.segment_estimates import cascade_estimates
 from dma.cascade_choice.segment_table import CascadeSegment, Chosen, SegmentTable, segment_table
 from dma.cascade_choice.straight_chains import LiveAround, straight_chains
 from dma.cascade_choice.stripe_heights import stripe_heights
-from dma.residency.tiling import NONE_KEPT, least_stripe, slice_bytes
+from dma.residency.tiling import NONE_KEPT, least_stripe, least_weights
 
 BANDS = (2, 3, 4, 6, 8)
 """Bands of columns that are looked at. Chosen: of more, the halo is most of what is computed."""
@@ -134,8 +134,7 @@ def with_bands(chain: SegmentedChain, rolls: bool, budget: int, in_psram: bool =
 
 def _single(chain: ChainGeometry, index: int, weight_floor: int) -> CascadeSegment:
     op, weights = chain.ops[index], chain.weights[index]
-    channel = slice_bytes(chain.program, op, 1) if op.work.channels > 1 else weights
-    least = min(weights, max(channel, weight_floor))
+    least = least_weights(chain.program, op, weight_floor)
     live = chain.around.through[chain.first + index]
     cycles = op_cycles(chain.chip.npu, op, op.work.rows, op.work.channels)
     return CascadeSegment(Interval(index, index + 1), (), live + least, cycles, weights)

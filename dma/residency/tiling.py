@@ -101,6 +101,14 @@ def slice_bytes(program: Program, op: Op, channels: int) -> int:
     return share.bytes(program.block_bytes(op))
 
 
+def least_weights(program: Program, op: Op, weight_floor: int) -> int:
+    """Return the bytes to keep free for one weight buffer of ``op``: its block, but at most ``weight_floor``
+    bytes and at least one output channel of it."""
+    block = program.block_bytes(op)
+    channel = slice_bytes(program, op, 1) if op.work.channels > 1 else block
+    return min(block, max(channel, weight_floor))
+
+
 def whole_tiling(op: Op, channels: int) -> Tiling:
     """All operands in SharedMemory; a recurrent op whose weights are cut needs each slice again on
     every time step."""

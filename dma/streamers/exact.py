@@ -20,12 +20,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from chipmodel.errors import BadInput
-from chipmodel.model.program import Op, Program, ops
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.planner_table import whole_setting
+from chipmodel.model.program import Op, ops
 from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.best_cuts import best_cut, slices_cycles, whole_cut
-from dma.residency.greedy import Reserve
-from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, sliced
+from dma.residency.tiling import NONE_KEPT, Tiling, least_weights, slice_bytes, sliced
 from dma.schedule.forecast import ChainTransfer
 from dma.schedule.steps import Emission, TransferNeed
 from dma.schedule.streamer import (
@@ -43,7 +43,7 @@ from dma.streamers.early_loads import EarlyLoads
 from dma.streamers.merged_steps import merge_steps
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.resident_slices import WHOLE_SHARE, issue_with_residents, resident_bytes
-from dma.streamers.sync import least_weights
+from dma.streamers.sync import one_buffer
 from dma.streamers.weight_pipeline import straight_chains
 from dma.streamers.weight_region import StepChain, issue_positions
 from solvers.core.outcome import Limits
@@ -81,13 +81,9 @@ memory left. Chosen."""
 
 def with_states(setting: str) -> StreamerPortfolio:
     """The portfolio that searches the number of states that a user writes. Raises BadInput."""
-    digits = setting.isascii() and setting.isdigit() and len(setting) <= len(str(MAX_STATES))
-    if not digits or int(setting) > MAX_STATES:
-        raise BadInput(
-            f"{NAME}:{setting[:60]} is no number of states to search",
-            hint=f"0 to {MAX_STATES:,}, as in {NAME}:20000",
-        )
-    return _portfolio(f"{NAME}:{int(setting)}", int(setting))
+    hint = f"0 to {MAX_STATES:,}, as in {NAME}:20000"
+    states = whole_setting(NAME, setting, Interval(0, MAX_STATES + 1), "number of states to search", hint)
+    return _portfolio(f"{NAME}:{states}", states)
 
 
 def _portfolio(name: str, states: int) -> StreamerPortfolio:
@@ -137,7 +133,7 @@ def _streamer(variant: _Variant, given: Mapping[str, Tiling] | None = None) -> S
     return Streamer(
         name=NAME,
         double_buffered=True,
-        reserve=_reserve,
+        reserve=one_buffer,
         slices=slices,
         issue=issue,
         cut=cut,
@@ -145,10 +141,6 @@ def _streamer(variant: _Variant, given: Mapping[str, Tiling] | None = None) -> S
         decider=variant.decider,
         recut=Recut(recut, REFINED_STEPS_PER_STATE * variant.states),
     )
-
-
-def _reserve(program: Program, weight_floor: int) -> Reserve:
-    return lambda op: least_weights(program, op, weight_floor)
 
 
 def _slices(memory: MemoryBudget, slices_at_once: int, given: Mapping[str, Tiling]) -> WeightSlices:

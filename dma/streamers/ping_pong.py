@@ -18,10 +18,9 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import BufferSpec, steps
 from dma.residency.greedy import Reserve
-from dma.residency.tiling import NONE_KEPT, slice_bytes, sliced, striped, whole_tiling
+from dma.residency.tiling import NONE_KEPT, least_weights, slice_bytes, sliced, striped, whole_tiling
 from dma.schedule.steps import Emission, TransferNeed, emit
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
-from dma.streamers.sync import least_weights
 
 
 def in_turn(count: int, name: str) -> Streamer:

@@ -9,14 +9,14 @@ several shares of the free memory; the plan with the fastest forecast that fits 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Protocol
 
 from chipmodel.entry_points import DescribedPlugin, Plugin
 from dma.schedule.steps import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, StreamerPortfolio
 from dma.streamers.prefetch_greedy import probe
-from dma.streamers.weight_pipeline import straight_chains
+from dma.streamers.weight_pipeline import issued_weights
 from dma.streamers.weight_region import StepChain
 
 
@@ -38,11 +38,7 @@ def portfolio_of(plugin: Plugin) -> StreamerPortfolio:
     def issue(
         memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], free: Mapping[str, int]
     ) -> IssuePlan:
-        issued: list[IssuedTransfer] = []
-        for needs, chain in straight_chains(memory.chip, emission, others, free):
-            for need, position in zip(needs, _positions(plugin, chain), strict=True):
-                issued.append(IssuedTransfer(need, need.buffer, position, need.first))
-        return IssuePlan(issued, {})
+        return IssuePlan(issued_weights(memory, emission, others, free, partial(_positions, plugin)), {})
 
     return StreamerPortfolio(plugin.written, (probe(issue, plugin.written),))
 

@@ -16,9 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from chipmodel.model.program import Program, ops
-from dma.residency.greedy import Reserve
-from dma.residency.tiling import slice_bytes, sliced
+from chipmodel.model.program import ops
 from dma.schedule.steps import Emission
 from dma.schedule.streamer import (
     IssuedTransfer,
@@ -27,12 +25,11 @@ from dma.schedule.streamer import (
     MemoryProbe,
     Streamer,
     StreamerPortfolio,
-    WeightSlices,
 )
 from dma.streamers import ping_pong, sync, weight_pipeline
 from dma.streamers.ping_pong import TensorIssuer, stripes
-from dma.streamers.sync import least_weights
-from dma.streamers.weight_pipeline import straight_chains
+from dma.streamers.sync import equal_slices, one_buffer
+from dma.streamers.weight_pipeline import issued_weights
 from dma.streamers.weight_region import issue_positions
 
 NAME = "prefetch-greedy"
@@ -66,7 +63,7 @@ def _streamer(name: str, limit: tuple[int, int], eighths: int, weights: IssueWei
     return Streamer(
         name=f"{name} {divisor} {slices_at_once} {eighths}",
         double_buffered=True,
-        reserve=_reserve,
+        reserve=one_buffer,
         slices=_SLICES[slices_at_once],
         issue=partial(_issue, slices_at_once=slices_at_once, eighths=eighths, weights=weights),
         weight_floor_divisors=(divisor,),
@@ -74,21 +71,7 @@ def _streamer(name: str, limit: tuple[int, int], eighths: int, weights: IssueWei
     )
 
 
-def _reserve(program: Program, weight_floor: int) -> Reserve:
-    return lambda op: least_weights(program, op, weight_floor)
-
-
-def _slices(memory: MemoryBudget, slices_at_once: int) -> WeightSlices:
-    program = memory.program
-    channels: dict[str, int] = {}
-    for op, claim in zip(ops(program.body), memory.claims, strict=True):
-        part = (memory.budget - claim) // slices_at_once
-        limit = max(least_weights(program, op, memory.weight_floor), part)
-        channels[op.name] = sliced(program, op, limit, memory.granule) or 1
-    return WeightSlices(channels, lambda op: slice_bytes(program, op, channels[op.name]))
-
-
-_SLICES = {count: partial(_slices, slices_at_once=count) for _, count in SLICE_LIMITS}
+_SLICES = {count: partial(equal_slices, slices_at_once=count) for _, count in SLICE_LIMITS}
 """One function for each number of slices: streamers that cut alike share their steps
 (``build.BuildCache``)."""
 
@@ -96,7 +79,7 @@ _SLICES = {count: partial(_slices, slices_at_once=count) for _, count in SLICE_L
 def _issue(
     memory: MemoryBudget, emission: Emission, slices_at_once: int, eighths: int, weights: IssueWeights
 ) -> IssuePlan:
-    slice_at = _slices(memory, slices_at_once).bytes_at
+    slice_at = equal_slices(memory, slices_at_once).bytes_at
     tensors = TensorIssuer(memory, emission, slice_at)
     others = [*stripes(emission), *tensors.transfers()]
     free: dict[str, int] = {}
@@ -110,11 +93,7 @@ def early(
     memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], free: Mapping[str, int]
 ) -> IssuePlan:
     """Issue every slice as early as ``free`` bytes at each op allow, then as late as that costs no time."""
-    issued: list[IssuedTransfer] = []
-    for needs, chain in straight_chains(memory.chip, emission, others, free):
-        for need, position in zip(needs, issue_positions(chain), strict=True):
-            issued.append(IssuedTransfer(need, need.buffer, position, need.first))
-    return IssuePlan(issued, {})
+    return IssuePlan(issued_weights(memory, emission, others, free, issue_positions), {})
 
 
 SCREENING = _streamer(NAME, PROBE_LIMIT, FREE_EIGHTHS[0], early)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chipmodel.errors import BadInput
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.planner_table import whole_setting
 from dma.schedule.streamer import Streamer, StreamerPortfolio
 from dma.streamers import ping_pong
 from dma.streamers.ping_pong import in_turn
@@ -27,13 +28,8 @@ force tensors out."""
 
 def with_buffers(setting: str) -> Streamer:
     """The streamer with the number of buffers that a user writes. Raises BadInput."""
-    digits = setting.isascii() and setting.isdigit() and len(setting) <= len(str(MAX_BUFFERS))
-    if not digits or not 1 <= int(setting) <= MAX_BUFFERS:
-        raise BadInput(
-            f"{NAME}:{setting[:60]} is no number of buffers",
-            hint=f"1 to {MAX_BUFFERS} buffers, as in {NAME}:3",
-        )
-    return _streamer(int(setting))
+    hint = f"1 to {MAX_BUFFERS} buffers, as in {NAME}:3"
+    return _streamer(whole_setting(NAME, setting, Interval(1, MAX_BUFFERS + 1), "number of buffers", hint))
 
 
 def _streamer(buffers: int) -> Streamer:

@@ -7,30 +7,27 @@ Source: Wang et al. 2025, Table 3, before optimisation (docs/references.md).
 
 from __future__ import annotations
 
-from chipmodel.model.program import Op, Program, ops
+from functools import partial
+
+from chipmodel.model.program import Program, ops
 from dma.residency.greedy import Reserve
-from dma.residency.tiling import slice_bytes, sliced
+from dma.residency.tiling import least_weights, slice_bytes, sliced
 from dma.schedule.steps import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 
 
-def least_weights(program: Program, op: Op, weight_floor: int) -> int:
-    """Bytes to keep free for one weight buffer of ``op``: its block, but at most ``weight_floor`` bytes and
-    at least one output channel of it."""
-    block = program.block_bytes(op)
-    channel = slice_bytes(program, op, 1) if op.work.channels > 1 else block
-    return min(block, max(channel, weight_floor))
-
-
-def _reserve(program: Program, weight_floor: int) -> Reserve:
+def one_buffer(program: Program, weight_floor: int) -> Reserve:
+    """Return a reserve in which each op keeps room for one weight buffer."""
     return lambda op: least_weights(program, op, weight_floor)
 
 
-def _slices(memory: MemoryBudget) -> WeightSlices:
+def equal_slices(memory: MemoryBudget, slices_at_once: int) -> WeightSlices:
+    """Return slices of which ``slices_at_once`` fit into the memory that the op's tensors leave."""
     program = memory.program
     channels: dict[str, int] = {}
     for op, claim in zip(ops(program.body), memory.claims, strict=True):
-        limit = max(least_weights(program, op, memory.weight_floor), memory.budget - claim)
+        part = (memory.budget - claim) // slices_at_once
+        limit = max(least_weights(program, op, memory.weight_floor), part)
         channels[op.name] = sliced(program, op, limit, memory.granule) or 1
     return WeightSlices(channels, lambda op: slice_bytes(program, op, channels[op.name]))
 
@@ -43,4 +40,10 @@ def _issue(_: MemoryBudget, emission: Emission) -> IssuePlan:
     return IssuePlan(issued, {})
 
 
-STREAMER = Streamer("sync", double_buffered=False, reserve=_reserve, slices=_slices, issue=_issue)
+STREAMER = Streamer(
+    "sync",
+    double_buffered=False,
+    reserve=one_buffer,
+    slices=partial(equal_slices, slices_at_once=1),
+    issue=_issue,
+)

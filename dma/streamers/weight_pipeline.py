@@ -15,19 +15,20 @@ Source: the edge-framework patent (CN, 2021), weight pipeline (docs/references.m
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
-from chipmodel.errors import BadInput
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
+from chipmodel.model.planner_table import whole_setting
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Late, Schedule, Step, steps
 from dma.residency.greedy import Reserve
-from dma.residency.tiling import slice_bytes, sliced
+from dma.residency.tiling import least_weights, slice_bytes, sliced
 from dma.schedule.forecast import ChainTransfer, TransferTimes, late_weights
 from dma.schedule.steps import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 from dma.streamers.ping_pong import TensorIssuer, stripes
-from dma.streamers.sync import least_weights
 from dma.streamers.weight_region import StepChain, WeightSlice, issue_positions
 
 NAME = "weight-pipeline"
@@ -40,13 +41,9 @@ MAX_JITTER_CYCLES = 10**12
 
 def with_jitter(setting: str) -> Streamer:
     """The streamer with the core cycles of jitter that a user writes. Raises BadInput."""
-    digits = setting.isascii() and setting.isdigit() and len(setting) <= len(str(MAX_JITTER_CYCLES))
-    if not digits or int(setting) > MAX_JITTER_CYCLES:
-        raise BadInput(
-            f"{NAME}:{setting[:60]} is no allowance for jitter",
-            hint=f"core cycles, 0 to {MAX_JITTER_CYCLES:,}, as in {NAME}:500",
-        )
-    return _streamer(f"{NAME}:{int(setting)}", int(setting))
+    hint = f"core cycles, 0 to {MAX_JITTER_CYCLES:,}, as in {NAME}:500"
+    jitter = whole_setting(NAME, setting, Interval(0, MAX_JITTER_CYCLES + 1), "allowance for jitter", hint)
+    return _streamer(f"{NAME}:{jitter}", jitter)
 
 
 def _streamer(name: str, jitter: int) -> Streamer:
@@ -104,10 +101,23 @@ def _issue(memory: MemoryBudget, emission: Emission, jitter: int) -> IssuePlan:
     tensors = TensorIssuer(memory, emission, kept)
     issued = [*stripes(emission), *tensors.transfers()]
     free = {op.name: tensors.slack[op.name] + kept(op) for op in ops(memory.program.body)}
-    for needs, chain in list(straight_chains(memory.chip, emission, issued, free)):
-        for need, position in zip(needs, issue_positions(chain, jitter), strict=True):
-            issued.append(IssuedTransfer(need, need.buffer, position, need.first))
-    return IssuePlan(issued, {})
+    weights = issued_weights(memory, emission, issued, free, partial(issue_positions, jitter=jitter))
+    return IssuePlan([*issued, *weights], {})
+
+
+def issued_weights(
+    memory: MemoryBudget,
+    emission: Emission,
+    others: list[IssuedTransfer],
+    free: Mapping[str, int],
+    positions: Callable[[StepChain], Sequence[int]],
+) -> list[IssuedTransfer]:
+    """Return the loads of all weights, each issued at the one of ``positions`` that belongs to its slice."""
+    return [
+        IssuedTransfer(need, need.buffer, position, need.first)
+        for needs, chain in straight_chains(memory.chip, emission, others, free)
+        for need, position in zip(needs, positions(chain), strict=True)
+    ]
 
 
 def straight_chains(

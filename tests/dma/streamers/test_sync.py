@@ -15,8 +15,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import ops
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from dma.residency.tiling import least_weights
 from dma.stream import stream
-from dma.streamers.sync import least_weights
 from tests.support.chips import LUNA_LIKE, tiny_chip
 from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder

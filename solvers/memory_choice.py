@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
+from solvers.core.live_sets import live_sets
 from solvers.core.or_tools import cp_sat_solver
 from solvers.core.outcome import Limits
 from solvers.registry import solve
@@ -144,9 +145,9 @@ def _chosen(run: _Choosing) -> tuple[dict[str, int] | None, int, bool]:
     lies = {(b.name, m): model.new_bool_var("") for b in run.buffers for m in run.homes(b)}
     for buffer in run.buffers:
         model.add_exactly_one(lies[buffer.name, m] for m in run.homes(buffer))
-    for alive in _live_sets(run.buffers):
+    for alive in live_sets(run.buffers):
         for m, capacity in enumerate(run.usable):
-            inside = [b for b in alive if (b.name, m) in lies]
+            inside = [b for b in (run.buffers[n] for n in sorted(alive)) if (b.name, m) in lies]
             if sum(b.bytes for b in inside) > capacity:
                 model.add(sum(b.bytes * lies[b.name, m] for b in inside) <= capacity)
     for m, names in run.excluded:
@@ -164,15 +165,3 @@ def _chosen(run: _Choosing) -> tuple[dict[str, int] | None, int, bool]:
         return None, 0, status == sat.INFEASIBLE
     choice = {name: m for (name, m), variable in lies.items() if solver.boolean_value(variable)}
     return choice, max(0, round(solver.best_objective_bound)), False
-
-
-def _live_sets(buffers: Sequence[Buffer]) -> list[list[Buffer]]:
-    """The largest sets of buffers that are alive at one position."""
-    starts = sorted({interval.start for b in buffers for interval in b.live})
-    sets = [frozenset(n for n, b in enumerate(buffers) if any(at in i for i in b.live)) for at in starts]
-    largest: list[frozenset[int]] = []
-    for number, each in enumerate(sets):
-        nearby = sets[max(0, number - 1) : number] + sets[number + 1 : number + 2]
-        if not any(each < other for other in nearby) and each not in largest[-1:]:
-            largest.append(each)
-    return [[buffers[n] for n in sorted(each)] for each in largest]

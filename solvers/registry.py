@@ -9,11 +9,12 @@ from time import perf_counter
 from chipmodel.entry_points import plugin_rows
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.certificate import Certificate, excludes, rests_on
+from chipmodel.model.certificate import excludes, rests_on
 from chipmodel.model.plan import Plan, Problem, Solved, Status
 from chipmodel.model.planner_table import imported, no_setting, row_or_plugin, whole_setting
+from solvers.core.anytime import status_of
 from solvers.core.bounds import largest_live_set
-from solvers.core.bounds_certified import best_bound
+from solvers.core.bounds_certified import quick_bound
 from solvers.core.dispatch import pack_plain, search_plain
 from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Report
 from solvers.planner import Planner, by_name
@@ -243,11 +244,11 @@ def solve(
     except MemoryOverflow as reason:
         plan, overflow = Plan({}), str(reason)
     seconds = perf_counter() - began
-    peak, certificate = 0 if overflow else plan.peak(problem), _bound(problem)
+    peak, certificate = 0 if overflow else plan.peak(problem), quick_bound(problem)
     bound = certificate.bytes or 0
     status: Status = "infeasible" if excludes(certificate, problem.capacity) else "unknown"
     if not overflow:
-        status = judge(problem, peak, bound)
+        status = status_of(problem, peak, bound)
     proof = rests_on(certificate) if status in ("optimal", "infeasible") else overflow
     return Solved(plan, status, bound, peak, seconds, packer, proof, certificate)
 
@@ -266,10 +267,6 @@ def _search(packer: Planner, problem: Problem, limits: Limits, report: Report | 
     if packer.keeps_constraints:
         return function(problem, limits, report)
     return search_plain(problem, packer.name.partition(":")[0], function, limits, report)
-
-
-def _bound(problem: Problem) -> Certificate:
-    return best_bound(problem, problem.capacity) if problem.memories else largest_live_set(problem)
 
 
 def _searched(problem: Problem, outcome: Outcome, began: float, packer: str) -> Solved:
@@ -293,13 +290,3 @@ def _searched(problem: Problem, outcome: Outcome, began: float, packer: str) -> 
         nodes=outcome.nodes,
         trajectory=tuple((p.seconds, p.peak, p.lower_bound) for p in outcome.trajectory),
     )
-
-
-def judge(problem: Problem, peak: int, bound: int) -> Status:
-    """The status of a plan with this ``peak``, given a proven ``bound`` (both in bytes)."""
-    capacity = problem.capacity
-    if capacity is not None and bound > capacity:
-        return "infeasible"
-    if peak == bound:
-        return "optimal"
-    return "unknown" if capacity is not None and peak > capacity else "feasible"

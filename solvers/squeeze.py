@@ -6,9 +6,9 @@ from dataclasses import replace
 from time import perf_counter
 
 from chipmodel.model.plan import Problem, Solved
+from solvers.core.anytime import status_of
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits
-from solvers.registry import judge
 from solvers.search.complete import fit
 
 MAX_NODES = 100_000
@@ -38,7 +38,7 @@ def squeezed(
         solved,
         plan=plan,
         peak=peak,
-        status=judge(problem, peak, solved.lower_bound),
+        status=status_of(problem, peak, solved.lower_bound),
         seconds=solved.seconds + perf_counter() - began,
         proof=f"offsets by search: the plan of {solved.planner} takes {solved.peak:,} B",
     )

@@ -9,7 +9,7 @@ So two positions describe a transfer, and packing needs no clock.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from chipmodel.geometry.interval import Interval
@@ -263,3 +263,32 @@ def steps(body: tuple[StepNode, ...]) -> Iterator[Step]:
                     yield from steps(arm.body)
             case StepLoop():
                 yield from steps(node.body)
+
+
+def renamed(
+    body: tuple[StepNode, ...], buffers: Mapping[str, str], op_at: Mapping[int, str] | None = None
+) -> tuple[StepNode, ...]:
+    """Return ``body`` with other names: of ``buffers``, and of the ops of the steps at the positions
+    ``op_at``. What is not in them keeps its name."""
+    ops = op_at or {}
+
+    def named(operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        # Most schedules that are built change few names: what stays is not copied.
+        if all(buffers.get(each.buffer, each.buffer) == each.buffer for each in operands):
+            return operands
+        return tuple(replace(each, buffer=buffers.get(each.buffer, each.buffer)) for each in operands)
+
+    result: list[StepNode] = []
+    for node in body:
+        match node:
+            case Step():
+                op, reads, writes = ops.get(node.position, node.op), named(node.reads), named(node.writes)
+                same = op == node.op and reads is node.reads and writes is node.writes
+                result.append(node if same else replace(node, op=op, reads=reads, writes=writes))
+            case StepIf():
+                arms = tuple(replace(arm, body=renamed(arm.body, buffers, op_at)) for arm in node.arms)
+                condition = named((node.condition,))[0] if node.condition else None
+                result.append(replace(node, arms=arms, condition=condition))
+            case StepLoop():
+                result.append(replace(node, body=renamed(node.body, buffers, op_at)))
+    return tuple(result)

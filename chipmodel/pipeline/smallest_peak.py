@@ -7,8 +7,9 @@ from dataclasses import replace
 from chipmodel.passes.liveness import scopes
 from chipmodel.pipeline.request import Planned, PlanRequest
 from solvers.branches.mergers import merge_arms
+from solvers.core.anytime import status_of
 from solvers.core.outcome import Limits
-from solvers.registry import judge, packer_named
+from solvers.registry import packer_named
 
 
 def with_smallest_peak(planned: Planned, request: PlanRequest, limits: Limits | None) -> Planned:
@@ -31,7 +32,7 @@ def with_smallest_peak(planned: Planned, request: PlanRequest, limits: Limits | 
         lower_bound=bound.lower_bound,
         certificate=bound.certificate,
         proof=bound.proof,
-        status=judge(free, best.peak, bound.lower_bound) if best.peak else best.status,
+        status=status_of(free, best.peak, bound.lower_bound) if best.peak else best.status,
         seconds=known.seconds + found.seconds,
         nodes=known.nodes + found.nodes,
         trajectory=found.trajectory,

@@ -22,14 +22,6 @@ class BandWidth:
     share: Fraction = Fraction(1)
     share_read: Fraction = Fraction(1)
 
-    def of(self, amount: int) -> int:
-        """``share`` of an amount, rounded up."""
-        return -(-amount * self.share.numerator // self.share.denominator)
-
-    def of_read(self, amount: int) -> int:
-        """``share_read`` of an amount, rounded up."""
-        return -(-amount * self.share_read.numerator // self.share_read.denominator)
-
 
 @dataclass
 class BandedOps:

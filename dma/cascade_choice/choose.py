@@ -31,8 +31,8 @@ from dma.cascade_choice.segmented_chains import (
     PlacedSegment,
     SegmentedChain,
     cascade_choices,
+    exact_bytes,
     is_possible,
-    least_bytes,
     segmented_chains,
     with_bands,
     with_fine_heights,
@@ -65,13 +65,6 @@ class CascadeProposals:
     rows: tuple[Candidate, ...]
     ahead: tuple[Candidate, ...] = ()
     banded: tuple[Candidate, ...] = ()
-
-
-def cascade_candidates(
-    program: Program, chip: Chip, capacity: int, rolls: bool | None = None
-) -> tuple[Candidate, ...]:
-    """The sets of ``proposed_cascades`` in stripes of rows."""
-    return proposed_cascades(program, chip, capacity, rolls).rows
 
 
 def proposed_cascades(
@@ -237,7 +230,7 @@ def _fitting_chain(
     table, cascaded = chain.table, chain.table.cascaded
     for _ in range(MOST_CUTS):
         cascades = [n for n in _cut(times, chain, capacity, budget) if cascaded[n]]
-        large = [n for n in cascades if least_bytes(chain, table.segment(n), rolls) > capacity]
+        large = [n for n in cascades if exact_bytes(chain, table.segment(n), rolls, in_psram=True) > capacity]
         if not large:
             break
         chain = chain.without(large)

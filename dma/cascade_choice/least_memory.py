@@ -14,26 +14,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
 from dma.cascade_choice.chain_geometry import MAX_OPS
 from dma.cascade_choice.cuts import Cut, cheapest_cut, least_maximum
 from dma.cascade_choice.reloads import Reloading
-from dma.cascade_choice.segment_table import CascadeSegment
 from dma.cascade_choice.segmented_chains import (
     Candidate,
     PlacedSegment,
     SegmentedChain,
     cascade_choices,
+    exact_bytes,
     is_possible,
-    segment_reloads,
     segmented_chains,
     with_bands,
     with_reloads,
 )
-from dma.residency.tiling import least_stripe
 
 LOOSER = (Fraction(1), Fraction(33, 32), Fraction(9, 8))
 """Budgets, in shares of the least. Chosen: the packer's fragmentation may favour another set."""
@@ -52,9 +48,9 @@ def least_memory_candidates(program: Program, chip: Chip, rolls: bool | None = N
     least = max((least_maximum(chain.table, chain.table.bytes) for chain in plain), default=0)
     reloading = Reloading(least, RELOADED, MAX_OPS)
     rows = [with_reloads(chain, rolls, reloading) for chain in plain]
-    exact = [_ExactChain(program, chain, rolls) for chain in rows]
+    exact = [_ExactChain(chain, rolls) for chain in rows]
     least = max((chain.least() for chain in exact), default=0)
-    banded = [_ExactChain(program, with_bands(chain, rolls, least), rolls) for chain in rows]
+    banded = [_ExactChain(with_bands(chain, rolls, least), rolls) for chain in rows]
     less = max((chain.least() for chain in banded), default=0)
     shares = LOOSER[:1] if less < WORTHWHILE * least else ()  # plans in bands have many steps
     found = [*_candidates(program, banded, less, rolls, shares)]
@@ -77,8 +73,8 @@ def _candidates(
 class _ExactChain:
     """A straight chain, in which the bytes of every cascade that was ever chosen are exact."""
 
-    def __init__(self, program: Program, chain: SegmentedChain, rolls: bool) -> None:
-        self.program, self.chain, self.rolls, self.table = program, chain, rolls, chain.table
+    def __init__(self, chain: SegmentedChain, rolls: bool) -> None:
+        self.chain, self.rolls, self.table = chain, rolls, chain.table
         self.bytes = self.table.bytes.copy()
         """By number of a segment: as estimated, or exact."""
         self.known: set[int] = set()
@@ -110,26 +106,9 @@ class _ExactChain:
             segment = self.table.segment(number)
             if not segment.heights or number in self.known:
                 continue
-            exact = self.exact_bytes(segment)
+            exact = exact_bytes(self.chain, segment, self.rolls, in_psram=False)
             for same in self.table.same(number):
                 self.known.add(same)
                 changed = changed or exact != self.bytes[same]
                 self.bytes[same] = exact
         return changed
-
-    def exact_bytes(self, segment: CascadeSegment) -> int:
-        """The bytes of a cascade by its exact geometry; more than all others where it is impossible."""
-        geometry = self.chain.geometry
-        ops = geometry.ops[segment.ops.start : segment.ops.stop]
-        reloaded = segment_reloads(geometry, segment)
-        names = tuple(op.name for op in ops)
-        choice = CascadeChoice(names, segment.heights, self.rolls, reloaded, segment.bands)
-        try:
-            op = cascade_op(self.program, ops, choice)
-        except ValueError:
-            return 1 << 62
-        assert isinstance(op.work, CascadeWork)
-        streamed = {name for name, _ in geometry.streamed[segment.ops.start]}
-        whole = frozenset((*op.inputs, *op.outputs)) - streamed
-        stripes = least_stripe(self.program, op, whole) if streamed else 0
-        return segment.outside + op.work.workspace + self.program.block_bytes(op) + stripes

@@ -8,10 +8,9 @@ from itertools import groupby
 
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
 from dma.cascade_choice.straight_chains import op_chains
-from dma.residency.tiling import least_stripe
+from dma.residency.tiling import cascade_bytes
 
 HEIGHTS = (32, 16, 8, 4, 2, 1)
 """Rows of a step that are tried for all ops alike, fewest steps first."""
@@ -41,10 +40,10 @@ def _choice(program: Program, chip: Chip, chain: Sequence[Op]) -> CascadeChoice:
         if _bytes(program, cascade_op(program, chain, choice)) <= chip.shared_memory.bytes:
             return choice
     rows = choices[-1]
-    if _least_bytes(program, cascade_op(program, chain, rows)) <= chip.shared_memory.bytes:
+    if cascade_bytes(program, cascade_op(program, chain, rows)) <= chip.shared_memory.bytes:
         return rows
     again = replace(rows, reloaded=names)
-    fits = _least_bytes(program, cascade_op(program, chain, again)) <= chip.shared_memory.bytes
+    fits = cascade_bytes(program, cascade_op(program, chain, again)) <= chip.shared_memory.bytes
     return next(_fitting_bands(program, chip, chain, rows), again if fits else rows)
 
 
@@ -57,18 +56,12 @@ def _fitting_bands(
             op = cascade_op(program, chain, choice)
         except ValueError:  # ops whose columns are not apart, or too few columns
             continue
-        if _least_bytes(program, op) <= chip.shared_memory.bytes:
+        if cascade_bytes(program, op) <= chip.shared_memory.bytes:
             yield choice
-
-
-def _least_bytes(program: Program, op: Op) -> int:
-    """SharedMemory that a cascade takes with the smallest stripes of inputs and outputs."""
-    assert isinstance(op.work, CascadeWork)
-    return op.work.workspace + program.block_bytes(op) + least_stripe(program, op)
 
 
 def _bytes(program: Program, op: Op) -> int:
     """SharedMemory that a cascade takes with whole inputs and outputs."""
-    assert isinstance(op.work, CascadeWork)
-    whole = sum(program.tensors[name].bytes for name in (*op.inputs, *op.outputs))
-    return op.work.workspace + program.block_bytes(op) + whole
+    operands = (*op.inputs, *op.outputs)
+    whole = sum(program.tensors[name].bytes for name in operands)
+    return cascade_bytes(program, op, frozenset(operands)) + whole

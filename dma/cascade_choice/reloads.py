@@ -59,7 +59,7 @@ def reloading_cascades(
         stripes = replace(stripe_heights(len(chain.ops), options), large=tuple(large))
 
         def wanted(table: SegmentTable) -> Chosen:
-            large = ~small[table.starts, table.columns.stops]
+            large = ~small[table.starts, table.stops]
             return large & _Reloads(chain, table, rolls).fit(reloading.budget)
 
         yield _Reloads(chain, cascade_estimates(chain, stripes, rolls, None, wanted), rolls).table()
@@ -69,7 +69,7 @@ def _small(plain: SegmentTable, most_bytes: float) -> Chosen:
     """By first op and the op before which it ends, whether a segment needs at most ``most_bytes``."""
     found = np.zeros((plain.count + 1, plain.count + 1), np.bool_)
     few = plain.bytes <= most_bytes
-    found[plain.starts[few], plain.columns.stops[few]] = True
+    found[plain.starts[few], plain.stops[few]] = True
     return found
 
 
@@ -117,12 +117,11 @@ class _Reloads:
     def table(self) -> SegmentTable:
         """What they need and cost with those weights loaded again."""
         weights, cycles = self.plain.weights - self.sizes, self.plain.cycles + self._waits()
-        columns = self.plain.columns._replace(bytes=self.bytes, weights=weights, cycles=cycles)
-        return replace(self.plain, columns=columns)
+        return replace(self.plain, bytes=self.bytes, weights=weights, cycles=cycles)
 
     def _waits(self) -> Counts:
         """Cycles of loads that no op hides whose weights stay."""
-        plain, options = self.plain, self.plain.columns.options
+        plain, options = self.plain, self.plain.options
         steps = {op: self._steps(op, here) for op, here, _ in self._large(self.chain.weights)}
         total, loads, computing = (np.zeros(len(plain), np.int64) for _ in range(3))
         for op, here, _ in self._large(self.chain.weights):
@@ -138,9 +137,9 @@ class _Reloads:
         """How often an op runs in the cascades ``here``: as often as the last one where rows are computed
         again."""
         plain, heights = self.plain, self.stripes.heights
-        of = np.full(len(here), op) if self.rolls else plain.columns.stops[here] - 1
+        of = np.full(len(here), op) if self.rolls else plain.stops[here] - 1
         rows: Counts = np.array(self.chain.op_rows, np.int64)[of]
-        steps: Counts = -(-rows // heights[of, plain.columns.options[here]])
+        steps: Counts = -(-rows // heights[of, plain.options[here]])
         return steps
 
     def _large(self, amounts: Sequence[int]) -> Iterator[tuple[int, Counts, int]]:
@@ -149,6 +148,6 @@ class _Reloads:
             if again:
                 yield (
                     op,
-                    ((self.plain.starts <= op) & (op < self.plain.columns.stops)).nonzero()[0],
+                    ((self.plain.starts <= op) & (op < self.plain.stops)).nonzero()[0],
                     amounts[op],
                 )

@@ -6,8 +6,6 @@ They are those in the middle of the image, where windows are widest; the exact n
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from dma.cascade_choice.chain_geometry import STEP_CYCLES, ChainGeometry
@@ -18,26 +16,7 @@ PHASES = 3
 """Steps of the last op that are looked at: the first one, and consecutive ones in the middle. Chosen."""
 
 
-class RowEstimate(Protocol):
-    """The rows of ops in some of many ways, whose numbers are ``ways``."""
-
-    def end(self, index: int, options: Counts) -> None:
-        """Begin with op ``index``, which is the last one there."""
-
-    def held(self, index: int, options: Counts) -> Counts:
-        """The most rows of an op's output that are there at once."""
-        ...
-
-    def cycles(self, index: int, options: Counts) -> Counts:
-        """NPU cycles of all steps of an op: the last one, or one whose rows held were asked for before."""
-        ...
-
-    def read(self, index: int, options: Counts, reach: RowReach) -> Counts:
-        """Rows of an operand from outside that an op reads for one step of the last op."""
-        ...
-
-
-def row_estimate(chain: ChainGeometry, stripes: StripeHeights, rolls: bool) -> RowEstimate:
+def row_estimate(chain: ChainGeometry, stripes: StripeHeights, rolls: bool) -> _Rolling | _Recomputed:
     """Rows in rolling buffers if tensors inside ``rolls``, otherwise rows that are computed again."""
     return _Rolling(chain, stripes) if rolls else _Recomputed(chain, stripes)
 

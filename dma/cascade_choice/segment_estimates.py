@@ -13,7 +13,7 @@ import numpy as np
 from chipmodel.model.cascade_work import Band
 from dma.cascade_choice.chain_geometry import MAX_OPS, ChainGeometry
 from dma.cascade_choice.rows_held import row_estimate
-from dma.cascade_choice.segment_table import Chosen, SegmentColumns, SegmentTable
+from dma.cascade_choice.segment_table import Chosen, SegmentTable
 from dma.cascade_choice.stripe_heights import Counts, StripeHeights, distinct
 
 LARGEST = (1 << 63) - 1
@@ -98,7 +98,7 @@ class _Estimates:
 
     def with_cycles(self, table: SegmentTable) -> SegmentTable:
         """Some of the table's cascades with their cycles: by way those of ever more ops."""
-        options, count = table.columns.options, len(self.chain.ops)
+        options, count = table.options, len(self.chain.ops)
         first = np.full(len(self.held), count)
         np.minimum.at(first, options, table.starts)
         sums, cycles = np.zeros(len(self.held), np.int64), table.cycles.copy()
@@ -111,7 +111,7 @@ class _Estimates:
                 sums[here] += self._in_bands(index, here, self.rows.cycles(index, here))
             begun = by_start[bounds[index] : bounds[index + 1]]
             cycles[begun] = sums[options[begun]]
-        return replace(table, columns=table.columns._replace(cycles=cycles))
+        return replace(table, cycles=cycles)
 
     def _in_bands(self, index: int, options: Counts, cycles: Counts) -> Counts:
         """The NPU cycles of an op in all bands, which takes ``cycles`` in all columns at once."""
@@ -139,8 +139,8 @@ class _Estimates:
         *amounts, options = (np.concatenate(each) for each in zip(*columns, strict=True))
         order = np.lexsort((-amounts[0], options))
         source = np.zeros(len(order), np.int64)
-        found = SegmentColumns._make([*(each[order] for each in amounts), source, options[order]])
-        return SegmentTable(len(self.chain.ops), found, (self.stripes,))
+        found = (*(each[order] for each in amounts), source, options[order])
+        return SegmentTable(len(self.chain.ops), (self.stripes,), *found)
 
 
 class _Around:

@@ -3,9 +3,8 @@ at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, overload
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +36,13 @@ class CascadeSegment:
     """Bands of columns of the last op's output, one after another."""
 
 
-class SegmentColumns(NamedTuple):
-    """Amounts of ``CascadeSegment`` by number of a segment."""
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentTable:
+    """The segments of a run of ``count`` ops, numbered by where they end, and their amounts by number, as in
+    ``CascadeSegment``."""
 
+    count: int
+    sources: tuple[StripeHeights, ...]
     starts: Counts
     stops: Counts
     bytes: Counts
@@ -47,38 +50,15 @@ class SegmentColumns(NamedTuple):
     weights: Counts
     outside: Counts
     source: Counts
-    """Which of ``SegmentTable.sources`` has the stripes of a cascade; -1 for a single op."""
+    """Which of ``sources`` has the stripes of a cascade; -1 for a single op."""
     options: Counts
-    """Its number there."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SegmentTable:
-    """The segments of a chain of ``count`` ops, numbered by where they end."""
-
-    count: int
-    columns: SegmentColumns
-    sources: tuple[StripeHeights, ...]
+    """The number of its stripes there."""
 
     @property
-    def starts(self) -> Counts:
-        """The first op of each."""
-        return self.columns.starts
-
-    @property
-    def bytes(self) -> Counts:
-        """Of SharedMemory."""
-        return self.columns.bytes
-
-    @property
-    def cycles(self) -> Counts:
-        """Of the NPU."""
-        return self.columns.cycles
-
-    @property
-    def weights(self) -> Counts:
-        """Bytes of the weights that stay."""
-        return self.columns.weights
+    def columns(self) -> tuple[Counts, ...]:
+        """All amounts, in the order of the fields."""
+        amounts = (self.starts, self.stops, self.bytes, self.cycles, self.weights, self.outside)
+        return (*amounts, self.source, self.options)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -86,30 +66,23 @@ class SegmentTable:
     @property
     def bounds(self) -> list[int]:
         """Segments that end before op ``stop`` are those from number ``bounds[stop]`` to the next bound."""
-        bounds: list[int] = self.columns.stops.searchsorted(np.arange(self.count + 2)).tolist()
+        bounds: list[int] = self.stops.searchsorted(np.arange(self.count + 2)).tolist()
         return bounds
 
     @property
     def cascaded(self) -> Chosen:
         """Whether a segment is a cascade and not a single op."""
-        return self.columns.source >= 0
+        return self.source >= 0
 
     @property
     def least(self) -> Counts:
         """Bytes with all whole tensors in Psram, without the stripes of those that cross the border."""
-        return self.columns.bytes - self.columns.outside
+        return self.bytes - self.outside
 
     @property
-    def segments(self) -> Sequence[CascadeSegment]:
+    def segments(self) -> list[CascadeSegment]:
         """All of them by number."""
-        return _Segments(self)
-
-    @property
-    def ending(self) -> Iterator[tuple[CascadeSegment, ...]]:
-        """The segments by where they end."""
-        bounds = self.bounds
-        for stop in range(self.count + 1):
-            yield tuple(map(self.segment, range(bounds[stop], bounds[stop + 1])))
+        return [self.segment(number) for number in range(len(self))]
 
     def segment(self, number: int) -> CascadeSegment:
         """One of them."""
@@ -124,7 +97,7 @@ class SegmentTable:
 
     def ending_with(self, number: int) -> range:
         """The numbers of all segments that end where number ``number`` does."""
-        bounds, stop = self.bounds, int(self.columns.stops[number])
+        bounds, stop = self.bounds, int(self.stops[number])
         return range(bounds[stop], bounds[stop + 1])
 
     def same(self, number: int) -> list[int]:
@@ -142,36 +115,18 @@ class SegmentTable:
 
     def followed_by(self, *others: SegmentTable) -> SegmentTable:
         """All segments of several tables of one chain: of those that end before an op, this table's first."""
-        tables, columns = (self, *others), list[SegmentColumns]()
+        columns: list[tuple[Counts, ...]] = []
         sources: tuple[StripeHeights, ...] = ()
-        for table in tables:
-            source = table.columns.source
-            columns.append(table.columns._replace(source=np.where(source < 0, -1, source + len(sources))))
+        for table in (self, *others):
+            source = np.where(table.source < 0, -1, table.source + len(sources))
+            columns.append(replace(table, source=source).columns)
             sources += table.sources
-        joined = SegmentColumns._make(np.concatenate(each) for each in zip(*columns, strict=True))
-        return SegmentTable(self.count, joined, sources)._taken(joined.stops.argsort(kind="stable"))
+        joined = (np.concatenate(each) for each in zip(*columns, strict=True))
+        table = SegmentTable(self.count, sources, *joined)
+        return table._taken(table.stops.argsort(kind="stable"))
 
     def _taken(self, numbers: Counts) -> SegmentTable:
-        columns = SegmentColumns._make(column[numbers] for column in self.columns)
-        return SegmentTable(self.count, columns, self.sources)
-
-
-class _Segments(Sequence[CascadeSegment]):
-    def __init__(self, table: SegmentTable) -> None:
-        self.table = table
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    @overload
-    def __getitem__(self, index: int) -> CascadeSegment: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[CascadeSegment, ...]: ...
-    def __getitem__(self, index: int | slice) -> CascadeSegment | tuple[CascadeSegment, ...]:
-        numbers = range(len(self))
-        if isinstance(index, slice):
-            return tuple(map(self.table.segment, numbers[index]))
-        return self.table.segment(numbers[index])
+        return SegmentTable(self.count, self.sources, *(column[numbers] for column in self.columns))
 
 
 def segment_table(ending: Sequence[Sequence[CascadeSegment]]) -> SegmentTable:
@@ -187,4 +142,5 @@ def segment_table(ending: Sequence[Sequence[CascadeSegment]]) -> SegmentTable:
     options = [(each.ops.stop, each.ops.start, each.heights) for each in segments if each.heights]
     source, number = np.where(cascaded, 0, -1), cascaded.cumsum() - 1
     stripes = stripe_heights(len(ending) - 1, options)
-    return SegmentTable(len(ending) - 1, SegmentColumns._make([*amounts.T, source, number]), (stripes,))
+    columns: list[Counts] = [*amounts.T, source, number]
+    return SegmentTable(len(ending) - 1, (stripes,), *columns)

@@ -10,7 +10,6 @@ import numpy as np
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op, with_cascades
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
 from dma.cascade_choice.chain_geometry import ChainGeometry
@@ -19,7 +18,7 @@ from dma.cascade_choice.segment_estimates import cascade_estimates
 from dma.cascade_choice.segment_table import CascadeSegment, Chosen, SegmentTable, segment_table
 from dma.cascade_choice.straight_chains import LiveAround, straight_chains
 from dma.cascade_choice.stripe_heights import stripe_heights
-from dma.residency.tiling import NONE_KEPT, least_stripe, least_weights
+from dma.residency.tiling import cascade_bytes, least_weights
 
 BANDS = (2, 3, 4, 6, 8)
 """Bands of columns that are looked at. Chosen: of more, the halo is most of what is computed."""
@@ -147,7 +146,7 @@ def cascade_choices(segments: Sequence[PlacedSegment], rolls: bool) -> Candidate
             tuple(op.name for op in chain.geometry.ops[segment.ops.start : segment.ops.stop]),
             segment.heights,
             rolls,
-            segment_reloads(chain.geometry, segment),
+            tuple(chain.geometry.ops[segment.ops.start + index].name for index in segment.reloaded),
             segment.bands,
         )
         for chain, segment in segments
@@ -155,23 +154,19 @@ def cascade_choices(segments: Sequence[PlacedSegment], rolls: bool) -> Candidate
     )
 
 
-def least_bytes(chain: SegmentedChain, segment: CascadeSegment, rolls: bool) -> int:
-    """The bytes that a cascade needs by its exact geometry if all that crosses its border passes in stripes;
-    more than all others where it is impossible."""
-    geometry = chain.geometry
-    ops = geometry.ops[segment.ops.start : segment.ops.stop]
+def exact_bytes(chain: SegmentedChain, segment: CascadeSegment, rolls: bool, in_psram: bool) -> int:
+    """Return the bytes that a cascade needs by its exact geometry, if all that crosses its border passes in
+    stripes (``in_psram``) or only what the first op alone reads of the program's inputs; more than all others
+    where the cascade is impossible."""
+    program, ops = chain.geometry.program, chain.geometry.ops[segment.ops.start : segment.ops.stop]
     try:
-        op = cascade_op(geometry.program, ops, cascade_choices([(chain, segment)], rolls)[0])
+        op = cascade_op(program, ops, cascade_choices([(chain, segment)], rolls)[0])
     except ValueError:
         return 1 << 62
-    assert isinstance(op.work, CascadeWork)
-    own = op.work.workspace + geometry.program.block_bytes(op)
-    return own + least_stripe(geometry.program, op, NONE_KEPT)
-
-
-def segment_reloads(chain: ChainGeometry, segment: CascadeSegment) -> tuple[str, ...]:
-    """The names of the ops of a cascade whose weights are loaded again."""
-    return tuple(chain.ops[segment.ops.start + index].name for index in segment.reloaded)
+    if in_psram:
+        return cascade_bytes(program, op)
+    streamed = {name for name, _ in chain.geometry.streamed[segment.ops.start]}
+    return segment.outside + cascade_bytes(program, op, frozenset((*op.inputs, *op.outputs)) - streamed)
 
 
 def is_possible(program: Program, candidate: Candidate) -> bool:

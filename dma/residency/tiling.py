@@ -190,6 +190,13 @@ def least_stripe(program: Program, op: Op, kept: frozenset[str] = NONE_KEPT) -> 
     return stripe_bytes(program, op, Tiling(1, 1, striped=True), kept)
 
 
+def cascade_bytes(program: Program, op: Op, kept: frozenset[str] = NONE_KEPT) -> int:
+    """Return the bytes of SharedMemory that a cascade takes besides its ``kept`` operands, with the smallest
+    stripes of the others."""
+    assert isinstance(op.work, CascadeWork)
+    return op.work.workspace + program.block_bytes(op) + least_stripe(program, op, kept)
+
+
 def _most_rows(program: Program, op: Op, room: int, channels: int, depth: int, kept: frozenset[str]) -> int:
     def fits(rows: int) -> bool:
         return stripe_bytes(program, op, Tiling(rows, channels, striped=True, depth=depth), kept) <= room
@@ -260,23 +267,24 @@ def _moved(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> in
 
 def _moved_in_tiles(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> int:
     """As ``_moved``, of an op that is cut along axes, each of whose tiles loads its own parts."""
-    tile = tiling.stripes(op).piece(0), tiling.slices(op).piece(0)
-    shares = [(name, op.reads(index, *tile)) for index, name in enumerate(op.inputs)]
-    shares += [(name, op.writes(name, *tile)) for name in op.outputs]
-    each = [(share.bytes(program.tensors[n].bytes), share.runs) for n, share in shares if n not in kept]
+    each = _moved_parts(program, op, tiling.stripes(op).piece(0), tiling.slices(op).piece(0), kept)
     once = sum(transfer_bytes(size, runs) for size, runs in each if size)
     return once * tiling.count(op) + program.block_bytes(op)
 
 
 def _lost_in_runs(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> int:
     """What moving the tensors of a tile in runs costs beyond one run each."""
-    tile = Interval(0, tiling.rows), Interval(0, tiling.channels)
-    shares = [(name, op.reads(index, *tile)) for index, name in enumerate(op.inputs)]
-    shares += [(name, op.writes(name, *tile)) for name in op.outputs]
-    cut = [
-        (share.bytes(program.tensors[name].bytes), share.runs) for name, share in shares if name not in kept
-    ]
+    cut = _moved_parts(program, op, Interval(0, tiling.rows), Interval(0, tiling.channels), kept)
     return sum(transfer_bytes(size, runs) - transfer_bytes(size, 1) for size, runs in cut)
+
+
+def _moved_parts(
+    program: Program, op: Op, rows: Interval, channels: Interval, kept: frozenset[str]
+) -> list[tuple[int, int]]:
+    """Return bytes and runs of what a tile loads and stores."""
+    shares = [(name, op.reads(index, rows, channels)) for index, name in enumerate(op.inputs)]
+    shares += [(name, op.writes(name, rows, channels)) for name in op.outputs]
+    return [(share.bytes(program.tensors[n].bytes), share.runs) for n, share in shares if n not in kept]
 
 
 def _fetched(program: Program, op: Op, name: str) -> int:

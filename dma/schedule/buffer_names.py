@@ -7,21 +7,15 @@ memory map, in plan files, checks and errors. They are unique, and the same for 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import (
     BufferSpec,
-    Operand,
     Part,
     Schedule,
-    Step,
-    StepArm,
-    StepIf,
-    StepLoop,
-    StepNode,
     Transfer,
+    renamed,
     steps,
 )
 
@@ -34,7 +28,7 @@ def with_readable_names(program: Program, schedule: Schedule) -> Schedule:
     names = readable_names(program, schedule)
     buffers = {names[old]: replace(spec, name=names[old]) for old, spec in schedule.buffers.items()}
     transfers = tuple(replace(each, buffer=names[each.buffer]) for each in schedule.transfers)
-    return replace(schedule, body=_renamed(schedule.body, names), transfers=transfers, buffers=buffers)
+    return replace(schedule, body=renamed(schedule.body, names), transfers=transfers, buffers=buffers)
 
 
 def readable_names(program: Program, schedule: Schedule) -> dict[str, str]:
@@ -135,22 +129,3 @@ def _users(schedule: Schedule) -> dict[str, tuple[str, Part]]:
         for operand in (*step.reads, *step.writes):
             found.setdefault(operand.buffer, (step.op, operand.part))
     return found
-
-
-def _renamed(body: tuple[StepNode, ...], names: Mapping[str, str]) -> tuple[StepNode, ...]:
-    def named(operand: Operand) -> Operand:
-        return replace(operand, buffer=names[operand.buffer])
-
-    result: list[StepNode] = []
-    for node in body:
-        match node:
-            case Step():
-                reads, writes = tuple(map(named, node.reads)), tuple(map(named, node.writes))
-                result.append(replace(node, reads=reads, writes=writes))
-            case StepIf():
-                arms = tuple(StepArm(arm.name, _renamed(arm.body, names)) for arm in node.arms)
-                condition = named(node.condition) if node.condition else None
-                result.append(replace(node, arms=arms, condition=condition))
-            case StepLoop():
-                result.append(replace(node, body=_renamed(node.body, names)))
-    return tuple(result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -15,14 +15,9 @@ from chipmodel.model.fit import own_weight_bytes
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import (
     BufferSpec,
-    Operand,
     Schedule,
-    Step,
-    StepArm,
-    StepIf,
-    StepLoop,
-    StepNode,
     Transfer,
+    renamed,
 )
 from chipmodel.model.work import Recurrent
 from chipmodel.wording import chip_field
@@ -312,9 +307,9 @@ def _schedule(
         if transfer.need.kind == "weights" and transfer.buffer not in issued.buffers:
             buffers[transfer.buffer] = BufferSpec(transfer.buffer, transfer.need.bytes, kind="weights")
     buffers.update(issued.buffers)
-    renamed = {transfer.need.buffer: transfer.buffer for transfer in issued.transfers}
+    names = {transfer.need.buffer: transfer.buffer for transfer in issued.transfers}
     return Schedule(
-        body=_rename(emission.body, renamed, emission.inner_op),
+        body=renamed(emission.body, names, emission.inner_op),
         transfers=_transfers(issued.transfers, layout),
         buffers=buffers,
         streamer=streamer,
@@ -360,28 +355,3 @@ def _title(need: TransferNeed) -> str:
     if need.kind == "tensor":
         return f"{need.direction} {need.part.name}"
     return f"{need.direction} {need.part.name} {'for' if need.direction == 'load' else 'from'} {need.op}"
-
-
-def _rename(
-    body: Iterable[StepNode], renamed: Mapping[str, str], inner_op: Mapping[int, str]
-) -> tuple[StepNode, ...]:
-    """``body`` with its buffers ``renamed``, and each step of a cascade named after its own op."""
-
-    def operands(values: tuple[Operand, ...]) -> tuple[Operand, ...]:
-        if all(renamed.get(v.buffer, v.buffer) == v.buffer for v in values):
-            return values
-        return tuple(replace(v, buffer=renamed.get(v.buffer, v.buffer)) for v in values)
-
-    result: list[StepNode] = []
-    for node in body:
-        match node:
-            case Step():
-                op, reads = inner_op.get(node.position, node.op), operands(node.reads)
-                same = op == node.op and reads is node.reads
-                result.append(node if same else replace(node, op=op, reads=reads))
-            case StepIf():
-                arms = tuple(StepArm(a.name, _rename(a.body, renamed, inner_op)) for a in node.arms)
-                result.append(replace(node, arms=arms))
-            case StepLoop():
-                result.append(replace(node, body=_rename(node.body, renamed, inner_op)))
-    return tuple(result)

@@ -13,10 +13,11 @@ from chipmodel.errors import BadInput, PluginFault
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Plan, Problem, Solved
 from solvers.branches.blocks import has_blocks, in_blocks
+from solvers.core.anytime import status_of
 from solvers.core.bounds import largest_live_set
 from solvers.core.outcome import Limits
 from solvers.exact.portfolio import exact
-from solvers.registry import judge, packer_named, solve
+from solvers.registry import packer_named, solve
 
 
 def separate_blocks(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
@@ -40,7 +41,7 @@ def _in_blocks(
     plan = in_blocks(problem, nesting, pack, unified)
     bound = largest_live_set(problem)
     peak = plan.peak(problem)
-    status = judge(problem, peak, bound.bytes)
+    status = status_of(problem, peak, bound.bytes)
     proof = "a live set" if status in ("optimal", "infeasible") else ""
     return Solved(plan, status, bound.bytes, peak, perf_counter() - began, packer, proof, bound)
 
@@ -82,7 +83,7 @@ def proven(problem: Problem, nesting: Section, packer: str, limits: Limits | Non
     known = outcome if better else start
     return Solved(
         plan=plan,
-        status=judge(problem, plan.peak(problem), known.lower_bound) if plan.offsets else start.status,
+        status=status_of(problem, plan.peak(problem), known.lower_bound) if plan.offsets else start.status,
         lower_bound=known.lower_bound,
         peak=plan.peak(problem) if plan.offsets else 0,
         seconds=perf_counter() - began,
@@ -96,5 +97,5 @@ def proven(problem: Problem, nesting: Section, packer: str, limits: Limits | Non
 def _with_plan(problem: Problem, solved: Solved, plan: Plan) -> Solved:
     """``solved`` with another plan of the same problem, for which its bound holds too."""
     peak = plan.peak(problem)
-    status = solved.status if solved.status == "infeasible" else judge(problem, peak, solved.lower_bound)
+    status = solved.status if solved.status == "infeasible" else status_of(problem, peak, solved.lower_bound)
     return replace(solved, plan=plan, peak=peak, status=status)

@@ -7,7 +7,7 @@ collides with nothing. Where a group has no such offset, it is moved to the fron
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import lcm
 
 from chipmodel.model.plan import Buffer, Plan, Problem
@@ -29,23 +29,16 @@ GROUP_ORDERS: tuple[Key, ...] = (
 )
 
 
-@dataclass
 class _ConflictTable:
     """Groups of colocated buffers, their legal offsets, and which of them conflict; the same for every
     order."""
 
-    problem: Problem
-    groups: list[tuple[Buffer, ...]] = field(init=False)
-    rivals: list[set[int]] = field(init=False)
-    apart: list[set[int]] = field(init=False)
-    ranges_of: list[dict[str, list[tuple[int, int, int]]]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        problem = self.problem
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
         self.groups = [tuple(problem.buffers[i] for i in group) for group in rigid(problem)]
         group_of = {b.name: g for g, group in enumerate(self.groups) for b in group}
-        self.rivals = [set() for _ in self.groups]
-        self.apart = [set() for _ in self.groups]
+        self.rivals: list[set[int]] = [set() for _ in self.groups]
+        self.apart: list[set[int]] = [set() for _ in self.groups]
         for a, b in _live_pairs(self.groups):
             self.rivals[a].add(b)
             self.rivals[b].add(a)
@@ -55,9 +48,7 @@ class _ConflictTable:
                     table[group_of[one]].add(group_of[other])
                     table[group_of[other]].add(group_of[one])
         limit = highest_end(problem) if problem.capacity is None else problem.capacity
-        self.ranges_of = []
-        for group in self.groups:
-            self.ranges_of.append({b.name: _ranges(problem, b, limit) for b in group})
+        self.ranges_of = [{b.name: _ranges(problem, b, limit) for b in group} for group in self.groups]
 
 
 def constrained_fit(problem: Problem, restarts: int = RESTARTS) -> Plan | None:

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from chipmodel.model.certificate import Certificate, rests_on
+from chipmodel.model.certificate import rests_on
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.anytime import status_of
-from solvers.core.bounds import largest_live_set
-from solvers.core.bounds_certified import best_bound
+from solvers.core.bounds_certified import quick_bound
 from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
@@ -37,7 +36,7 @@ def auto(problem: Problem, limits: Limits, report: Report | None = None) -> Outc
     """
     validate(problem)
     progress = Incumbent(report)
-    certificate = _bound(problem)
+    certificate = quick_bound(problem)
     bound = certificate.bytes or 0
     progress.raise_bound(bound)
     best: Outcome | None = None
@@ -76,7 +75,3 @@ def _quick_plans(problem: Problem) -> Iterator[tuple[str, Plan]]:
     yield "greedy-best-fit", greedy_best_fit(problem)
     for name in ("short-first", "sequential"):
         yield name, first_fit(problem, ORDERS[name])
-
-
-def _bound(problem: Problem) -> Certificate:
-    return best_bound(problem, problem.capacity) if problem.memories else largest_live_set(problem)

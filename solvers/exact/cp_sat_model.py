@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from math import ceil, lcm
 from typing import TYPE_CHECKING, Any
 
-from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.bounds import rigid
 from solvers.core.bounds_certified import contradiction, excluded
+from solvers.core.live_sets import live_sets
 from solvers.core.or_tools import cp_sat_solver
 from solvers.core.preprocess import Range, legal_offsets, offset_unit
 
@@ -113,25 +113,11 @@ class CpSatModel:
             self.sat.add_cumulative(intervals, counts, len(sections))
 
     def _live(self) -> Iterator[dict[int, int]]:
-        """At every position where something starts, the live groups with the size of their largest live
-        member."""
-        events: list[tuple[int, bool, int]] = []
-        for i, buffer in enumerate(self.problem.buffers):
-            for interval in merged(buffer.live) if buffer.bytes else ():
-                events += [(interval.start, True, i), (interval.stop, False, i)]
-        events.sort()
-        live: dict[int, None] = {}
-        total = 0
-        for number, (_, starts, i) in enumerate(events):
-            if starts:
-                live[i] = None
-            if starts and (number + 1 == len(events) or not events[number + 1][1]):
-                total += len(live)
-                if total > MAX_MEMBERS:
-                    raise TooLarge(f"live sets of more than {MAX_MEMBERS} buffers in all")
-                yield self._heights(live)
-            if not starts:
-                del live[i]
+        """Yield the live groups of each live set, with the size of their largest live member."""
+        sets = live_sets(self.problem.buffers)
+        if sum(map(len, sets)) > MAX_MEMBERS:
+            raise TooLarge(f"live sets of more than {MAX_MEMBERS} buffers in all")
+        yield from map(self._heights, sets)
 
     def _heights(self, live: Iterable[int]) -> dict[int, int]:
         heights: dict[int, int] = {}

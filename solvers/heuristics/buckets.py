@@ -9,7 +9,7 @@ Source: LISTENAI/thinker, resource_packer/memory.py (docs/references.md).
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -90,27 +90,10 @@ def by_breadth(problem: Problem) -> list[int]:
     alive: list[int] = []
     for time in times:
         alive.append((alive[-1] if alive else 0) + changes[time])
-    turns = {p: turn for turn, p in enumerate(sorted(range(len(times)), key=lambda p: -alive[p]))}
-    first = _RangeMinimum([turns[p] for p in range(len(times))])
-    turn_of = {
-        i: min(first.within(bisect_left(times, s.start), bisect_left(times, s.stop)) for s in lives[i])
-        for i in solid
-    }
+    turns: Ints = np.argsort(sorted(range(len(times)), key=lambda p: -alive[p]))
+    places = {time: place for place, time in enumerate(times)}
+    turn_of = {i: min(int(turns[places[s.start] : places[s.stop]].min()) for s in lives[i]) for i in solid}
     return sorted(solid, key=lambda i: (turn_of[i], -problem.buffers[i].bytes))
-
-
-class _RangeMinimum:
-    """The minimum of any range of a list, from the minima of ranges of 1, 2, 4, ... (a sparse table)."""
-
-    def __init__(self, row: Sequence[int]) -> None:
-        self.levels = [list(row)]
-        while (width := 1 << (len(self.levels) - 1)) * 2 <= len(row):
-            last = self.levels[-1]
-            self.levels.append([min(a, b) for a, b in zip(last, last[width:], strict=False)])
-
-    def within(self, start: int, stop: int) -> int:
-        level = (stop - start).bit_length() - 1
-        return min(self.levels[level][start], self.levels[level][stop - (1 << level)])
 
 
 def _solid(problem: Problem) -> list[int]:

@@ -14,8 +14,7 @@ from random import Random
 
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.anytime import Anytime
-from solvers.core.conflicts import neighbours
-from solvers.core.decode import lowest
+from solvers.core.decode import Decoder, decoder, lowest
 from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.outcome import Limits, Outcome, Report
 
@@ -42,11 +41,11 @@ def hill_climb(problem: Problem, limits: Limits, report: Report | None = None) -
         return run.outcome()
     run.progress.stage("climbing")
     max_pairs = MAX_PAIRS if run.limited else MAX_PAIR_CHECKS // (2 * MIN_ITERATIONS)
-    near = neighbours(problem, max_pairs)
-    if near is None:
+    found = decoder(problem, max_pairs)
+    if found is None:
         return run.outcome(f"not searched: more than {max_pairs:,} pairs alive together")
-    climb = _Climb(problem, run.plan, [each.tolist() for each in near], limits.seed)
-    while not run.done(min(ITERATIONS, MAX_PAIR_CHECKS // max(1, climb.pairs))):
+    climb = _Climb(found, run.plan, limits.seed)
+    while not run.done(min(ITERATIONS, MAX_PAIR_CHECKS // max(1, found.pairs))):
         climb.step()
         run.nodes += 1
         if climb.peak < run.peak:
@@ -58,14 +57,12 @@ def hill_climb(problem: Problem, limits: Limits, report: Report | None = None) -
 class _Climb:
     """An order of placement, the offsets it leads to, and one step to another order."""
 
-    def __init__(self, problem: Problem, plan: Plan, near: list[list[int]], seed: int) -> None:
-        """``plan`` is that of ``large-first``; ``near`` lists the buffers alive together with each."""
-        self.problem, self.near = problem, near
-        self.pairs = sum(map(len, near))
+    def __init__(self, decoder: Decoder, plan: Plan, seed: int) -> None:
+        """``plan`` is that of ``large-first``."""
+        problem, self.near = decoder.problem, decoder.near
+        self.problem, self.sizes, self.steps = problem, decoder.sizes, decoder.steps
         self.random = Random(seed)
-        self.sizes = [b.bytes for b in problem.buffers]
-        self.steps = [b.alignment for b in problem.buffers]
-        self.order = sorted((i for i, size in enumerate(self.sizes) if size), key=lambda i: -self.sizes[i])
+        self.order = sorted(decoder.solid, key=lambda i: -self.sizes[i])
         self.turn = [0] * len(self.sizes)
         for turn, index in enumerate(self.order):
             self.turn[index] = turn

@@ -13,13 +13,13 @@ Source: this project (docs/references.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from solvers.core.outcome import Limits
-from solvers.loads.problem import StreamProblem, queue, run
+from solvers.loads.problem import StreamProblem, run
 from solvers.loads.search import LoadSearch, NodeBudget
 
 PASSES: tuple[tuple[int | None, int | None], ...] = (
@@ -36,19 +36,6 @@ MAX_DELAY_CHECKS = 100_000
 """Slices times steps up to which loads are delayed one by one at the end."""
 
 
-class StreamProgress(NamedTuple):
-    """The best plan (cycles and peak bytes) and bound after ``nodes`` states."""
-
-    nodes: int
-    cycles: int
-    lower_bound: int
-    peak: int
-
-
-StreamReport = Callable[[StreamProgress], None]
-"""Called whenever the best plan or the bound changes."""
-
-
 @dataclass(frozen=True, slots=True)
 class StreamOutcome:
     """``optimal``: no plan takes fewer cycles; ``feasible``: no plan takes fewer than ``lower_bound``."""
@@ -56,8 +43,6 @@ class StreamOutcome:
     status: Literal["optimal", "feasible"]
     positions: tuple[int, ...]
     """The step at which each slice's load is issued."""
-    order: tuple[int, ...]
-    """The slices in the order of the queue."""
     cycles: int
     lower_bound: int
     peak: int
@@ -65,7 +50,6 @@ class StreamOutcome:
     least_peak: bool
     """Whether no equally fast plan has a smaller peak."""
     nodes: int
-    trajectory: tuple[StreamProgress, ...]
 
     @property
     def gap(self) -> float:
@@ -76,7 +60,6 @@ class StreamOutcome:
 def solve_stream(
     problem: StreamProblem,
     limits: Limits | None = None,
-    report: StreamReport | None = None,
     hint: Sequence[int] | None = None,
     gap: float = 0.0,
 ) -> StreamOutcome:
@@ -88,49 +71,40 @@ def solve_stream(
     """
     if hint is not None and not problem.fits(hint):
         raise ValueError("the hint issues a load too late, or where there is no space")
-    return _LoadSolver(problem, limits or Limits(), report, hint, gap).solve()
+    return _LoadSolver(problem, limits or Limits(), hint, gap).solve()
 
 
 class _LoadSolver:
     """The best plan and bound so far."""
 
     def __init__(
-        self,
-        problem: StreamProblem,
-        limits: Limits,
-        report: StreamReport | None,
-        hint: Sequence[int] | None,
-        gap: float,
+        self, problem: StreamProblem, limits: Limits, hint: Sequence[int] | None, gap: float
     ) -> None:
-        self.problem, self.report, self.gap = problem, report, gap
+        self.problem, self.gap = problem, gap
         self.positions = [s.first for s in problem.slices] if hint is None else list(hint)
         self.cycles = run(problem, self.positions).end
         self.peak = problem.peak(self.positions)
         self.bound = 0
         self.least_peak = False
         self.effort = NodeBudget(limits.nodes, _late(limits))
-        self.trajectory: list[StreamProgress] = []
 
     def solve(self) -> StreamOutcome:
         """Minimise cycles, then bytes."""
         search = LoadSearch(self.problem, self.problem.spare)
-        self._raise(search.root)
+        self.bound = search.root
         self._minimise_cycles(search)
         self._delay_loads()
         if self.bound >= self.cycles:
             self._minimise_peak()
             self._delay_loads()
-        order = tuple(index for _, index in queue(self.problem, self.positions) if index >= 0)
         return StreamOutcome(
             "optimal" if self.bound >= self.cycles else "feasible",
             tuple(self.positions),
-            order,
             self.cycles,
             self.bound,
             self.peak,
             self.least_peak,
             self.effort.nodes,
-            tuple(self.trajectory),
         )
 
     def _minimise_cycles(self, search: LoadSearch) -> None:
@@ -140,7 +114,8 @@ class _LoadSolver:
             found = search.run(width, turns, self.cycles, self.effort)
             if found.end is not None:
                 self._offer(found.positions)
-            self._raise(self.cycles if found.bound is None else min(found.bound, self.cycles))
+            bound = self.cycles if found.bound is None else min(found.bound, self.cycles)
+            self.bound = max(bound, self.bound)
 
     def _minimise_peak(self) -> None:
         """Find the smallest peak of plans as fast as the best, by bisection."""
@@ -194,18 +169,6 @@ class _LoadSolver:
         cycles, peak = run(self.problem, positions).end, self.problem.peak(positions)
         if (cycles, peak) < (self.cycles, self.peak):
             self.positions, self.cycles, self.peak = positions, cycles, peak
-            self._tell()
-
-    def _raise(self, bound: int) -> None:
-        if bound > self.bound or not self.trajectory:
-            self.bound = max(bound, self.bound)
-            self._tell()
-
-    def _tell(self) -> None:
-        progress = StreamProgress(self.effort.nodes, self.cycles, self.bound, self.peak)
-        self.trajectory.append(progress)
-        if self.report is not None:
-            self.report(progress)
 
 
 def _late(limits: Limits) -> Iterator[bool]:

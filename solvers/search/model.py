@@ -20,9 +20,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd, lcm
 
-from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Buffer, Plan, Problem
 from solvers.core.bounds import rigid
+from solvers.core.live_sets import live_sets
 
 HUGE = 1 << 60
 """Limit of all numbers in the search: the sum of any two fits in 64 bits."""
@@ -110,9 +110,8 @@ def search_model(problem: Problem) -> SearchModel:
     members = rigid(problem)
     _check_groups(problem, members)
     owner = {index: number for number, group in enumerate(members) for index in group}
-    live = _live_sets(problem)
     pairs = _separated_pairs(problem, owner)
-    sections = [*live, *[{a, b} for a, b in pairs]]
+    sections = [*live_sets(problem.buffers), *[{a, b} for a, b in pairs]]
     of_buffer: dict[int, list[int]] = {}
     for number, names in enumerate(sections):
         for index in names:
@@ -152,30 +151,6 @@ def _check_groups(problem: Problem, members: list[tuple[int, ...]]) -> None:
                     continue
                 if a.conflicts(b) or pair in separated or pair in apart:
                     raise ConstraintClash("colocated through others, yet in conflict", (a.name, b.name))
-
-
-def _live_sets(problem: Problem) -> list[set[int]]:
-    """The live set of each section of time, in order, without those contained in a neighbour's."""
-    starts: dict[int, list[int]] = {}
-    stops: dict[int, list[int]] = {}
-    for i, buffer in enumerate(problem.buffers):
-        if buffer.bytes:
-            for span in merged(buffer.live):
-                starts.setdefault(span.start, []).append(i)
-                stops.setdefault(span.stop, []).append(i)
-    live: set[int] = set()
-    result: list[set[int]] = []
-    grown = False
-    for time in sorted({*starts, *stops}):
-        if time in stops:
-            if grown:
-                result.append(set(live))
-            grown = False
-            live.difference_update(stops[time])
-        if time in starts:
-            grown = True
-            live.update(starts[time])
-    return result
 
 
 def _separated_pairs(problem: Problem, owner: Mapping[int, int]) -> list[tuple[int, int]]:

@@ -14,12 +14,9 @@ from bisect import bisect_left
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import merged
-from chipmodel.model.certificate import rests_on
 from chipmodel.model.plan import Plan, Problem
 from chipmodel.wording import argument
-from solvers.core.anytime import status_of
-from solvers.core.bounds_certified import best_bound
-from solvers.core.incumbent import Incumbent
+from solvers.core.anytime import Anytime
 from solvers.core.outcome import Limits, Outcome, Report
 from solvers.tiers.placement import by_rule
 from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierStep
@@ -46,30 +43,22 @@ def state_search(problem: Problem, limits: Limits, report: Report | None = None)
         raise BadInput(
             "packer 'state-search' keeps no constraints", hint=f"use {argument('packer', 'exact')}"
         )
-    progress = Incumbent(report)
-    packing = _TierPacking(problem, progress)
-    packing.rule(None)
-    certificate = best_bound(problem, packing.peak)
-    bound = certificate.bytes or 0
-    progress.raise_bound(bound)
-    target = max(bound, problem.capacity or 0)
-    packing.narrow(target)
-    nodes = packing.search(target, limits)
-    plan, peak = packing.plan, packing.peak
-    status = status_of(problem, peak, bound)
-    proof = rests_on(certificate) if status in ("optimal", "infeasible") else ""
-    points = tuple(progress.points)
-    return Outcome(status, plan, bound, nodes, proof, certificate=certificate, trajectory=points)
+    packing = _TierPacking(problem, limits, report)
+    packing.narrow()
+    packing.search()
+    return packing.best.outcome()
 
 
 class _TierPacking:
     """The lowest plan so far, and the capacities that failed."""
 
-    def __init__(self, problem: Problem, progress: Incumbent) -> None:
-        self.problem, self.progress = problem, progress
+    def __init__(self, problem: Problem, limits: Limits, report: Report | None) -> None:
+        self.problem, self.limits = problem, limits
         self.blocks, self.steps, self.names = _blocks(problem)
-        self.plan = Plan({})
-        self.peak = 0
+        tables = self.tables(None)
+        first = self.plan(last_tier(tables, by_rule(tables).events))
+        self.best = Anytime(problem, limits, report, first)
+        self.target = max(self.best.bound, problem.capacity or 0)
         self.failed = -1
         """The largest capacity at which something overflowed."""
 
@@ -79,58 +68,53 @@ class _TierPacking:
         tiers = (overflow,) if capacity is None else (memory, overflow)
         return TierTables(TierProblem(tiers, self.blocks, self.steps))
 
-    def rule(self, capacity: int | None) -> None:
-        """Apply the initial rule; without a capacity everything is in the overflow tier."""
-        tables = self.tables(capacity)
-        run = by_rule(tables)
-        if capacity is None:
-            self._found(last_tier(tables, run.events))
-        elif run.cost:
+    def rule(self, capacity: int) -> None:
+        """Apply the initial rule."""
+        run = by_rule(self.tables(capacity))
+        if run.cost:
             self.failed = max(self.failed, capacity)
         else:
-            self._found({block: offset for _, block, _, offset, _ in run.events})
+            self.best.offer(self.plan({block: offset for _, block, _, offset, _ in run.events}))
 
-    def _found(self, offsets: dict[int, int]) -> None:
-        peak = max((offset + self.blocks[at].bytes for at, offset in offsets.items()), default=0)
-        if not self.plan.offsets or peak < self.peak:
-            found = {self.names[at]: offset for at, offset in offsets.items()}
-            self.plan = Plan({b.name: found.get(b.name, 0) for b in self.problem.buffers})
-            self.peak = peak
-            self.progress.found(peak)
+    def plan(self, offsets: dict[int, int]) -> Plan:
+        """The plan with the blocks at these offsets."""
+        found = {self.names[at]: offset for at, offset in offsets.items()}
+        return Plan({b.name: found.get(b.name, 0) for b in self.problem.buffers})
 
-    def narrow(self, target: int) -> None:
-        """Search, by bisection, the least capacity in which the initial rule fits; stop at ``target``."""
-        self.progress.stage("initial rule")
-        if self.peak > target:
-            self.rule(target)
+    def narrow(self) -> None:
+        """Search, by bisection, the least capacity in which the initial rule fits; stop at the target."""
+        self.best.progress.stage("initial rule")
+        if self.best.peak > self.target:
+            self.rule(self.target)
         for _ in range(RULE_TRIES):
-            middle = (max(self.failed, target) + self.peak) // 2
-            if self.peak <= target or middle <= self.failed:
+            middle = (max(self.failed, self.target) + self.best.peak) // 2
+            if self.best.peak <= self.target or middle <= self.failed:
                 return
             self.rule(middle)
 
-    def search(self, target: int, limits: Limits) -> int:
-        """Run the state search at ever smaller capacities within the limits; the nodes used."""
-        self.progress.stage("state search")
-        spent, most = 0, limits.nodes
+    def search(self) -> None:
+        """Run the state search at ever smaller capacities within the limits."""
+        best, limits = self.best, self.limits
+        best.progress.stage("state search")
+        most = limits.nodes
         if most is None and limits.seconds is None:
             work = MAX_PLACED if self.problem.capacity is None else MAX_PLACED_TO_FIT
             most = work // max(1, len(self.steps))
             most = most if most > MIN_NODES else 0
-        low = target
-        while self.peak > low and (most is None or spent < most):
-            capacity = (low + self.peak) // 2 if spent else target
-            left = Limits(self.progress.left(limits), None if most is None else -(-(most - spent) // 2))
+        low = self.target
+        while best.peak > low and (most is None or best.nodes < most):
+            capacity = (low + best.peak) // 2 if best.nodes else self.target
+            left = Limits(best.progress.left(limits), None if most is None else -(-(most - best.nodes) // 2))
             walk = TierWalk(self.tables(capacity), left, 1, MAX_ACTIONS - 1, skips=False)
             walk.run(enough=0)
-            spent += walk.nodes
+            best.nodes += walk.nodes
             if walk.total == 0:
-                self._found({block: offset for events in walk.placed for _, block, _, offset, _ in events})
+                placed = (event for events in walk.placed for event in events)
+                best.offer(self.plan({block: offset for _, block, _, offset, _ in placed}))
             else:
                 low = capacity + 1
-            if self.progress.left(limits) == 0:
+            if best.out_of_time:
                 break
-        return spent
 
 
 def _nothing(_: int) -> int:

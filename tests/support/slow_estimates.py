@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 
 from chipmodel.geometry.interval import Interval
 from dma.cascade_choice.band_widths import BandWidth
@@ -28,7 +29,7 @@ def slow_estimates(
         width = widths[start]
         weights += run.weights[start]
         own = rows.held(start)
-        held += 0 if leaves else width.of(own * run.row_bytes[start])
+        held += 0 if leaves else ceil(own * run.row_bytes[start] * width.share)
         if most_bytes is not None and held + weights > most_bytes:
             return
         cycles += _in_bands(run, start, heights[start], rows.cycles(start), width)
@@ -46,7 +47,7 @@ def _streamed(
     for name, reach in run.streamed[start]:
         whole = run.program.tensors[name].bytes
         outside -= whole
-        stripes += width.of_read(whole * min(reach.rows, rows.read(start, reach)) // reach.rows)
+        stripes += ceil(whole * min(reach.rows, rows.read(start, reach)) // reach.rows * width.share_read)
     return outside, stripes
 
 

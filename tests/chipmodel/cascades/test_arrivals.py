@@ -98,9 +98,8 @@ def test_a_tensor_that_arrives_during_a_cascade_is_not_waited_for_there() -> Non
 def test_only_what_is_possible_is_proposed(handed_on: bool) -> None:
     part = parts(crossing(handed_on))[0]
     runs = segmented_chains(part.program, CHIP, rolls=True, weight_floor=0)
-    found = {
-        (s.ops.start, s.ops.stop) for run in runs for each in run.table.ending for s in each if s.heights
-    }
+    spans = ((run.table.starts[run.table.cascaded], run.table.stops[run.table.cascaded]) for run in runs)
+    found = {span for starts, stops in spans for span in zip(starts.tolist(), stops.tolist(), strict=True)}
     assert found == ({(1, 3)} if handed_on else {(0, 2), (1, 3), (0, 3)})
 
 

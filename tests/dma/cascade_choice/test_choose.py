@@ -13,7 +13,7 @@ from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.core_parts import split
 from chipmodel.model.program import Op, Program
 from chipmodel.rewrites.in_place import reuse
-from dma.cascade_choice.choose import cascade_candidates, proposed_cascades
+from dma.cascade_choice.choose import proposed_cascades
 from dma.cascade_choice.segmented_chains import Candidate
 from dma.residency.greedy import decide
 from dma.schedule.expected_forecast import ScheduleForecast
@@ -32,7 +32,7 @@ def _program(name: str) -> Program:
 def _candidates(
     name: str, chip: str, capacity: int, rolls: bool | None = None, settings: tuple[str, ...] = ()
 ) -> tuple[Candidate, ...]:
-    return cascade_candidates(_program(name), load_chip(chip, settings), capacity, rolls)
+    return proposed_cascades(_program(name), load_chip(chip, settings), capacity, rolls).rows
 
 
 ARRAY = ("npu.model=array",)
@@ -85,7 +85,7 @@ def test_tensors_at_the_border_of_a_cascade_may_be_in_psram() -> None:
     where 12.add, the input, or 12.project, the output, passes in stripes."""
     program, capacity = _program("zoo:mobilenetv2"), 176 * KIB
     chip = with_memory(load_chip("alif-e7"), capacity)
-    first = cascade_candidates(program, chip, capacity)[0]
+    first = proposed_cascades(program, chip, capacity).rows[0]
     assert ("features.12.expand", "features.12.depthwise", "features.12.project") in [c.ops for c in first]
     cascaded = with_cascades(program, first)
     assert not _fits(cascaded, capacity)
@@ -104,7 +104,7 @@ def test_every_proposed_set_has_a_schedule(name: str, chip: str, capacity: int) 
     """In so little memory cascades that almost fit used to be proposed, and no set could be planned."""
     rates = DATASHEET_RATES if chip == "stm32n6" else ()
     program, small = _program(name), with_memory(load_chip(chip, rates), capacity)
-    candidates = cascade_candidates(program, small, capacity)
+    candidates = proposed_cascades(program, small, capacity).rows
     assert candidates
     for each in candidates:
         assert stream(with_cascades(program, each), small, "sync", capacity).cascades

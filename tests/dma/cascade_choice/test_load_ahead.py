@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from math import inf, isclose
 
 import numpy as np
@@ -31,10 +32,8 @@ ROOM = 60
 
 def _costs(ending: list[tuple[CascadeSegment, ...]]) -> ChainCosts:
     table = segment_table(ending)
-    weights = np.array([each.weights for each in table.segments], np.int64)
-    whole = np.array([bool(each.heights) for each in table.segments], np.bool_)
-    allowed = np.ones(len(table.segments), np.bool_)
-    return ChainCosts(table, allowed, table.cycles, weights, ROOM - table.bytes, whole)
+    allowed = np.ones(len(table), np.bool_)
+    return ChainCosts(table, allowed, table.cycles, table.weights, ROOM - table.bytes, table.cascaded)
 
 
 def _segment(
@@ -90,7 +89,7 @@ def _all_cuts(chain: ChainCosts, stop: int) -> Iterator[tuple[int, ...]]:
         yield ()
         return
     for number in range(chain.table.bounds[stop], chain.table.bounds[stop + 1]):
-        for before in _all_cuts(chain, chain.table.segments[number].ops.start):
+        for before in _all_cuts(chain, chain.table.segment(number).ops.start):
             yield (*before, number)
 
 
@@ -154,10 +153,11 @@ def test_fine_heights_are_added_where_a_cut_has_cascades_and_nowhere_else() -> N
     excluded = next(n for n, each in enumerate(chain.table.segments) if len(each.heights) == 2)
     chain = chain.without([excluded])
     fine = segmented_chains.with_fine_heights(chain, [longest], True, 353 * 1024)
-    for stop, segments in enumerate(fine.table.ending):
-        kept = [n for n in range(chain.table.bounds[stop], chain.table.bounds[stop + 1]) if chain.allowed[n]]
-        assert list(segments[: len(kept)]) == [chain.table.segments[n] for n in kept]
-        added = segments[len(kept) :]
+    before, made = chain.table.segments, fine.table.segments
+    for stop, (first, end) in enumerate(pairwise(fine.table.bounds)):
+        kept = [n for n in range(*chain.table.bounds[stop : stop + 2]) if chain.allowed[n]]
+        added = made[first + len(kept) : end]
+        assert made[first : first + len(kept)] == [before[n] for n in kept]
         assert bool(added) == (stop == longest.ops.stop)
         assert all(each.heights[-1] in segmented_chains.FINE_HEIGHTS for each in added)
-    assert chain.table.segments[excluded] not in fine.table.segments
+    assert before[excluded] not in made

@@ -13,7 +13,7 @@ from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.smallest_memory import smallest_memory
 from chipmodel.rewrites.in_place import reuse
-from dma.cascade_choice.choose import cascade_candidates
+from dma.cascade_choice.choose import proposed_cascades
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.cascade_choice.named import cascades_of
 from dma.cascade_choice.reloads import Reloading, reloading_cascades
@@ -46,7 +46,7 @@ def test_large_weights_take_turns(rolls: bool) -> None:
     reloading = Reloading(80 * KIB, (1 / 16,), 8)
     none = segment_table([(), (), (), ()])
     [table] = reloading_cascades(chain.geometry, rolls, reloading, none)
-    found = list(table.segments)
+    found = table.segments
     assert found
     for each in found:
         own = sizes[each.ops.start : each.ops.stop]
@@ -63,7 +63,7 @@ def test_large_weights_take_turns(rolls: bool) -> None:
 def test_weights_that_stay_are_proposed_where_they_fit() -> None:
     """With memory for everything nobody loads weights again."""
     program = reuse(load("zoo:mobilenetv2"), "all")
-    assert not any(c.reloaded for each in cascade_candidates(program, CHIP, 400 * KIB) for c in each)
+    assert not any(c.reloaded for each in proposed_cascades(program, CHIP, 400 * KIB).rows for c in each)
 
 
 def test_weights_in_a_quick_memory_are_loaded_again() -> None:
@@ -78,7 +78,7 @@ def test_weights_in_a_quick_memory_are_loaded_again() -> None:
         "weights.burst_overhead_clocks=4",
     ]
     program = reuse(load("zoo:mobilenetv2"), "all")
-    found = cascade_candidates(program, load_chip("alif-e7", quick), 130 * KIB)
+    found = proposed_cascades(program, load_chip("alif-e7", quick), 130 * KIB).rows
     assert any(choice.reloaded for choice in found[0])
     stay = [each for each in found if not any(choice.reloaded for choice in each)]
     assert len(stay) < len(found)

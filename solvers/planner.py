@@ -20,7 +20,7 @@ from chipmodel.model.planner_table import imported
 from solvers.core.outcome import Limits
 
 DEFAULT_LIMITS = Limits(nodes=2_000_000)
-"""Of a search if none are given: nodes, not seconds, so that a problem always has the same plan."""
+"""The limits of a search if none are given: nodes, not seconds, so that a problem always has one plan."""
 
 Kind = Literal["heuristic", "search", "merger"]
 Parse = Callable[[str, str], Mapping[str, object]]
@@ -42,7 +42,7 @@ class Planner:
     keeps_constraints: bool = False
     """Whether it supports every constraint; otherwise it gets plain problems, one for each memory."""
     limits: Limits = DEFAULT_LIMITS
-    """Of a search if none are given."""
+    """The limits of a search if none are given."""
     tiers: bool = False
     """Whether it also decides what stays in SharedMemory and what is kept in Psram."""
     parse: Parse | None = None

@@ -19,7 +19,7 @@ class PackerPlugin(DescribedPlugin, Protocol):
     """A packer that decides by a rule."""
 
     def pack(self, problem: Problem) -> Mapping[str, int]:
-        """An offset in bytes for every buffer, by name.
+        """Return an offset in bytes for every buffer, by name.
 
         ``problem.plain`` is true: only lifetimes and alignment matter. ``problem.capacity`` is the memory's
         size, and may be None or be exceeded. Raises ``BadInput`` for what it cannot pack.
@@ -31,8 +31,9 @@ class SearchPackerPlugin(DescribedPlugin, Protocol):
     """A packer that searches, and so has limits and a seed."""
 
     def search(self, problem: Problem, limits: Limits) -> Mapping[str, int]:
-        """As ``PackerPlugin.pack``, ending at ``limits.seconds`` and ``limits.nodes`` where they are given;
-        the same ``limits.seed`` gives the same offsets where there are no seconds."""
+        """Return an offset for every buffer as ``PackerPlugin.pack`` does, within ``limits.seconds`` and
+        ``limits.nodes`` where they are given; the same ``limits.seed``
+        gives the same offsets where there are no seconds."""
         ...
 
 

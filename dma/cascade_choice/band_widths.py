@@ -30,14 +30,14 @@ class BandedOps:
     program: Program
     ops: Sequence[Op]
     columns: list[int | None] = field(init=False)
-    """By op, the columns of its output; None where it cannot run in bands."""
+    """The columns of each op's output; None where it cannot run in bands."""
 
     def __post_init__(self) -> None:
         self.columns = [op_columns(self.program, op) for op in self.ops]
 
     def widths(self, start: int, stop: int, bands: int) -> Mapping[int, BandWidth]:
-        """By number of an op, from the last one before ``stop`` back to ``start`` or the first that cannot
-        run in bands; empty where the last one cannot run in so many."""
+        """Return the width of each op by its number, from the last one before ``stop`` back to ``start`` or
+        the first that cannot run in bands; nothing where the last one cannot run in so many."""
         last = stop - 1
         if bands == 1:
             return dict.fromkeys(range(start, stop), BandWidth())

@@ -23,9 +23,9 @@ from dma.cascade_choice.straight_chains import LiveAround, chain_rows
 from dma.cascade_choice.stripe_heights import Counts, StripeHeights, distinct, proportional_heights
 
 MAX_OPS = 32
-"""Ops of one cascade. Chosen: longer ones hold more weights and rows than they save."""
+"""Ops of one cascade: longer ones hold more weights and rows than they save."""
 STEP_CYCLES = 1
-"""Cycles added for each step, so that of equally fast cascades the one with fewer steps is taken. Chosen."""
+"""Cycles added for each step, so that of equally fast cascades the one with fewer steps is taken."""
 
 
 class CascadeStart(NamedTuple):
@@ -63,14 +63,14 @@ class ChainGeometry:
         self.rows = chain_rows(self.program, list(self.ops))
         made = {name: index for index, op in enumerate(self.ops) for name in op.outputs}
         self.readers: list[list[tuple[int, RowReach]]] = [[] for _ in self.ops]
-        """By op, who reads its outputs in this chain, and how."""
+        """Who reads the outputs of each op in this chain, and how."""
         self.fits = [self._may_cascade(op) for op in self.ops]
         for index, op in enumerate(self.ops):
             for operand, name in enumerate(op.inputs):
                 if self.fits[index] and made.get(name, index) < index:
                     self.readers[made[name]].append((index, row_reach(op, operand, self.rows)))
         self.streamed = [list(self._streamed(index)) for index in range(len(self.ops))]
-        """By op, the inputs of the program that only it reads, so that they may come in stripes."""
+        """The inputs of the program that only this op reads, by op: they may come in stripes."""
         self.op_rows = [self.rows[op.outputs[0]] if op.outputs else 1 for op in self.ops]
         self.row_bytes = [
             sum(self.program.tensors[name].bytes // self.rows[name] for name in op.outputs) for op in self.ops
@@ -149,7 +149,8 @@ class ChainGeometry:
         return proportional_heights(self.op_rows, options, bands)
 
     def proportional(self, start: int, stop: int, height: int) -> list[int]:
-        """By op ``[start, stop)``, the rows that belong to ``height`` rows of the last one, at least one."""
+        """Return the rows of the ops ``[start, stop)`` that belong to ``height`` rows of the last one, at
+        least one each."""
         total = self.op_rows[stop - 1]
         return [max(1, rows * height // total) for rows in self.op_rows[start:stop]]
 
@@ -187,7 +188,7 @@ class ChainGeometry:
 
 
 def _alike(ops: Sequence[Op]) -> Iterator[int]:
-    """By op, the first one on which parts of rows take the same cycles."""
+    """Yield the first op on which parts of rows take the same cycles, by op."""
     first: dict[object, int] = {}
     for index, op in enumerate(ops):
         operands = len(op.inputs), len(op.outputs), bool(op.weights)

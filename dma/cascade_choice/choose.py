@@ -41,20 +41,20 @@ from dma.cascade_choice.segmented_chains import (
 from dma.cascade_choice.stripe_heights import Counts
 
 BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 14, 12, 9, 6, 4))
-"""Of the capacity, what tensors and a cascade's weights may take. Chosen."""
+"""Shares of the capacity that tensors and a cascade's weights may take."""
 AHEAD_SHARES = (Fraction(9, 10), Fraction(8, 10), Fraction(7, 10), Fraction(1))
-"""Of the capacity, what tensors, a cascade's weights and weights loaded ahead may take in a cut that counts
-these; the rest is what the packer loses. Chosen, those first that a quick streamer tries."""
+"""Shares of the capacity that tensors, a cascade's weights and weights loaded ahead may take in a cut that
+counts these; the rest is what the packer loses. The first ones are those that a quick streamer tries."""
 LEAST_WEIGHTS = Fraction(1, 64)
-"""Of the capacity, what an op's weights need at least, as in ``dma.schedule.build``."""
+"""Share of the capacity that an op's weights need at least, as in ``dma.schedule.build``."""
 RELOADED = (1 / 16, 1 / 64)
-"""Of the capacity, weights of an op that a cascade may load again. Chosen."""
+"""Weights of an op that a cascade may load again, as shares of the capacity."""
 RELOADING_OPS = 8
-"""Ops of such a cascade. Chosen: longer ones take longer to look through, and hold more rows."""
+"""Ops of such a cascade: longer ones take longer to look through, and hold more rows."""
 MOST_CUTS = 16
-"""Cuts for one budget until all cascades in it fit. Chosen."""
+"""Cuts for one budget, after which cascades that do not fit stay in it."""
 WORTHWHILE = 0.995
-"""Share of the estimated cycles without cascades, above which none is proposed. Chosen."""
+"""Share of the estimated cycles without cascades, above which none is proposed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class _TransferEstimate:
     """Cycles of transfers as a line through those of two sizes: thousands are asked for."""
 
     SMALL, LARGE = 1 << 12, 1 << 17
-    """Bytes. Chosen."""
+    """Bytes of the two transfers that the line is through."""
 
     def __init__(self, chip: Chip) -> None:
         self.lines = {each: self.line(chip, each) for each in get_args(Traffic)}
@@ -201,7 +201,7 @@ def _loading_ahead(
 def _soonest(
     times: _TransferEstimate, chains: Sequence[SegmentedChain], capacity: int, share: Fraction
 ) -> list[list[CascadeSegment]]:
-    """By chain, the segments of the cut that is over first in a ``share`` of the capacity."""
+    """Return the segments of the cut that is over first in a ``share`` of the capacity, by chain."""
     costs = [_run_costs(times, chain, capacity, int(capacity * share)) for chain in chains]
     cuts: list[list[CascadeSegment]] = [[] for _ in chains]
     for index, number in soonest_cut(costs, times.weight_rate):

@@ -32,13 +32,13 @@ from dma.cascade_choice.segmented_chains import (
 )
 
 LOOSER = (Fraction(1), Fraction(33, 32), Fraction(9, 8))
-"""Budgets, in shares of the least. Chosen: the packer's fragmentation may favour another set."""
+"""Budgets, in shares of the least: the packer's fragmentation may favour another set."""
 RELOADED = (1 / 16, 1 / 256)
-"""Of the least memory without it, weights of an op that a cascade may load again. Chosen."""
+"""Weights of an op that a cascade may load again, as shares of the least memory without that."""
 WORTHWHILE = 0.98
-"""Share of the least memory with rows alone, above which bands are not worth their halo. Chosen."""
+"""Share of the least memory with rows alone, above which bands are not worth their halo."""
 MOST_CUTS = 64
-"""Cuts of a chain until estimates in it stay as they are. Chosen."""
+"""Cuts of a chain after which estimates that still change stay as they are."""
 
 
 def least_memory_candidates(program: Program, chip: Chip, rolls: bool | None = None) -> tuple[Candidate, ...]:
@@ -76,7 +76,7 @@ class _ExactChain:
     def __init__(self, chain: SegmentedChain, rolls: bool) -> None:
         self.chain, self.rolls, self.table = chain, rolls, chain.table
         self.bytes = self.table.bytes.copy()
-        """By number of a segment: as estimated, or exact."""
+        """The bytes of each segment by number: estimated, or exact."""
         self.known: set[int] = set()
         self.beyond_all = 1 + int(self.table.cycles.sum())
 

@@ -20,10 +20,10 @@ from dma.cascade_choice.segment_table import Chosen, SegmentTable
 from dma.cascade_choice.stripe_heights import Counts
 
 MOST_LABELS = 48
-"""Cuts up to one op that are kept. Chosen."""
+"""Cuts up to one op that are kept: the time grows with them."""
 COMPARED_FIRST = (1.0, 0.0, 0.5, 3.0)
 """What a loaded byte is taken to be worth, in the cycles of its load: by each of these the best cut drops the
-ones that are worse in both, before the others are sorted. Chosen for speed; it changes no result."""
+ones that are worse in both, before the others are sorted: that saves time, and changes no result."""
 
 Amounts = NDArray[np.float64]
 
@@ -118,7 +118,7 @@ class _LabelTable:
         self.cycles, self.ahead = np.zeros(size), np.zeros(size)
         self.places = np.zeros(size, np.int64)
         self.many = np.zeros(count + 1, np.int64)
-        """By op, its labels; those before op ``stop`` begin at ``stop * (MOST_LABELS + 1)``."""
+        """The number of labels by op; those before op ``stop`` begin at ``stop * (MOST_LABELS + 1)``."""
 
     def put(self, stop: int, labels: _Labels) -> None:
         """Set the labels of the cuts that end before op ``stop``."""

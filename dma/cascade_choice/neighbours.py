@@ -13,7 +13,7 @@ from chipmodel.model.program import Op, Program
 from dma.cascade_choice.straight_chains import op_chains
 
 ALL_HEIGHTS = 8
-"""Rows of an op up to which every height of a step is tried, otherwise powers of two. Chosen."""
+"""Rows of an op up to which every height of a step is tried, otherwise powers of two."""
 
 CascadeSet = tuple[CascadeChoice, ...]
 

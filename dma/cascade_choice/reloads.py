@@ -19,10 +19,9 @@ from dma.cascade_choice.segment_table import Chosen, SegmentTable
 from dma.cascade_choice.stripe_heights import Counts, stripe_heights
 
 CROWDED = 0.5
-"""Of the budget, bytes that a cascade needs with all its weights, if loading some again is worth a thought.
-Chosen."""
+"""Share of the budget that a cascade needs with all its weights, from which on loading some again may pay."""
 STRIPES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Stripes of the last op. Chosen: more loads take too long."""
+"""Numbers of stripes of the last op that are tried: with more of them the loads take too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def reloading_cascades(
 
 
 def _small(plain: SegmentTable, most_bytes: float) -> Chosen:
-    """By first op and the op before which it ends, whether a segment needs at most ``most_bytes``."""
+    """Return whether a segment needs at most ``most_bytes``, by first op and the op before which it ends."""
     found = np.zeros((plain.count + 1, plain.count + 1), np.bool_)
     few = plain.bytes <= most_bytes
     found[plain.starts[few], plain.stops[few]] = True
@@ -81,8 +80,8 @@ def _most_ops(small: Chosen, stop: int, most: int) -> int:
 def _heights(
     chain: ChainGeometry, large: Sequence[bool], start: int, stop: int, rolls: bool
 ) -> Iterable[tuple[int, ...]]:
-    """By op ``[start, stop)``, rows for a number of stripes: in the ops whose weights are ``large`` and the
-    last one, or in the last one alone. The others compute one row at a time."""
+    """Return the rows of the ops ``[start, stop)`` for each number of stripes: several in the ops whose
+    weights are ``large`` and the last one, or in the last one alone. The others compute one row at a time."""
     last, found = stop - 1, dict[tuple[int, ...], None]()
     total = chain.op_rows[last]
     stripes = [count for count in (*STRIPES, total) if count <= min(total, STRIPES[-1])]

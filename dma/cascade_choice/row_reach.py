@@ -16,7 +16,7 @@ from chipmodel.model.work import Conv, Pool
 from dma.cascade_choice.stripe_heights import Counts
 
 FEW_ROWS = 6
-"""Rows of an output from which on only those in the middle are looked at, where windows are whole. Chosen."""
+"""Rows of an output from which on only those in the middle are looked at, where windows are whole."""
 
 MOST_PROBES = 4096
 """Most rows that are looked at, half of them at either end: rounding repeats after fewer. No image has as

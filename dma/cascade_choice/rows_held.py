@@ -13,7 +13,7 @@ from dma.cascade_choice.row_reach import RowReach
 from dma.cascade_choice.stripe_heights import Counts, StripeHeights
 
 PHASES = 3
-"""Steps of the last op that are looked at: the first one, and consecutive ones in the middle. Chosen."""
+"""Steps of the last op that are looked at: the first one, and consecutive ones in the middle."""
 
 
 def row_estimate(chain: ChainGeometry, stripes: StripeHeights, rolls: bool) -> _Rolling | _Recomputed:
@@ -27,7 +27,7 @@ class _Rolling:
     def __init__(self, chain: ChainGeometry, stripes: StripeHeights) -> None:
         self.chain, self.stripes = chain, stripes
         self.done = np.zeros((len(chain.ops), PHASES, len(stripes.stops)), np.int64)
-        """By op, step of the last op and way."""
+        """The rows done, by op, step of the last op and option."""
 
     def end(self, index: int, options: Counts) -> None:
         rows = self.chain.op_rows[index]
@@ -72,9 +72,9 @@ class _Recomputed:
         self.chain, self.stripes = chain, stripes
         size = len(chain.ops), len(stripes.stops)
         self.first, self.stop = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        """By op and way, the rows that a stripe needs."""
+        """The rows that a stripe needs, by op and way."""
         self.count = np.zeros(len(stripes.stops), np.int64)
-        """By option, its stripes."""
+        """The number of stripes of each option."""
 
     def end(self, index: int, options: Counts) -> None:
         rows = self.chain.op_rows[index]

@@ -27,10 +27,13 @@ def cascade_estimates(
     most_bytes: int | None = None,
     wanted: Callable[[SegmentTable], Chosen] | None = None,
 ) -> SegmentTable:
-    """Every cascade that runs in one of these ways, as long as its rows and weights take ``most_bytes`` or
-    less; of those that end before an op way by way, the shortest first. ``rolls`` is whether tensors inside
-    lie in rolling buffers. ``wanted`` says which of them are, by all but their cycles, which take longest to
-    find; None: all."""
+    """Return every cascade that chains in one of the options ``stripes``, with its bytes and NPU cycles.
+
+    Left out are cascades whose rows and weights take more than ``most_bytes``, and those that are not
+    ``wanted``: that function sees everything but the cycles, which take longest to find. ``rolls`` says
+    whether tensors inside lie in rolling buffers. Cascades that end before the same op are in the order of
+    the options; of each option the shortest comes first.
+    """
     found = _Estimates(chain, stripes, rolls, most_bytes)
     for index in range(len(chain.ops) - 1, -1, -1):
         found.begin_with(index)
@@ -39,7 +42,7 @@ def cascade_estimates(
 
 
 class _Estimates:
-    """By option, what the ops need from the one on that was looked at last."""
+    """What the ops of each option need from the one on that was looked at last."""
 
     def __init__(
         self, chain: ChainGeometry, stripes: StripeHeights, rolls: bool, most_bytes: int | None
@@ -49,7 +52,7 @@ class _Estimates:
         self.around = _Around(chain, stripes, rolls)
         count = len(stripes.stops)
         self.lowest = np.maximum(stripes.lowest, self.around.lowest[stripes.stops])
-        """By option, the first op with which a cascade may begin; that and later ones are looked at."""
+        """The first op with which a cascade of each option may begin; that and later ones are looked at."""
         self.held, self.weights = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self.columns: list[tuple[Counts, ...]] = []
         self.ends: list[int] = stripes.stops.searchsorted(np.arange(len(chain.ops) + 2)).tolist()
@@ -144,15 +147,15 @@ class _Estimates:
 
 
 class _Around:
-    """By op and by the op before which a cascade ends: the bytes of whole tensors around a cascade that
-    begins with it, whether others need what it makes, and the columns of its output in a band."""
+    """What lies around the cascade that begins with an op and ends before another one: the bytes of whole
+    tensors, whether others need what the first op makes, and the columns of its output in a band."""
 
     def __init__(self, chain: ChainGeometry, stripes: StripeHeights, rolls: bool) -> None:
         count = len(chain.ops)
         self.outside = np.zeros((count, count + 1), np.int64)
         self.leaves = np.zeros((count, count + 1), np.bool_)
         self.lowest = np.full(count + 1, count)
-        """By the op before which a cascade ends, the first op with which one may begin."""
+        """The first op with which a cascade may begin, by the op before which it ends."""
         stops = [stop for stop in sorted(set(stripes.stops.tolist())) if chain.fits[stop - 1]]
         for stop in stops:
             starts = chain.starts(stop)

@@ -21,10 +21,10 @@ from dma.cascade_choice.stripe_heights import stripe_heights
 from dma.residency.tiling import cascade_bytes, least_weights
 
 BANDS = (2, 3, 4, 6, 8)
-"""Bands of columns that are looked at. Chosen: of more, the halo is most of what is computed."""
+"""Bands of columns that are looked at: of more, the halo is most of what is computed."""
 FINE_HEIGHTS = tuple(factor << doubled for doubled in range(6) for factor in (3, 5, 7))
 """Rows of the last op in stripes between the powers of two, which are looked at for the cascades of a cut:
-for all cascades they would take three times as long. Chosen."""
+for all cascades they would take three times as long."""
 Candidate = tuple[CascadeChoice, ...]
 """Cascades that a program may have together."""
 
@@ -36,7 +36,7 @@ class SegmentedChain:
     geometry: ChainGeometry
     table: SegmentTable
     allowed: Chosen
-    """By number of a segment, whether a cut may have it."""
+    """Whether a cut may have a segment, by its number."""
 
     @property
     def single_ops(self) -> Iterator[CascadeSegment]:

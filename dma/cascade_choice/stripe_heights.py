@@ -25,18 +25,18 @@ class StripeHeights:
     """How ops of a chain may run: options, numbered by the op before which they end."""
 
     stops: Counts
-    """By option, the op before which it ends, in ascending order."""
+    """The op before which each option ends, in ascending order."""
     heights: Counts
-    """By op of the chain and by option, the most rows of a step."""
+    """The most rows of a step, by op of the chain and by option."""
     lowest: Counts
-    """By option, the first op with which a cascade that runs so may begin."""
+    """The first op with which a cascade of each option may begin."""
     bands: int = 1
     """Bands of columns of the last op's output, one after another."""
     large: tuple[bool, ...] = ()
-    """By op of the chain, whether its weights are loaded again; empty for none."""
+    """Whether weights are loaded again, by op of the chain; empty for none."""
 
     def of(self, option: int, start: int) -> tuple[int, ...]:
-        """By op from ``start`` on, the rows of a step."""
+        """Return the rows of a step of each op from ``start`` on."""
         return tuple(self.heights[start : self.stops[option], option].tolist())
 
     def reloaded(self, option: int, start: int) -> tuple[int, ...]:

@@ -22,12 +22,12 @@ from dma.residency.rewritten_ops import Rewritten
 from dma.residency.tiling import least_stripe
 
 MOST_BANDS = 1024
-"""Bands that an image is cut into, at most (chosen)."""
+"""Bands that an image is cut into, at most: each is an op of its own."""
 BAND_SHARE = 4
 """One output row by one channel of a band takes at most the capacity by this, so that there is room for two
-of each operand (chosen)."""
+of each operand."""
 WIDTH_AXIS = IMAGE_AXES - 1
-"""Of an image ``(N, C, H, W)``."""
+"""The axis of columns in an image ``(N, C, H, W)``."""
 
 
 def in_bands(program: Program, op: Op, capacity: int) -> Rewritten | None:

@@ -23,7 +23,7 @@ from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.tiling import Tiling, slice_bytes, stripe_bytes
 
 PIECE_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096)
-"""Numbers of stripes, and of slices, that are tried. Chosen: fine steps up to 4, coarse ones beyond."""
+"""Numbers of stripes, and of slices, that are tried: fine steps up to 4, coarse ones beyond."""
 
 
 @dataclass(frozen=True, slots=True)

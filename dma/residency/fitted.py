@@ -31,17 +31,17 @@ from dma.residency.rewritten_ops import (
 from dma.residency.tiling import least_stripe, slice_bytes
 
 WEIGHTS_SHARE = 4
-"""Weights of at most the capacity by this may stay in SharedMemory for all parts of an op (chosen)."""
+"""Weights of at most the capacity by this may stay in SharedMemory for all parts of an op."""
 MOST_PARTS = 1 << 48
-"""Rows times channels of an op that may be cut: no memory holds more, so planning refuses it (chosen)."""
+"""Rows times channels of an op that may be cut: no memory holds more, so planning refuses it."""
 ALL = Fraction(1)
 """All of SharedMemory."""
 FINER_SHARES = (Fraction(1, 2), Fraction(1, 4))
 """Shares of SharedMemory that one op may need at once, where a plan with larger ones has no room for
-something else (chosen)."""
+something else."""
 MOST_REWRITINGS = 4
 """How often what takes the place of an op is rewritten again, such as a product after its operand has been
-copied (chosen: none needs more than three)."""
+copied: none needs more than three."""
 _NORMS = ("instance_norm", "group_norm", "layer_norm", "batch_norm")
 
 

@@ -60,9 +60,9 @@ class Residency:
     within: Mapping[str, PlaceInTensor] = field(default_factory=dict[str, PlaceInTensor])
     """The place of a tensor in its storage, unless it begins there and lies in one run."""
     kept: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    """By striped op, its operands that are whole in SharedMemory; no entry: none."""
+    """The operands of a striped op that are whole in SharedMemory; no entry: none."""
     staying: Mapping[str, float] = field(default_factory=dict[str, float])
-    """By op, the share of its weights that should stay for all iterations of a loop; no entry: none."""
+    """The share of an op's weights that should stay for all iterations of a loop; no entry: none."""
 
 
 @dataclass
@@ -168,7 +168,7 @@ class ResidencyTable:
         )
 
     def _kept(self, decisions: _Decisions, storage: Mapping[str, str]) -> dict[str, frozenset[str]]:
-        """By striped cascade, its operands that stay whole in SharedMemory."""
+        """Return the operands of each striped cascade that stay whole in SharedMemory."""
         cascades = (op for op in self.ops if op.cascade and op.name in decisions.striped)
         kept = {
             op.name: frozenset(n for n in (*op.inputs, *op.outputs) if storage[n] not in decisions.homed)

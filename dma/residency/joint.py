@@ -40,26 +40,26 @@ from solvers.residency.problem import (
 from solvers.tiers.problem import TierState, TierStay
 
 DMA_CYCLE_COST = 0.1
-"""Cycles added to the objective for each DMA cycle, also for those that overlap with computing. Chosen: the
+"""Cycles added to the objective for each DMA cycle, also for those that overlap with computing: the
 question has no steps in time, so in the real schedule some of these overlap less."""
 MAX_DETAILED_OPS = 160
 """Ops up to which every load may be issued anywhere before its op. A longer program is solved with
 ``LONG_PROGRAM_HORIZON``, or, if it has loops, by the state search: the repeated weights take the solver too
 long."""
 LONG_PROGRAM_HORIZON = 16
-"""Ops by which a load of a long program may come early in the question. Chosen."""
+"""Ops by which a load of a long program may come early in the question."""
 MAX_OPS = 400
 """Ops of a program without loops up to which the mixed-integer program is solved, otherwise the state search
-decides. Chosen for the solver's time."""
+decides, as the solver takes too long."""
 MIN_RESIDENT_SHARE = 0.001
-"""Share of an op's weights. Chosen: less than this is rounding, and nothing stays."""
+"""Share of an op's weights: less than this is rounding, and nothing stays."""
 BUILD_SECONDS_PER_OP = 0.04
 """Seconds to list how an op may be cut, which cannot be interrupted; measured: 10 s for DenseNet-121's 246 on
 ``luna-csk6``. Where a deadline leaves less for all ops, the state search decides."""
 LEFT_OUT = "the joint decision of what stays in SharedMemory"
 """What a deadline leaves out or cuts short, in the words of the answer."""
 SOLVER_SHARE = 0.25
-"""Of the time that is left at a deadline, what one mixed-integer program may take. Chosen: several such
+"""Share of the time that is left at a deadline that one mixed-integer program may take: several such
 candidates follow one another."""
 MAX_NODES = 500
 """Nodes of branch and bound: well under a second."""

@@ -18,11 +18,11 @@ from dma.residency.tiling import slice_bytes
 from solvers.residency.problem import PassingOption, ResidencyItem
 
 SMALL_OP_DIVISOR = 8
-"""An op whose tensors together take less than budget / divisor bytes keeps them there. Chosen."""
+"""An op whose tensors together take less than budget / divisor bytes keeps them there."""
 MAX_COMBINED_OPERANDS = 3
-"""Operands up to which every set of them may pass; of more, all or a single one. Chosen."""
+"""Operands up to which every set of them may pass; of more, all or a single one."""
 MAX_OPTIONS_PER_SET = 6
-"""Tilings offered for each set of tensors that pass. Chosen."""
+"""Tilings offered for each set of tensors that pass: each is a variable of the solver."""
 
 
 def stripe_options(tiers: ChipTierProblem, items: Sequence[ResidencyItem]) -> Iterator[PassingOption]:

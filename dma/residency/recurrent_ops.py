@@ -20,7 +20,7 @@ from chipmodel.rewrites.true_parts import true_op
 from dma.residency.rewritten_ops import Rewritten
 
 DIRECTION_AXIS = 1
-"""Of a sequence ``(steps, directions, batch, hidden)``."""
+"""The axis of directions in a sequence ``(steps, directions, batch, hidden)``."""
 
 
 def by_time_steps(program: Program, op: Op) -> Rewritten | None:

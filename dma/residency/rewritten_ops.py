@@ -22,11 +22,11 @@ from chipmodel.rewrites.op_shapes import SeenTensor, seen_inputs, seen_outputs
 from chipmodel.rewrites.true_parts import true_op
 
 MOST_PIECES = 4096
-"""Pieces that an op is streamed in, at most (chosen)."""
+"""Pieces that an op is streamed in, at most: each is a step with transfers of its own."""
 PIECE_SHARE = 8
-"""Pieces take at most the capacity by this, so that several of each operand are in flight (chosen)."""
+"""Pieces take at most the capacity by this, so that several of each operand are in flight."""
 SUM_SHARE = 4
-"""A row and a kernel of a piece that is summed over take at most the capacity by this (chosen)."""
+"""A row and a kernel of a piece that is summed over take at most the capacity by this."""
 STATISTICS_BYTES = 16
 """Bytes that a pass over a piece leaves for each operand: four sums of 32 bits (assumed)."""
 SUM_TYPES = {False: "int32", True: "float32"}

@@ -266,7 +266,7 @@ def _moved(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> in
 
 
 def _moved_in_tiles(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> int:
-    """As ``_moved``, of an op that is cut along axes, each of whose tiles loads its own parts."""
+    """Return ``_moved`` of an op that is cut along axes, each of whose tiles loads its own parts."""
     each = _moved_parts(program, op, tiling.stripes(op).piece(0), tiling.slices(op).piece(0), kept)
     once = sum(transfer_bytes(size, runs) for size, runs in each if size)
     return once * tiling.count(op) + program.block_bytes(op)

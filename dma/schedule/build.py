@@ -48,7 +48,7 @@ from dma.schedule.streamer import (
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 MAX_STEPS = 200_000
-"""Steps of one schedule. Chosen: a program that needs more has too little memory to be worth simulating."""
+"""Steps of one schedule: a program that needs more has too little memory to be worth simulating."""
 
 WEIGHT_FLOOR_DIVISORS = (8, 16, 32, 64)
 """Weights keep at least this part of the memory from the tensors: budget / divisor, in bytes. The first
@@ -59,7 +59,7 @@ fixed 1/8 forces tensors out, so that MobileNetV2 on ``stm32n6`` takes 17.36 M c
 
 RECURRENT_DIVISOR = 2
 """The same, tried first, where the weights of a recurrent layer of several time steps take at most this part
-of the memory and more than what is otherwise kept: in slices they are loaded again at every step (chosen)."""
+of the memory and more than what is otherwise kept: in slices they are loaded again at every step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class _Steps(NamedTuple):
     claims: tuple[int, ...]
     channels: Mapping[str, int]
     weights: tuple[int, ...]
-    """By op, bytes that it keeps for slices of weights."""
+    """Bytes that each op keeps for slices of weights."""
 
 
 def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache) -> Schedule:

@@ -117,9 +117,9 @@ class _CascadeEmission:
     turns: dict[str, list[int]] = field(init=False)
     channels: list[Interval] = field(init=False)
     maker_of: dict[str, int] = field(init=False)
-    """By tensor that is made here, its op."""
+    """The op that makes each tensor inside."""
     weights_at: list[int] = field(init=False)
-    """By op, where its weights begin in the block of those that stay."""
+    """Where the weights of each op begin in the block of those that stay."""
     seen: Counter[int] = field(default_factory=Counter[int])
     block: list[Operand] = field(default_factory=list[Operand])
     """The weights that stay."""
@@ -135,7 +135,7 @@ class _CascadeEmission:
         work, program = _work(self.op), self.maker.program
         self.held = {held.tensor: held for held in work.held}
         self.turns = {held.tensor: [held.bytes_in(n) for n in range(work.bands)] for held in work.held}
-        """By tensor inside and band, the bytes of its buffer that are used."""
+        """The bytes that are used of the buffer of each tensor inside, by band."""
         self.channels = [Interval(0, inner.work.channels) for inner in self.op.cascade]
         self.maker_of = {name: i for i, inner in enumerate(self.op.cascade) for name in inner.outputs}
         sizes = [program.block_bytes(inner) for inner in self.op.cascade]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 DEFAULT_GAP = 0.0005
-"""Share of the bound. Chosen: a forecast this near to the bound is not worth further candidates."""
+"""Share of the bound: a forecast this near to it is not worth further candidates."""
 
 
 class SearchProgress(NamedTuple):

@@ -22,10 +22,9 @@ from dma.schedule.probabilities import BranchProbabilities, branch_probabilities
 from dma.schedule.streamer import IssuedTransfer, queue_order
 
 MAX_STATES = 24
-"""States kept after a branch or loop; the least probable others are merged into the most probable.
-Chosen."""
+"""States kept after a branch or loop; the least probable others are merged into the most probable."""
 MAX_WALKED_ITERATIONS = 24
-"""Iterations of a loop that are walked; further ones are taken to be like the last of them. Chosen."""
+"""Iterations of a loop that are walked; further ones are taken to be like the last of them."""
 LEAST_GAIN = 1e-9
 """Share of the cycles: smaller differences are rounding errors of the forecast."""
 

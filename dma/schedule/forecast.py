@@ -63,7 +63,7 @@ class _ChainWalk:
         self.reached = [0] * len(transfers)
         self.ends = [0] * len(transfers)
         self.before: dict[int, list[int]] = defaultdict(list)
-        """By position, the loads due there that were issued earlier; the next three, what is issued there."""
+        """The loads due at each position that were issued earlier; the next three, what is issued there."""
         self.at_once: dict[int, list[int]] = defaultdict(list)
         self.later: dict[int, list[int]] = defaultdict(list)
         self.stores: dict[int, list[int]] = defaultdict(list)

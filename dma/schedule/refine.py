@@ -19,11 +19,11 @@ from dma.schedule.forecast import TransferTimes
 from dma.schedule.streamer import MemoryBudget
 
 MAX_ATTEMPTS = 400
-"""Tilings that are tried for one schedule. Chosen."""
+"""Tilings that are tried for one schedule: each takes a schedule and its forecast."""
 SLICE_COUNTS = (*range(1, 13), *range(14, 26, 2), 28, 32, 40, 48, 64, 96, 128, 256, 512)
-"""Numbers of slices of a weight block that are tried. Chosen."""
+"""Numbers of slices of a weight block that are tried."""
 COUNTS_EACH_SIDE = 4
-"""Slice counts tried to each side of the op's present one, of those that fit. Chosen."""
+"""Slice counts tried to each side of the op's present one, of those that fit."""
 
 CutForecast = Callable[[Mapping[str, Tiling]], float | None]
 """The forecast in cycles with the given tilings of some ops; None where there is no schedule with them."""

@@ -246,7 +246,7 @@ class _Emitter:
         )
 
     def _written(self, op: Op, name: str, share: Share) -> Interval | None:
-        """As ``_touched``; for the output of a concat, as many bytes as were not made there already."""
+        """Return the bytes that a step writes: of the output of a concat, as many as were not made there."""
         placed = self._in_place(op)
         if not placed:
             return self.touched(name, share)

@@ -54,14 +54,14 @@ NAME = "exact"
 STATES_PER_RUN = 2_000
 """States that the search visits on each straight chain of each candidate: about 0.1 s (measured)."""
 REFINED_STEPS_PER_STATE = 4
-"""Steps of schedules that ``dma.schedule.refine`` may try for each of those states. Chosen."""
+"""Steps of schedules that ``dma.schedule.refine`` may try for each of those states."""
 RUN_GAP = 0.001
-"""Share of the bound. Chosen: a straight chain this near to its bound is not searched further."""
+"""Share of the bound: a straight chain this near to its bound is not searched further."""
 MAX_STATES = 10**9
 """States that a user may ask for; more is a typing error."""
 MAX_SLICE_STEPS = 100_000
 """Slices times steps of a straight chain that is searched; a longer one keeps the positions of
-``dma.streamers.weight_region``. Chosen."""
+``dma.streamers.weight_region``."""
 WEIGHT_FLOOR_DIVISORS = (8, 64)
 """Weight floors that are tried, as ``dma.schedule.build.WEIGHT_FLOOR_DIVISORS``."""
 SLICES_AT_ONCE = (4, 2, 8, 1)
@@ -69,14 +69,14 @@ SLICES_AT_ONCE = (4, 2, 8, 1)
 DECIDERS: tuple[Decider, ...] = ("joint", "tiers", "greedy")
 
 WIDER_SLICES_AT_ONCE = (1, 2, 3, 4, 6)
-"""Slice sizes compared for a block that does not fit whole: this many slices fit at once. Chosen."""
+"""Slice sizes compared for a block that does not fit whole: this many slices fit at once."""
 REQUIRED_SPEEDUP = 0.9
-"""Share of the cycles: another slice size is taken if its estimate is below this. Chosen."""
+"""Share of the cycles: another slice size is taken if its estimate is below this."""
 ALLOWED_SLOWDOWN = 1.001
-"""Share of the NPU's cycles: weights that stay are cut into slices if this takes no longer. Chosen."""
+"""Share of the NPU's cycles: weights that stay are cut into slices if this takes no longer."""
 WHOLE_INPUT_DIVISOR = 4
 """An input's slice of one iteration is not cut into stripes where op and slice need at most this part of the
-memory left. Chosen."""
+memory left."""
 
 
 def with_states(setting: str) -> StreamerPortfolio:

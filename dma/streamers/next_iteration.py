@@ -19,7 +19,7 @@ from dma.streamers.region_entries import IssuePositions, runs_and_forks
 from dma.streamers.resident_knapsack import LoopResidency
 
 MAX_SLICES_PER_LOOP = 3
-"""Weight slices of one loop that are tried. Chosen."""
+"""Weight slices of one loop that are tried: each takes several forecasts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,7 @@ class TensorIssuer:
         for op, through in zip(ops(memory.program.body), memory.residency.through, strict=True):
             self.slack[op.name] = memory.budget - weights(op) - through - striped.get(op.name, 0)
         self.touches: dict[str, list[tuple[int, bool]]] = {}
-        """By buffer, the positions that touch it, and whether they write."""
+        """The positions that touch each buffer, and whether they write."""
         for step in steps(emission.body):
             for operand in step.reads:
                 self.touches.setdefault(operand.buffer, []).append((step.position, False))

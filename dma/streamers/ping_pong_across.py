@@ -38,11 +38,9 @@ from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.region_entries import IssuePositions, RegionEntries
 
 SPARE_DIVISOR = 32
-"""Budget / divisor bytes stay free of weights that ``ping-pong`` would not hold: packers need some memory.
-Chosen."""
+"""Budget / divisor bytes stay free of weights that ``ping-pong`` would not hold: packers need some memory."""
 MAX_FORECAST_STEPS = 40_000
-"""Steps that all forecasts may walk together; what has not been tried by then stays as in ``ping-pong``.
-Chosen."""
+"""Steps that all forecasts may walk together; what has not been tried by then stays as in ``ping-pong``."""
 
 
 @dataclass(frozen=True, slots=True)

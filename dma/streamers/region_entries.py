@@ -20,7 +20,7 @@ IssuePositions = tuple[int, ...]
 ChainOrFork = Interval | Fork
 """A straight chain, or a branch or loop with steps in it."""
 MAX_OPTIONS = 3
-"""Options tried for one Region. Chosen."""
+"""Options tried for one Region: each takes a forecast of the program."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,7 @@ from dma.streamers.region_entries import IssuePositions, RegionEntries
 
 NAME = "resident-knapsack"
 CAPACITY_GRAINS = 2048
-"""Sizes in a knapsack are rounded up to this part of its capacity. Chosen: fine enough, and bounds the
-time."""
+"""Sizes in a knapsack are rounded up to this part of its capacity, which bounds the time."""
 
 
 class KnapsackItem(NamedTuple):
@@ -77,12 +76,12 @@ class ResidentSlice:
 
     @property
     def transfer(self) -> IssuedTransfer:
-        """Its load."""
+        """The load of the slice."""
         return IssuedTransfer(self.need, self.need.buffer, self.issues[0], self.need.first, self.issues[1:])
 
     @property
     def buffer(self) -> BufferSpec:
-        """Its buffer, held for the loop."""
+        """The buffer of the slice, held for the loop."""
         return BufferSpec(self.need.buffer, self.need.bytes, self.loop, "weights")
 
 

@@ -24,13 +24,13 @@ from dma.streamers.region_entries import IssuePositions
 from dma.streamers.resident_knapsack import LoopResidency, ResidentSlice
 
 MAX_FORECAST_STEPS = 4_000
-"""Steps of all schedules that are forecast for one choice, together. Chosen."""
+"""Steps of all schedules that are forecast for one choice, together."""
 MAX_SETS = 64
-"""Sets of slices that are forecast; up to six slices thus in every combination. Chosen."""
+"""Sets of slices that are forecast; up to six slices thus in every combination."""
 BEST_SETS = 5
-"""Sets, the best ones, for each of which loads for the next iteration are tried. Chosen."""
+"""Sets, the best ones, for each of which loads for the next iteration are tried."""
 WHOLE_SHARE = 0.99
-"""Where at least this share of an op's weights is to stay, all of them do. Chosen: covers rounding."""
+"""Where at least this share of an op's weights is to stay, all of them do: the rest is rounding."""
 
 SliceSet = frozenset[int]
 """Slices by their numbers."""

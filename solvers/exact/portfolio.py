@@ -25,7 +25,7 @@ from solvers.exact.explain import explain
 
 Goal = Literal["fit", "minimise"]
 HEURISTICS_SHARE = 0.6
-"""Of the time that is left, what the first plans may take; the rest is for searching and checking. Chosen."""
+"""Share of the time that is left that the first plans may take; the rest is for searching and checking."""
 MAX_SEARCHED_BUFFERS = 20_000
 """Buffers of a component beyond which it is not searched."""
 EXPLAIN_SECONDS = 5.0

@@ -67,12 +67,12 @@ class _Buckets:
 
 
 def by_size(problem: Problem) -> list[int]:
-    """The largest first."""
+    """Return the buffers, the largest first."""
     return sorted(_solid(problem), key=lambda i: -problem.buffers[i].bytes)
 
 
 def by_order(problem: Problem) -> list[int]:
-    """By start of lifetime."""
+    """Return the buffers in the order in which their lifetimes begin."""
     return sorted(_solid(problem), key=lambda i: hull(problem.buffers[i].live).start)
 
 

@@ -29,17 +29,17 @@ def naive(problem: Problem) -> Plan:
 
 
 def sequential(problem: Problem) -> Plan:
-    """In execution order."""
+    """Place the buffers in execution order."""
     return _in_order(problem, "sequential")
 
 
 def large_first(problem: Problem) -> Plan:
-    """The largest buffer first."""
+    """Place the largest buffer first."""
     return _in_order(problem, "large-first")
 
 
 def short_first(problem: Problem) -> Plan:
-    """The shortest lifetime first."""
+    """Place the buffer with the shortest lifetime first."""
     return _in_order(problem, "short-first")
 
 

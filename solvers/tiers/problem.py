@@ -75,7 +75,7 @@ class TierBlock:
         return self.start <= step < self.stop and not any(a <= step < b for a, b in self.holes)
 
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """Its life without the holes."""
+        """Return the block's life without the holes."""
         edges = (self.start, *(edge for hole in self.holes for edge in hole), self.stop)
         return tuple(zip(edges[::2], edges[1::2], strict=True))
 

@@ -50,7 +50,7 @@ class TierTables:
         exact = [Fraction(cost) for costs in (*whole.values(), *parts.values()) for cost in costs]
         self.scale = lcm(*(cost.denominator for cost in exact))
         self.ways = [[[int(c * self.scale) for c in whole[b.bytes, t]] for t in tiers] for b in blocks]
-        """By block and tier: leave, enter."""
+        """The costs to leave and to enter, by block and tier."""
         self.tasks = [
             [
                 (x.block, x.writes, [int(parts[moved(x), t][x.writes] * self.scale) for t in tiers])
@@ -58,7 +58,7 @@ class TierTables:
             ]
             for step in steps
         ]
-        """By step: block, whether it is written, and what that costs in each tier."""
+        """The accesses of each step: the block, whether it is written, and what that costs in each tier."""
 
     def overlap(self, block: int, other: int) -> bool:
         """Whether two blocks, one allocated during the life of the other, ever hold data at the same step."""

@@ -40,9 +40,9 @@ class LayerOptions(TypedDict, total=False):
     weights: Sequence[str] | None
     """Constants that are declared already; by default a weight (and bias) of the right size is declared."""
     weight_dtype: str | None
-    """By default the input's."""
+    """Element type of the weights; by default the input's."""
     bias: bool
-    """By default True."""
+    """Whether there is one; by default True."""
 
 
 class ConvOptions(LayerOptions, total=False):
@@ -62,11 +62,11 @@ class PoolOptions(TypedDict, total=False):
     """Options of pooling."""
 
     stride: Pair | None
-    """By default the kernel."""
+    """The distance of two windows; by default the kernel."""
     pad: Padding
     dilation: Pair
     kind: Literal["max_pool", "average_pool"]
-    """By default max_pool."""
+    """What is taken of a window; by default max_pool."""
     ceil: bool
     outputs: Sequence[str] | None
     out_dtype: str | None

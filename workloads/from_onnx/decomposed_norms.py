@@ -220,7 +220,7 @@ class _Match:
                 return None
 
     def _with_constant(self, node: OnnxNode, a: _Value | None, b: _Value | None) -> _Value | None:
-        """Of a value and an operand that has none, which is a constant where it means something."""
+        """The value of a node with one operand that has none: it means something only if it is a constant."""
         value, name = (a, node.input(1)) if a is not None else (b, node.input(0))
         number = self.view.number(name)
         if isinstance(value, _Square):

@@ -226,7 +226,7 @@ def unused_name(name: str, taken: Container[str]) -> str:
 
 
 def unique_name(name: str, taken: set[str]) -> str:
-    """As ``unused_name``; adds the result to ``taken``."""
+    """Return ``unused_name`` and add it to ``taken``."""
     found = unused_name(name, taken)
     taken.add(found)
     return found

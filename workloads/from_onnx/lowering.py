@@ -24,7 +24,7 @@ from workloads.from_onnx.onnx_package import module
 Handler = Callable[["OnnxLowering", OnnxNode], None]
 
 HANDLERS: dict[str, Handler] = {}
-"""By operator; ``domain.operator`` for a domain other than ONNX's own."""
+"""Handlers by operator; ``domain.operator`` for a domain other than ONNX's own."""
 
 MICROSOFT = "com.microsoft"
 

@@ -102,7 +102,7 @@ def _on_integers(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
 
 
 def _onnx_inference(node: OnnxNode, op: str, facts: Mapping[str, Fact], version: int | None) -> Outputs:
-    """By the operator set ``version``, or the newest for a node whose operator is not ONNX's own."""
+    """Infer outputs by the operator set ``version``; None is the newest, for operators not ONNX's own."""
     defs, shape_inference = module("onnx.defs"), module("onnx.shape_inference")
     foreign = version is None
     version = defs.onnx_opset_version() if version is None else version

@@ -17,7 +17,7 @@ from workloads.from_onnx.graph_view import GraphView
 LEAST_FLOAT16 = -65504.0
 """The least finite number of the shortest common float: what pads a maximum with it means minus infinity."""
 LEAST_INTEGER = {2: 0, 3: -128, 4: 0, 5: -(1 << 15), 6: -(1 << 31), 7: -(1 << 63)}
-"""By element type (``onnx.TensorProto.DataType``)."""
+"""The least number of each element type (``onnx.TensorProto.DataType``)."""
 
 ZERO_POINT = {"Conv": None, "FusedConv": None, "ConvInteger": 2, "QLinearConv": 2}
 """The convolutions, with the operand that holds the zero point of their input."""

@@ -66,7 +66,7 @@ FORMS: Mapping[tuple[str, str], _Form] = {
     (NCHWC, "GlobalMaxPool"): _Form("GlobalMaxPool"),
     (NCHWC, "GlobalAveragePool"): _Form("GlobalAveragePool"),
 }
-"""By domain and operator. What is left out are scales and zero points, parameters of the op."""
+"""Forms by domain and operator. What is left out are scales and zero points, parameters of the op."""
 
 ALWAYS_LAST = frozenset(["NhwcMaxPool"])
 """Operators on images whose channels are the last axis, without an attribute that says so."""

@@ -87,7 +87,7 @@ class Inference:
     tensors: set[str]
     """Names of tensors that are in use: of the main graph and of the sub-graphs seen so far."""
     control_handlers: Mapping[str, ControlHandler]
-    """By operator: If, Loop and Scan."""
+    """The handlers of If, Loop and Scan, by operator."""
     iterations: Mapping[str, int] = field(default_factory=dict[str, int])
     """The option ``--iterations``, by the name of the loop's node."""
     strict: bool = False

@@ -54,7 +54,7 @@ class ImportState:
     strict: bool
     facts: dict[str, Fact] = field(default_factory=dict[str, Fact])
     names: set[str] = field(default_factory=set[str])
-    """Of nodes."""
+    """Names of nodes that are in use."""
     origins: dict[int, str] = field(default_factory=dict[int, str])
     """The constant that was first stored in a buffer, by its number."""
     states: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])

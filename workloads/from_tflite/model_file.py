@@ -57,7 +57,7 @@ class TfliteTensor:
     variable: bool = False
     """Whether it keeps its value from run to run."""
     value: NDArray[Any] | None = field(default=None, compare=False)
-    """Of a small constant."""
+    """The value of a small constant."""
 
     @property
     def elements(self) -> int:

@@ -19,7 +19,7 @@ from workloads.from_tflite.schema import IDENTIFIER, package
 METADATA = b"OfflineMemoryAllocation"
 VERSION = 1
 ALIGNMENT = 16
-"""Of the old file in the new one, so that its vectors stay aligned."""
+"""Bytes to which the old file is aligned in the new one, so that its vectors stay aligned."""
 FIELDS = 8
 """Fields of a model's table: version, operator codes, subgraphs, description, buffers, metadata buffers,
 metadata, signatures (schema.fbs)."""

@@ -21,7 +21,7 @@ from workloads.from_tflite.schema import names_of
 Translation = Callable[[SubgraphContext, TfliteOperator], None]
 
 TRANSLATIONS: dict[str, Translation] = {}
-"""By the operator's name in the schema."""
+"""Translations by the operator's name in the schema."""
 
 ELEMENTWISE: Mapping[str, str] = {
     "ABS": "Abs",

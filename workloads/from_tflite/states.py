@@ -17,7 +17,7 @@ LSTM_STATES = (18, 19)
 """Inputs of UNIDIRECTIONAL_SEQUENCE_LSTM with its output state and cell state."""
 LSTM_PROJECTION = 16
 LSTM_RECURRENT = 6
-"""Its recurrent weights of the forget gate, which no variant leaves out."""
+"""The input with the recurrent weights of the forget gate, which no variant leaves out."""
 
 
 @operator("UNIDIRECTIONAL_SEQUENCE_LSTM")

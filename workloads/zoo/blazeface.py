@@ -70,7 +70,7 @@ EXTRACTORS = {
         stride16=(BlazeBlock(96, 2), *(BlazeBlock(96),) * 4),
     ),
 }
-"""By the ``variant`` option."""
+"""Feature extractors by the ``variant`` option."""
 
 
 def blazeface(net: ProgramBuilder, *, size: int, variant: str) -> None:

@@ -65,7 +65,7 @@ VARIANTS = {
     "m": EfficientNetVariant(24, MEDIUM),
     "l": EfficientNetVariant(32, LARGE),
 }
-"""By the ``variant`` option (keras/src/applications/efficientnet_v2.py)."""
+"""Networks by the ``variant`` option (keras/src/applications/efficientnet_v2.py)."""
 
 
 def efficientnetv2(net: ProgramBuilder, *, size: int, classes: int, variant: str, head: str) -> None:

@@ -92,7 +92,7 @@ FACE_STAGES = {
     "mfn": (FaceStage(128, 64, 4, 128), FaceStage(256, 128, 6, 256), FaceStage(512, 128, 2, 256)),
     "mbf": (FaceStage(128, 128, 4, 128), FaceStage(256, 256, 6, 256), FaceStage(512, 256, 2, 256)),
 }
-"""By the ``variant`` option. ``mfn`` splits its widest layers into two groups that it joins afterwards."""
+"""Stages by the ``variant`` option. ``mfn`` splits its widest layers into two groups that it then joins."""
 
 
 def mobilefacenet(net: ProgramBuilder, *, size: int, variant: str) -> None:

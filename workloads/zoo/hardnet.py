@@ -56,7 +56,7 @@ VARIANTS = {
         ),
     ),
 }
-"""By the ``depth`` option (Chao et al., Table 1)."""
+"""Networks by the ``depth`` option (Chao et al., Table 1)."""
 
 
 def hardnet(net: ProgramBuilder, *, size: int, classes: int, depth: int) -> None:

@@ -31,7 +31,7 @@ ANOMALY = {
     "medium": MicroNetSizes(192, (276,) * 5, (0, 3, 4)),
     "large": MicroNetSizes(276, (248, 276, 276, 248, 248), (0, 3, 4)),
 }
-"""By the ``variant`` option."""
+"""Sizes by the ``variant`` option."""
 
 
 def micronet_kws(net: ProgramBuilder, *, size: int, classes: int, variant: str) -> None:

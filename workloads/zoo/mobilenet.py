@@ -52,12 +52,12 @@ FD_BLOCKS: tuple[tuple[int, int], ...] = (
 def mobilenetv1(
     net: ProgramBuilder, *, size: int, channels: int, classes: int, width: float, head: str
 ) -> None:
-    """As MLPerf Tiny's visual wake words model: "same" padding, a dense layer and a softmax."""
+    """Build MLPerf Tiny's visual wake words model: "same" padding, a dense layer and a softmax."""
     _separable(net, V1_BLOCKS, image(net, size, channels), classes, width, head)
 
 
 def fdmobilenet(net: ProgramBuilder, *, size: int, classes: int, width: float, head: str) -> None:
-    """As pytorchcv's fdmobilenet and ST's fdmobilenet.py."""
+    """Build pytorchcv's fdmobilenet, which is ST's fdmobilenet.py."""
     _separable(net, FD_BLOCKS, image(net, size), classes, width, head)
 
 
@@ -78,7 +78,7 @@ def _separable(
 def mobilenetv2(
     net: ProgramBuilder, *, size: int, classes: int, width: float, variant: str, head: str
 ) -> None:
-    """As torchvision's mobilenet_v2, which ends in logits; pytorchcv's does not round channels, and its
+    """Build torchvision's mobilenet_v2, which ends in logits; pytorchcv's does not round channels, and its
     ``mobilenetv2_...`` (unlike ``mobilenetv2b_...``) keeps a 1x1 convolution in the first block."""
     rounded = variant == "torchvision"
 

@@ -44,7 +44,7 @@ COMPRESSIONS = {
         (16, 64), ((0, 0, 0, 0), (0, 96, 0, 80), (0, 192, 0, 96), (208, 88, 192, 112)), (0, 0, 0)
     ),
 }
-"""By the ``variant`` option."""
+"""Compressions by the ``variant`` option."""
 
 
 def st_resnet(net: ProgramBuilder, *, size: int, classes: int, variant: str) -> None:

@@ -31,7 +31,7 @@ SIZES = {
     "full": Wav2letterSizes(7, 250, 2000, softmax=True),
     "tiny": Wav2letterSizes(5, 100, 750, softmax=False),
 }
-"""By the ``variant`` option; only the TFLite file of the full network has a softmax."""
+"""Sizes by the ``variant`` option; only the TFLite file of the full network has a softmax."""
 
 
 def wav2letter(net: ProgramBuilder, *, size: int, classes: int, variant: str) -> None:

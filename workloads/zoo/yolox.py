@@ -187,7 +187,7 @@ class StYolo:
 
 
 ST_YOLOS = {"milli": StYolo("milli", 0.25), "tiny": StYolo("tiny", 0.375)}
-"""By the ``variant`` option (styolo_milli.py, styolo_tiny.py)."""
+"""Networks by the ``variant`` option (styolo_milli.py, styolo_tiny.py)."""
 
 
 def st_yolod(net: ProgramBuilder, *, size: int, classes: int, variant: str) -> None:

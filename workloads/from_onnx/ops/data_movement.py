@@ -170,7 +170,7 @@ def blocks(low: OnnxLowering, node: OnnxNode) -> None:
 
 @operator("Gather", "GatherElements", "GatherND")
 def gather(low: OnnxLowering, node: OnnxNode) -> None:
-    """Of a table of weights or an activation, only as many bytes are read as are written."""
+    """The op reads only as many bytes of its table, weights or an activation, as it writes."""
     data, indices = node.input(0), node.input(1)
     if low.is_constant(data):
         operands, table = [indices], [low.weight(data)]

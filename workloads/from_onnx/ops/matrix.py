@@ -176,7 +176,7 @@ def lstm(low: OnnxLowering, node: OnnxNode) -> None:
 
 @operator("DynamicQuantizeLSTM", domain=MICROSOFT)
 def dynamic_lstm(low: OnnxLowering, node: OnnxNode) -> None:
-    """As LSTM, with weights [directions, inputs, gates * hidden]; scales and zero points follow."""
+    """The same as LSTM, with weights [directions, inputs, gates * hidden]; scales and zero points follow."""
     x, w, r = (low.shape(node.input(i)) for i in range(3))
     directions, hidden = r[0], r[1]
     if w != (directions, x[2], 4 * hidden) or r[2] != 4 * hidden:

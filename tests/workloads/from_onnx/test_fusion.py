@@ -178,43 +178,6 @@ def test_views_after_the_last_activation_do_not_name_the_result(tmp_path: Path) 
     assert program.outputs == ("r",)
 
 
-def _layer_norm(last: Any, axis: int = -1) -> Any:
-    nodes = [
-        node("ReduceMean", "x", "m", axes=[axis]),
-        node("Sub", "x m", "d"),
-        node("Mul", "d d", "q"),
-        node("ReduceMean", "q", "v", axes=[axis]),
-        node("Add", "v eps", "a"),
-        node("Sqrt", "a", "s"),
-        node("Div", "d s", "n"),
-        node("Mul", "n g", "z"),
-        last,
-    ]
-    constants: dict[str, Any] = {"eps": numpy.array(1e-5, "f"), "g": (12,), "h": (12,)}
-    return model(nodes, {"x": [2, 12, 12]}, "y", constants)
-
-
-def test_a_layer_norm_in_pieces_is_one_op(tmp_path: Path) -> None:
-    (op,) = operations(load(tmp_path, _layer_norm(node("Add", "z h", "y"))))
-    assert (op.kind, op.inputs, op.outputs, op.weights) == ("layer_norm", ("x",), ("y",), ("g", "h"))
-
-
-@pytest.mark.parametrize(
-    ("last", "axis"),
-    [(node("Add", "z d", "y"), -1), (node("Add", "z m", "y"), -1)],
-)
-def test_what_is_no_layer_norm_stays(last: Any, axis: int, tmp_path: Path) -> None:
-    assert "layer_norm" not in kinds(load(tmp_path, _layer_norm(last, axis)))
-
-
-def test_a_norm_over_another_axis_is_joined_without_a_scale_along_the_last_one(tmp_path: Path) -> None:
-    program = load(tmp_path, _layer_norm(node("Add", "z h", "y"), 1))
-    assert kinds(program) == ["layer_norm", "mul", "add"]
-    work = operations(program)[0].work
-    assert isinstance(work, Vector)
-    assert work.attributes == OverAxes((1,))
-
-
 def _in_pieces(*texts: str, axes: Sequence[int] = (-1,)) -> Any:
     """Nodes ``name = Kind operands`` of a norm of ``x`` (2, 6, 12), the last of which is ``y``."""
     nodes: list[Any] = []
@@ -240,6 +203,7 @@ SQUARES = ("q = Pow x two", "v = ReduceMean q", "a = Add eps v")
             "layer_norm",
             "gh",
         ),
+        ((*MEAN, "s = Sqrt a", "n = Div d s", "z = Mul n g", "y = Add z h"), "layer_norm", "gh"),
         ((*MEAN, "s = Sqrt a", "i = Div one s", "y = Mul i d"), "layer_norm", ""),
         # Keras: the scale is multiplied first, and the mean taken off with the bias.
         (
@@ -291,9 +255,19 @@ def test_pieces_that_are_no_norm_stay(texts: Sequence[str], tmp_path: Path) -> N
     assert not {"layer_norm", "rms_norm"} & set(kinds(load(tmp_path, _in_pieces(*texts))))
 
 
-def test_a_difference_that_is_read_again_is_the_operand_of_an_rms_norm(tmp_path: Path) -> None:
-    made = _in_pieces(*MEAN, "s = Sqrt a", "n = Div d s", "y = Add n d")
+@pytest.mark.parametrize("again", ["d", "m"])
+def test_a_difference_that_is_read_again_is_the_operand_of_an_rms_norm(again: str, tmp_path: Path) -> None:
+    made = _in_pieces(*MEAN, "s = Sqrt a", "n = Div d s", f"y = Add n {again}")
     assert kinds(load(tmp_path, made)) == ["reduce_mean", "sub", "rms_norm", "add"]
+
+
+def test_a_norm_over_another_axis_is_joined_without_a_scale_along_the_last_one(tmp_path: Path) -> None:
+    pieces = (*MEAN, "s = Sqrt a", "n = Div d s", "z = Mul n g", "y = Add z h")
+    program = load(tmp_path, _in_pieces(*pieces, axes=(1,)))
+    assert kinds(program) == ["layer_norm", "mul", "add"]
+    work = operations(program)[0].work
+    assert isinstance(work, Vector)
+    assert work.attributes == OverAxes((1,))
 
 
 def test_what_follows_a_norm_without_scale_is_no_part_of_it(tmp_path: Path) -> None:

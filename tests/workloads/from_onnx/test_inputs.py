@@ -233,31 +233,6 @@ def test_four_bit_weights(tmp_path: Path) -> None:
     assert (program.parameters, program.weight_bytes) == (2048, 1024)
 
 
-def test_quantised_operators_are_their_plain_ones(tmp_path: Path) -> None:
-    nodes = [
-        node("QuantizeLinear", "x s z", "q"),
-        node("QLinearConv", "q s z w s z s z b", "c", kernel_shape=[1, 1]),
-        node("QLinearAdd", "c s z q2 s z s z", "a", domain=MICROSOFT),
-        node("QLinearGlobalAveragePool", "a s z s z", "p", domain=MICROSOFT),
-        node("Reshape", "p flat", "f"),
-        node("QLinearMatMul", "f s z d s z s z", "m"),
-        node("DequantizeLinear", "m s z", "y"),
-    ]
-    constants: dict[str, Any] = {
-        "w": numpy.zeros((8, 4, 1, 1), numpy.uint8),
-        "b": numpy.zeros(8, numpy.int32),
-        "d": numpy.zeros((8, 10), numpy.uint8),
-        "s": numpy.array(0.1, "f"),
-        "z": numpy.array(0, numpy.uint8),
-        "flat": ints(1, 8),
-    }
-    inputs = {"x": [1, 4, 5, 5], "q2": [1, 8, 5, 5]}
-    program = load(tmp_path, model(nodes, inputs, "y", constants, types={"q2": 2}), strict=True)
-    assert kinds(program) == ["conv", "add", "average_pool", "dense"]
-    assert program.macs == 25 * 32 + 80
-    assert program.parameters == 32 + 8 + 80
-
-
 def test_cast_and_scale_are_fused_into_an_integer_product(tmp_path: Path) -> None:
     nodes = [
         node("MatMulInteger", "x w", "m"),
@@ -343,20 +318,15 @@ def test_the_scores_of_attention_can_be_an_output(mode: int, tmp_path: Path) -> 
     assert operations(program)[1 if mode else 0].outputs == ("s",)
 
 
-def test_packed_attention_of_onnx_runtime(tmp_path: Path) -> None:
-    made = model(
-        [node("Attention", "x w b", "y", domain=MICROSOFT, num_heads=4)],
-        {"x": [2, 10, 64]},
-        "y",
-        {"w": (64, 192), "b": (192,)},
-    )
-    program = load(tmp_path, made, strict=True)
-    assert kinds(program) == ["dense", "matmul", "softmax", "matmul"]
-    assert program.macs == 2 * 10 * 64 * 192 + 2 * (2 * 4 * 10 * 10 * 16)
-    assert (program.parameters, program.tensors["y"].shape) == (64 * 192 + 192, (2, 10, 64))
-
-
 CONTRIB: dict[str, tuple[Any, dict[str, Any], dict[str, Any], list[str], int, tuple[int, ...]]] = {
+    "packed attention": (
+        node("Attention", "x w b", "y", domain=MICROSOFT, num_heads=4),
+        {"x": [2, 10, 64]},
+        {"w": (64, 192), "b": (192,)},
+        ["dense", "matmul", "softmax", "matmul"],
+        2 * 10 * 64 * 192 + 2 * (2 * 4 * 10 * 10 * 16),
+        (2, 10, 64),
+    ),
     "multi-head attention": (
         node("MultiHeadAttention", "q k v", "y", domain=MICROSOFT, num_heads=4),
         {"q": [2, 5, 64], "k": [2, 9, 64], "v": [2, 9, 32]},
@@ -406,14 +376,6 @@ CONTRIB: dict[str, tuple[Any, dict[str, Any], dict[str, Any], list[str], int, tu
         (2, 5, 8),
     ),
     "gelu": (node("Gelu", "x", "y", domain=MICROSOFT), {"x": [2, 8]}, {}, ["gelu"], 0, (2, 8)),
-    "blocked weights": (
-        node("MatMulNBits", "x w s", "y", domain=MICROSOFT, K=64, N=32, bits=4, block_size=32),
-        {"x": [3, 64]},
-        {"w": numpy.zeros((32, 2, 16), numpy.uint8), "s": (64,)},
-        ["dense"],
-        3 * 64 * 32,
-        (3, 32),
-    ),
 }
 
 
@@ -440,13 +402,6 @@ def test_a_dynamically_quantised_lstm_has_the_macs_of_its_plain_form(tmp_path: P
     assert operations(quantised)[0].work == operations(real)[0].work
     assert [quantised.tensors[n].shape for n in "yhc"] == [real.tensors[n].shape for n in "yhc"]
     assert set(quantised.weights) == {"w", "r"}
-
-
-def test_blocked_weights_have_the_bytes_of_the_file(tmp_path: Path) -> None:
-    made, inputs, constants, *_ = CONTRIB["blocked weights"]
-    program = load(tmp_path, model([made], inputs, "y", constants))
-    assert program.weights["w"].bytes == 64 * 32 // 2
-    assert program.weights["w"].elements == 64 * 32
 
 
 def test_an_operator_of_another_domain_with_too_few_operands(tmp_path: Path) -> None:

@@ -54,7 +54,8 @@ def test_quantised_operators_are_what_they_are_for_floats(tmp_path: Path) -> Non
         microsoft("QLinearConcat", "s z p s z p s z", "t", axis=1),
         microsoft("QLinearGlobalAveragePool", "t s z s z", "v"),
         node("Reshape", "v flat", "f"),
-        microsoft("QGemm", "f s z d s wz e s z", "h"),
+        microsoft("QGemm", "f s z d s wz e s z", "j"),
+        node("QLinearMatMul", "j s z k s wz s z", "h"),
         microsoft("QLinearSoftmax", "h s z s z", "o", axis=-1, opset=13),
         microsoft("QLinearWhere", "if o s z h s z s z", "n"),
         node("DequantizeLinear", "n s z", "y"),
@@ -65,16 +66,17 @@ def test_quantised_operators_are_what_they_are_for_floats(tmp_path: Path) -> Non
         "b": numpy.zeros(8, "int32"),
         "d": numpy.zeros((16, 10), "int8"),
         "e": numpy.zeros(10, "int32"),
+        "k": numpy.zeros((10, 10), "int8"),
         "flat": ints(1, 16),
         "if": numpy.array([True, False] * 5),
     }
     inputs = {"x": [1, 4, 6, 6], "q2": [1, 8, 6, 6]}
     program = load(tmp_path, model(nodes, inputs, "y", constants, types={"q2": INT8}), strict=True)
     # The swish is the activation of the addition.
-    names = "conv add average_pool concat average_pool dense softmax where"
+    names = "conv add average_pool concat average_pool dense dense softmax where"
     assert kinds(program) == names.split()
-    assert program.macs == 36 * 32 + 160
-    assert program.weight_bytes == 32 + 8 * 4 + 160 + 10 * 4 + 10
+    assert program.macs == 36 * 32 + 160 + 100
+    assert program.weight_bytes == 32 + 8 * 4 + 160 + 10 * 4 + 100 + 10
     assert program.tensors["p"].shape == (1, 8, 3, 3)
 
 
@@ -228,6 +230,7 @@ def test_weights_in_blocks_are_loaded_with_their_scales_and_zero_points(tmp_path
         "z": numpy.zeros(6, "uint8"),
     }
     program = load(tmp_path, model([product], {"x": [3, 40]}, "y", constants), strict=True)
+    assert (kinds(program), program.weights["w"].elements) == (["dense"], 40 * 6)
     # The second block of each column is padded: 2 x 16 bytes, a float and half a byte for each block.
     assert program.weight_bytes == 6 * 32 + 12 * 4 + 6
     assert program.macs == 3 * 40 * 6

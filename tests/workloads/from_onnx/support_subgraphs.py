@@ -43,21 +43,7 @@ def looped(inputs: str, outputs: str, inner: Any, name: str = "around") -> Any:
 
 
 def only(program: Program, kind: type[If] | type[Loop]) -> Any:
-    (found,) = [each for each in flat(program.body) if isinstance(each, kind)]
-    return found
-
-
-def flat(nodes: tuple[Node, ...]) -> list[Node]:
-    found: list[Node] = []
-    for each in nodes:
-        found.append(each)
-        match each:
-            case If():
-                found += [inner for arm in each.arms for inner in flat(arm.body)]
-            case Loop():
-                found += flat(each.body)
-            case _:
-                pass
+    (found,) = [each for each in program.nodes() if isinstance(each, kind)]
     return found
 
 

@@ -28,7 +28,6 @@ from tests.workloads.from_onnx.support_subgraphs import (
     SCALAR,
     body,
     branch,
-    flat,
     graph,
     info,
     looped,
@@ -181,7 +180,7 @@ def test_the_onnx_packages_own_models(tmp_path: Path, recwarn: pytest.WarningsRe
         except BadInput as error:
             refused[name] = str(error)
             continue
-        loops = [each for each in flat(program.body) if isinstance(each, Loop)]
+        loops = [each for each in program.nodes() if isinstance(each, Loop)]
         if "range" in name:  # the number of iterations depends on data
             program = load_onnx(path, iterations={loops[0].name: len(expected[0])})
         assert inputs

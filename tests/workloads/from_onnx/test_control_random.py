@@ -11,7 +11,7 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
-from chipmodel.model.program import If, Loop, Node, ops
+from chipmodel.model.program import If, Loop, ops
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
@@ -216,23 +216,9 @@ def test_its_plans_are_right(seed: int, tmp_path: Path) -> None:
             assert not verify(program, planned.commands, chip)
 
 
-def nodes_of(body: tuple[Node, ...]) -> list[Node]:
-    found: list[Node] = []
-    for each in body:
-        found.append(each)
-        match each:
-            case If():
-                found += [inner for arm in each.arms for inner in nodes_of(arm.body)]
-            case Loop():
-                found += nodes_of(each.body)
-            case _:
-                pass
-    return found
-
-
 def test_random_models_cover_all_features(tmp_path: Path) -> None:
     programs = [load(tmp_path, Writer(seed).model()) for seed in range(60)]
-    found = [each for program in programs for each in nodes_of(program.body)]
+    found = [each for program in programs for each in program.nodes()]
     assert sum(isinstance(each, If) for each in found) > 15
     assert sum(isinstance(each, Loop) for each in found) > 50
     every = [op for program in programs for op in ops(program.body)]

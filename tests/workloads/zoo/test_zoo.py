@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
-from chipmodel.model.program import DTYPE_BITS, Op, Program, ops
+from chipmodel.model.program import DTYPE_BITS, Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Vector
 from tests.support.work import calls
 from workloads import zoo
@@ -27,10 +27,6 @@ MIB = 1 << 20
 def program(url: str, dtype: str | None = None) -> Program:
     name, options = zoo.parse_zoo_url(f"zoo:{url}")
     return zoo.build(name, options, dtype)
-
-
-def op_list(built: Program) -> list[Op]:
-    return list(ops(built.body))
 
 
 def shape(built: Program, tensor: str) -> tuple[int, ...]:
@@ -53,7 +49,7 @@ def test_memory_pool_of_resnet18_at_448_holds_three_nodes() -> None:
     """The pool of the edge-framework patent (CN, 2021): the first free node that is large enough, else a new
     one; nothing is freed."""
     built = program("resnet18?input=448", "float32")
-    body = op_list(built)
+    body = list(built.ops())
     last_use = {tensor: i for i, op in enumerate(body) for tensor in op.inputs}
     nodes: list[int] = []
     free: list[int] = []
@@ -107,7 +103,7 @@ def conv_net(conv: int, dense: int = 1, **others: int) -> dict[str, int]:
 )
 def test_ops_and_outputs(url: str, kinds: dict[str, int], outputs: list[tuple[int, ...]]) -> None:
     built = program(url)
-    assert Counter(op.kind for op in op_list(built)) == kinds
+    assert Counter(op.kind for op in built.ops()) == kinds
     assert sorted(prod(shape(built, t)) for t in built.outputs) == sorted(map(prod, outputs))
     assert [shape(built, t) for t in built.outputs] == outputs
 
@@ -130,7 +126,7 @@ def test_stages(name: str, stages: dict[str, tuple[int, int]]) -> None:
 
 
 def test_resnet50_strides_in_the_3x3_convolution() -> None:
-    works = {op.name: op.work for op in op_list(program("resnet50"))}
+    works = {op.name: op.work for op in program("resnet50").ops()}
     strides: dict[str, int] = {}
     for name in ("layer2.0.conv1", "layer2.0.conv2"):
         work = works[name]
@@ -178,7 +174,7 @@ def assert_sound(built: Program, dtype: str) -> None:
     """Every tensor is written once, before it is read, and read or an output; sizes agree."""
     written = set(built.inputs)
     read: set[str] = set()
-    for op in op_list(built):
+    for op in built.ops():
         assert set(op.inputs) <= written
         assert not written & set(op.outputs)
         written |= set(op.outputs)
@@ -193,7 +189,7 @@ def assert_sound(built: Program, dtype: str) -> None:
         out_bytes = sum(built.tensors[output].bytes for output in op.outputs)
         assert out_bytes * 8 == out_elements(op) * bits(built, op.outputs[0], dtype)
     assert written == set(built.tensors) == read | set(built.outputs)
-    assert [w for op in op_list(built) for w in op.weights] == list(built.weights)
+    assert [w for op in built.ops() for w in op.weights] == list(built.weights)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
@@ -262,7 +258,7 @@ def test_building_takes_few_calls_for_each_op(name: str) -> None:
     """150 to 370 on 2026-11-23, most of them for the order of elements in memory and for true parts;
     more where many tensors are joined.
     """
-    number = len(list(ops(zoo.build(name).body)))
+    number = len(list(zoo.build(name).ops()))
     assert calls(lambda: zoo.build(name)) < 450 * number
 
 

@@ -171,7 +171,7 @@ class _Match:
 
     def _mean(self, node: OnnxNode, value: _Value | None) -> _Value | None:
         """The mean over axes that it keeps, all of them the same ones."""
-        axes = node.integers("axes") or (self.view.integers(node.input(1)) if node.input(1) else None)
+        axes = node.integers("axes") or self.view.integers(node.input(1))
         shape = self.view.facts[self.x].shape
         rank = len(shape)
         if not axes or not rank or any(not -rank <= axis < rank for axis in axes):

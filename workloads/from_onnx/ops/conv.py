@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Literal
@@ -138,31 +138,21 @@ def _as_product(low: OnnxLowering, node: OnnxNode, x: str, w: str, others: Seque
     low.emit("conv", node, work, inputs, outputs=[fused.output], weights=held, whole=whole)
 
 
-@operator("MaxPool")
-def max_pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Maximum over a window."""
-    _pool(low, node, "max_pool")
+POOLS: Mapping[str, Literal["max_pool", "average_pool"]] = {
+    "MaxPool": "max_pool",
+    "AveragePool": "average_pool",
+    "LpPool": "average_pool",
+    "GlobalMaxPool": "max_pool",
+    "GlobalAveragePool": "average_pool",
+    "GlobalLpPool": "average_pool",
+}
+"""Kinds of pooling; an Lp norm is taken to cost as much as a mean."""
 
 
-@operator("AveragePool", "LpPool")
-def average_pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Mean over a window; an Lp norm is taken to cost as much."""
-    _pool(low, node, "average_pool")
-
-
-@operator("GlobalMaxPool")
-def global_max_pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Pooling over the whole image."""
-    _global_pool(low, node, "max_pool")
-
-
-@operator("GlobalAveragePool", "GlobalLpPool")
-def global_average_pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Pooling over the whole image."""
-    _global_pool(low, node, "average_pool")
-
-
-def _pool(low: OnnxLowering, node: OnnxNode, kind: Literal["max_pool", "average_pool"]) -> None:
+@operator("MaxPool", "AveragePool", "LpPool")
+def pool(low: OnnxLowering, node: OnnxNode) -> None:
+    """Maximum or mean over a window."""
+    kind = POOLS[node.op]
     x, out = low.shape(node.input(0)), low.shape(node.output)
     kernel = node.integers("kernel_shape")
     if len(x) not in (3, 4) or len(kernel) != len(x) - 2:
@@ -184,8 +174,10 @@ def _counts_padding(node: OnnxNode, pads: tuple[int, int, int, int]) -> bool:
     return pads[2] <= bottom and pads[3] <= right
 
 
-def _global_pool(low: OnnxLowering, node: OnnxNode, kind: Literal["max_pool", "average_pool"]) -> None:
-    x = low.shape(node.input(0))
+@operator("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
+def global_pool(low: OnnxLowering, node: OnnxNode) -> None:
+    """Pooling over the whole image."""
+    x, kind = low.shape(node.input(0)), POOLS[node.op]
     if len(x) not in (3, 4):
         low.vector(node, kind, rows=x[0], operands=node.inputs[:1], attributes=axes_from(x, 1))
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Literal
 
 from chipmodel.model.work import Matmul, Recurrent
 from workloads.build.shapes import matmul_work
@@ -15,17 +14,11 @@ from workloads.from_onnx.graph import OnnxNode, fault
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
 
 
-@operator("MatMul")
+@operator("MatMul", "Gemm")
+@operator("FusedMatMul", "FusedGemm", domain=MICROSOFT)
 def matmul(low: OnnxLowering, node: OnnxNode) -> None:
-    """Either operand may be a weight."""
-    product(low, node, node.input(0), node.input(1))
-
-
-@operator("FusedMatMul", domain=MICROSOFT)
-def fused_matmul(low: OnnxLowering, node: OnnxNode) -> None:
-    """A product whose operands are read with their last axes swapped, scaled by alpha."""
-    swaps = (node.integer("transA", 0), node.integer("transB", 0))
-    product(low, node, node.input(0), node.input(1), swaps=swaps)
+    """a times b, either of which may be a weight or read with its last axes swapped, plus c in a Gemm."""
+    product(low, node, node.input(0), node.input(1), swaps=_swaps(node), others=node.inputs[2:3])
 
 
 @operator("MatMulInteger")
@@ -42,19 +35,10 @@ def quantised_matmul(low: OnnxLowering, node: OnnxNode) -> None:
     product(low, node, node.input(0), node.input(3))
 
 
-@operator("Gemm")
-@operator("FusedGemm", domain=MICROSOFT)
-def gemm(low: OnnxLowering, node: OnnxNode) -> None:
-    """a times b plus c."""
-    swaps = (node.integer("transA", 0), node.integer("transB", 0))
-    product(low, node, node.input(0), node.input(1), swaps=swaps, others=node.inputs[2:3])
-
-
 @operator("QGemm", domain=MICROSOFT)
 def quantised_gemm(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands a and b, each with scale and zero point, then the bias."""
-    swaps = (node.integer("transA", 0), node.integer("transB", 0))
-    product(low, node, node.input(0), node.input(3), swaps=swaps, others=node.inputs[6:7])
+    product(low, node, node.input(0), node.input(3), swaps=_swaps(node), others=node.inputs[6:7])
 
 
 @operator("MatMulNBits", domain=MICROSOFT)
@@ -76,6 +60,10 @@ def blocked_matmul(low: OnnxLowering, node: OnnxNode) -> None:
     held = [*filter(None, held), *low.weights([node.input(5) or fused.bias], bias=True)]
     work = Matmul(max(1, x.elements // inner), inner, cols)
     low.emit("dense", node, work, [x], outputs=[fused.output], weights=[*held, *low.weights(fused.weights)])
+
+
+def _swaps(node: OnnxNode) -> tuple[int, int]:
+    return node.integer("transA", 0), node.integer("transB", 0)
 
 
 def product(
@@ -168,12 +156,6 @@ def _einsum_work(low: OnnxLowering, node: OnnxNode) -> Matmul | None:
     return Matmul(size(left - right), size(summed), size(right - left), size(batch), not batch)
 
 
-@operator("LSTM")
-def lstm(low: OnnxLowering, node: OnnxNode) -> None:
-    """Four gates."""
-    _recurrent(low, node, "lstm", 4)
-
-
 @operator("DynamicQuantizeLSTM", domain=MICROSOFT)
 def dynamic_lstm(low: OnnxLowering, node: OnnxNode) -> None:
     """The same as LSTM, with weights [directions, inputs, gates * hidden]; scales and zero points follow."""
@@ -185,20 +167,13 @@ def dynamic_lstm(low: OnnxLowering, node: OnnxNode) -> None:
     _append_recurrent(low, node, "lstm", work, [])
 
 
-@operator("GRU")
-def gru(low: OnnxLowering, node: OnnxNode) -> None:
-    """Three gates."""
-    _recurrent(low, node, "gru", 3)
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
-@operator("RNN")
-def rnn(low: OnnxLowering, node: OnnxNode) -> None:
-    """One gate."""
-    _recurrent(low, node, "rnn", 1)
-
-
-def _recurrent(low: OnnxLowering, node: OnnxNode, kind: Literal["rnn", "gru", "lstm"], gates: int) -> None:
+@operator(*GATES)
+def recurrent(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands x, w, r, bias, sequence lengths, initial h, for LSTM initial c and peepholes."""
+    gates = GATES[node.op]
     x, w, r = (low.shape(node.input(i)) for i in range(3))
     steps, batch = (x[1], x[0]) if node.integer("layout", 0) else (x[0], x[1])
     directions, hidden = w[0], r[-1]
@@ -209,10 +184,9 @@ def _recurrent(low: OnnxLowering, node: OnnxNode, kind: Literal["rnn", "gru", "l
             "w has the shape [directions, gates * hidden, inputs], r [directions, gates * hidden, hidden]",
         )
     work = Recurrent(steps, x[2], hidden, gates, directions, batch)
-    apart = (
-        node.integer("layout", 0) == 1 and batch > 1
-    )  # the steps of each of several sequences lie together
-    _append_recurrent(low, node, kind, work, [0] if apart else [])
+    # The steps of each of several sequences lie together.
+    apart = node.integer("layout", 0) == 1 and batch > 1
+    _append_recurrent(low, node, node.op.lower(), work, [0] if apart else [])
 
 
 def _append_recurrent(

@@ -65,40 +65,31 @@ def group_norm_channels_last(low: OnnxLowering, node: OnnxNode) -> None:
     low.vector(node, "group_norm", rows=x[0], attributes=axes_from(x, 1))
 
 
-@operator("LayerNormalization")
-def layer_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """Normalise over the axes from ``axis`` on."""
-    _over_axes(low, node, "layer_norm")
-
-
-@operator("RMSNormalization", "SimplifiedLayerNormalization")
+@operator("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization")
 @operator("SimplifiedLayerNormalization", domain=MICROSOFT)
-def rms_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """Normalise over the axes from ``axis`` on, without a mean."""
-    _over_axes(low, node, "rms_norm")
+def norm_over_axes(low: OnnxLowering, node: OnnxNode) -> None:
+    """Normalise over the axes from ``axis`` on or, in a norm that was joined from its pieces, over others.
 
-
-def _over_axes(low: OnnxLowering, node: OnnxNode, kind: str) -> None:
-    """The axes from ``axis`` on or, of a norm that was joined from its pieces, perhaps others."""
+    An RMS norm leaves the mean in.
+    """
+    kind = "layer_norm" if node.op == "LayerNormalization" else "rms_norm"
     x, axis, others = low.shape(node.input(0)), node.integer("axis", -1), node.integers("axes")
     attributes = over_axes(x, others) if others else axes_from(x, axis)
     rows = axis_rows(x, others[0]) if len(others) == 1 else leading(x, axis)
     low.vector(node, kind, rows=rows, attributes=attributes)
 
 
-@operator("SkipLayerNormalization", "EmbedLayerNormalization", domain=MICROSOFT)
-def skip_layer_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """Normalise the sum of two operands and a bias; EmbedLayerNormalization looks up the operands first."""
-    if node.op == "EmbedLayerNormalization":
-        low.vector(node, "embedding", rows=prod(low.shape(node.output)[:-1]), gathers=True)
-    else:
-        low.vector(node, "layer_norm", attributes=axes_from(low.shape(node.input(0)), -1))
+@operator("SkipLayerNormalization", "SkipSimplifiedLayerNormalization", domain=MICROSOFT)
+def norm_of_sum(low: OnnxLowering, node: OnnxNode) -> None:
+    """Normalise the sum of two operands, and of a bias where there is one."""
+    kind = "layer_norm" if node.op == "SkipLayerNormalization" else "rms_norm"
+    low.vector(node, kind, attributes=axes_from(low.shape(node.input(0)), -1))
 
 
-@operator("SkipSimplifiedLayerNormalization", domain=MICROSOFT)
-def skip_rms_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """Normalise the sum of two operands."""
-    low.vector(node, "rms_norm", attributes=axes_from(low.shape(node.input(0)), -1))
+@operator("EmbedLayerNormalization", domain=MICROSOFT)
+def embedding(low: OnnxLowering, node: OnnxNode) -> None:
+    """Look up words, places and types, and normalise their sum."""
+    low.vector(node, "embedding", rows=prod(low.shape(node.output)[:-1]), gathers=True)
 
 
 @operator("LRN")
@@ -171,9 +162,7 @@ POOLED: Mapping[str, Literal["max_pool", "average_pool"]] = {
 def reduction(low: OnnxLowering, node: OnnxNode) -> None:
     """The axes are an attribute or, in newer operator sets, an input; by default all. A mean or maximum over
     height and width is global pooling."""
-    name = node.input(1)
-    array = low.fact(name).array if name else None
-    axes = node.integers("axes") or (tuple(int(a) for a in array.reshape(-1)) if array is not None else ())
+    axes = node.integers("axes") or low.integers(node.input(1)) or ()
     x = low.shape(node.input(0))
     if not axes and node.integer("noop_with_empty_axes", 0):
         low.bind(node.output, low.value(node))
@@ -190,25 +179,10 @@ def reduction(low: OnnxLowering, node: OnnxNode) -> None:
     low.vector(node, kind, rows=rows, operands=node.inputs[:1], attributes=over)
 
 
-@operator("ArgMax", "ArgMin")
-def arg_reduction(low: OnnxLowering, node: OnnxNode) -> None:
-    """The index of the largest or smallest element along one axis."""
+@operator("ArgMax", "ArgMin", "TopK")
+def search(low: OnnxLowering, node: OnnxNode) -> None:
+    """The largest or smallest elements along one axis, or the index of one."""
     x = low.shape(node.input(0))
-    axis = node.integer("axis", 0)
-    low.vector(
-        node,
-        node.op.lower(),
-        rows=axis_rows(x, axis),
-        operands=node.inputs[:1],
-        attributes=along_axis(x, axis),
-    )
-
-
-@operator("TopK")
-def top_k(low: OnnxLowering, node: OnnxNode) -> None:
-    """Values and indices of the largest elements along one axis."""
-    x = low.shape(node.input(0))
-    axis = node.integer("axis", -1)
-    low.vector(
-        node, "topk", rows=axis_rows(x, axis), operands=node.inputs[:1], attributes=along_axis(x, axis)
-    )
+    axis = node.integer("axis", -1 if node.op == "TopK" else 0)
+    rows, along = axis_rows(x, axis), along_axis(x, axis)
+    low.vector(node, node.op.lower(), rows=rows, operands=node.inputs[:1], attributes=along)

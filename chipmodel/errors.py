@@ -66,10 +66,6 @@ class DoesNotFit(ChipmodelError):
     exit_code = EXIT_DOES_NOT_FIT
 
 
-class PackageMissing(BadInput):
-    """What was asked for needs a package that is installed with an extra of chipmodel only."""
-
-
 class PluginFault(BadInput):
     """A plug-in that cannot be loaded, or whose answer is wrong. Names it and its package."""
 
@@ -79,4 +75,4 @@ class PluginIgnored(UserWarning):
 
 
 class LimitedSearch(UserWarning):
-    """A search lacks what makes it fast or its plans better: its compiled kernel, or OR-Tools next to it."""
+    """A search lacks what makes it fast: its compiled kernel."""

@@ -21,7 +21,7 @@ KINDS = {".py", ".typed", ".yaml", ".csv", ".tflite", ".css", ".js", ".j2"}
 """Suffixes of what the program reads when it runs."""
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 NO_COMPILER = {"CC": "/bin/false", "CXX": "/bin/false"}
-PACKERS = ("search", "exact")
+PACKERS = ("search", "exact", "cp-sat")
 PACKING = "pack guillotine:n=200,seed=1 --node-limit 500"
 
 

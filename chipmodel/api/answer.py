@@ -34,11 +34,8 @@ class Answer(ABC):
         """``to_dict`` as JSON text, the same bytes for the same answer."""
         return json_text(self.to_dict())
 
-    def to_dataframe(self, backend: Backend | None = None) -> Any:
-        """The rows as a table of pandas, polars or pyarrow: ``backend``, or the first that is installed.
-
-        Raises BadInput where it is not.
-        """
+    def to_dataframe(self, backend: Backend = "pandas") -> Any:
+        """The rows as a table of pandas, polars or pyarrow. Raises BadInput where that is not installed."""
         return data_frame(self.rows(), backend)
 
     def __repr__(self) -> str:

@@ -25,7 +25,7 @@ class StudyRows(PageAnswer):
         """A point a row, without what differs from run to run."""
         return self._rows(times=False)
 
-    def to_dataframe(self, backend: Backend | None = None, *, times: bool = False) -> Any:
+    def to_dataframe(self, backend: Backend = "pandas", *, times: bool = False) -> Any:
         """The rows as a table, with ``times`` also how long each took."""
         return data_frame(self._rows(times), backend)
 

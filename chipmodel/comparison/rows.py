@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from chipmodel.answers.comparison import MergerRow, PackerRow
 from chipmodel.comparison.packing import checked_answer
-from chipmodel.errors import BadInput, PackageMissing, PluginFault
+from chipmodel.errors import BadInput, PluginFault
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.nesting import Section
@@ -24,7 +24,7 @@ def warm_up(packers: Sequence[str]) -> None:
     """Import what the packers need, so that it does not count as time of any of them."""
     with stage("loading the packers"):
         for name in packers:
-            with suppress(PackageMissing, PluginFault):  # The row says what is wrong.
+            with suppress(PluginFault):  # The row says what is wrong.
                 solve(Problem((Buffer("one", 1, (Interval(0, 1),)),)), name)
 
 

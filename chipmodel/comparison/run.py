@@ -16,7 +16,7 @@ from chipmodel.comparison.cores import (
     packer_row_of_cores,
 )
 from chipmodel.comparison.rows import merger_row, packer_row, warm_up
-from chipmodel.errors import DoesNotFit, PackageMissing, PluginFault
+from chipmodel.errors import DoesNotFit, PluginFault
 from chipmodel.model.fit import psram_bytes
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Problem
@@ -169,7 +169,7 @@ def _streamer_row(request: PlanRequest, choices: Mapping[str, str]) -> StreamerR
     try:
         with stage(f"planning and simulating {request.program.name} with {request.streamer}"):
             result = run(request, choices)
-    except (DoesNotFit, PackageMissing, PluginFault) as refusal:
+    except (DoesNotFit, PluginFault) as refusal:
         return StreamerRow(request.streamer, refused=refusal.what)
     return StreamerRow(
         request.streamer,

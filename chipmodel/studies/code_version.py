@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ def code_version() -> str:
     """
     digest = sha256(platform.python_version().encode())
     for name in OTHERS:
-        digest.update(f"{name} {_version(name)}".encode())
+        digest.update(f"{name} {version(name)}".encode())
     for name in deciding_files():
         digest.update(name.encode() + b"\0" + (ROOT / name).read_bytes() + b"\0")
     return digest.hexdigest()[:16]
@@ -48,10 +48,3 @@ def _decides(name: str) -> bool:
     if name in STILL_DECIDE:
         return True
     return not any(name == other or name.startswith(f"{other}/") for other in NEVER_DECIDE)
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""

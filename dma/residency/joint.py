@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from chipmodel.errors import PackageMissing
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Traffic
@@ -27,7 +26,6 @@ from dma.residency.joint_options import stripe_options
 from dma.residency.storages import absorbed
 from dma.residency.tier_segments import residency_of
 from solvers.core.deadline import NO_DEADLINE, Deadline
-from solvers.core.or_tools import go_on_without
 from solvers.residency.milp import HORIZON, solve_residency
 from solvers.residency.problem import (
     InPlaceItems,
@@ -74,8 +72,8 @@ def decide_jointly(
     deadline: Deadline = NO_DEADLINE,
 ) -> Residency:
     """Decide what stays in SharedMemory by the mixed-integer program, or by the state search where that
-    finds nothing until the ``deadline`` or OR-Tools is missing. Raises DoesNotFit, naming the op, where
-    ``budget`` bytes are not enough."""
+    finds nothing until the ``deadline``. Raises DoesNotFit, naming the op, where ``budget`` bytes are not
+    enough."""
     if not spill:
         return decide(program, budget, reserve, spill=False)
     tiers = ChipTierProblem(program, chip, budget, reserve)
@@ -86,13 +84,7 @@ def decide_jointly(
     question = _JointProblem(tiers).problem()
     horizon = HORIZON if count <= MAX_DETAILED_OPS else LONG_PROGRAM_HORIZON
     until = deadline.share(SOLVER_SHARE)
-    try:
-        found = solve_residency(
-            question, MAX_NODES, dma_weight=DMA_CYCLE_COST, horizon=horizon, deadline=until
-        )
-    except PackageMissing as missing:
-        go_on_without(missing.what, "what stays in SharedMemory is decided by the state search")
-        return residency_of(tiers, tiers.found(deadline).state)
+    found = solve_residency(question, MAX_NODES, dma_weight=DMA_CYCLE_COST, horizon=horizon, deadline=until)
     deadline.ends(LEFT_OUT)
     if found.cycles is None:
         return residency_of(tiers, tiers.found(deadline).state)

@@ -8,10 +8,8 @@ from threading import Thread
 from time import perf_counter
 from typing import Literal
 
-from chipmodel.errors import PackageMissing
 from chipmodel.model.certificate import Searched
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.or_tools import go_on_without
 from solvers.core.outcome import Limits, Outcome, Report
 from solvers.exact import cp_sat
 from solvers.search import complete
@@ -130,14 +128,10 @@ class _ComponentSolver:
         problem = self.part.problem
         start = before.plan or self.part.plan
         lower = max(self.lower, before.lower_bound)
-        try:
-            if self.goal == "fit" and problem.capacity is not None:
-                outcome = cp_sat.fit(problem, problem.capacity, limits, self.report, start, switch)
-            else:
-                outcome = cp_sat.minimise(problem, limits, self.report, start, lower, switch)
-        except PackageMissing as missing:
-            go_on_without(missing.what, "the packing search goes on alone")
-            return Outcome("unknown", None, self.lower, proof=missing.what)
+        if self.goal == "fit" and problem.capacity is not None:
+            outcome = cp_sat.fit(problem, problem.capacity, limits, self.report, start, switch)
+        else:
+            outcome = cp_sat.minimise(problem, limits, self.report, start, lower, switch)
         return _certified(outcome, problem, "CP-SAT")
 
 

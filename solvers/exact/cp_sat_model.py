@@ -34,7 +34,7 @@ class CpSatModel:
     """The constraint program of ``problem`` with all ends at most ``top``.
 
     With ``lower``, a bound known to hold, the peak is minimised; with None any plan will do.
-    Raises TooLarge and PackageMissing.
+    Raises TooLarge.
     """
 
     def __init__(self, problem: Problem, top: int, lower: int | None) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from workloads.from_onnx.graph import inner_graphs
-from workloads.from_onnx.onnx_package import GraphProto, TensorProto, module
+from workloads.from_onnx.onnx_package import GraphProto, TensorProto, inner_graphs, module
 
 LOCATION = "location"
 """The key of external data that names its file (onnx.proto, TensorProto.external_data)."""

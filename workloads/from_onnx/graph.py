@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import DTYPE_BITS
-from workloads.from_onnx.onnx_package import GraphProto, NodeProto
+from workloads.from_onnx.onnx_package import GraphProto, NodeProto, inner_graphs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -238,12 +238,6 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
         return (value,)
     items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
     return tuple(items)
-
-
-def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
-    """The sub-graphs in the attributes of a node; an empty one for an attribute that is none."""
-    for attribute in node.attribute:
-        yield from (attribute.g, *attribute.graphs)
 
 
 def outer_reads(graph: GraphProto) -> Iterator[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
 from workloads.from_onnx.equal_constants import digest
-from workloads.from_onnx.graph import LIMIT, Fact, inner_graphs
-from workloads.from_onnx.onnx_package import ModelProto, NodeProto, TensorProto, module
+from workloads.from_onnx.graph import LIMIT, Fact
+from workloads.from_onnx.onnx_package import ModelProto, NodeProto, TensorProto, inner_graphs, module
 
 PROTOBUF_LIMIT = (1 << 31) - 1
 """Most bytes of a message in protobuf: https://protobuf.dev/programming-guides/proto-limits/."""

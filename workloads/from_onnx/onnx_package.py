@@ -6,6 +6,7 @@ because mypy and pyright disagree about the types of these messages.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -21,3 +22,9 @@ Schema = Any
 def module(name: str) -> Any:
     """The module ``name``: ``onnx``, ``onnx.helper`` and so on."""
     return import_module(name)
+
+
+def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The sub-graphs in the attributes of a node; an empty one for an attribute that is none."""
+    for attribute in node.attribute:
+        yield from (attribute.g, *attribute.graphs)

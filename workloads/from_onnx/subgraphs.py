@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from workloads.from_onnx.graph import ControlFlow, OnnxNode, Subgraph, inner_graphs, unique_name
-from workloads.from_onnx.onnx_package import GraphProto, module
+from workloads.from_onnx.graph import ControlFlow, OnnxNode, Subgraph, unique_name
+from workloads.from_onnx.onnx_package import GraphProto, inner_graphs, module
 
 
 def outside(body: Iterable[OnnxNode], results: Iterable[str], inputs: Iterable[str] = ()) -> tuple[str, ...]:

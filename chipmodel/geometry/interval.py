@@ -13,6 +13,9 @@ class Interval:
     start: int
     stop: int
 
+    def __str__(self) -> str:
+        return f"[{self.start}, {self.stop})"
+
     def __len__(self) -> int:
         length = self.stop - self.start
         return length if length > 0 else 0

@@ -8,7 +8,7 @@ are the files in ``chipmodel/hardware/presets/``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from typing import Literal
@@ -387,6 +387,10 @@ class Chip:
     """What its predictions were compared with, and how far off they were; empty for nothing."""
     source: str = field(default="", compare=False)
     """The preset or chip file that it was read from; empty for neither."""
+
+    def with_memory(self, size: int) -> Chip:
+        """The same chip with ``size`` bytes of SharedMemory."""
+        return replace(self, shared_memory=replace(self.shared_memory, bytes=size))
 
     @property
     def overrides(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, get_args
@@ -69,60 +69,26 @@ def _choice(*options: str) -> Field:
     return Field("choice", Fraction(0), Fraction(0), "", options=options)
 
 
-def _luna(field: Field) -> Field:
-    return replace(field, only=("npu.model", ("luna",)))
+def _with(choice: str, *options: str) -> Callable[[Field], Field]:
+    """Mark a field that only chips with one of these ``options`` of ``choice`` have."""
+    return lambda field: replace(field, only=(choice, options))
 
 
-def _array(field: Field) -> Field:
-    return replace(field, only=("npu.model", ("array",)))
-
-
-def _launched(field: Field) -> Field:
-    return replace(field, only=("npu.model", ("array", "vector-cpu", "ne16")))
-
-
-def _vector(field: Field) -> Field:
-    return replace(field, only=("npu.model", ("vector-cpu",)))
-
-
-def _ethos(field: Field) -> Field:
-    return replace(field, only=("npu.model", ("ethos-u55",)))
-
-
-def _ne16(field: Field) -> Field:
-    return replace(field, only=("npu.model", ("ne16",)))
-
-
-def _own_memory(field: Field) -> Field:
-    return replace(field, only=("weights.memory", ("flash", "mram", "sram")))
-
-
-def _dma(field: Field, *models: str) -> Field:
-    return replace(field, only=("dma.model", models))
-
-
-def _line(field: Field) -> Field:
-    return _dma(field, "line")
-
-
-def _bursts(field: Field) -> Field:
-    return _dma(field, "bursts")
-
-
-def _hyperbus(field: Field) -> Field:
-    return _dma(field, "hyperbus")
-
-
-def _cdma(field: Field) -> Field:
-    return _dma(field, "cdma")
-
-
-def _ef(field: Field) -> Field:
-    return _dma(field, "ef-psram")
-
-
-def _banks(field: Field) -> Field:
-    return replace(field, only=("shared_memory.model", ("banks",)))
+_banks = _with("shared_memory.model", "banks")
+_own_memory = _with("weights.memory", "flash", "mram", "sram")
+_line = _with("dma.model", "line")
+_bursts = _with("dma.model", "bursts")
+_hyperbus = _with("dma.model", "hyperbus")
+_cdma = _with("dma.model", "cdma")
+_ef = _with("dma.model", "ef-psram")
+_clocked = _with("dma.model", "line", "bursts", "hyperbus")
+_selected = _with("dma.model", "hyperbus", "ef-psram")
+_array = _with("npu.model", "array")
+_launched = _with("npu.model", "array", "vector-cpu", "ne16")
+_luna = _with("npu.model", "luna")
+_vector = _with("npu.model", "vector-cpu")
+_ethos = _with("npu.model", "ethos-u55")
+_ne16 = _with("npu.model", "ne16")
 
 
 def _default(text: str, field: Field) -> Field:
@@ -163,12 +129,12 @@ FIELDS: Mapping[str, Field] = {
     "weights.padded_channels": _default("1", _wholes(1, 1024, "channels")),
     "weights.bytes_per_channel": _default("0", _wholes(0, 4096, "bytes")),
     "psram.bytes": _sizes(256, 1 << 50),
-    "psram.clock_mhz": _dma(_CLOCK, "line", "bursts", "hyperbus"),
+    "psram.clock_mhz": _clocked(_CLOCK),
     "psram.bytes_per_clock": _line(_rationals("0.001", 10**6, "bytes a clock")),
     "psram.device": _bursts(_choice(*DEVICES)),
     "psram.collision": _bursts(_choice("none", "expected", "worst", "phase")),
-    "psram.ce_low_max_us": _dma(_rationals("0.001", 10**6, "microseconds"), "hyperbus", "ef-psram"),
-    "psram.ce_high_ns": _dma(_rationals("0", 10**6, "nanoseconds"), "hyperbus", "ef-psram"),
+    "psram.ce_low_max_us": _selected(_rationals("0.001", 10**6, "microseconds")),
+    "psram.ce_high_ns": _selected(_rationals("0", 10**6, "nanoseconds")),
     "dma.model": _choice("line", "bursts", "hyperbus", "cdma", "ef-psram"),
     "dma.channels": _default("1", _wholes(1, 64, "channels")),
     "dma.arbitration": _default("in order", _choice("in order", "round robin")),

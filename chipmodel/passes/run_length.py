@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from chipmodel.errors import BadInput
-from chipmodel.model.program import If, Loop, Node, Op, Program
+from chipmodel.model.program import If, Loop, Program
 from chipmodel.wording import argument, entries
 
 MAX_OP_RUNS = 250_000
@@ -15,7 +15,7 @@ MAX_OP_RUNS = 250_000
 def refuse_long_run(program: Program, choices: Mapping[str, str]) -> None:
     """Raise BadInput, at the loop that makes most iterations, where the path that ``choices`` select runs
     more than ``MAX_OP_RUNS`` ops. What is wrong with the choices themselves is not said here."""
-    runs = _op_runs(program.body, choices)
+    runs = _op_runs(program, choices)
     if runs <= MAX_OP_RUNS:
         return
     loops = (node for node in program.nodes() if isinstance(node, Loop))
@@ -38,15 +38,12 @@ def _iterations(loop: Loop, choices: Mapping[str, str]) -> int:
     return int(choice) if choice.isascii() and choice.isdigit() and len(choice) < 10 else loop.iterations
 
 
-def _op_runs(body: Iterable[Node], choices: Mapping[str, str]) -> int:
-    total = 0
-    for node in body:
-        match node:
-            case Op():
-                total += 1
-            case If():
-                taken = [arm for arm in node.arms if arm.name == choices.get(node.name)] or node.arms[:1]
-                total += sum(_op_runs(arm.body, choices) for arm in taken)
-            case Loop():
-                total += _iterations(node, choices) * _op_runs(node.body, choices)
-    return total
+def _op_runs(program: Program, choices: Mapping[str, str]) -> int:
+    path: dict[str, str] = {}
+    for node in program.nodes():
+        if isinstance(node, If):
+            names = [arm.name for arm in node.arms]
+            path[node.name] = choices[node.name] if choices.get(node.name) in names else names[0]
+        elif isinstance(node, Loop):
+            path[node.name] = str(_iterations(node, choices))
+    return sum(times for _, times in program.op_counts(path))

@@ -18,7 +18,7 @@ from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.commands import Plain
 from chipmodel.paths.decisions import Decision, Decisions, concatenate
 from chipmodel.paths.exact import AnalysisTooCostly
-from chipmodel.paths.sample import SampleStatistics, draw_index
+from chipmodel.paths.sample import SampleStatistics, draw
 from chipmodel.paths.tree import (
     CommandBlock,
     CommandSegment,
@@ -127,16 +127,10 @@ def _draw_path(block: CommandBlock, random: Random) -> CorePath:
     left = [*reversed(block.nodes)]
     while left:
         node = left.pop()
-        match node:
-            case CommandSegment():
-                commands += node.commands
-            case WeightedBranch():
-                arm = node.arms[draw_index(tuple(a.probability for a in node.arms), random)]
-                decisions = concatenate(decisions, Decision(node.name, arm.name))
-                left += reversed(arm.body.nodes)
-            case WeightedLoop():
-                index = draw_index(tuple(chance for _, chance in node.chances), random)
-                iterations = node.chances[index][0]
-                decisions = concatenate(decisions, Decision(node.name, str(iterations)))
-                left += [*reversed(node.body.nodes)] * iterations
+        if isinstance(node, CommandSegment):
+            commands += node.commands
+            continue
+        _, decision, body, times = draw(node, random)
+        decisions = concatenate(decisions, decision)
+        left += [*reversed(body.nodes)] * times
     return CorePath(tuple(commands), decisions)

@@ -126,6 +126,15 @@ def draw_index(chances: tuple[Fraction, ...], random: Random) -> int:
     return next(index for index, below in enumerate(accumulate(chances)) if point < below * denominator)
 
 
+def draw(node: WeightedBranch | WeightedLoop, random: Random) -> tuple[PartKey, Decision, CommandBlock, int]:
+    """Decide at ``node``: which part runs then, the decision, the commands of the part, and how often."""
+    if isinstance(node, WeightedBranch):
+        arm = node.arms[draw_index(tuple(arm.probability for arm in node.arms), random)]
+        return (node.name, arm.name), Decision(node.name, arm.name), arm.body, 1
+    iterations, _ = node.chances[draw_index(tuple(chance for _, chance in node.chances), random)]
+    return (node.name, None), Decision(node.name, str(iterations)), node.body, iterations
+
+
 class _SampledPath:
     """One path while it is drawn: its state, cycles and decisions so far."""
 
@@ -138,21 +147,14 @@ class _SampledPath:
 
     def block(self, block: CommandBlock) -> None:
         for node in block.nodes:
-            match node:
-                case CommandSegment():
-                    self.key, self.state, passed = self.sampler.segment(node, self.key, self.state)
-                    self.cycles += passed
-                case WeightedBranch():
-                    index = draw_index(tuple(a.probability for a in node.arms), self.sampler.random)
-                    arm = node.arms[index]
-                    self.decisions = concatenate(self.decisions, Decision(node.name, arm.name))
-                    self.part((node.name, arm.name), arm.body)
-                case WeightedLoop():
-                    index = draw_index(tuple(chance for _, chance in node.chances), self.sampler.random)
-                    iterations = node.chances[index][0]
-                    self.decisions = concatenate(self.decisions, Decision(node.name, str(iterations)))
-                    for _ in range(iterations):
-                        self.part((node.name, None), node.body)
+            if isinstance(node, CommandSegment):
+                self.key, self.state, passed = self.sampler.segment(node, self.key, self.state)
+                self.cycles += passed
+                continue
+            part, decision, body, times = draw(node, self.sampler.random)
+            self.decisions = concatenate(self.decisions, decision)
+            for _ in range(times):
+                self.part(part, body)
 
     def part(self, key: PartKey, body: CommandBlock) -> None:
         begin = self.cycles

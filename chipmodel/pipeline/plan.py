@@ -110,7 +110,7 @@ def smallest_capacity(request: PlanRequest) -> int | None:
 
     def does(size: int) -> bool:
         try:
-            planned = plan_in_rounds(asked.with_chip(_with_memory(request.chip, size)))
+            planned = plan_in_rounds(asked.with_chip(request.chip.with_memory(size)))
         except DoesNotFit:
             return False
         return planned.solved.peak <= size
@@ -126,10 +126,6 @@ def smallest_capacity(request: PlanRequest) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if does(middle * step) else (middle, high)
     return high * step
-
-
-def _with_memory(chip: Chip, size: int) -> Chip:
-    return replace(chip, shared_memory=replace(chip.shared_memory, bytes=size))
 
 
 def _larger_memory(request: PlanRequest) -> str:

@@ -37,11 +37,7 @@ def refuse_wrong_cores(plans: Sequence[CorePlan], request: PlanRequest) -> None:
 def _large_enough(chip: Chip, peak: int, off_chip: int) -> Chip:
     """``chip`` with memories of at least so many bytes."""
     shared, psram = max(chip.shared_memory.bytes, peak), max(chip.psram.bytes, off_chip)
-    return replace(
-        chip,
-        shared_memory=replace(chip.shared_memory, bytes=shared),
-        psram=replace(chip.psram, bytes=psram),
-    )
+    return replace(chip.with_memory(shared), psram=replace(chip.psram, bytes=psram))
 
 
 def _refuse_wrong(streamer: str, program: Program, file: PlanFile, chip: Chip) -> None:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import DoesNotFit
-from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
@@ -91,7 +90,7 @@ class _MemorySearch:
         return self.without_moves(asked, program, size)
 
     def without_moves(self, asked: PlanRequest, program: Program, size: int) -> Planned | None:
-        asked = replace(asked, chip=_with_memory(asked.chip, size), spill=False, smallest_peak=False)
+        asked = replace(asked, chip=asked.chip.with_memory(size), spill=False, smallest_peak=False)
         try:
             planned = plan_in_rounds(asked, {}, cascaded=program)
         except DoesNotFit:
@@ -131,7 +130,7 @@ class _MemorySearch:
     def planned(self, size: int, cascades: bool) -> MemoryPlan | None:
         """The plan in ``size`` bytes, which may move tensors; None where nothing fits."""
         mode = CASCADE_AUTO if cascades else CASCADE_OFF
-        asked = replace(self.request, chip=_with_memory(self.request.chip, size), cascade=mode)
+        asked = replace(self.request, chip=self.request.chip.with_memory(size), cascade=mode)
         try:
             found = plan(asked)
         except DoesNotFit:
@@ -139,7 +138,7 @@ class _MemorySearch:
         return self.memory_plan(found, self.request.program, size) if found.solved.peak <= size else None
 
     def memory_plan(self, planned: Planned, program: Program, size: int) -> MemoryPlan:
-        schedule, chip = planned.schedule, _with_memory(self.request.chip, size)
+        schedule, chip = planned.schedule, self.request.chip.with_memory(size)
         trace = planned.trace or simulate(planned.commands, chip, {})
         return MemoryPlan(
             size,
@@ -171,7 +170,3 @@ def _faster(known: MemoryPlan | None, found: MemoryPlan | None) -> MemoryPlan | 
 
 def _cascades(schedule: Schedule) -> tuple[CascadedOps, ...]:
     return tuple(CascadedOps(each.ops, each.heights, each.reloaded, each.bands) for each in schedule.cascades)
-
-
-def _with_memory(chip: Chip, size: int) -> Chip:
-    return replace(chip, shared_memory=replace(chip.shared_memory, bytes=size))

@@ -179,8 +179,7 @@ class CascadeTable:
         elif any(edge * _rows(self.program, op) % op.work.rows for edge in (step.rows.start, step.rows.stop)):
             yield f"step {step.label!r} computes some columns of parts of rows"
         elif not 0 <= step.columns.start < step.columns.stop <= of or len(step.columns) == of:
-            where = f"[{step.columns.start}, {step.columns.stop})"
-            yield f"step {step.label!r} computes columns {where} of {of}, which are not some of them"
+            yield f"step {step.label!r} computes columns {step.columns} of {of}, which are not some of them"
 
     def band_faults(self, commands: tuple[Command, ...]) -> Iterator[str]:
         """Cascades of which the plan says another number of bands than their last op has."""

@@ -296,9 +296,9 @@ class _CommandVerifier:
             self.report(f"{subject}: {fault}")
 
     def _inside(self, place: Located, subject: str) -> None:
-        end = place.addresses.stop
-        if place.offset < 0 or end > self.capacity:
-            self.report(f"{subject} uses bytes [{place.offset}, {end}) of a memory of {self.capacity}")
+        used = Interval(place.offset, place.addresses.stop)
+        if used.start < 0 or used.stop > self.capacity:
+            self.report(f"{subject} uses bytes {used} of a memory of {self.capacity}")
 
 
 def _columns(tile: Compute, columns: int) -> int:

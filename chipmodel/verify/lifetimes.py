@@ -133,4 +133,4 @@ def condition_faults(program: Program, commands: tuple[Command, ...]) -> Iterato
 
 
 def _words(live: Sequence[Interval]) -> str:
-    return " ".join(f"[{i.start}, {i.stop})" for i in live) or "no step"
+    return " ".join(map(str, live)) or "no step"

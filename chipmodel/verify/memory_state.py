@@ -186,7 +186,7 @@ class MemoryState:
             faults.append(f"transfer {start.name!r} starts again before it has been waited for")
         if start.direction == "load":
             self._invalidate(start.at)
-        self.in_flight[start.name] = _of_any_iteration(start)
+        self.in_flight[start.name] = of_any_iteration(start)
         self.lost -= {start.name}
         self.waited_for -= {start.name}
         return faults
@@ -322,9 +322,9 @@ class MemoryState:
 
     def _transfer_conflicts(self, place: Located, subject: str, reads: bool) -> list[str]:
         """Faults for transfers in flight that use bytes of ``place``; a store and a read may share them."""
+        touched = Interval(place.offset, place.offset + place.bytes)
         return [
-            f"{subject} touches bytes [{place.offset}, {place.offset + place.bytes}) while {start.name!r} "
-            f"is in flight there"
+            f"{subject} touches bytes {touched} while {start.name!r} is in flight there"
             for start in self.in_flight.values()
             if overlap(start.at, place) and not (reads and start.direction == "store")
         ]
@@ -347,6 +347,6 @@ def _key(place: Located) -> ContentsKey:
     return place.part.name, place.part.weights, place.offset
 
 
-def _of_any_iteration(start: DmaStart) -> DmaStart:
+def of_any_iteration(start: DmaStart) -> DmaStart:
     """``start`` without the slice that it moves: the transfer before a loop and those in it are the same."""
     return replace(start, at=replace(start.at, advance=0), advance=0, ahead=0)

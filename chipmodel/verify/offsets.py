@@ -6,6 +6,7 @@ intervals. It shares nothing with the planners, or with the other verifiers, but
 
 from __future__ import annotations
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 
 
@@ -64,17 +65,14 @@ def _pair_violations(problem: Problem, a: Buffer, a_offset: int, b: Buffer, b_of
             violations.append(
                 f"buffers {a.name!r} and {b.name!r} are both in memory {memory.name!r}, but must be apart"
             )
-    low = max(a_offset, b_offset)
-    high = min(a_offset + a.bytes, b_offset + b.bytes)
-    if low < high and a.conflicts(b):
-        violations.append(
-            f"buffers {a.name!r} and {b.name!r} share bytes [{low}, {high}) while both are "
-            f"alive: {_lifetimes(a)} and {_lifetimes(b)}"
-        )
-    elif low < high and any(pair in problem.separated for pair in pairs):
-        violations.append(
-            f"buffers {a.name!r} and {b.name!r} share bytes [{low}, {high}), but must be separated"
-        )
+    shared = Interval(max(a_offset, b_offset), min(a_offset + a.bytes, b_offset + b.bytes))
+    if not len(shared):
+        return violations
+    what = f"buffers {a.name!r} and {b.name!r} share bytes {shared}"
+    if a.conflicts(b):
+        violations.append(f"{what} while both are alive: {_lifetimes(a)} and {_lifetimes(b)}")
+    elif any(pair in problem.separated for pair in pairs):
+        violations.append(f"{what}, but must be separated")
     return violations
 
 
@@ -86,4 +84,4 @@ def _memory_of(problem: Problem, buffer: Buffer, offset: int) -> Memory | None:
 
 
 def _lifetimes(buffer: Buffer) -> str:
-    return " ".join(f"[{i.start}, {i.stop})" for i in buffer.live)
+    return " ".join(map(str, buffer.live))

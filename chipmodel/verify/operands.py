@@ -64,7 +64,7 @@ def _place_faults(place: Located, operand: _ExpectedOperand) -> Iterator[str]:
     touched = Interval(0, place.bytes) if place.touched is None else place.touched
     what = part_label(place.part)
     if touched != operand.touches:
-        yield f"touches bytes {_span(touched)} of {what}, expected {_span(operand.touches)}"
+        yield f"touches bytes {touched} of {what}, expected {operand.touches}"
     if place.in_tensor != operand.in_tensor:
         where = "in its tensor" if operand.in_tensor else "alone"
         yield f"does not say that {what} lies {where}"
@@ -155,7 +155,3 @@ def _left_in_concat(program: Program, op: Op, in_place: frozenset[str]) -> Inter
     before = sum(program.tensors[n].bytes for n in takewhile(in_place.__contains__, op.inputs))
     filled = sum(program.tensors[n].bytes for n in in_place)
     return Interval(before, before + program.tensors[op.outputs[0]].bytes - filled)
-
-
-def _span(interval: Interval) -> str:
-    return f"[{interval.start}, {interval.stop})"

@@ -13,12 +13,10 @@ def part_label(part: Part) -> str:
     if part.share == WHOLE:
         return what
     share = part.share
-    columns = f", columns [{share.columns.start}, {share.columns.stop}) of {share.of_columns}"
-    return (
-        f"{what} (rows [{share.rows.start}, {share.rows.stop}) of {share.of_rows}, channels "
-        f"[{share.channels.start}, {share.channels.stop}) of {share.of_channels}"
-        f"{columns if share.banded else ''})"
-    )
+    rows = f"rows {share.rows} of {share.of_rows}"
+    channels = f"channels {share.channels} of {share.of_channels}"
+    columns = f", columns {share.columns} of {share.of_columns}" if share.banded else ""
+    return f"{what} ({rows}, {channels}{columns})"
 
 
 def part_bytes(program: Program, ops: dict[str, Op], part: Part) -> int | None:

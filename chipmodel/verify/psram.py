@@ -131,11 +131,10 @@ class PsramMap:
         part, home, end = start.at.part, start.home, start.psram_end
         subject = f"transfer {start.name!r} moves"
         if not home.start <= start.psram <= end <= home.stop:
-            yield f"{subject} [{start.psram}, {end}) of Psram, beyond [{home.start}, {home.stop})"
+            yield f"{subject} [{start.psram}, {end}) of Psram, beyond {home}"
         size = self.home_bytes(part)
         if len(home) != size:
-            where = f"[{home.start}, {home.stop})"
-            yield f"{subject} {part_label(part)}, which takes {size} bytes of Psram, not {where}"
+            yield f"{subject} {part_label(part)}, which takes {size} bytes of Psram, not {home}"
         place, moves = self.place(part, home), PsramPlace(start.psram, start.runs, start.pitch)
         if moves != place:
             yield f"{subject} {part_label(part)} as {moves}, expected {place}"
@@ -163,7 +162,7 @@ class PsramMap:
                 pairs += [(a, b) for a in inside for b in self.tenants[other] if home < other]
             for a, b in pairs:
                 if self._never_share(a, b):
-                    yield f"{b} and {a} share Psram [{home.start}, {home.stop})"
+                    yield f"{b} and {a} share Psram {home}"
 
     def _split_weights(self) -> Iterator[str]:
         """Equal slices of the same weights that lie in several places."""

@@ -20,20 +20,16 @@ def psram_table_faults(
         if entry.part in homes:
             yield f"the table of Psram has {part_label(entry.part)} twice"
         if entry.home.start < 0 or entry.home.stop > capacity:
-            yield f"{part_label(entry.part)} lie at {_span(entry.home)} of Psram, which has {capacity} bytes"
+            yield f"{part_label(entry.part)} lie at {entry.home} of Psram, which has {capacity} bytes"
         homes.setdefault(entry.part, entry.home)
     used: set[Part] = set()
     for start in (c for commands in streams for c in walk(commands) if isinstance(c, DmaStart)):
         what = start.at.part if start.at.part.weights else Part(start.at.part.name)
         used.add(what)
         if homes.get(what) != start.home:
-            stated = _span(homes[what]) if what in homes else "no place"
-            found = f"{part_label(what)} at {_span(start.home)} of Psram"
+            stated = homes.get(what, "no place")
+            found = f"{part_label(what)} at {start.home} of Psram"
             yield f"transfer {start.name!r} has {found}, the table at {stated}"
     for part in homes:
         if part not in used:
             yield f"the table of Psram has {part_label(part)}, which no command moves"
-
-
-def _span(interval: Interval) -> str:
-    return f"[{interval.start}, {interval.stop})"

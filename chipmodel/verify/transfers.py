@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from chipmodel.model.commands import (
     Acquire,
@@ -16,6 +15,7 @@ from chipmodel.model.commands import (
     Repeat,
     walk,
 )
+from chipmodel.verify.memory_state import of_any_iteration
 from chipmodel.verify.neighbours import Neighbours, node_name, placed_commands
 
 
@@ -27,17 +27,12 @@ def transfer_faults(commands: tuple[Command, ...], cascade_of: Mapping[str, str]
     for each in placed:
         if isinstance(each.command, DmaStart):
             first = starts.setdefault(each.command.name, each.command)
-            if _of_any_iteration(first) != _of_any_iteration(each.command):
+            if of_any_iteration(first) != of_any_iteration(each.command):
                 yield f"two different transfers are called {first.name!r}"
     yield from _title_faults(list(starts.values()), cascade_of)
     yield from _start_faults(placed)
     yield from _wait_faults(placed, starts)
     yield from _core_faults(placed)
-
-
-def _of_any_iteration(start: DmaStart) -> DmaStart:
-    """``start`` without the slice that it moves: before a loop it is the first, in the loop the next."""
-    return replace(start, at=replace(start.at, advance=0), advance=0, ahead=0)
 
 
 # -- names -----------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from chipmodel.model.plan import Problem, Solved
 from solvers.core.anytime import status_of
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits
-from solvers.search.complete import fit
 
 MAX_NODES = 100_000
 """Nodes of the complete search: about 0.2 s. Plans that exist are mostly found within 2,000."""
@@ -30,6 +29,8 @@ def squeezed(
     began = perf_counter()
     if deadline.ends("the search for offsets"):
         return solved
+    from solvers.search.complete import fit
+
     plan = fit(problem, capacity, Limits(nodes=nodes, threads=1, deadline=deadline)).plan
     if plan is None:
         return solved

@@ -17,21 +17,15 @@ from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Program
+from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import TimeBound
-from chipmodel.paths.run import PathEffort, with_paths
 from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.choices import DEFAULT_CHIP, Extreme
 from chipmodel.pipeline.order_choice import run_in_order
-from chipmodel.pipeline.plan_export import plan_text
-from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.pipeline.vendor import with_vendor
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
 from chipmodel.wording import either, entries, words_of_python
-from reports.run.chrome_trace import trace_text
-from reports.run.document import document
-from reports.run.page import render_page
 from reports.words import accuracy, headline
 
 ORDER_SHARE = 0.3
@@ -104,6 +98,8 @@ class Simulation(PageAnswer):
 
     def to_dict(self) -> dict[str, Any]:
         """What ``chipmodel simulate --json`` writes."""
+        from reports.run.document import document
+
         return document(self.result)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
@@ -114,11 +110,16 @@ class Simulation(PageAnswer):
 
     def to_html(self) -> str:
         """The page with timeline, memory map and causes."""
+        from chipmodel.pipeline.unmerged import with_unmerged
+        from reports.run.page import render_page
+
         asked = self.result.asked
         return render_page(with_unmerged(self.result, asked.packer if asked else self.result.solved.planner))
 
     def plan_text(self) -> str:
         """Offsets and commands as the JSON text that ``check`` verifies."""
+        from chipmodel.pipeline.plan_export import plan_text
+
         return plan_text(self.result, self.chip.source or self.chip.name, self.chip.overrides)
 
     def write_plan(self, path: str | Path) -> None:
@@ -127,6 +128,8 @@ class Simulation(PageAnswer):
 
     def trace_text(self) -> str:
         """Trace events for Perfetto, as JSON text."""
+        from reports.run.chrome_trace import trace_text
+
         return trace_text(self.result)
 
 
@@ -199,7 +202,7 @@ def simulate(
 
         choices = {name: str(choice) for name, choice in (path or {}).items()}
         along = run_in_order(settings.order_of(asked.program), run, choices)
-        found = _weighed(along, choices, extreme, PathEffort(samples, seed))
+        found = _weighed(along, choices, extreme, samples, seed)
         with stage(f"planning {asked.program.name} as the board's own tool does"):
             program = reuse(asked.program, settings.in_place)
             found = with_vendor(found, replace(asked, program=program, deadline=limit.deadline))
@@ -207,13 +210,16 @@ def simulate(
 
 
 def _weighed(
-    run: RunAlong, choices: Mapping[str, str], extreme: Extreme | None, effort: PathEffort
+    run: RunAlong, choices: Mapping[str, str], extreme: Extreme | None, samples: int | None, seed: int
 ) -> Result:
     """``run`` along ``choices``, or along the best or worst path that they leave, with what all paths
     cost."""
-    result = run(choices)
-    with stage(f"weighing the paths of {result.program.name}"):
-        weighed = with_paths(result, choices, effort)
+    weighed = run(choices)
+    if any(not isinstance(node, Op) for node in weighed.program.body):
+        from chipmodel.paths.run import PathEffort, with_paths
+
+        with stage(f"weighing the paths of {weighed.program.name}"):
+            weighed = with_paths(weighed, choices, PathEffort(samples, seed))
     return weighed if extreme is None else _run_again(run, weighed, extreme)
 
 

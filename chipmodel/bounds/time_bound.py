@@ -11,7 +11,6 @@ from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.longest_path import cascade_time_bound
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import window_time_bound
-from chipmodel.bounds.residency import residency_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
@@ -66,6 +65,8 @@ def time_bound(
     else:
         found.insert(0, window_time_bound(program, chip, path))
     if residency and not cascades:
+        from chipmodel.bounds.residency import residency_bound
+
         found.append(residency_bound(program, chip, path, deadline=deadline))
     best = max((bound for bound in found if bound is not None), key=lambda bound: bound.cycles)
     return replace(best, space=space)

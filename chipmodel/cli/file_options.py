@@ -29,7 +29,6 @@ from chipmodel.studies.store_place import store_path
 from chipmodel.wording import words_of
 from workloads.from_onnx.bundled_models import SCHEME as ONNX_SCHEME
 from workloads.from_onnx.bundled_models import model_file
-from workloads.from_onnx.data_files import data_files
 
 STDOUT = "-"
 STORE_LABEL = "the study's store"
@@ -170,6 +169,8 @@ def workload_files(value: str) -> Iterator[Path]:
 
 
 def _workload_data(value: str) -> Iterator[Path]:
+    from workloads.from_onnx.data_files import data_files
+
     for path in workload_files(value):
         if path.suffix.lower() == ".onnx" and path.is_file():
             yield from data_files(path)

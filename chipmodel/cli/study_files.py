@@ -8,13 +8,13 @@ from pathlib import Path
 from chipmodel.cli.file_options import Reads
 from chipmodel.files.text_file import read_text
 from chipmodel.studies.store_place import is_store
-from workloads.from_onnx.data_files import data_files
 
 
 def _named(value: str) -> Iterator[Path]:
     """The files of a study that is in a YAML file or, as it was, in a store."""
     from chipmodel.studies.store import read_header
     from chipmodel.studies.study_file import files_of_study
+    from workloads.from_onnx.data_files import data_files
 
     path = Path(value)
     if not path.is_file():  # A pipe can be read once only.

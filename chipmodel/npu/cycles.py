@@ -13,8 +13,7 @@ from chipmodel.model.program import Op
 from chipmodel.model.schedule import Phase
 from chipmodel.model.work import Conv, Pool, SingleWork, Vector
 from chipmodel.npu.array import Division
-from chipmodel.npu.luna_op import luna_phases
-from chipmodel.npu.models import model_of
+from chipmodel.npu.models import least_model_cycles, model_cycles
 
 
 def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = None) -> int:
@@ -26,8 +25,7 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
     if isinstance(op.work, CascadeWork):
         return ceil(Fraction(cascade_cycles(npu, op) * rows, op.work.rows))
     work = _part(op.work, rows, channels, band)
-    model, parameters = model_of(npu)
-    return model.cycles(npu, parameters, op, work)
+    return model_cycles(npu, op, work)
 
 
 def _part(work: SingleWork, rows: int, channels: int, band: Band | None) -> SingleWork:
@@ -61,6 +59,8 @@ def op_phases(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
     """``op_cycles`` by cause, all passes together; empty where the model does not know."""
     if op.cycles is not None or not npu.luna or isinstance(op.work, CascadeWork):
         return ()
+    from chipmodel.npu.luna_op import luna_phases
+
     return luna_phases(npu.luna, op, _part(op.work, rows, channels, band))
 
 
@@ -69,5 +69,4 @@ def busy_cycles(
 ) -> int:
     """A lower bound on the cycles of ``work`` in at least ``stripes`` of rows by ``slices`` of channels,
     however it is cut."""
-    model, parameters = model_of(npu)
-    return model.least(npu, parameters, op, work, Division(stripes, slices, columns))
+    return least_model_cycles(npu, op, work, Division(stripes, slices, columns))

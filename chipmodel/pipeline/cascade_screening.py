@@ -11,7 +11,6 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.pipeline.request import PlanRequest
-from dma.cascade_choice.choose import proposed_cascades
 from dma.cascade_choice.neighbours import CascadeSet, Neighbourhood, every_set
 from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest, memory_budget
 from dma.schedule.expected_forecast import ScheduleForecast
@@ -91,6 +90,8 @@ class CascadeScreening:
 
     def ranked(self) -> list[ScreenedSet]:
         """The sets that are worth a full plan, the fastest forecast first; without the empty one."""
+        from dma.cascade_choice.choose import proposed_cascades
+
         request, quick = self.request, self._quick()
         capacity = request.chip.shared_memory.bytes
         most_ahead = None if self.portfolio.searches_offsets else FORECAST_AHEAD

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from chipmodel.answers.result import Ordering, OrderTried, Result
 from chipmodel.errors import BadInput, DoesNotFit
@@ -16,11 +16,13 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.pipeline.choices import OrderWish
-from chipmodel.pipeline.order_search import ORDERS, OrderedProgram, OrderName, ordered
 from chipmodel.pipeline.request import Planned
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.rewrites.in_place import InPlace, reuse
 from chipmodel.rewrites.op_order import in_order
+
+if TYPE_CHECKING:
+    from chipmodel.pipeline.order_search import OrderedProgram, OrderName
 
 T = TypeVar("T")
 Run = Callable[[Program, Mapping[str, str]], Result]
@@ -67,6 +69,8 @@ def chosen_order(
     """
     if request.wish == "given":
         return ChosenOrder(reuse(request.program, request.in_place))
+    from chipmodel.pipeline.order_search import ORDERS, ordered
+
     names: tuple[OrderName, ...] = ORDERS if request.wish == "best" else ("given", request.wish)
     attempts: list[_OrderAttempt[T]] = []
     for name in names:

@@ -12,6 +12,7 @@ from chipmodel.geometry.share import WHOLE
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.fit import own_weight_bytes
+from chipmodel.model.planner_table import imported
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import (
     BufferSpec,
@@ -22,8 +23,6 @@ from chipmodel.model.schedule import (
 from chipmodel.model.work import Recurrent
 from chipmodel.wording import chip_field
 from dma.residency.greedy import Reserve, Residency, decide
-from dma.residency.joint import decide_jointly
-from dma.residency.state_search import decide_tiers
 from dma.residency.tiling import (
     NONE_KEPT,
     Tiling,
@@ -57,6 +56,11 @@ fixed 1/8 forces tensors out, so that MobileNetV2 on ``stm32n6`` takes 17.36 M c
 (docs/decisions)."""
 
 
+DECIDERS: Mapping[Decider, str] = {
+    "tiers": "dma.residency.state_search:decide_tiers",
+    "joint": "dma.residency.joint:decide_jointly",
+}
+"""What decides which tensors stay, where that is not ``dma.residency.greedy``."""
 RECURRENT_DIVISOR = 2
 """The same, tried first, where the weights of a recurrent layer of several time steps take at most this part
 of the memory and more than what is otherwise kept: in slices they are loaded again at every step."""
@@ -222,7 +226,7 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
         if key.decider == "greedy":
             residency = decide(program, budget, reserve_all, request.spill)
         else:
-            decided = decide_tiers if key.decider == "tiers" else decide_jointly
+            decided = imported(DECIDERS[key.decider])
             residency = decided(program, chip, budget, reserve_all, request.spill, request.deadline)
         through = zip(residency.through, inside.values(), strict=True)
         residency = replace(residency, through=tuple(live + rows for live, rows in through))

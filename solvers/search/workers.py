@@ -7,8 +7,8 @@ speed of the machine influence the answer, unless there is a limit in seconds.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from solvers.search.engine import SearchRun
 from solvers.search.model import SearchModel
 from solvers.search.state import Ints, SearchState, copy
 from solvers.search.tables import rank, search_state
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Floats = npt.NDArray[np.float64]
 SHORT_NODES = 300
@@ -141,6 +144,8 @@ class WorkerRace:
             )
         if self.winner is not None or self._over(until, each):
             return self.winner
+        from concurrent.futures import ThreadPoolExecutor
+
         while len(self.workers) < self._threads:
             self._add()
         with ThreadPoolExecutor(self._threads) as pool:

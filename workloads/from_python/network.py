@@ -11,7 +11,6 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from workloads.from_python.document import CodeMapping, calling_line, document_of
 from workloads.from_python.layers import Layers
-from workloads.from_yaml.program import program_of
 
 Size: TypeAlias = Sequence[int] | int | str
 """A shape, or bytes (4096, "4KiB")."""
@@ -82,6 +81,8 @@ class Network(Layers):
 
     def build(self) -> Program:
         """The validated program. Raises BadInput with the line of code."""
+        from workloads.from_yaml.program import program_of
+
         if len(self._blocks) > 1:
             raise BadInput("a loop or an arm is still open", hint="build the network after its with blocks")
         return program_of(document_of(self._data))

@@ -1,19 +1,40 @@
-"""Render pages from their templates."""
+"""Render pages from their templates, with the style sheets and scripts of ``static/`` inside."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gzip
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, cast
 
 from chipmodel.terminal.escapes import printable
 from reports.words import count, percent, size
 
 HERE = Path(__file__).parent
+PLOTLY = HERE / "static" / "plotly" / "plotly-basic.min.js.gz"
+PLOTLY_FILE = PLOTLY.stem
+"""The name of Plotly's script where several pages share it."""
 
 
-def render(name: str, values: Mapping[str, object]) -> str:
+@dataclass(frozen=True, slots=True)
+class PageScript:
+    """What a page runs: files of ``static/``, in their order, and the data that they show."""
+
+    files: tuple[str, ...]
+    data: object
+    plotly: Literal["inside", "beside", "none"] = "inside"
+    """Where Plotly's script is: a part of the page, or the file ``PLOTLY_FILE`` in its folder."""
+
+
+def render(
+    name: str, values: Mapping[str, object], styles: Sequence[str], script: PageScript | None = None
+) -> str:
     """Render ``templates/NAME`` with ``values``; a missing value is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
@@ -24,7 +45,17 @@ def render(name: str, values: Mapping[str, object]) -> str:
         finalize=_shown,
     )
     environment.filters |= {"breaks": breaks, "count": count, "percent": percent, "size": size}
-    return environment.get_template(name).render(values)
+    plotly = script.plotly if script else "none"
+    parts: dict[str, object] = {
+        "style": Markup(_static(styles)),
+        "scripted": script is not None,
+        "beside": PLOTLY_FILE if plotly == "beside" else "",
+        "plotly": Markup(_base64(PLOTLY.read_bytes())) if plotly == "inside" else "",
+    }
+    if script:
+        parts["script"] = Markup(_static(("loading.js", *script.files)))
+        parts["data"] = Markup(packed(script.data))
+    return environment.get_template(name).render({**values, **parts})
 
 
 def _shown(value: object) -> object:
@@ -39,6 +70,32 @@ def breaks(name: str) -> str:
     return Markup(".<wbr>").join(printable(name).split("."))
 
 
-def static(name: str) -> str:
-    """The text of a style sheet or script, to be embedded in the page."""
-    return (HERE / "static" / name).read_text(encoding="utf-8")
+def _static(names: Sequence[str]) -> str:
+    return "".join((HERE / "static" / name).read_text(encoding="utf-8") for name in names)
+
+
+def packed(value: object) -> str:
+    """``value`` as JSON, compressed, in Base64: no HTML parser can mistake it for markup."""
+    text = json.dumps(_texts_shown(value), separators=(",", ":"), allow_nan=False)
+    return _base64(gzip.compress(text.encode(), 6, mtime=0))
+
+
+def _base64(content: bytes) -> str:
+    return b64encode(content).decode("ascii")
+
+
+def _texts_shown(value: object) -> object:
+    """``value`` with its texts, which a script puts on the page, as ``_shown`` makes them."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value).items()
+        return {_texts_shown(key): _texts_shown(each) for key, each in items}
+    if isinstance(value, list | tuple):
+        return [_texts_shown(each) for each in cast("Sequence[object]", value)]
+    return value
+
+
+def plotly_script() -> bytes:
+    """The content of ``PLOTLY_FILE``."""
+    return gzip.decompress(PLOTLY.read_bytes())

@@ -9,7 +9,6 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from zlib import compress, decompress
 
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.study_rows import StudyRows, stored_results
@@ -21,6 +20,7 @@ from chipmodel.terminal.progress import stage
 from chipmodel.wording import parameter, words_of_python
 from reports.study.page import render_study
 from reports.study.words import answer, scope
+from reports.template import PLOTLY_FILE, plotly_script
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -78,18 +78,16 @@ class StudyReport(StudyRows):
         pages: list[_PointPage] = []
         with stage(f"planning {len(rows)} points again") as say:
             for row, page in pages_of(found.text, self.folder / found.file, rows):
-                pages.append(_PointPage(row.key, files[row.key], compress(page.encode())))
+                pages.append(_PointPage(row.key, files[row.key], page))
                 say(f"{len(pages)} done")
         return pages
 
 
 @dataclass(frozen=True, slots=True)
 class _PointPage:
-    """The page of a point: some 5 MB, of which compressed a quarter is left."""
-
     key: str
     path: Path
-    page: bytes
+    page: str
 
 
 @words_of_python
@@ -139,8 +137,15 @@ def _write(report: StudyReport, output: Path, pages: Sequence[_PointPage]) -> No
     links = {page.key: quote(Path(relpath(page.path, output.parent)).as_posix()) for page in pages}
     with stage("writing reports"):
         report_page = render_study(replace(report.results, pages=links))
+        shared = {page.path.with_name(PLOTLY_FILE) for page in pages if PLOTLY_FILE in page.page}
         with _made({page.path.parent for page in pages}):
-            write_together((*((page.path, decompress(page.page)) for page in pages), (output, report_page)))
+            write_together(
+                (
+                    *((page.path, page.page) for page in pages),
+                    *((script, plotly_script()) for script in shared),
+                    (output, report_page),
+                )
+            )
 
 
 @contextmanager

@@ -26,8 +26,8 @@ from dma.residency.fitted import fitted
 from reports.packing.page import render_packing
 from reports.run.page import render_page
 
-MOST_PAGES = 40
-"""Without a choice of points: a page has some 5 MB."""
+MOST_PAGES = 1_000
+"""Without a choice of points: a page has some 0.2 MB."""
 SHORT = 16
 """Digits of a key that name its file."""
 
@@ -41,7 +41,7 @@ def chosen(rows: Sequence[Row], keys: Sequence[str]) -> tuple[Row, ...]:
             hint = "give the beginning of a key, as a point's own page in the report tells it"
             raise BadInput(f"no point with a plan has the key {key!r}", hint=hint)
     if not keys and len(planned) > MOST_PAGES:
-        what = f"{len(planned):,} points have a plan; {MOST_PAGES} pages are the most"
+        what = f"{len(planned):,} points have a plan; {MOST_PAGES:,} pages are the most"
         some = either("--point KEY", "points=[KEY]")
         raise BadInput(what, hint=f"choose some of them: {some}, as a point's own page tells it")
     return tuple(row for row in planned if not keys or row.key.startswith(tuple(keys)))
@@ -69,13 +69,13 @@ def _with_origins(study: Study, task: PointTask) -> PointTask:
 
 
 def page_of(task: PointTask) -> str:
-    """The point planned with the study's limits, as a page."""
+    """The point planned with the study's limits, as a page beside Plotly's script."""
     workload = load_workload(task.source)
     if isinstance(workload, PackingTable):
         return render_packing(pack_task(task, workload))
     assert task.chip is not None, "a program runs on a chip"
     result = _result(task, fitted(compiled(workload, task.chip), task.chip), task.chip)
-    return render_page(with_unmerged(result, task.point.packer))
+    return render_page(with_unmerged(result, task.point.packer), plotly="beside")
 
 
 def _result(task: PointTask, program: Program, chip: Chip) -> Result:

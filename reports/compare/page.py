@@ -18,7 +18,7 @@ from reports.compare.rows import (
 )
 from reports.page_parts import SummaryTile
 from reports.plot_area import BOTTOM, TOP, PlotArea, log_share
-from reports.template import render, static
+from reports.template import render
 from reports.words import count, percent, ratio, seconds_text, size
 
 LEFT, RIGHT, RIGHT_NARROW = 56, 170, 110
@@ -70,14 +70,7 @@ class TickMark:
 
 def render_comparison(comparison: PlannerComparison) -> str:
     """The page as text."""
-    return render("compare.html.j2", _context(comparison))
-
-
-def _context(comparison: PlannerComparison) -> dict[str, object]:
-    from markupsafe import Markup
-
-    style = (static(name) for name in ("page.css", "compare.css"))
-    return {
+    values: dict[str, object] = {
         "comparison": comparison,
         "bound_space": bound_space(comparison),
         "headline": headline(comparison),
@@ -103,8 +96,8 @@ def _context(comparison: PlannerComparison) -> dict[str, object]:
             (frame, _curves(comparison, frame), _second_ticks(frame), _gap_ticks(frame))
             for frame in _frames(comparison)
         ],
-        "style": Markup("".join(style)),
     }
+    return render("compare.html.j2", values, ("page.css", "compare.css"))
 
 
 def _tiles(comparison: PlannerComparison) -> list[SummaryTile]:

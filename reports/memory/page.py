@@ -9,7 +9,7 @@ from chipmodel.answers.memory import MemoryAnswer, MemoryPlan
 from reports.memory.rows import cascade_rows, front_rows, headline, moves, smallest_rows
 from reports.page_parts import SummaryTile
 from reports.plot_area import PlotArea, log_share, round_numbers
-from reports.template import render, static
+from reports.template import render
 from reports.words import KIB, count, magnitude, percent, ratio, round_magnitude, size
 
 
@@ -74,9 +74,6 @@ def _short(total: int) -> str:
 
 def render_memory(answer: MemoryAnswer) -> str:
     """The page as text."""
-    from markupsafe import Markup
-
-    style = (static(name) for name in ("page.css", "compare.css", "memory.css"))
     return render(
         "memory.html.j2",
         {
@@ -88,8 +85,8 @@ def render_memory(answer: MemoryAnswer) -> str:
             "front": front_rows(answer),
             "moves": moves(answer),
             "charts": [(chart, _lines(answer, chart)) for chart in _charts(answer)],
-            "style": Markup("".join(style)),
         },
+        ("page.css", "compare.css", "memory.css"),
     )
 
 

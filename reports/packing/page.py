@@ -9,8 +9,8 @@ from chipmodel.geometry.interval import hull, merged
 from chipmodel.model.live_sets import LiveBytesCurve, highest_live_bytes, thinned
 from chipmodel.model.plan import Buffer, Problem
 from reports.packing.answer import exact_size, grounds, headline, verdict
-from reports.page_parts import PageColumn, SummaryTile, script_json
-from reports.template import render, static
+from reports.page_parts import PageColumn, SummaryTile
+from reports.template import PageScript, render
 from reports.words import count, percent, plural, ratio, size
 
 FIRST_ROWS = 500
@@ -23,18 +23,12 @@ SHOWN_ALIVE = 12
 
 def render_packing(answer: PackingAnswer) -> str:
     """The page as text; it does not depend on how long the packer took."""
-    return render("packing.html.j2", _context(answer))
-
-
-def _context(answer: PackingAnswer) -> dict[str, object]:
-    from markupsafe import Markup
-
     problem = answer.problem
     pressures = highest_live_bytes(problem, answer.curve)
     rows = [_row(index, b, answer, pressures[index - 1]) for index, b in enumerate(problem.buffers, 1)]
     columns = _columns(answer)
     live = answer.live_set
-    return {
+    values: dict[str, object] = {
         "answer": answer,
         "verdict": verdict(answer),
         "tone": "good" if answer.fits else "bad" if answer.status == "infeasible" else "open",
@@ -47,10 +41,10 @@ def _context(answer: PackingAnswer) -> dict[str, object]:
         "columns": columns,
         "rows": rows[:FIRST_ROWS],
         "total": len(rows),
-        "data": Markup(script_json(_data(answer, pressures) | {"table": _table(columns, rows)})),
-        "style": Markup(static("page.css") + static("packing.css")),
-        "script": Markup(static("sorting.js") + static("packing.js")),
     }
+    data = _data(answer, pressures) | {"table": _table(columns, rows)}
+    script = PageScript(("sorting.js", "packing.js"), data, "none")
+    return render("packing.html.j2", values, ("page.css", "packing.css"), script)
 
 
 def _tiles(answer: PackingAnswer) -> list[SummaryTile]:

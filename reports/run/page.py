@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from chipmodel.answers.result import Result
 from reports.ordering import FOR_THIS_ORDER, order_words
-from reports.page_parts import PageColumn, SummaryTile, plotly_script, script_json
+from reports.page_parts import PageColumn, SummaryTile
 from reports.run.bars import MOST_BARS
 from reports.run.cascade_totals import CascadeTotals, cascade_totals, heights_words, kept_words, ops_words
 from reports.run.charts import charts_data, of_cascades, of_merging, of_work, over_time
@@ -19,7 +20,7 @@ from reports.run.paths import part_lines, path_lines
 from reports.run.steady_state import resident_words, steady_of
 from reports.run.totals import OpTotals, RunTotals, run_totals
 from reports.run.vendor import vendor_rows, vendor_words
-from reports.template import render, static
+from reports.template import PageScript, render
 from reports.words import (
     AWAITED,
     CAUSES,
@@ -59,17 +60,11 @@ class TimeShare:
     bytes: int = 0
 
 
-def render_page(result: Result, most_bars: int = MOST_BARS) -> str:
-    """The page as text, the same for the same result. ``most_bars`` limits the bars of each chart.
-
-    Raises BadInput where the plotly package does not hold its script.
-    """
-    return render("page.html.j2", _context(result, most_bars))
-
-
-def _context(result: Result, most_bars: int) -> dict[str, object]:
-    from markupsafe import Markup
-
+def render_page(
+    result: Result, most_bars: int = MOST_BARS, plotly: Literal["inside", "beside"] = "inside"
+) -> str:
+    """The page as text, the same for the same result. ``most_bars`` limits the bars of each chart; ``plotly``
+    says where its script is."""
     sums = run_totals(result)
     late = late_ops(result.schedule)
     on = core_of_ops(result)
@@ -78,7 +73,7 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
     timed, work = over_time(result, most_bars), of_work(result, sums)
     saved, merged = of_merging(result)
     lanes, cascades = of_cascades(result), cascade_totals(result)
-    return {
+    values: dict[str, object] = {
         "result": result,
         "verdict": verdict(result),
         "headline": headline(result),
@@ -109,21 +104,15 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
         "more_late": len(late[MOST_LATE:]),
         "chip_figures": list(result.chip.figures.items()),
         "names": {"spilled": result.schedule.spilled, "striped": result.schedule.striped},
-        "data": Markup(
-            script_json(
-                {
-                    "cycles": result.trace.cycles,
-                    "numeric": [column.numeric for column in columns],
-                    "rows": [[row[column.key] for column in columns] for row in rows[MOST_ROWS:]],
-                    "idle": [row["index"] for row in rows[MOST_ROWS:] if not row["runs"]],
-                    **charts_data((*timed, *work, *merged, *lanes)),
-                }
-            )
-        ),
-        "style": Markup(static("page.css")),
-        "script": Markup("".join(static(name) for name in SCRIPTS)),
-        "plotly": Markup(plotly_script()),
     }
+    data = {
+        "cycles": result.trace.cycles,
+        "numeric": [column.numeric for column in columns],
+        "rows": [[row[column.key] for column in columns] for row in rows[MOST_ROWS:]],
+        "idle": [row["index"] for row in rows[MOST_ROWS:] if not row["runs"]],
+        **charts_data((*timed, *work, *merged, *lanes)),
+    }
+    return render("page.html.j2", values, ("page.css",), PageScript(SCRIPTS, data, plotly))
 
 
 @dataclass(frozen=True, slots=True)

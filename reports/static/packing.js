@@ -1,6 +1,5 @@
 "use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+loaded().then((data) => {
   const COLUMNS = data.table.columns.map(([key, numeric]) => ({ key, numeric }));
   const column = (key) => data.table.values[COLUMNS.findIndex((c) => c.key === key)];
   const [NAMES, BYTES, OFFSETS] = ["name", "bytes", "offset"].map(column);
@@ -471,4 +470,4 @@
   paintScale();
   draw();
   document.documentElement.dataset.ready = "1";
-})();
+});

@@ -1,13 +1,12 @@
 "use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+loaded().then((data) => {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const THEMES = {
     light: { paper: "#ffffff", panel: "#ffffff", ink: "#1c2127", soft: "#5b6570", rule: "#dde1e6" },
     dark: { paper: "#14181d", panel: "#1c2229", ink: "#e8ebee", soft: "#9aa5b1", rule: "#313942" },
   };
   const FONT = getComputedStyle(document.body).fontFamily;
-  const charts = Object.keys(data.charts).map((id) => document.getElementById(id));
+  const charts = Object.keys(window.Plotly ? data.charts : {}).map((id) => document.getElementById(id));
   const linked = charts.filter((chart) => data.linked.includes(chart.id));
   const narrow = () => window.innerWidth < 720;
 
@@ -162,9 +161,7 @@
       chart.on("plotly_relayout", follow(chart));
       chart.on("plotly_doubleclick", () => { reset(); return false; });
     }
-    for (const [id, needs] of Object.entries(data.needs)) {
-      linkTimeline(document.getElementById(id), needs);
-    }
+    for (const chart of charts.filter(({ id }) => data.needs[id])) linkTimeline(chart, data.needs[chart.id]);
     document.documentElement.dataset.ready = "1";
   });
-})();
+});

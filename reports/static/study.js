@@ -1,6 +1,6 @@
 "use strict";
-(() => {
-  const { data } = window.study;
+loaded().then((data) => {
+  const resize = drawStudy(data);
   const { columns, cells, values } = data.table;
   const PAGE = 500;
   const byId = (id) => document.getElementById(id);
@@ -149,7 +149,7 @@
       byId("point-title").focus({ preventScroll: true });
     } else if (was) {
       document.title = TITLE;
-      window.study.resize();
+      resize();
       window.scrollTo(0, scrolled);
       byId(location.hash.slice(1))?.focus({ preventScroll: scrolled > 0 });
     }
@@ -160,4 +160,4 @@
   });
   list();
   show();
-})();
+});

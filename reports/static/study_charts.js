@@ -1,6 +1,6 @@
 "use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+// Draw the charts of a study. Returns what fits them into their boxes again.
+const drawStudy = (data) => {
   const small = window.matchMedia("(max-width: 719px)");
   const FONT = getComputedStyle(document.body).fontFamily;
   const CONFIG = { displayModeBar: false, responsive: true, showTips: false };
@@ -78,9 +78,9 @@
   small.addEventListener("change", drawAll);
   window.addEventListener("beforeprint", () => all.forEach((id) => Plotly.relayout(id, { width: Math.min(690, document.getElementById(id).clientWidth) })));
   window.addEventListener("afterprint", () => all.forEach((id) => Plotly.relayout(id, { width: null, autosize: true })));
-  window.study = { data, resize: () => all.forEach((id) => Plotly.Plots.resize(id)) };
   drawAll().then(() => {
     for (const id of all) document.getElementById(id).on("plotly_click", open);
     document.documentElement.dataset.ready = "1";
   });
-})();
+  return () => all.forEach((id) => Plotly.Plots.resize(id));
+};

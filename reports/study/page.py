@@ -14,7 +14,7 @@ from chipmodel.answers.study_results import (
     swept_values,
 )
 from chipmodel.files.sizes import format_bytes
-from reports.page_parts import SummaryTile, plotly_script, script_json
+from reports.page_parts import SummaryTile
 from reports.study.chart import SeriesStyle, StudyChart
 from reports.study.design import (
     CHIP,
@@ -31,7 +31,7 @@ from reports.study.strips import gap_strips, profile
 from reports.study.table import columns, details, table
 from reports.study.time import over_time, searching, trajectories
 from reports.study.words import answer, best_words, gap_words, scope, space_words
-from reports.template import render, static
+from reports.template import PageScript, render
 from reports.words import count, percent, plural, ratio, seconds_text
 
 FIRST_ROWS = 500
@@ -55,13 +55,7 @@ class SweepSection:
 
 
 def render_study(study: StudyResults) -> str:
-    """The page as text, the same for the same rows. Raises BadInput without plotly's script."""
-    return render("study.html.j2", _context(study))
-
-
-def _context(study: StudyResults) -> dict[str, object]:
-    from markupsafe import Markup
-
+    """The page as text, the same for the same rows."""
     index = {row.key: number for number, row in enumerate(study.rows)}
     found = designs(study) if axes(study) else ()
     sweeps = _sweeps(study, found)
@@ -77,7 +71,7 @@ def _context(study: StudyResults) -> dict[str, object]:
         "table": table(study),
         "points": details(study),
     }
-    return {
+    values: dict[str, object] = {
         "study": study,
         "spaces": space_words(study),
         "title": study.title or study.name,
@@ -96,11 +90,9 @@ def _context(study: StudyResults) -> dict[str, object]:
         "columns": columns(study),
         "rows": study.rows[:FIRST_ROWS],
         "statuses": _statuses(study),
-        "data": Markup(script_json(data)),
-        "style": Markup("".join(static(name) for name in ("page.css", "study.css"))),
-        "script": Markup("".join(static(name) for name in SCRIPTS)),
-        "plotly": Markup(plotly_script() if charts or sweeps else ""),
     }
+    script = PageScript(SCRIPTS, data, "inside" if charts or sweeps else "none")
+    return render("study.html.j2", values, ("page.css", "study.css"), script)
 
 
 def _chart_data(chart: StudyChart) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.page_parts import SummaryTile
-from reports.template import render, static
+from reports.template import render
 from reports.validation.chart import NEAR, charts, error_text, value_text
 from reports.validation.terminal import inputs, summary_rows
 from reports.words import percent
@@ -22,11 +22,8 @@ def render_validation(
     """The page as text: the rows of one table by the name of what predicts them, such as ``predicted``, or
     ``before``, ``fitted`` and ``families held out``; the last one has the summary. ``documents`` are those of
     ``chipmodel.measured.compare.document``; ``accuracy`` is what the chip was held against."""
-    from markupsafe import Markup
-
     answer = list(documents.values())[-1]
     rows = {name: each["rows"] for name, each in documents.items()}
-    style = (static(name) for name in ("page.css", "compare.css", "memory.css", "validation.css"))
     return render(
         "validation.html.j2",
         {
@@ -40,8 +37,8 @@ def render_validation(
             "summary": summary_rows(answer["summary"]),
             "inputs": inputs(answer["rows"][0]) if answer["rows"] else [],
             "rows": _rows(documents),
-            "style": Markup("".join(style)),
         },
+        ("page.css", "compare.css", "memory.css", "validation.css"),
     )
 
 

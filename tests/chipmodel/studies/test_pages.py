@@ -23,7 +23,9 @@ from chipmodel.studies.store import read_rows
 from chipmodel.studies.study_file import Study
 from chipmodel.studies.task import PointTask
 from reports.run.page import render_page
+from reports.template import PLOTLY_FILE, plotly_script
 from tests.chipmodel.studies.support import row, tasks
+from tests.reports.pages import data_of, read
 from workloads.load import load
 
 STUDY = "workloads: [zoo:ds_cnn, 'guillotine:n=12,seed=1']\npackers: [large-first, exact]\n"
@@ -53,19 +55,33 @@ def test_a_networks_page_is_that_of_simulate(streamer: str) -> None:
     result = run_pipeline(
         PlanRequest(program, load_chip("luna-arcs", ["psram.clock_mhz=80"]), "large-first", streamer)
     )
-    assert page == render_page(with_unmerged(result, "large-first"))
+    assert page == render_page(with_unmerged(result, "large-first"), plotly="beside")
 
 
 def test_all_points_with_a_plan_have_pages_that_the_report_links(file: Path, tmp_path: Path) -> None:
     plans, page = tmp_path / "the plans", tmp_path / "out.html"
     assert run(file, "-o", page, "--points", plans) == ""
     _, rows = read_rows(file.with_suffix(".sqlite"))
-    assert sorted(each.name for each in plans.iterdir()) == sorted(f"{r.key[:16]}.html" for r in rows)
-    for each in rows:
-        assert f'"page": "the%20plans/{each.key[:16]}.html"' in page.read_text().replace('":"', '": "')
+    names = {row.key: f"{row.key[:16]}.html" for row in rows}
+    assert {each.name for each in plans.iterdir()} == {*names.values(), PLOTLY_FILE}
+    points: list[dict[str, str]] = data_of(page.read_text())["points"]
+    assert {each["key"]: each["page"] for each in points} == {
+        key: f"the%20plans/{name}" for key, name in names.items()
+    }
     before = {each.name: each.read_bytes() for each in plans.iterdir()}
     run(file.with_suffix(".sqlite"), "-o", page, "--points", plans)
     assert {each.name: each.read_bytes() for each in plans.iterdir()} == before
+
+
+def test_pages_of_networks_share_one_script_of_plotly(file: Path, tmp_path: Path) -> None:
+    plans = tmp_path / "plans"
+    run(file, "-o", tmp_path / "out.html", "--points", plans)
+    assert (plans / PLOTLY_FILE).read_bytes() == plotly_script()
+    _, rows = read_rows(file.with_suffix(".sqlite"))
+    for each in rows:
+        page = (plans / f"{each.key[:16]}.html").read_text()
+        assert [a["src"] for _, a in read(page).tags if "src" in a] == [PLOTLY_FILE] * bool(each.point.chip)
+        assert len(page.encode()) < len(plotly_script()) / 5
 
 
 def test_only_those_asked_for(file: Path, tmp_path: Path) -> None:
@@ -76,16 +92,17 @@ def test_only_those_asked_for(file: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_chosen() -> None:
-    rows = [replace(row(f"k{n}"), key=f"k{n}") for n in range(41)]
-    none = row("k41", "does not fit", None)
-    with pytest.raises(BadInput, match="41 points have a plan; 40 pages are the most"):
+    rows = [replace(row(f"k{n}"), key=f"k{n}") for n in range(1001)]
+    none = row("k1001", "does not fit", None)
+    assert len(chosen(rows[1:], [])) == 1000
+    with pytest.raises(BadInput, match="1,001 points have a plan; 1,000 pages are the most"):
         chosen([*rows, none], [])
-    assert [each.key for each in chosen([*rows, none], ["k40", "k3"])] == [
-        "k3",
-        *(f"k3{n}" for n in range(10)),
+    assert [each.key for each in chosen([*rows, none], ["k40", "k994"])] == [
         "k40",
+        *(f"k40{n}" for n in range(10)),
+        "k994",
     ]
-    for key in ("k41", "", "x"):
+    for key in ("k1001", "", "x"):
         with pytest.raises(BadInput, match="no point with a plan has the key"):
             chosen([*rows, none], [key])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from chipmodel.answers.result import Result
 from chipmodel.model.plan import Plan
 from chipmodel.model.program import ops
 from reports.run.page import MOST_ROWS, render_page
+from reports.template import PLOTLY_FILE, plotly_script
 from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS
 from tests.reports.sample import EVIL, large, sample, write
 
@@ -98,6 +100,22 @@ def test_it_opens_without_errors_and_fits_the_screen(
     ink = tick.evaluate("e => getComputedStyle(e).fill")
     assert (sum(int(c) for c in ink[4:-1].split(",")) < 3 * 128) == (scheme == "light")
     found.page.context.close()
+
+
+def test_plotlys_script_may_lie_beside_the_page(browser: Browser, tmp_path: Path) -> None:
+    file = write(tmp_path, "page.html", render_page(sample(), plotly="beside"))
+    alone = visit(browser, file)
+    expect(alone.page.locator("#alone")).to_have_text(re.compile("need the file plotly-basic.min.js"))
+    alone.page.fill("#filter", "refine")
+    assert alone.cells(2) == ["refine.a", "refine.b"]
+    (tmp_path / PLOTLY_FILE).write_bytes(plotly_script())
+    found = visit(browser, file)
+    assert found.requests == [file.as_uri(), (tmp_path / PLOTLY_FILE).as_uri()]
+    assert found.complaints == []
+    assert found.marks("timeline") == len(sample().trace.events)
+    expect(found.page.locator("#alone")).to_be_hidden()
+    for each in (alone, found):
+        each.page.context.close()
 
 
 def test_every_event_and_buffer_is_drawn(shown: Visit) -> None:

@@ -53,7 +53,7 @@ def render(
         "plotly": Markup(_base64(PLOTLY.read_bytes())) if plotly == "inside" else "",
     }
     if script:
-        parts["script"] = Markup(_static(("loading.js", *script.files)))
+        parts["script"] = Markup(_static(("common.js", *script.files)))
         parts["data"] = Markup(packed(script.data))
     return environment.get_template(name).render({**values, **parts})
 

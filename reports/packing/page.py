@@ -43,7 +43,7 @@ def render_packing(answer: PackingAnswer) -> str:
         "total": len(rows),
     }
     data = _data(answer, pressures) | {"table": _table(columns, rows)}
-    script = PageScript(("sorting.js", "packing.js"), data, "none")
+    script = PageScript(("packing.js",), data, "none")
     return render("packing.html.j2", values, ("page.css", "packing.css"), script)
 
 

@@ -47,7 +47,7 @@ filters."""
 MOST_LATE = 25
 """Rows of the table of ops whose weights arrive too late."""
 
-SCRIPTS = ("sorting.js", "timeline.js", "page.js")
+SCRIPTS = ("timeline.js", "page.js")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,13 @@
 loaded().then((data) => {
   const resize = drawStudy(data);
   const { columns, cells, values } = data.table;
-  const PAGE = 500;
   const byId = (id) => document.getElementById(id);
-  const body = byId("rows").tBodies[0], more = byId("more"), shown = byId("shown"), search = byId("filter");
+  const search = byId("filter");
   const keys = new Map(data.points.map((point, row) => [point.key, row]));
   const STATUS = columns.findIndex(([key]) => key === "status");
   const LINK = 0;
   const texts = cells.map((row) => row.join(" ").toLowerCase());
-  let order = cells.map((_, row) => row);
-  let found = order;
+  const order = cells.map((_, row) => row);
   const off = new Set();
 
   const element = (name, text = "", classes = "") => {
@@ -43,21 +41,10 @@ loaded().then((data) => {
     return made;
   };
 
-  const total = cells.length;
-  const append = (count) => {
-    const from = body.rows.length;
-    body.append(...found.slice(from, from + count).map((row) => line(row, true)));
-    const left = found.length - body.rows.length;
-    more.hidden = left <= 0;
-    more.textContent = `Show ${Math.min(left, 4 * PAGE).toLocaleString("en")} more of ${left.toLocaleString("en")}`;
-  };
-  const list = () => {
+  const { list } = longTable(byId("rows").tBodies[0], "point", cells.length, (row) => line(row, true), () => {
     const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    found = order.filter((row) => !off.has(cells[row][STATUS]) && wanted.every((word) => texts[row].includes(word)));
-    body.replaceChildren();
-    append(PAGE);
-    shown.textContent = shownOf(found.length, total, "point");
-  };
+    return order.filter((row) => !off.has(cells[row][STATUS]) && wanted.every((word) => texts[row].includes(word)));
+  });
 
   sortable(byId("rows"), (column) => columns[column][2], (column, sign, compare) => {
     const value = columns[column][2] ? (row) => values[column][row] : (row) => cells[row][column] || null;
@@ -70,7 +57,6 @@ loaded().then((data) => {
     list();
   });
   search.addEventListener("input", list);
-  more.addEventListener("click", () => append(4 * PAGE));
   for (const button of document.querySelectorAll("[data-status]")) {
     button.addEventListener("click", () => {
       const on = button.getAttribute("aria-pressed") !== "true";

@@ -15,16 +15,10 @@ const linkTimeline = (chart, needs) => {
     feeds.get(key).push([t, p]);
   })));
   // An overlay of its own: a change of the figure would end a drag, and draw thousands of bars again.
-  const SVG = "http://www.w3.org/2000/svg";
-  const overlay = document.createElementNS(SVG, "svg");
-  overlay.setAttribute("class", "links");
-  overlay.setAttribute("aria-hidden", "true");
+  const overlay = shape("svg", { class: "links", "aria-hidden": "true" });
   chart.append(overlay);
   const draw = (kind, place, dashed = false) => {
-    const node = document.createElementNS(SVG, kind);
-    for (const [name, value] of Object.entries(place)) node.setAttribute(name, value);
-    if (dashed) node.setAttribute("stroke-dasharray", "2 3");
-    overlay.append(node);
+    overlay.append(shape(kind, { ...place, ...(dashed ? { "stroke-dasharray": "2 3" } : {}) }));
   };
   const MOST = 24;
   const HALF = 0.39;

@@ -36,7 +36,7 @@ from reports.words import count, percent, plural, ratio, seconds_text
 
 FIRST_ROWS = 500
 """Rows of the table in the HTML; the script adds the others."""
-SCRIPTS = ("sorting.js", "study_charts.js", "study.js")
+SCRIPTS = ("study_charts.js", "study.js")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,69 @@
+"use strict";
+// A page's data and, unless a file beside the page has run, Plotly's script lie in the page compressed.
+const unpacked = (id) => {
+  const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+};
+const loaded = async () => {
+  if (document.getElementById("plotly")) {
+    document.head.append(Object.assign(document.createElement("script"), { textContent: await unpacked("plotly") }));
+  }
+  const alone = document.getElementById("alone");
+  if (alone) alone.hidden = Boolean(window.Plotly);
+  return JSON.parse(await unpacked("data"));
+};
+// A table whose heads are buttons: numbers sort from the largest first, texts from A, and the other way at the next
+// click. numeric(column) says which; sorted(column, sign, compare) puts the rows in order, with sign -1 for the largest first.
+const sortable = (table, numeric, sorted) => {
+  const collator = new Intl.Collator(undefined, { numeric: true });
+  const sort = (head) => {
+    const numbers = numeric(head.cellIndex);
+    const [one, two] = numbers ? ["descending", "ascending"] : ["ascending", "descending"];
+    const direction = head.getAttribute("aria-sort") === one ? two : one;
+    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", direction);
+    sorted(head.cellIndex, direction === "ascending" ? 1 : -1, numbers ? (a, b) => a - b : collator.compare);
+  };
+  for (const button of table.tHead.querySelectorAll("button")) {
+    button.addEventListener("click", () => sort(button.parentElement));
+  }
+};
+// How many rows are shown, in words: "12 of 300 points".
+const shownOf = (shown, all, noun) => {
+  const total = `${all.toLocaleString("en")} ${noun}${all === 1 ? "" : "s"}`;
+  return shown === all ? total : `${shown.toLocaleString("en")} of ${total}`;
+};
+// An element of SVG.
+const shape = (kind, attributes, text = "") => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", kind);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.textContent = text;
+  return made;
+};
+// A table of many rows, made as they are asked for: after those in the HTML, more with each press of the button #more.
+// make(row) is the row's element, wanted() the numbers of the rows to show, in their order. Returns what lists them anew, and
+// what appends rows up to one.
+const longTable = (body, noun, all, make, wanted) => {
+  const PAGE = 500, more = document.getElementById("more");
+  let found = wanted();
+  const append = (number) => {
+    const from = body.rows.length;
+    body.append(...found.slice(from, from + number).map(make));
+    const left = found.length - body.rows.length;
+    more.hidden = left <= 0;
+    more.textContent = `Show ${Math.min(left, 4 * PAGE).toLocaleString("en")} more of ${left.toLocaleString("en")}`;
+  };
+  append(0);
+  more.addEventListener("click", () => append(4 * PAGE));
+  const list = () => {
+    found = wanted();
+    body.replaceChildren();
+    append(PAGE);
+    document.getElementById("shown").textContent = shownOf(found.length, all, noun);
+  };
+  const reach = (row) => {
+    const at = found.indexOf(row);
+    if (at >= body.rows.length) append(at + 20 - body.rows.length);
+  };
+  return { list, reach };
+};

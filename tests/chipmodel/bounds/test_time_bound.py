@@ -7,21 +7,18 @@ from fractions import Fraction
 from random import Random
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from chipmodel.bounds.op_costs import least_cycles
 from chipmodel.bounds.time_bound import lower_bound_cycles, time_bound
-from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Channels, Chip, Dma, Route
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.program import Op, Program, ops
+from chipmodel.model.program import Program, ops
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from dma.residency.tiling import Tiling
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_programs import TreeShape, random_program
@@ -135,54 +132,6 @@ def test_a_program_that_does_nothing_takes_nothing() -> None:
     builder = ProgramBuilder("nothing")
     builder.input("x", (1, 4))
     assert lower_bound_cycles(builder.build(), PLAIN, {}) == 0
-
-
-@st.composite
-def single_ops(draw: st.DrawFn) -> Op:
-    """One op of a kind whose parts may run across images, groups, products or directions."""
-    builder = ProgramBuilder("one", dtype=draw(st.sampled_from(("int8", "int16", "float32"))))
-    n, size = draw(st.integers(1, 3)), st.integers(1, 7)
-    groups = draw(st.integers(1, 4))
-    image = builder.input("x", (n, groups * draw(size), draw(size), draw(size)))
-    sequence = builder.input("s", (n, groups * draw(size), draw(size)))
-    either = draw(st.sampled_from((image, sequence)))
-    out_c, kernel, stride = groups * draw(size), draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    kind = draw(st.sampled_from(("conv", "transposed", "pool", "matmul", "lstm", "gru", "add", "given")))
-    try:
-        match kind:
-            case "conv" | "transposed":
-                builder.conv(
-                    "o", either, out_c, kernel, stride=stride, pad=draw(st.integers(0, kernel - 1)),
-                    groups=groups, transposed=kind == "transposed",
-                )  # fmt: skip
-            case "pool":
-                builder.pool("o", either, kernel, stride=stride)
-            case "matmul":
-                lead = draw(st.sampled_from(((n,), ())))
-                builder.matmul("o", sequence, builder.input("b", (*lead, sequence.shape[-1], draw(size))))
-            case "lstm" | "gru":
-                directions = draw(st.integers(1, 2))
-                if kind == "gru":
-                    builder.recurrent("o", sequence, draw(size), "gru", directions=directions)
-                else:
-                    builder.recurrent("o", sequence, draw(size), "lstm", directions=directions)
-            case _:
-                builder.elementwise("add", "o", [image, image])
-    except BadInput:
-        assume(False)
-    op = next(ops(builder.build().body))
-    return replace(op, cycles=draw(st.integers(0, 99))) if kind == "given" else op
-
-
-@settings(max_examples=400)
-@given(single_ops(), st.data())
-def test_no_tiling_computes_in_fewer_cycles(op: Op, data: st.DataObject) -> None:
-    tiling = Tiling(
-        data.draw(st.integers(1, op.work.rows)),
-        data.draw(st.integers(1, op.work.channels)),
-    )
-    spent = sum(op_cycles(LUNA_LIKE.npu, op, len(r), len(c)) for r, c in tiling.tiles(op))
-    assert least_cycles(LUNA_LIKE.npu, op) <= spent
 
 
 def test_the_bound_of_one_plain_op_is_its_cycles() -> None:

@@ -1,20 +1,13 @@
-"""The cycle-by-cycle simulator: by hand, and equal to the event-driven one on any stream of commands."""
+"""The cycle-by-cycle simulator by hand; on any commands it equals the other one (``test_two_simulators``)."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from random import Random
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from chipmodel.machine.simulate import simulate
-from chipmodel.model.commands import Branch, BranchArm, Command, Repeat
-from chipmodel.model.schedule import Direction
+from chipmodel.model.commands import Repeat
 from chipmodel.model.trace import Event
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
-from tests.support.chips import tiny_chip
 from tests.support.folders import ROOT
 from tests.support.stepper import step_through
 
@@ -59,49 +52,3 @@ def test_a_channel_is_idle_before_its_last_transfer_and_finished_after_it() -> N
 def test_the_same_step_twice_is_two_events() -> None:
     trace = step_through((Repeat("loop", 2, (compute("c", 3),)),), PLAIN)
     assert [(e.start, e.stop) for e in trace.of("npu")] == [(0, 3), (3, 6)]
-
-
-class _CommandGenerator:
-    """Random commands, in which only transfers that were started are waited for."""
-
-    def __init__(self, random: Random) -> None:
-        self.random = random
-        self.serial = 0
-
-    def block(self, depth: int, started: list[str]) -> tuple[Command, ...]:
-        return tuple(self.command(depth, started) for _ in range(self.random.randint(0, 6)))
-
-    def command(self, depth: int, started: list[str]) -> Command:
-        random = self.random
-        self.serial += 1
-        number, kind = self.serial, random.random()
-        if depth and kind < 0.12:
-            arms = [
-                BranchArm(f"a{i}", self.block(depth - 1, list(started))) for i in range(random.randint(1, 3))
-            ]
-            return Branch(f"if{number}", tuple(arms))
-        if depth and kind < 0.25:
-            return Repeat(f"loop{number}", random.randint(0, 3), self.block(depth - 1, list(started)))
-        if kind < 0.5:
-            name = random.choice("abc")
-            started.append(name)
-            direction: Direction = "load" if random.random() < 0.6 else "store"
-            return start(name, random.randint(1, 9), direction, kind < 0.4)
-        if kind < 0.75 and started:
-            return wait(random.choice(started))
-        return compute(f"c{number}", random.randint(0, 20), number)
-
-
-@settings(max_examples=150)
-@given(st.integers(0, 1 << 32))
-def test_both_simulators_give_the_same_trace(seed: int) -> None:
-    random = Random(seed)
-    commands, chip = _CommandGenerator(random).block(2, []), tiny_chip(random)
-    choices = {
-        c.name: str(random.randint(0, 3)) if isinstance(c, Repeat) else random.choice(c.arms).name
-        for c in commands
-        if isinstance(c, Repeat | Branch) and random.random() < 0.5
-    }
-    trace = simulate(commands, chip, choices)
-    assert trace == step_through(commands, chip, choices)
-    assert trace.unaccounted() == ()

@@ -11,7 +11,7 @@ import pytest
 
 from chipmodel.hardware.chip import Chip, Cpu
 from chipmodel.machine.simulate import simulate, simulate_cores
-from chipmodel.model.commands import Acquire, Command, Deadlock, DmaStart, Release
+from chipmodel.model.commands import Acquire, Command, Deadlock, Release
 from chipmodel.model.trace import Event, Trace
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.fuzz.two_simulators import stalls
@@ -140,11 +140,3 @@ def test_the_cpu_accesses_the_memory_of_core_0_alone() -> None:
             )
     assert conflicts[0] > 100
     assert conflicts[1] == 0
-
-
-def test_transfers_of_two_cores_clash_only_in_psram() -> None:
-    a, b = start("a", 4), start("b", 4)
-    assert isinstance(a, DmaStart)
-    assert isinstance(b, DmaStart)
-    assert a.clashes(b)
-    assert not a.clashes(b, same_core=False)

@@ -1,4 +1,4 @@
-"""On Ethos-U55 parts in stripes, slices and bands of columns cost at least the bound."""
+"""On Ethos-U55 parts in bands of columns cost at least the bound, which is near the cost of the whole."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Pool, Vector
 from chipmodel.npu.cycles import op_cycles
-from dma.residency.tiling import Tiling
 
 CHIPS = {
     "alif-e7": load_chip("alif-e7"),
@@ -60,17 +59,6 @@ def int8_ops(draw: st.DrawFn) -> Op:
         work = Conv(window, draw(st.integers(1, 200)), channels, 1, batch)
         return Op("op", kind, work, ("x",), ("y",))
     return Op("op", kind, Conv(window, channels, channels, channels, batch), ("x",), ("y",))
-
-
-@pytest.mark.parametrize("chip", list(CHIPS))
-@settings(max_examples=100)
-@given(ops(), st.data())
-def test_stripes_and_slices_cost_at_least_the_bound(chip: str, op: Op, data: st.DataObject) -> None:
-    npu = CHIPS[chip].npu
-    rows = data.draw(st.integers(1, op.work.rows))
-    channels = data.draw(st.integers(max(1, op.work.channels // 10), op.work.channels))
-    total = sum(op_cycles(npu, op, len(r), len(c)) for r, c in Tiling(rows, channels).tiles(op))
-    assert total >= least_cycles(npu, op)
 
 
 @pytest.mark.parametrize("chip", list(CHIPS))

@@ -13,6 +13,7 @@ from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
 from chipmodel.npu.cycles import op_cycles
 from dma.residency.tiling import Tiling
+from tests.support.chips import LUNA_LIKE
 
 side = st.integers(1, 20)
 small = st.integers(1, 4)
@@ -24,10 +25,14 @@ def windows(draw: st.DrawFn) -> Window:
     pad = draw(st.integers(0, kernel - 1))
     dilation = draw(st.integers(1, 2))
     reach = dilation * (kernel - 1) + 1
-    out_h, out_w = ((size + 2 * pad - reach) // stride + 1 for size in (in_h, in_w))
+    transposed = draw(st.booleans())
+    out_h, out_w = (
+        (size - 1) * stride + reach - 2 * pad if transposed else (size + 2 * pad - reach) // stride + 1
+        for size in (in_h, in_w)
+    )
     return Window(
         *(in_h, in_w, max(1, out_h), max(1, out_w), kernel, kernel, stride, stride),
-        *(pad, pad, pad, pad, dilation, dilation),
+        *(pad, pad, pad, pad, dilation, dilation, transposed),
     )
 
 
@@ -59,9 +64,11 @@ def works(draw: st.DrawFn) -> tuple[str, Work]:
 OPERANDS = ("npu.launch_cycles=7", "npu.depthwise_macs_per_cycle=9", "npu.window_elements_per_cycle=5.5")
 SMALL_CACHE = ("npu.vector.cache.bytes=2KiB", "npu.vector.cache.line_bytes=32")
 CHIPS = {
+    "array": LUNA_LIKE,
     "luna-arcs": load_chip("luna-arcs"),
     "luna-csk6": load_chip("luna-csk6"),
     "alif-e7": load_chip("alif-e7"),
+    "weights on the port": load_chip("alif-e7", ("npu.ethos.weights_on_port=yes",)),
     "corstone-300": load_chip("corstone-300"),
     "himax-we2": load_chip("himax-we2", ("npu.ethos.border_blocks=whole",)),
     "overlap": load_chip("alif-e7", ("npu.model=array", *OPERANDS, "npu.operands=overlap")),
@@ -75,13 +82,13 @@ CHIPS = {
 
 @pytest.mark.parametrize("chip_name", list(CHIPS))
 @settings(max_examples=100)
-@given(works(), st.data())
+@given(works(), st.sampled_from(["int8", "int16", "float32"]), st.data())
 def test_parts_cost_at_least_the_bound(
-    chip_name: str, kind_and_work: tuple[str, Work], data: st.DataObject
+    chip_name: str, kind_and_work: tuple[str, Work], dtype: str, data: st.DataObject
 ) -> None:
     kind, work = kind_and_work
     npu = CHIPS[chip_name].npu
-    op = Op("op", kind, work, ("x",), ("y",))
+    op = Op("op", kind, work, ("x",), ("y",), dtype=dtype)
     rows = data.draw(st.integers(max(1, work.rows // 40), work.rows))
     channels = data.draw(st.integers(max(1, work.channels // 10), work.channels))
     tiling = Tiling(rows, channels)

@@ -17,7 +17,7 @@ from chipmodel.api.target import ChipSource
 from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
-from chipmodel.execute.check import PathVerdict, PlanRun, check_paths, describe_stand_ins
+from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.model.program import Program
@@ -45,8 +45,6 @@ class Verification(Answer):
     """What was verified, in a few words."""
     runs: tuple[PathVerdict, ...] = ()
     """What each executed path did, where the plan was executed."""
-    notes: tuple[str, ...] = ()
-    """Which ops the runs did not compute as the network would."""
 
     @property
     def correct(self) -> bool:
@@ -64,7 +62,6 @@ class Verification(Answer):
             "correct": self.correct,
             "faults": list(self.faults),
             "summary": self.summary,
-            "notes": list(self.notes),
             "runs": list(self.rows()),
         }
 
@@ -158,7 +155,7 @@ def check(
             with stage(f"executing {called}"):
                 choices = {name: str(choice) for name, choice in (path or {}).items()}
                 runs = _executed(program, file, target.shared_memory.bytes, choices, seed)
-        return Verification(violations, _summary(file, target), runs, describe_stand_ins(program, runs))
+        return Verification(violations, _summary(file, target), runs)
 
 
 def _checked(program: Program, file: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:

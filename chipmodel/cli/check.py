@@ -68,8 +68,6 @@ def check(
     _print_faults(answer.faults)
     for run in answer.runs:
         _print_run(run)
-    for note in answer.notes:
-        say(f"note: {note}")
     if not answer.correct:
         return EXIT_DOES_NOT_FIT
     say(answer.headline())
@@ -86,7 +84,7 @@ def _print_run(run: PathVerdict) -> None:
     else:
         many = "s" if run.outputs != 1 else ""
         outputs = f"{run.compared_bytes:,} B of {run.outputs} output{many}"
-        say(f"equal: executed {work}; {outputs} as the network computes them")
+        say(f"equal: executed {work}; {outputs} from the bytes that the network makes them of")
     _print_faults(run.faults)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -14,23 +13,17 @@ from numpy.typing import NDArray
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.machine import CoreOrder, Execution, RunOptions, StepRun, execute
-from chipmodel.execute.psram_image import Streams
+from chipmodel.execute.op_part import Evaluate, Streams, banded_ops
 from chipmodel.execute.reference import Reference, defined_bytes, reference
-from chipmodel.execute.steps import Evaluate
 from chipmodel.execute.weights import random_inputs, random_weights
-from chipmodel.files.suggestions import shown
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Branch, Command, Repeat, resolve_path, walk
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.model.work import Conv, Matmul
 from chipmodel.rewrites.steady_state import LOOP
 
 Flags: TypeAlias = NDArray[np.bool_]
 """One for each byte of a tensor."""
-MOST_KINDS = 6
-"""Kinds of ops that are named in one sentence."""
-_EVALUATE = evaluate
 CORE_ORDERS: tuple[CoreOrder, ...] = ("in turn", "lowest first", "highest first")
 """Every rule by which cores take turns."""
 
@@ -56,8 +49,6 @@ class PathVerdict:
     outputs: int
     compared_bytes: int
     faults: tuple[str, ...]
-    stand_ins: tuple[str, ...] = ()
-    """The ops that ran and whose own function is not computed (``describe_stand_ins``)."""
 
 
 def check_paths(
@@ -89,14 +80,10 @@ def check_path(
     """Run ``plan`` along one path, with every order of the cores if there are several."""
     program = plan.program
     inputs, weights = random_inputs(program, seed), random_weights(program, seed)
-    known = evaluate
-    stand_ins: set[str] = set()
-    if evaluate is _EVALUATE:
-        known = partial(_EVALUATE, stand_ins=stand_ins)
-    wanted = reference(program, inputs, weights, path, known)
-    stand_ins |= {op.name for op in program.ops() if _is_partial_sum(op) and op.name in wanted.made}
+    banded = banded_ops(program, plan.streams)
+    wanted = reference(program, inputs, weights, path, evaluate, banded)
     allocates = any(op.allocates for op in program.ops())
-    other = reference(program, inputs, weights, path, evaluate, 255) if allocates else wanted
+    other = reference(program, inputs, weights, path, evaluate, banded, 255) if allocates else wanted
     compare = _OutputComparison(program, path, wanted, other)
     found, faults = Execution(), list[str]()
     for order in CORE_ORDERS if len(plan.streams) > 1 else CORE_ORDERS[:1]:
@@ -114,44 +101,7 @@ def check_path(
         len(program.outputs),
         compared,
         tuple(dict.fromkeys(faults)),
-        tuple(op.name for op in program.ops() if op.name in stand_ins),
     )
-
-
-def _is_partial_sum(op: Op) -> bool:
-    """Whether an op computes sums of a piece, which are spread over all values before they are added."""
-    return isinstance(op.work, Conv | Matmul) and op.work.summed is not None
-
-
-def describe_stand_ins(program: Program, runs: Sequence[PathVerdict]) -> tuple[str, ...]:
-    """For what is not computed as the network would, in words: which ops, of which kinds, and what the runs
-    show of them all the same."""
-    names = {name for run in runs for name in run.stand_ins}
-    ops = [op for op in program.ops() if op.name in names]
-    sums = [op for op in ops if _is_partial_sum(op)]
-    others = [op for op in ops if not _is_partial_sum(op)]
-    found: list[str] = []
-    if others:
-        stands = "a fixed function of the bytes that they read stands for them"
-        found.append(f"{_counted(others)}: {stands}, so that these arrive is shown, and not what is computed")
-    if sums:
-        how = "computed from its own bytes, but not added up as the whole op would"
-        found.append(f"{_counted(sums)}: sums of pieces, each {how}")
-    return tuple(found)
-
-
-def _counted(ops: Sequence[Op]) -> str:
-    """How many ops, and of which kinds."""
-    kinds = ", ".join(f"{kind} {shown(first)}" for kind, first in _firsts(ops))
-    return f"{len(ops):,} op{'s' if len(ops) > 1 else ''} ({kinds})"
-
-
-def _firsts(ops: Sequence[Op]) -> list[tuple[str, str]]:
-    """A few kinds, each with the name of its first op."""
-    firsts: dict[str, str] = {}
-    for op in ops:
-        firsts.setdefault(op.kind, op.name)
-    return list(firsts.items())[:MOST_KINDS]
 
 
 def _all(plan: PlanRun) -> tuple[Command, ...]:

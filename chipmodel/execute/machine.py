@@ -22,10 +22,10 @@ import numpy as np
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.memory import ByteMemory, Garbage, MovingBytes, OutsideOfMemory, Writers, arrive, begin
+from chipmodel.execute.op_part import Evaluate, Streams, banded_ops
 from chipmodel.execute.places import Numbers, part_addresses
 from chipmodel.execute.psram_image import (
     Homes,
-    Streams,
     homes_of,
     put_inputs,
     put_weights,
@@ -34,7 +34,7 @@ from chipmodel.execute.psram_image import (
     slots,
 )
 from chipmodel.execute.sequencer import Event, IterationBegins, events
-from chipmodel.execute.steps import Evaluate, StepRunner, Written
+from chipmodel.execute.steps import StepRunner, Written
 from chipmodel.execute.weights import weight_block
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Acquire, Branch, Compute, DmaStart, DmaWait, Release
@@ -149,7 +149,9 @@ class _Machine:
             stay = (name for name in cascade.ops if name not in cascade.reloaded)
             inside = [self.blocks[name] for name in stay if name in self.blocks]
             self.blocks[cascade.name] = np.concatenate([*inside, np.zeros(0, np.uint8)])
-        self.steps = StepRunner(program, options.evaluate, self.garbage, self.blocks)
+        self.steps = StepRunner(
+            program, options.evaluate, self.garbage, self.blocks, banded_ops(program, streams)
+        )
         self.cores = [
             _RunningCore(
                 number,

@@ -9,14 +9,12 @@ import numpy as np
 
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.memory import ByteMemory
+from chipmodel.execute.op_part import Streams
 from chipmodel.execute.places import Numbers, numbers
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Command, DmaStart, walk
+from chipmodel.model.commands import DmaStart, walk
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Part
-
-Streams = Sequence[tuple[Command, ...]]
-"""The commands of each core."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chipmodel.execute.byte_arrays import Bytes
-from chipmodel.execute.request import RecurrentState
-from chipmodel.execute.steps import Evaluate
+from chipmodel.execute.op_part import Banded, Evaluate, whole_op
 from chipmodel.execute.weights import weight_block
-from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Body, If, Loop, Op, Program
 
 
@@ -32,11 +30,12 @@ def reference(
     weights: Mapping[str, Bytes],
     path: Mapping[str, str],
     evaluate: Evaluate,
+    banded: Banded,
     unwritten: int = 0,
 ) -> Reference:
     """Run ``program`` along ``path``, which names every branch and loop. Bytes that are allocated and not yet
     written are ``unwritten``."""
-    run = _PlainRun(program, weights, path, evaluate, unwritten, Reference(dict(inputs)))
+    run = _PlainRun(program, weights, path, evaluate, banded, unwritten, Reference(dict(inputs)))
     run.body(program.body, 0)
     return run.found
 
@@ -47,6 +46,7 @@ class _PlainRun:
     weights: Mapping[str, Bytes]
     path: Mapping[str, str]
     evaluate: Evaluate
+    banded: Banded
     unwritten: int
     found: Reference
 
@@ -66,15 +66,14 @@ class _PlainRun:
                         self.body(node.body, number)
 
     def op(self, op: Op, iteration: int) -> None:
-        rows, channels = Interval(0, op.work.rows), Interval(0, op.work.channels)
         if op.allocates:
             sizes = {name: self.program.tensors[name].bytes for name in op.outputs}
             made = {name: np.full(size, self.unwritten, np.uint8) for name, size in sizes.items()}
         else:
             given = [self.found.tensors[name] for name in op.inputs]
             block = weight_block(self.program, op, self.weights)
-            state = RecurrentState()
-            contents = self.evaluate(op, self.program, given, block, rows, channels, iteration, state)
+            part = whole_op(op, self.banded, iteration)
+            contents = self.evaluate(op, self.program, given, block, part)
             made = dict(zip(op.outputs, contents, strict=True))
         self.found.tensors.update(made)
         self.found.made.setdefault(op.name, []).append(made)

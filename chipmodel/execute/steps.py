@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +11,12 @@ from numpy.typing import NDArray
 from chipmodel.cascades.columns import part_reads, part_writes
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.memory import ByteMemory, Garbage
+from chipmodel.execute.op_part import Banded, Evaluate, OpPart, RecurrentState
 from chipmodel.execute.places import Numbers, numbers, part_addresses, touched_addresses
-from chipmodel.execute.request import RecurrentState
-from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.rewrites.in_place import places_in_concat
-
-Evaluate: TypeAlias = Callable[
-    [Op, Program, Sequence[Bytes], Bytes, Interval, Interval, int, RecurrentState], Sequence[Bytes]
-]
-"""``chipmodel.execute.evaluate.evaluate``, or a stand-in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +37,7 @@ class StepRunner:
     garbage: Garbage
     blocks: Mapping[str, Bytes]
     """The weight blocks by op; of an op that looks up rows the whole table."""
+    banded: Banded
     states: dict[str, RecurrentState] = field(default_factory=dict[str, RecurrentState])
     """What the NPU keeps between the parts of an op, by op; the first part of a run reads none of it."""
 
@@ -53,8 +47,7 @@ class StepRunner:
         """Run ``step``, number ``writer`` of the run. Raises OutsideOfMemory."""
         given = self._inputs(op, step, iteration, shared)
         block = self._table(op, step, shared) if op.gathers else self._block(op, step, shared)
-        state = self.states.setdefault(op.name, RecurrentState())
-        made = self.evaluate(op, self.program, given, block, step.rows, step.channels, iteration, state)
+        made = self.evaluate(op, self.program, given, block, self._op_part(op, step, iteration))
         for place in step.writes:
             name = place.part.name
             if op.allocates or name not in op.outputs:
@@ -69,6 +62,11 @@ class StepRunner:
             content = self._part(op, step, name, made, first)[there]
             shared.write(addresses, content, writer)
             yield Written(name, there, content)
+
+    def _op_part(self, op: Op, step: Compute, iteration: int) -> OpPart:
+        state = self.states.setdefault(op.name, RecurrentState())
+        columns = self.banded.get(op.name) if step.columns is None else step.columns
+        return OpPart(step.rows, step.channels, columns, iteration, state)
 
     def _part(self, op: Op, step: Compute, name: str, made: Sequence[Bytes], first: int) -> Bytes:
         """All bytes of an output, of which only those of the part that the step computes are right."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 
 import numpy as np
 
@@ -21,18 +20,6 @@ def weight_block(program: Program, op: Op, weights: Mapping[str, Bytes]) -> Byte
     if op.gathers or len(own) == 1 or any(len(each) % channels for each in own):
         return np.concatenate(own)
     return np.concatenate([each.reshape(channels, -1) for each in own], axis=1).reshape(-1)
-
-
-def separated(program: Program, op: Op, block: Bytes) -> list[Bytes]:
-    """The weights of ``op`` by themselves, from its ``block``: the inverse of ``weight_block``."""
-    sizes = [program.weights[name].bytes for name in op.weights]
-    channels = op.work.channels
-    if op.gathers or len(sizes) == 1 or any(size % channels for size in sizes):
-        ends = np.cumsum([0, *sizes])
-        return [block[a:b] for a, b in pairwise(ends)]
-    ends = np.cumsum([0, *(size // channels for size in sizes)])
-    lines = block.reshape(channels, -1)
-    return [lines[:, a:b].reshape(-1) for a, b in pairwise(ends)]
 
 
 def random_weights(program: Program, seed: int = 0) -> dict[str, Bytes]:

@@ -29,7 +29,7 @@ def test_a_right_plan_computes_the_network_along_every_arm(
     assert code == 0
     first, second, last = out.splitlines()
     assert first.startswith("equal: executed ")
-    assert " along gate=face; 129 B of 2 outputs as the network computes them" in first
+    assert " along gate=face; 129 B of 2 outputs from the bytes that the network makes them of" in first
     assert " along gate=nothing; " in second
     assert last.startswith("correct: ")
     code, out, _ = call(capsys, "check", tmp_path / "p.json", GATED, "--execute", "--path", "gate=nothing")

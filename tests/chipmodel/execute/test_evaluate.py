@@ -1,40 +1,116 @@
-"""Ops and programs on bytes."""
+"""The function that stands for every op: it depends on every byte that it may read, and on no other."""
 
 from __future__ import annotations
+
+from random import Random
 
 import numpy as np
 import pytest
 
-from chipmodel.execute.byte_arrays import Bytes, random_bytes
+from chipmodel.execute.byte_arrays import Bytes, put, random_bytes, taken
 from chipmodel.execute.evaluate import evaluate
-from chipmodel.execute.program import evaluate_program
-from chipmodel.execute.weights import random_inputs, random_weights, separated, weight_block
-from chipmodel.model.work import Conv
+from chipmodel.execute.op_part import OpPart, RecurrentState, whole_op
+from chipmodel.execute.weights import random_weights, weight_block
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share, by_channels
+from chipmodel.model.program import Op, Program
+from chipmodel.model.work import Conv, Pool, Recurrent
 from tests.support.random_programs import random_program
 from workloads.build.builder import ProgramBuilder
+from workloads.from_yaml.program import parse_yaml_program
+
+LAYERS = """
+name: layers
+inputs: {x: [6, 2, 8], image: [1, 4, 6, 5]}
+ops:
+- {op: lstm, hidden: 3, in: x, name: forward}
+- {op: gru, hidden: 3, in: x, bidirectional: true, name: both}
+- {op: depthwise_conv, kernel: 3, pad: 1, in: image, name: deep}
+- {op: average_pool, kernel: 2, in: image, name: small}
+- {op: concat, in: [image, deep], axis: 1, name: joined}
+"""
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_every_byte_of_weights_matters(seed: int) -> None:
-    program = random_program(seed)
-    weights = random_weights(program)
+def programs() -> list[Program]:
+    return [*map(random_program, range(8)), parse_yaml_program(LAYERS, "layers.yaml")]
+
+
+def operands(program: Program, op: Op) -> tuple[list[Bytes], Bytes]:
+    inputs = [random_bytes(name, program.tensors[name].bytes) for name in op.inputs]
+    return inputs, weight_block(program, op, random_weights(program))
+
+
+def flipped(array: Bytes, place: int) -> list[Bytes]:
+    """``array`` with each bit of one byte changed: one of them alone may by chance leave a byte as it is."""
+    found = [array.copy() for _ in range(8)]
+    for bit, each in enumerate(found):
+        each[place] ^= 1 << bit
+    return found
+
+
+def may_skip(op: Op, index: int) -> bool:
+    """Whether an op may leave out bytes of an operand: other slices, or rows between those of a window."""
+    return index < len(op.inputs) and (op.sliced == op.inputs[index] or isinstance(op.work, Conv | Pool))
+
+
+@pytest.mark.parametrize("program", programs(), ids=lambda each: each.name)
+def test_every_byte_of_inputs_and_weights_matters(program: Program) -> None:
     for op in program.ops():
-        block = weight_block(program, op, weights)
-        inputs = [random_bytes(name, program.tensors[name].bytes) for name in op.inputs]
-        if isinstance(op.work, Conv) and min(op.work.window.in_h, op.work.window.in_w) < 3:
-            continue  # some taps see nothing but padding
-        before = evaluate(op, program, inputs, block)
-        for place in range(0, len(block), max(1, len(block) // 5)):
-            changed = (_with_bit(block, place, bit) for bit in range(8))
-            results = (evaluate(op, program, inputs, each)[0] for each in changed)
-            assert any(not np.array_equal(before[0], each) for each in results), op
+        inputs, block = operands(program, op)
+        arrays = [*inputs, block]
+
+        def made(arrays: list[Bytes], op: Op = op) -> bytes:
+            return np.concatenate(evaluate(op, program, arrays[:-1], arrays[-1], whole_op(op, {}))).tobytes()
+
+        before = made(arrays)
+        for index, array in enumerate(arrays):
+            for place in range(0, 0 if may_skip(op, index) else len(array), max(1, len(array) // 5)):
+                others = ([*arrays[:index], each, *arrays[index + 1 :]] for each in flipped(array, place))
+                assert {before} != {made(other) for other in others}, (op, index, place)
 
 
-def _with_bit(block: Bytes, place: int, bit: int) -> Bytes:
-    """``block`` with one bit of one byte changed."""
-    changed = block.copy()
-    changed[place] ^= 1 << bit
+def garbled(array: Bytes, kept: Share, seed: int) -> Bytes:
+    """``array`` with random bytes everywhere but in the share ``kept``."""
+    changed = random_bytes("garbage", len(array), seed)
+    put(changed, kept, taken(array, kept))
     return changed
+
+
+def some(random: Random, total: int) -> Interval:
+    start = random.randrange(total)
+    return Interval(start, random.randint(start + 1, total))
+
+
+@pytest.mark.parametrize("program", programs(), ids=lambda each: each.name)
+def test_a_part_of_what_it_reads_is_that_of_the_whole(program: Program) -> None:
+    random = Random(program.name)
+    for op in (op for op in program.ops() if op.sliced is None for _ in range(3)):
+        inputs, block = operands(program, op)
+        whole = evaluate(op, program, inputs, block, whole_op(op, {}))
+        rows, channels = some(random, op.work.rows), some(random, op.work.channels)
+        state, every = RecurrentState(), Interval(0, op.work.channels)
+        if isinstance(op.work, Recurrent):  # a time step needs all units of the one before
+            rows = Interval(rows.start, rows.start + 1)
+        if rows.start:
+            evaluate(op, program, inputs, block, OpPart(Interval(0, rows.start), every, state=state))
+        given = [garbled(a, op.reads(i, rows, channels), 1) for i, a in enumerate(inputs)]
+        own = block if op.gathers else garbled(block, by_channels(channels, op.work.channels), 1)
+        part = evaluate(op, program, given, own, OpPart(rows, channels, state=state))
+        for name, expected, found in zip(op.outputs, whole, part, strict=True):
+            share = op.writes(name, rows, channels)
+            assert np.array_equal(taken(found, share), taken(expected, share)), (op, rows, channels)
+
+
+def test_time_steps_out_of_order_are_other_ones() -> None:
+    program = parse_yaml_program(LAYERS, "layers.yaml")
+    op = next(program.ops())
+    inputs, block = operands(program, op)
+    (whole, *_) = evaluate(op, program, inputs, block, whole_op(op, {}))
+    units, state = Interval(0, 3), RecurrentState()
+    evaluate(op, program, inputs, block, OpPart(Interval(0, 2), units, state=state))
+    (late, *_) = evaluate(op, program, inputs, block, OpPart(Interval(3, 6), units, state=state))
+    share = op.writes(op.outputs[0], Interval(3, 6), units)
+    assert not np.array_equal(taken(late, share), taken(whole, share))
 
 
 def test_a_weight_block_has_for_each_channel_its_kernel_and_its_bias() -> None:
@@ -46,26 +122,4 @@ def test_a_weight_block_has_for_each_channel_its_kernel_and_its_bias() -> None:
     program = builder.build()
     (op,) = program.ops()
     weights = {"kernel": np.arange(6, dtype=np.uint8), "bias": np.arange(100, 104, dtype=np.uint8)}
-    block = weight_block(program, op, weights)
-    assert block.tolist() == [0, 1, 2, 100, 101, 3, 4, 5, 102, 103]
-    assert [each.tolist() for each in separated(program, op, block)] == [
-        list(range(6)),
-        list(range(100, 104)),
-    ]
-
-
-def test_a_program_runs_along_its_path() -> None:
-    """An ``if`` whose arms copy different tensors."""
-    builder = ProgramBuilder("p")
-    a, b = builder.input("a", (4,)), builder.input("b", (4,))
-    with builder.block() as first:
-        builder.elementwise("copy", "copy.a", [a], outputs=["y"])
-    with builder.block() as second:
-        builder.elementwise("copy", "copy.b", [b], outputs=["y"])
-    builder.add_if("which", [("a", first), ("b", second)])
-    builder.output(a.__class__("y", (4,), "int8"))
-    program = builder.build()
-    inputs = random_inputs(program)
-    found = {arm: evaluate_program(program, inputs, {}, {"which": arm})["y"].tolist() for arm in "ab"}
-    assert found["a"] != found["b"]
-    assert evaluate_program(program, inputs, {})["y"].tolist() == found["a"]
+    assert weight_block(program, op, weights).tolist() == [0, 1, 2, 100, 101, 3, 4, 5, 102, 103]

@@ -10,8 +10,8 @@ import pytest
 
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.machine import Execution, RunOptions, execute
+from chipmodel.execute.op_part import OpPart
 from chipmodel.execute.psram_image import ring_addresses
-from chipmodel.execute.request import RecurrentState
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.model.commands import (
@@ -40,14 +40,12 @@ def plus_one(
     program: Program,
     inputs: Sequence[Bytes],
     weights: Bytes,
-    rows: Interval,
-    channels: Interval,
-    iteration: int,
-    state: RecurrentState,
+    part: OpPart,
 ) -> Sequence[Bytes]:
     """The first input plus 1 in the rows of the part, 0 elsewhere."""
     made = np.zeros(SIZE, np.uint8)
-    made[rows.start : rows.stop] = inputs[0][rows.start : rows.stop] + np.uint8(1)
+    own = slice(part.rows.start, part.rows.stop)
+    made[own] = inputs[0][own] + np.uint8(1)
     return (made,)
 
 
@@ -155,13 +153,10 @@ def four_copies(
     program: Program,
     inputs: Sequence[Bytes],
     weights: Bytes,
-    rows: Interval,
-    channels: Interval,
-    iteration: int,
-    state: RecurrentState,
+    part: OpPart,
 ) -> Sequence[Bytes]:
     """The iteration's slice of two bytes, each byte four times."""
-    return (np.repeat(inputs[0].reshape(4, 2)[iteration], 4),)
+    return (np.repeat(inputs[0].reshape(4, 2)[part.iteration], 4),)
 
 
 @pytest.mark.parametrize(("ahead", "wanted"), [(0, 6), (1, 0)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 
 from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
@@ -15,7 +13,6 @@ from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.commands import verify
 from tests.support.chips import LUNA_LIKE
 from tests.support.folders import LIGHT_MODELS
-from tests.support.true_parts import check_part
 from workloads.from_yaml.program import parse_yaml_program
 from workloads.load import load
 
@@ -58,17 +55,6 @@ def test_a_transpose_that_makes_rows_the_channels_leaves_all_where_it_is_and_its
     program = shuffled("[0, 3, 1, 2, 4]", "[2, 12, 12, 6]")
     assert op_of(program, "t").work.rows == 2 * 12 * 3 * 4
     assert op_of(program, "b").whole == (0,)
-
-
-@pytest.mark.parametrize(
-    "order", ["[0, 2, 1, 3, 4]", "[0, 3, 1, 2, 4]", "[0, 1, 2, 4, 3]", "[1, 0, 2, 3, 4]"]
-)
-def test_parts_of_it_are_true(order: str) -> None:
-    shape = "[2, 12, 6, 12]" if order.endswith("4, 3]") else "[2, 12, 12, 6]"
-    program, random = shuffled(order, shape), Random(order)
-    for op in program.ops():
-        for _ in range(6):
-            check_part(program, op, random.randrange(1000))
 
 
 @pytest.mark.parametrize("rolls", [True, False])

@@ -1,7 +1,8 @@
 """Lower bound on the cycles of plans with cascades: the longest path over starts and ends of ops.
 
 ``chipmodel.bounds.cascade_events`` says which moments there are, and what lies between two of them. Times
-between moments that follow one another add up.
+between moments that follow one another add up. The legs are in arrays and not in NetworkX: 200 ops have
+80,000 of them, for which its graph takes 0.6 s.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -47,19 +47,12 @@ class ChainGeometry:
     first: int
     """The number of its first op."""
     around: LiveAround
-    rows: dict[str, int] = field(init=False)
-    _cycles: dict[tuple[int, int, Window | int | None], int] = field(
-        init=False, default_factory=dict[tuple[int, int, Window | int | None], int]
-    )
-    _widths: dict[tuple[int, Band], Window | int] = field(
-        init=False, default_factory=dict[tuple[int, Band], Window | int]
-    )
-    _arounds: dict[int, Sequence[CascadeStart]] = field(
-        init=False, default_factory=dict[int, "Sequence[CascadeStart]"]
-    )
-    _step_cycles: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
 
     def __post_init__(self) -> None:
+        self._cycles: dict[tuple[int, int, Window | int | None], int] = {}
+        self._widths: dict[tuple[int, Band], Window | int] = {}
+        self._arounds: dict[int, Sequence[CascadeStart]] = {}
+        self._step_cycles: dict[tuple[int, int], int] = {}
         self.rows = chain_rows(self.program, list(self.ops))
         made = {name: index for index, op in enumerate(self.ops) for name in op.outputs}
         self.readers: list[list[tuple[int, RowReach]]] = [[] for _ in self.ops]

@@ -105,7 +105,7 @@ def _forecast(key: _CutKey, tiling: Tiling) -> TilingForecast:
     every, widths = tiling.stripes(op), tiling.slices(op)
     stripes, slices = len(every), len(widths)
     middle = every.piece((stripes - 1) // 2)  # never the last of several, which may be small
-    channels = widths.piece(0)
+    channels, last = widths.piece(0), Interval(op.work.channels - tiling.channels, op.work.channels)
 
     def moved(direction: Direction, name: str, share: Share) -> int:
         size = share.bytes(program.tensors[name].bytes)
@@ -116,7 +116,7 @@ def _forecast(key: _CutKey, tiling: Tiling) -> TilingForecast:
         if name in kept or name in op.inputs[:index]:
             continue
         share = op.reads(index, middle, channels)
-        by_channel = slices > 1 and share != op.reads(index, middle, _last(op, tiling))
+        by_channel = slices > 1 and share != op.reads(index, middle, last)
         again = slices if by_channel or (tiling.channels_outer and stripes > 1) else 1
         each = moved("load", name, share)
         ends += each
@@ -132,10 +132,6 @@ def _forecast(key: _CutKey, tiling: Tiling) -> TilingForecast:
         dma += transfer_cycles(chip, "weights", weights) * slices * reloaded
     size = stripe_bytes(program, op, tiling, kept) + weights * (1 if slices == 1 else tiling.depth)
     return TilingForecast(tiling, size, _npu(chip, op, tiling), dma, ends)
-
-
-def _last(op: Op, tiling: Tiling) -> Interval:
-    return Interval(op.work.channels - tiling.channels, op.work.channels)
 
 
 def slices_cycles(chip: Chip, op: Op, width: int) -> int:

@@ -11,7 +11,6 @@ or written slice by slice, stays in one memory for its whole life."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -104,7 +103,9 @@ class ChipTierProblem:
             segments = self.apart.segments[name]
             alive = [i for s in segments for i in self.table.live(s)]
             live = hull((live, *alive))
-            spans = (live,) if self.mobile(name) else merged((*alive, *_at(positions)))
+            spans = (
+                (live,) if self.mobile(name) else merged((*alive, *(Interval(p, p + 1) for p in positions)))
+            )
         return TierBlock(
             name,
             self.program.tensors[name].bytes,
@@ -133,12 +134,6 @@ class ChipTierProblem:
             staged = least_stripe(self.program, op, others)
             tasks.append(TierAccess(self.index[name], name in op.outputs, staged, moved))
         return TierStep(tuple(tasks), times, self.reserve(op), op.name, cuts=True)
-
-    # -- state to segments ---------------------------------------------------------------------
-
-
-def _at(positions: Iterable[int]) -> Iterator[Interval]:
-    return (Interval(position, position + 1) for position in positions)
 
 
 def _tiers(chip: Chip, budget: int) -> tuple[Tier, Tier]:

@@ -85,7 +85,7 @@ def _change(program: Program, op: Op, room: tuple[int, int], dying: set[str]) ->
         return in_memory_order(program, op) or by_columns(op)
     if isinstance(op.work, Vector):
         tried = (in_passes, streamed) if op.work.attributes is not None else (streamed, in_passes)
-        return _first(each(program, op, capacity) for each in tried)
+        return tried[0](program, op, capacity) or tried[1](program, op, capacity)
     return (
         in_memory_order(program, op)
         or by_columns(op)
@@ -104,10 +104,6 @@ def _least_moved(program: Program, found: Iterable[Rewritten | None]) -> Rewritt
 def _moved(program: Program, change: Rewritten) -> int:
     tensors = {**program.tensors, **{each.name: each for each in change.tensors}}
     return sum(tensors[name].bytes for op in change.ops for name in (*op.inputs, *op.outputs))
-
-
-def _first(found: Iterable[Rewritten | None]) -> Rewritten | None:
-    return next((each for each in found if each is not None), None)
 
 
 def _rewritten(program: Program, changes: Mapping[str, Rewritten]) -> Program:

@@ -207,18 +207,16 @@ def _with_floor(
     return replace(schedule, striped=tuple(cut))
 
 
-def _budget_key(request: StreamRequest, streamer: Streamer, floor: int) -> BudgetKey:
-    return BudgetKey(streamer.reserve, request.budget, floor, request.decider(streamer))
-
-
 def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache: BuildCache) -> MemoryBudget:
     """What stays in SharedMemory for ``streamer``, with a weight floor of ``floor`` bytes. Raises
     DoesNotFit."""
-    key = _budget_key(request, streamer, floor)
+    key = BudgetKey(streamer.reserve, request.budget, floor, request.decider(streamer))
     if key not in cache.memory:
         program, chip, budget = request.program, request.chip, request.budget
         reserve = streamer.reserve(program, floor)
-        inside = {op.name: _rows_inside(op) for op in ops(program.body)}
+        works = {op.name: op.work for op in ops(program.body)}
+        # The rows of tensors inside a cascade are in SharedMemory while it runs.
+        inside = {name: w.workspace if isinstance(w, CascadeWork) else 0 for name, w in works.items()}
 
         def reserve_all(op: Op) -> int:
             return reserve(op) + inside[op.name]
@@ -233,11 +231,6 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
         claims = _claims(program, residency, budget, reserve)
         cache.memory[key] = MemoryBudget(program, chip, budget, floor, residency, claims)
     return cache.memory[key]
-
-
-def _rows_inside(op: Op) -> int:
-    """Bytes of the rows of tensors inside a cascade, which are in SharedMemory while it runs."""
-    return op.work.workspace if isinstance(op.work, CascadeWork) else 0
 
 
 def _not_before_it_is_made(program: Program, emission: Emission, transfer: IssuedTransfer) -> IssuedTransfer:

@@ -133,17 +133,13 @@ def _decisions(program: Program, body: Sequence[StepNode]) -> Iterator[Touch]:
     conditions = {node.name: node.condition for node in program.nodes() if isinstance(node, If)}
     for node in body:
         if isinstance(node, StepIf):
-            name, inside = conditions.get(node.name), next(_positions((node,)), None)
+            name, inside = conditions.get(node.name), next(steps((node,)), None)
             if node.condition is None and name is not None and inside is not None:
-                yield Touch(inside, False, name, node.name)
+                yield Touch(inside.position, False, name, node.name)
             for arm in node.arms:
                 yield from _decisions(program, arm.body)
         elif isinstance(node, StepLoop):
             yield from _decisions(program, node.body)
-
-
-def _positions(body: tuple[StepNode, ...]) -> Iterator[int]:
-    return (step.position for step in steps(body))
 
 
 def _moves(schedule: Schedule) -> Iterator[Touch]:

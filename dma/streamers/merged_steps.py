@@ -11,8 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dma.schedule.forecast import ChainTransfer
-from dma.streamers.weight_region import StepChain, WeightSlice
+from dma.streamers.weight_region import StepChain
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +47,8 @@ def merge_steps(chain: StepChain, since: Sequence[int]) -> MergedChain:
             0,
             tuple(sum(chain.computes[span]) for span in spans),
             tuple(chain.room[span.start] for span in spans),
-            tuple(_slice(merged, each) for each in chain.slices),
-            tuple(_move(merged, each) for each in chain.fixed),
+            tuple(s._replace(first=merged.step(s.first), last=merged.step(s.last)) for s in chain.slices),
+            tuple(t._replace(issue=merged.step(t.issue), due=merged.step(t.due)) for t in chain.fixed),
         ),
         starts,
     )
-
-
-def _slice(merged: MergedChain, each: WeightSlice) -> WeightSlice:
-    return each._replace(first=merged.step(each.first), last=merged.step(each.last))
-
-
-def _move(merged: MergedChain, each: ChainTransfer) -> ChainTransfer:
-    return each._replace(issue=merged.step(each.issue), due=merged.step(each.due))

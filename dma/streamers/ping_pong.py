@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import groupby
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, ops
@@ -105,8 +106,9 @@ def _weights(emission: Emission, count: int) -> IssuePlan:
             regions.setdefault(emission.straight_chain[need.first], []).append(need)
     issued: list[IssuedTransfer] = []
     buffers: dict[str, BufferSpec] = {}
+    every = extents(emission.straight_chain)
     for region, needs in regions.items():
-        held = _extent(emission, region)
+        held = every[region]
         for index, need in enumerate(needs):
             name = f"alloc{index % count}@{region}"
             size = max(need.bytes, buffers[name].bytes if name in buffers else 0)
@@ -115,12 +117,11 @@ def _weights(emission: Emission, count: int) -> IssuePlan:
     return IssuePlan(issued, buffers)
 
 
-def _extent(emission: Emission, region: int) -> Interval:
-    first = emission.straight_chain.index(region)
-    stop = first
-    while stop < len(emission.straight_chain) and emission.straight_chain[stop] == region:
-        stop += 1
-    return Interval(first, stop)
+def extents(straight_chain: tuple[int, ...]) -> dict[int, Interval]:
+    """Return the positions of each Region."""
+    places = groupby(range(len(straight_chain)), key=straight_chain.__getitem__)
+    spans = ((region, list(positions)) for region, positions in places)
+    return {region: Interval(positions[0], positions[-1] + 1) for region, positions in spans}
 
 
 def _issue(memory: MemoryBudget, emission: Emission, count: int) -> IssuePlan:

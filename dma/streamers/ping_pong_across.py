@@ -34,7 +34,7 @@ from dma.schedule.probabilities import branch_probabilities, execution_counts
 from dma.schedule.steps import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer
 from dma.streamers import ping_pong
-from dma.streamers.ping_pong import TensorIssuer, stripes
+from dma.streamers.ping_pong import TensorIssuer, extents, stripes
 from dma.streamers.region_entries import IssuePositions, RegionEntries
 
 SPARE_DIVISOR = 32
@@ -76,7 +76,7 @@ class _AcrossPlanner:
         self.forecast = PathForecast(self.root, [step.cycles for step in listed], self.probabilities)
         self.cycles_of = TransferTimes(memory.chip)
         self.gathers = {op.name for op in ops(memory.program.body) if op.gathers}
-        self.extents = _extents(emission.straight_chain)
+        self.extents = extents(emission.straight_chain)
         weights = self.weights(WeightPlan())
         two_buffers = sum(buffer.bytes for buffer in weights.buffers.values())
         tensors = TensorIssuer(memory, emission, lambda _: two_buffers)
@@ -232,15 +232,6 @@ class _BestPlan:
         if taken:
             self.plan, self.weights, self.cycles = plan, weights, cycles
         return taken
-
-
-def _extents(straight_chain: tuple[int, ...]) -> dict[int, Interval]:
-    """The positions of each Region."""
-    result: dict[int, Interval] = {}
-    for position, region in enumerate(straight_chain):
-        start = result[region].start if region in result else position
-        result[region] = Interval(start, position + 1)
-    return result
 
 
 def _issue(memory: MemoryBudget, emission: Emission) -> IssuePlan:

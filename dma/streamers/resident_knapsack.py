@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.program import ops
@@ -47,20 +49,17 @@ def knapsack(items: Sequence[KnapsackItem], capacity: int) -> list[int]:
     O(items * CAPACITY_GRAINS)."""
     grain = max(1, -(-capacity // CAPACITY_GRAINS))
     room = max(capacity, 0) // grain
-    best = [0.0] * (room + 1)
-    taken: list[list[bool]] = []
-    for size, cycles in items:
-        grains = -(-size // grain)
-        takes = [False] * (room + 1)
-        for used in range(room, grains - 1, -1):
-            if best[used - grains] + cycles > best[used]:
-                best[used] = best[used - grains] + cycles
-                takes[used] = True
-        taken.append(takes)
+    best = np.zeros(room + 1)
+    taken = np.zeros((len(items), room + 1), np.bool_)
+    for (size, cycles), takes in zip(items, taken, strict=True):
+        grains = min(-(-size // grain), room + 1)
+        with_it = best[: room + 1 - grains] + cycles
+        takes[grains:] = with_it > best[grains:]
+        best[grains:] = np.maximum(best[grains:], with_it)
     result: list[int] = []
-    left = best.index(max(best))
+    left = int(best.argmax())
     for number in range(len(items) - 1, -1, -1):
-        if taken[number][left]:
+        if taken[number, left]:
             result.append(number)
             left -= -(-items[number].bytes // grain)
     return result[::-1]

@@ -168,18 +168,16 @@ class PackingEnvironment:
 
     def _info(self) -> Info:
         done = self._next == len(self.requests)
+        buffers = self.problem.buffers
         mask = np.zeros(MAX_PLACES, dtype=np.bool_)
         mask[: len(self._places)] = True
         return Info(
             action_mask=mask,
             offsets=tuple(p.offset for p in self._places),
-            buffer="" if done else self.problem.buffers[self.requests[self._next].number].name,
+            buffer="" if done else buffers[self.requests[self._next].number].name,
             memory=self.memory,
-            plan=self._plan() if done else None,
+            plan=Plan({b.name: self._offsets.get(i, 0) for i, b in enumerate(buffers)}) if done else None,
         )
-
-    def _plan(self) -> Plan:
-        return Plan({b.name: self._offsets.get(i, 0) for i, b in enumerate(self.problem.buffers)})
 
     def _observe(self) -> npt.NDArray[np.float32]:
         observation = np.zeros((MAX_PLACES, len(FEATURES)), dtype=np.float32)

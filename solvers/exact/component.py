@@ -58,11 +58,6 @@ class Component:
         return Plan(self.offsets)
 
 
-def is_infeasible(outcome: Outcome) -> bool:
-    """Whether it is proven that no plan satisfies all constraints."""
-    return outcome.status == "infeasible"
-
-
 def solve_component(
     part: Component, limits: Limits, goal: Literal["fit", "minimise"], lower: int, report: Report | None
 ) -> Outcome:

@@ -20,7 +20,7 @@ from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
 from solvers.core.preprocess import components, validate
 from solvers.core.start import start_plans
-from solvers.exact.component import Component, is_infeasible, solve_component
+from solvers.exact.component import Component, solve_component
 from solvers.exact.explain import explain
 
 Goal = Literal["fit", "minimise"]
@@ -87,7 +87,7 @@ class _Portfolio:
                 break
             part = waiting.pop(0)
             outcome = self._search(part, len(waiting) + 1)
-            if is_infeasible(outcome):
+            if outcome.status == "infeasible":
                 return self._infeasible(part.problem, outcome)
         return self._answer()
 
@@ -157,7 +157,7 @@ class _Portfolio:
         fitted = solve_component(roof, half, "fit", own, None)
         if fitted.plan is not None:
             return replace(fitted, status="feasible", certificate=None)
-        lower = overall + 1 if is_infeasible(fitted) else own
+        lower = overall + 1 if fitted.status == "infeasible" else own
         outcome = solve_component(part, half, self.goal, lower, report)
         return replace(outcome, nodes=outcome.nodes + fitted.nodes)
 

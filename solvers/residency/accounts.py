@@ -26,7 +26,7 @@ class ResidencyAccounts:
     def __init__(self, problem: ResidencyProblem, relaxed: bool) -> None:
         self.problem = problem
         self.relaxed = relaxed
-        self.solver = _solver("GLOP" if relaxed else "SCIP")
+        self.solver = linear_solvers().Solver.CreateSolver("GLOP" if relaxed else "SCIP")
         self.infinity = self.solver.infinity()
         self.unit = _unit(problem)
         count = len(problem.steps)
@@ -173,10 +173,6 @@ class ResidencyAccounts:
             summed[share.index()] += size / capacity
         total = sum(summed[i] * variables[i] for i in summed)
         self.solver.Add(total + sum(operands.values()) * (1 / capacity) <= 1)
-
-
-def _solver(name: str) -> Any:
-    return linear_solvers().Solver.CreateSolver(name)
 
 
 def _unit(problem: ResidencyProblem) -> Fraction:

@@ -37,15 +37,6 @@ class TierSearchResult:
     initial_cycles: Fraction
     nodes: int
     """States examined."""
-    finished: bool
-    """Whether all steps were visited within the limits."""
-    trajectory: tuple[tuple[float, int, Fraction], ...]
-    """Seconds, nodes and cycles of each cheaper state found; the initial state first."""
-
-    @property
-    def saved(self) -> float:
-        """The share of the initial cost that was saved."""
-        return float(1 - self.state.cycles / self.initial_cycles) if self.initial_cycles else 0.0
 
 
 def initial_state(problem: TierProblem) -> TierState:
@@ -71,10 +62,8 @@ def search(
     """
     walk = TierWalk(TierTables(problem), limits or default_limits(problem), segment, changes)
     initial = walk.total
-    finished = walk.run()
-    scale = walk.tables.scale
-    trajectory = tuple((seconds, nodes, Fraction(total, scale)) for seconds, nodes, total in walk.found)
-    return TierSearchResult(walk.state(), Fraction(initial, scale), walk.nodes, finished, trajectory)
+    walk.run()
+    return TierSearchResult(walk.state(), Fraction(initial, walk.tables.scale), walk.nodes)
 
 
 class TierWalk:
@@ -94,7 +83,6 @@ class TierWalk:
             self.before.append(run)
             run = self._ran(run, step)
         self.total = run.cost
-        self.found = [(perf_counter() - self.began, 0, self.total)]
 
     def _ran(self, run: TierRun, step: int) -> TierRun:
         after = run.copy()
@@ -104,12 +92,12 @@ class TierWalk:
         after.events.clear()
         return after
 
-    def run(self, enough: int = -1) -> bool:
-        """Visit all steps, or until the cost is ``enough``; False where the limits were reached first."""
+    def run(self, enough: int = -1) -> None:
+        """Visit all steps, or until the cost is ``enough`` or the limits are reached."""
         steps = len(self.before)
         for start in range(0, steps, self.segment):
             if self.total <= enough:
-                return True
+                return
             stop = min(steps, start + self.segment)
             best: tuple[int, TierRun] | None = None
             for run in self.combinations(self.before[start], start, stop):
@@ -122,8 +110,7 @@ class TierWalk:
             if best is not None:
                 self._keep(best[1], start, stop)
             if self._stopped():
-                return False
-        return True
+                return
 
     def combinations(self, run: TierRun, step: int, stop: int) -> Iterator[TierRun]:
         """The states after step ``stop - 1`` by all combinations of actions from ``step`` on."""
@@ -172,7 +159,6 @@ class TierWalk:
         for at in range(step, len(self.before)):
             self.before[at].cost -= saved
         self.total = self.total - saved if step < len(self.before) else run.cost
-        self.found.append((perf_counter() - self.began, self.nodes, self.total))
 
     def _replay(self, step: int, events: list[Event]) -> TierRun:
         """The state after ``step`` with the given events, from the kept state before it."""

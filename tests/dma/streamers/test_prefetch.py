@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.program import Program, ops
+from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
@@ -20,34 +20,11 @@ from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
 from dma.stream import stream, streamer_named
 from dma.streamers import sync
-from dma.streamers.prefetch_greedy import (
-    FREE_EIGHTHS,
-    PROBE_LIMIT,
-    SLICE_LIMITS,
-    early,
-    probe,
-)
+from dma.streamers.prefetch_greedy import FREE_EIGHTHS, SLICE_LIMITS, early, probe
 from dma.streamers.race import StreamerRace
+from tests.dma.streamers.test_weight_pipeline import LOAD_8K, ROOMY, chain
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.random_programs import TreeShape, random_program
-from workloads.build.builder import ProgramBuilder
-
-KIB = 1024
-ROOMY = with_memory(LUNA_LIKE, 8 * KIB * KIB)
-LOAD_8K = 656 + 7909
-"""656 + ceil(8192 * 30.891 / 32) cycles on LUNA_LIKE."""
-
-
-def chain(computes: list[int]) -> Program:
-    """Dense layers of these cycles, each with 8 KiB of weights."""
-    builder = ProgramBuilder("chain")
-    x = builder.input("x", (1, 64))
-    for index in range(len(computes)):
-        x = builder.dense(f"n{index}", x, 64, weights=[builder.weight(f"w{index}", 8 * KIB)])
-    builder.output(x)
-    program = builder.build()
-    body = tuple(replace(op, cycles=c) for op, c in zip(ops(program.body), computes, strict=True))
-    return replace(program, body=body)
 
 
 def loads(schedule: Schedule) -> list[tuple[int, str]]:
@@ -172,8 +149,3 @@ def test_a_probe_goes_first_and_its_followers_begin_with_its_budget() -> None:
         fastest = found
     held.does_not_fit(fastest, 1)
     assert held.next() is None
-
-
-def test_the_probe_cuts_as_one_of_its_followers() -> None:
-    assert PROBE_LIMIT in SLICE_LIMITS
-    assert 0 not in FREE_EIGHTHS

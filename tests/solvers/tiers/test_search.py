@@ -229,14 +229,12 @@ def test_a_swap_makes_room_for_what_is_read_more_often() -> None:
     assert found.state.tier_at(1, 1) == 0
     assert found.state.tier_at(0, 1) == 1
     assert found.state.cycles < found.initial_cycles
-    assert found.trajectory[0][2] == found.initial_cycles
-    assert found.trajectory[-1][2] == found.state.cycles
 
 
 def test_a_step_whose_blocks_are_all_in_the_fastest_tier_is_skipped() -> None:
     found = search(problem(20, TierBlock("a", 6, 0, 3), TierBlock("b", 6, 1, 3), reads={2: [0, 1]}))
     assert found.nodes == 3
-    assert found.saved == 0
+    assert found.state.cycles == found.initial_cycles
 
 
 def test_a_longer_segment_finds_better_states() -> None:
@@ -250,9 +248,8 @@ def test_limits_stop_the_search_and_nodes_make_it_repeatable() -> None:
     asked = next(p for p in (random_problem(seed, 12) for seed in range(99)) if search(p).nodes > 60)
     assert search(asked, Limits(nodes=0)).state == initial_state(asked)
     assert search(asked, Limits(seconds=0.0)).state == initial_state(asked)
-    assert search(asked).finished
     some = search(asked, Limits(nodes=40))
-    assert (some.state, some.nodes, some.finished) == (search(asked, Limits(nodes=40)).state, 40, False)
+    assert (some.state, some.nodes) == (search(asked, Limits(nodes=40)).state, 40)
     costs = [search(asked, Limits(nodes=n)).state.cycles for n in range(0, 70, 6)]
     assert costs == sorted(costs, reverse=True)
 
@@ -362,8 +359,6 @@ def test_never_more_expensive_than_the_initial_state_and_always_valid(
         return
     found = search(asked, segment=segment, changes=changes)
     assert found.state.cycles <= found.initial_cycles == initial_state(asked).cycles
-    costs = [cycles for _, _, cycles in found.trajectory]
-    assert costs == sorted(costs, reverse=True)
     assert cost_of(asked, found.state) == found.state.cycles
     assert_sound(asked, found.state)
 

@@ -149,17 +149,15 @@ def _portfolio(found: Streamer | StreamerPortfolio) -> StreamerPortfolio:
     return found if isinstance(found, StreamerPortfolio) else StreamerPortfolio(found.name, (found,))
 
 
-def stream(
-    program: Program, chip: Chip, streamer: str, budget: int, spill: bool = True, tiers: bool = False
-) -> Schedule:
+def stream(program: Program, chip: Chip, streamer: str, budget: int, spill: bool = True) -> Schedule:
     """The schedule with the fastest forecast that ``streamer`` makes with at most ``budget`` bytes alive at
     once.
 
-    ``spill`` and ``tiers`` are those of ``dma.schedule.build.StreamRequest``. Raises DoesNotFit where not
+    ``spill`` is that of ``dma.schedule.build.StreamRequest``. Raises DoesNotFit where not
     even the smallest stripes fit, or where ``spill`` is off and something would have to leave SharedMemory;
     BadInput for an unknown streamer.
     """
-    race = StreamerRace(StreamRequest(program, chip, budget, spill, tiers), streamer_named(streamer))
+    race = StreamerRace(StreamRequest(program, chip, budget, spill), streamer_named(streamer))
     ranked = race.next()
     while ranked and not race.fits(ranked):
         ranked = race.next()

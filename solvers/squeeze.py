@@ -14,16 +14,9 @@ MAX_NODES = 100_000
 """Nodes of the complete search: about 0.2 s. Plans that exist are mostly found within 2,000."""
 
 
-def squeezed(
-    problem: Problem,
-    solved: Solved,
-    capacity: int,
-    nodes: int = MAX_NODES,
-    deadline: Deadline = NO_DEADLINE,
-) -> Solved:
-    """``solved`` if it fits in ``capacity`` bytes, else a plan that does, if the search finds one within
-    ``nodes`` and until the ``deadline``, else ``solved``. Deterministic without a deadline.
-    """
+def squeezed(problem: Problem, solved: Solved, capacity: int, deadline: Deadline = NO_DEADLINE) -> Solved:
+    """Return ``solved`` if it fits in ``capacity`` bytes, else a plan that does, if the search finds one
+    until the ``deadline``, else ``solved``. Deterministic without a deadline."""
     if solved.peak <= capacity or solved.lower_bound > capacity or not solved.plan.offsets:
         return solved
     began = perf_counter()
@@ -31,7 +24,7 @@ def squeezed(
         return solved
     from solvers.search.complete import fit
 
-    plan = fit(problem, capacity, Limits(nodes=nodes, threads=1, deadline=deadline)).plan
+    plan = fit(problem, capacity, Limits(nodes=MAX_NODES, threads=1, deadline=deadline)).plan
     if plan is None:
         return solved
     peak = plan.peak(problem)

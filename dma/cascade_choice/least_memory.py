@@ -41,9 +41,9 @@ MOST_CUTS = 64
 """Cuts of a chain after which estimates that still change stay as they are."""
 
 
-def least_memory_candidates(program: Program, chip: Chip, rolls: bool | None = None) -> tuple[Candidate, ...]:
+def least_memory_candidates(program: Program, chip: Chip) -> tuple[Candidate, ...]:
     """Sets of cascades for the smallest SharedMemory, the one that is expected to need the least first."""
-    rolls = chip.npu.rolling_buffers if rolls is None else rolls
+    rolls = chip.npu.rolling_buffers
     plain = segmented_chains(program, chip, rolls, 0)
     least = max((least_maximum(chain.table, chain.table.bytes) for chain in plain), default=0)
     reloading = Reloading(least, RELOADED, MAX_OPS)

@@ -44,9 +44,7 @@ class StripeHeights:
         return tuple(i for i, again in enumerate(self.large[start : self.stops[option]]) if again)
 
 
-def stripe_heights(
-    count: int, options: Sequence[tuple[int, int, Sequence[int]]], bands: int = 1
-) -> StripeHeights:
+def stripe_heights(count: int, options: Sequence[tuple[int, int, Sequence[int]]]) -> StripeHeights:
     """The options of a chain of ``count`` ops, of which each ends before an op, begins at an op or after it,
     and has the rows of a step of all ops from there on; in ascending order of where they end."""
     heights = np.ones((count, len(options)), np.int64)
@@ -54,7 +52,7 @@ def stripe_heights(
         heights[start:stop, number] = rows
     stops = np.array([stop for stop, _, _ in options], np.int64)
     lowest = np.array([start for _, start, _ in options], np.int64)
-    return StripeHeights(stops, heights, lowest, bands)
+    return StripeHeights(stops, heights, lowest)
 
 
 def proportional_heights(

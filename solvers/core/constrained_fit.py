@@ -51,14 +51,14 @@ class _ConflictTable:
         self.ranges_of = [{b.name: _ranges(problem, b, limit) for b in group} for group in self.groups]
 
 
-def constrained_fit(problem: Problem, restarts: int = RESTARTS) -> Plan | None:
+def constrained_fit(problem: Problem) -> Plan | None:
     """The best plan of several orders that satisfies every constraint, or None where none was found."""
     if len(problem.buffers) > MAX_BUFFERS or contradiction(problem) is not None:
         return None
     table = _ConflictTable(problem)
     best: Plan | None = None
     for key in GROUP_ORDERS:
-        plan = _with_restarts(table, key, restarts)
+        plan = _with_restarts(table, key)
         if plan is None or check_fast(problem, plan):
             continue
         if best is None or plan.peak(problem) < best.peak(problem):
@@ -66,7 +66,7 @@ def constrained_fit(problem: Problem, restarts: int = RESTARTS) -> Plan | None:
     return best
 
 
-def in_order(problem: Problem, key: Callable[[Buffer], int], restarts: int = RESTARTS) -> Plan | None:
+def in_order(problem: Problem, key: Callable[[Buffer], int]) -> Plan | None:
     """A plan that satisfies every constraint, groups placed by their first member's ``key``; or None.
 
     Where none is within the capacity, one without regard to it.
@@ -74,17 +74,17 @@ def in_order(problem: Problem, key: Callable[[Buffer], int], restarts: int = RES
     if contradiction(problem) is not None:
         return None
     for each in (problem, replace(problem, capacity=None))[: 1 if problem.capacity is None else 2]:
-        plan = _with_restarts(_ConflictTable(each), lambda group: (key(group[0]),), restarts)
+        plan = _with_restarts(_ConflictTable(each), lambda group: (key(group[0]),))
         if plan is not None and not check_fast(each, plan):
             return plan
     return None
 
 
-def _with_restarts(table: _ConflictTable, key: Key, restarts: int) -> Plan | None:
+def _with_restarts(table: _ConflictTable, key: Key) -> Plan | None:
     order = sorted(
         range(len(table.groups)), key=lambda g: (not _pinned(table.groups[g]), *key(table.groups[g]))
     )
-    for _ in range(restarts):
+    for _ in range(RESTARTS):
         placed, stuck = _place(table, order)
         if stuck is None:
             return Plan({b.name: placed[g] for g, group in enumerate(table.groups) for b in group})

@@ -138,7 +138,7 @@ class TierRun:
         if problem.home is not None:
             if problem.home == tables.last:
                 self.copied.add(block)
-            if problem.home != tier and not problem.constant:
+            if problem.home != tier:
                 self.cost += tables.times[step] * tables.transfer(block, problem.home, tier)
 
     def move(self, block: int, step: int, tier: int, offset: int) -> None:

@@ -18,11 +18,6 @@ Cost = Callable[[int], int | Fraction]
 """Cycles for a number of bytes."""
 
 
-def affine_cost(latency: int, bytes_per_cycle: int | Fraction) -> Cost:
-    """The source's own cost, exactly: ``latency + bytes / bandwidth``."""
-    return lambda size: latency + Fraction(size) / bytes_per_cycle
-
-
 @dataclass(frozen=True, slots=True)
 class Tier:
     """A memory. ``read`` and ``write`` are an op's costs for a block in it (the source's ``L_out + d /
@@ -40,11 +35,6 @@ class Tier:
     """Whether a block that holds data may be moved to another place of this tier, at ``leave + enter``."""
 
 
-def tier(name: str, capacity: int | None, out: Cost, into: Cost, alignment: int = 1) -> Tier:
-    """A tier where an op's access costs as much as a transfer, as in the source."""
-    return Tier(name, capacity, out, into, out, into, alignment)
-
-
 @dataclass(frozen=True, slots=True)
 class TierBlock:
     """Bytes that are alive at the steps ``[start, stop)``; other blocks and tasks name it by its index."""
@@ -60,8 +50,6 @@ class TierBlock:
     """The blocks whose bytes it may lie on, at its first step, which must be their last."""
     home: int | None = None
     """The tier that holds it before its first step: an input. It must be brought from there to any other."""
-    constant: bool = False
-    """Whether bringing it from its home is free: the source loads constants before the run."""
     ends: int | None = None
     """The tier that it must lie in, or have a copy in, after its last step: an output."""
     swaps: bool = True
@@ -170,16 +158,6 @@ class TierState:
     """For each block, in order of time."""
     under: tuple[int | None, ...]
     """For each block, the block that it overwrites, if any."""
-
-    def busy(self, problem: TierProblem, tier: int, step: int) -> tuple[tuple[str, int, int], ...]:
-        """The source's busy list: (block, offset, bytes) in a tier at a step, by offset."""
-        found = [
-            (stay.offset, block.name, block.bytes)
-            for block, stays in zip(problem.blocks, self.stays, strict=True)
-            for stay in stays
-            if stay.tier == tier and stay.start <= step < stay.stop and block.alive(step) and block.bytes
-        ]
-        return tuple((name, offset, size) for offset, name, size in sorted(found))
 
     def tier_at(self, block: int, step: int) -> int | None:
         """The tier of a block at a step; None where it is not alive."""

@@ -230,7 +230,7 @@ class Oracle:
         copied, fixed = world.copied, world.fixed
         if block.home is not None:
             copied = copied | {index} if block.home == self.last else copied
-            if block.home != place[0] and not block.constant:
+            if block.home != place[0]:
                 paid = self.problem.steps[step].times * self.transfer(block, block.home, place[0])
         if not block.swaps or place[2] in fixed:
             fixed |= {index}
@@ -252,8 +252,6 @@ def cost_of(problem: TierProblem, state: TierState) -> Fraction:
 def _block_cost(problem: TierProblem, state: TierState, index: int) -> Fraction:
     block, tiers, last = problem.blocks[index], problem.tiers, len(problem.tiers) - 1
     copied, cost, before = block.home == last, Fraction(0), block.home
-    if block.constant:
-        before = state.stays[index][0].tier
     offset = state.stays[index][0].offset
     for at in range(block.start, block.stop):
         stay = next(s for s in state.stays[index] if s.start <= at < s.stop)

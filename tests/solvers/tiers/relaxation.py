@@ -47,7 +47,7 @@ class _Model:
         if block.pinned is not None:
             for step in range(block.start, block.stop):
                 model.Add(fast[index, step] == 1 - block.pinned)
-        if block.home == 1 and not block.constant:
+        if block.home == 1:
             self.cost.append(load * times[block.start] * fast[index, block.start])
         stored = model.BoolVar("")
         for step in range(block.start + 1, block.stop):

@@ -32,7 +32,7 @@ from tests.fuzz.random_programs import PACKERS, STREAMERS
 from tests.support.chips import tiny_chip, with_memory
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program
-from tests.workloads.build.test_loop_tensors import Writer
+from tests.workloads.build.test_loop_tensors import LoopTree
 from workloads.build.builder import ProgramBuilder
 
 COUNT = 2_000
@@ -68,7 +68,7 @@ def _many(seed: int, random: Random) -> Program:
 
 
 def _slices(seed: int, random: Random) -> Program:
-    return Writer(seed).program()
+    return LoopTree(seed).program()
 
 
 def _concats(seed: int, random: Random) -> Program:

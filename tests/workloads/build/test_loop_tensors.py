@@ -20,6 +20,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.stream import streamers
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.random_trees import RandomTree
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, equally_likely, hand_over, pick
@@ -168,53 +169,45 @@ def test_a_slice_that_is_not_stored_is_caught() -> None:
     assert verify(program, without(commands), chip)
 
 
-class Writer:
+class LoopTree(RandomTree):
     """Random nests of loops with slices, stacks, carried tensors in place or copied, and ops on them."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-        self.builder = ProgramBuilder(f"iterations-{seed}")
-        self.count = 0
+    branches, loops = 0.1, 0.6
 
-    def name(self, prefix: str) -> str:
-        self.count += 1
-        return f"{prefix}{self.count}"
+    def __init__(self, seed: int) -> None:
+        super().__init__(Random(seed), 3)
+        self.seed = seed
 
     def program(self) -> Program:
+        builder = ProgramBuilder(f"iterations-{self.seed}")
         sides = self.random.randint(1, 5)
-        values = [
-            self.builder.input(f"x{i}", (self.random.randint(1, 4), self.random.randint(1, 4), sides))
-            for i in range(2)
-        ]
-        self.block(values, 2)
-        made = [v for v in values if not v.name.startswith("x")] or [
-            self.builder.elementwise("relu", "last", [values[0]])
-        ]
+        shapes = [(self.random.randint(1, 4), self.random.randint(1, 4), sides) for _ in range(2)]
+        values = [builder.input(f"x{i}", shape) for i, shape in enumerate(shapes)]
+        self.block(builder, values, 2)
+        made = values[2:] or [builder.elementwise("relu", "last", [values[0]])]
         for value in self.random.sample(made, min(2, len(made))):
-            self.builder.output(value)
-        return self.builder.build()
+            builder.output(value)
+        return builder.build()
 
-    def block(self, values: list[Value], depth: int) -> None:
-        for _ in range(self.random.randint(1, 3)):
-            if depth and self.random.random() < 0.6:
-                self.loop(values, depth - 1)
-            elif depth and self.random.random() < 0.2:
-                with self.builder.block() as arm:
-                    self.block(list(values), 0)
-                self.builder.add_if(self.name("if"), [("yes", arm), ("no", [])])
-            else:
-                values.append(self.op(values))
-
-    def op(self, values: list[Value]) -> Value:
+    def op(self, builder: ProgramBuilder, values: list[Value]) -> tuple[Value, ...]:
         value = self.random.choice(values)
         twins = [v for v in values if v.shape == value.shape]
         if self.random.random() < 0.3:
-            return self.builder.dense(self.name("t"), value, self.random.randint(1, 5))
-        return self.builder.elementwise("add", self.name("t"), [value, self.random.choice(twins)])
+            return (builder.dense(self.name("t"), value, self.random.randint(1, 5)),)
+        return (builder.elementwise("add", self.name("t"), [value, self.random.choice(twins)]),)
 
-    def loop(self, values: list[Value], depth: int) -> None:
-        builder, name = self.builder, self.name("loop")
-        source = self.random.choice(values)
+    def arm_count(self) -> int:
+        return 2
+
+    def joined(self) -> str | None:
+        return None
+
+    def join(self, builder: ProgramBuilder, like: Value, inside: list[Value], joined: str) -> None:
+        raise AssertionError("no arm defines a tensor")
+
+    def loop(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
+        """One that may also read slices of a tensor, and stack those that it makes."""
+        name, source = self.name("loop"), self.random.choice(values)
         slices = source.shape[0] if len(source.shape) > 1 else 1
         iterations = self.random.randint(1, slices) if slices > 1 else self.random.randint(1, 3)
         start = self.random.choice(values)
@@ -225,13 +218,13 @@ class Writer:
             inside = [*values, state]
             if slices > 1:
                 inside.append(pick(builder, self.name("slice"), source, slices, source.shape[1:]))
-            self.block(inside, depth)
+            self.block(builder, inside, depth)
             if iterations > 1 and self.random.random() < 0.8:
                 piece = self.random.choice(inside)
                 whole = Value(self.name("ys"), (iterations, *piece.shape), piece.dtype)
                 collect(builder, self.name("collect"), piece, whole, iterations)
                 carried.append(whole.name)
-            self.next(inside, state)
+            self.carry(builder, inside, state)
         if whole:
             allocate(builder, self.name("room"), whole.name, whole.shape, whole.dtype)
             values.append(whole)
@@ -239,12 +232,12 @@ class Writer:
         builder.add_loop(name, iterations, body, carried, chances)
         values.append(state)
 
-    def next(self, inside: list[Value], state: Value) -> None:
-        same = [v for v in inside if v.shape == state.shape and v.name != state.name]
+    def carry(self, builder: ProgramBuilder, inside: list[Value], carried: Value) -> None:
+        same = [v for v in inside if v.shape == carried.shape and v.name != carried.name]
         if not same or self.random.random() < 0.4:
-            self.builder.elementwise("relu", self.name("t"), [state], outputs=[state.name])
+            builder.elementwise("relu", self.name("t"), [carried], outputs=[carried.name])
         else:
-            hand_over(self.builder, self.name("l"), {state.name: self.random.choice(same)})
+            hand_over(builder, self.name("l"), {carried.name: self.random.choice(same)})
 
 
 def fitting(program: Program, chip: Chip, streamer: str) -> tuple[Command, ...]:
@@ -258,7 +251,7 @@ def fitting(program: Program, chip: Chip, streamer: str) -> tuple[Command, ...]:
 @pytest.mark.parametrize("seed", range(40))
 def test_random_nests_are_planned_checked_and_simulated_alike(seed: int) -> None:
     random = Random(seed)
-    program, chip = Writer(seed).program(), tiny_chip(random)
+    program, chip = LoopTree(seed).program(), tiny_chip(random)
     validate_program(program)
     streamer = random.choice(sorted(streamers()))
     streamer = "exact:3" if streamer == "exact" else streamer
@@ -272,7 +265,7 @@ def test_random_nests_are_planned_checked_and_simulated_alike(seed: int) -> None
 
 
 def test_random_nests_cover_all_features() -> None:
-    made = [Writer(seed).program() for seed in range(40)]
+    made = [LoopTree(seed).program() for seed in range(40)]
     every = [op for program in made for op in ops(program.body)]
     assert sum(op.collects for op in every) > 30
     assert sum(op.kind == "slice" for op in every) > 30

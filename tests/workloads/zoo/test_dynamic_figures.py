@@ -120,12 +120,6 @@ def test_detector_and_recogniser_have_their_published_sizes(
     assert 0.55 * kilobytes < parameters(built, listed) / 1000 < kilobytes
 
 
-def test_the_arms_are_very_unequal() -> None:
-    built = program("wakeword")
-    assert macs(arm(built.body, "sleep")) == 0
-    assert macs(arm(built.body, "awake")) > 10 * (built.macs - macs(arm(built.body, "awake")))
-
-
 # -- detectors ------------------------------------------------------------------------------------------
 
 

@@ -45,28 +45,6 @@ def test_first_feature_maps_of_resnet18_at_448() -> None:
     assert built.tensors["maxpool"].bytes == 3.0625 * MIB
 
 
-def test_memory_pool_of_resnet18_at_448_holds_three_nodes() -> None:
-    """The pool of the edge-framework patent (CN, 2021): the first free node that is large enough, else a new
-    one; nothing is freed."""
-    built = program("resnet18?input=448", "float32")
-    body = list(built.ops())
-    last_use = {tensor: i for i, op in enumerate(body) for tensor in op.inputs}
-    nodes: list[int] = []
-    free: list[int] = []
-    node_of: dict[str, int] = {}
-    for i, op in enumerate(body):
-        for tensor in op.outputs:
-            size = built.tensors[tensor].bytes
-            fitting = [n for n in free if nodes[n] >= size]
-            if fitting:
-                free.remove(fitting[0])
-            else:
-                nodes.append(size)
-            node_of[tensor] = fitting[0] if fitting else len(nodes) - 1
-        free += [node_of[t] for t in dict.fromkeys(op.inputs) if last_use[t] == i and t in node_of]
-    assert nodes == [12.25 * MIB, 3.0625 * MIB, 3.0625 * MIB]
-
-
 def conv_net(conv: int, dense: int = 1, **others: int) -> dict[str, int]:
     return {"conv": conv, "dense": dense, **others}
 

@@ -115,7 +115,7 @@ _BUILT_IN = {entry.name: entry for entry in _ENTRIES}
 
 
 def streamers() -> Mapping[str, StreamerEntry]:
-    """The table of streamers by name, in the order in which they are listed; plug-ins come last."""
+    """Return the table of streamers by name, in the order in which they are listed; plug-ins come last."""
     return {**_BUILT_IN, **plugin_rows("streamer", _BUILT_IN, _entry_of)}
 
 
@@ -125,7 +125,8 @@ def _entry_of(plugin: Plugin) -> StreamerEntry:
 
 
 def streamer_named(text: str) -> StreamerPortfolio:
-    """The streamer that a user means by ``NAME`` or ``NAME:SETTING``, a single one as a portfolio of one.
+    """Return the streamer that a user means by ``NAME`` or ``NAME:SETTING``, a single one as a portfolio of
+    one.
 
     Raises BadInput for an unknown name, and for a setting that the streamer does not have; PluginFault for a
     plug-in that is none.
@@ -140,8 +141,8 @@ def streamer_named(text: str) -> StreamerPortfolio:
 
 
 def streamer_plugin(text: str) -> Plugin | None:
-    """The plug-in that a user means by ``NAME`` or ``NAME:SETTING``; None for a built-in streamer. Raises as
-    ``streamer_named``."""
+    """Return the plug-in that a user means by ``NAME`` or ``NAME:SETTING``; None for a built-in streamer.
+    Raises as ``streamer_named``."""
     return row_or_plugin("streamer", text, _BUILT_IN, _entry_of)[0].plugin
 
 
@@ -150,8 +151,8 @@ def _portfolio(found: Streamer | StreamerPortfolio) -> StreamerPortfolio:
 
 
 def stream(program: Program, chip: Chip, streamer: str, budget: int, spill: bool = True) -> Schedule:
-    """The schedule with the fastest forecast that ``streamer`` makes with at most ``budget`` bytes alive at
-    once.
+    """Return the schedule with the fastest forecast that ``streamer`` makes with at most ``budget`` bytes
+    alive at once.
 
     ``spill`` is that of ``dma.schedule.build.StreamRequest``. Raises DoesNotFit where not
     even the smallest stripes fit, or where ``spill`` is off and something would have to leave SharedMemory;

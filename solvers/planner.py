@@ -62,7 +62,7 @@ class Planner:
 
 
 def by_name(rows: Iterable[Planner]) -> Mapping[str, Planner]:
-    """The rows by name, in order. Raises ValueError for two of one name."""
+    """Return the rows by name, in order. Raises ValueError for two of one name."""
     table: dict[str, Planner] = {}
     for row in rows:
         if row.name in table:

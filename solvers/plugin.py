@@ -39,8 +39,8 @@ class SearchPackerPlugin(DescribedPlugin, Protocol):
 
 @cache
 def packer_of(plugin: Plugin) -> Planner:
-    """The row of a packer, with its setting. Raises PluginFault where the plug-in is none, BadInput where
-    the setting is wrong."""
+    """Return the row of a packer, with its setting. Raises PluginFault where the plug-in is none, BadInput
+    where the setting is wrong."""
     searches = hasattr(plugin.load(), "search")
     title, source = described(plugin, "search" if searches else "pack")
     return Planner(
@@ -49,8 +49,8 @@ def packer_of(plugin: Plugin) -> Planner:
 
 
 def plugin_plan(plugin: Plugin, problem: Problem, limits: Limits) -> Plan:
-    """The plan of a packer, checked but for the capacity. Raises PluginFault for a wrong one, BadInput where
-    the problem has constraints besides lifetimes, alignment and memories."""
+    """Return the plan of a packer, checked but for the capacity. Raises PluginFault for a wrong one, BadInput
+    where the problem has constraints besides lifetimes, alignment and memories."""
     found = plugin.load()
 
     def pack(part: Problem) -> Plan:

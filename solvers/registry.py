@@ -203,13 +203,13 @@ FALLBACK = "solvers.core.start:start_plan"
 
 
 def packers() -> Mapping[str, Planner]:
-    """The packers by name, in the order in which they are listed; plug-ins come last."""
+    """Return the packers by name, in the order in which they are listed; plug-ins come last."""
     built_in = by_name(PACKERS)
     return {**built_in, **plugin_rows("packer", built_in, packer_of)}
 
 
 def packer_named(text: str) -> Planner:
-    """The packer given as ``NAME`` or ``NAME:SETTING``. Raises BadInput where there is none."""
+    """Return the packer given as ``NAME`` or ``NAME:SETTING``. Raises BadInput where there is none."""
     packer, setting = row_or_plugin("packer", text, by_name(PACKERS), packer_of)
     if setting is None:
         return packer

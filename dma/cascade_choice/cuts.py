@@ -22,8 +22,8 @@ class Cut:
 
 
 def cheapest_cut(table: SegmentTable, costs: Counts) -> Cut:
-    """The cheapest way to run all ops as segments, of which number ``n`` costs ``costs[n]``. Of equal costs
-    the first one in the table is taken."""
+    """Return the cheapest way to run all ops as segments, of which number ``n`` costs ``costs[n]``. Of equal
+    costs the first one in the table is taken."""
     until = np.zeros(table.count + 1, np.int64)
     chosen, bounds = [0] * (table.count + 1), table.bounds
     for stop in range(1, table.count + 1):
@@ -41,7 +41,8 @@ def cheapest_cut(table: SegmentTable, costs: Counts) -> Cut:
 
 
 def least_maximum(table: SegmentTable, sizes: Counts) -> int:
-    """The bytes of the largest segment, of ``sizes`` by number, in the cut where they are the fewest."""
+    """Return the bytes of the largest segment, of ``sizes`` by number, in the cut where they are the
+    fewest."""
     until, bounds = np.zeros(table.count + 1, np.int64), table.bounds
     for stop in range(1, table.count + 1):
         here = slice(bounds[stop], bounds[stop + 1])

@@ -84,7 +84,8 @@ class _CutPaths:
 
 
 def soonest_cut(chains: Sequence[ChainCosts], rate: LoadRate) -> list[tuple[int, int]]:
-    """The cut of all ``chains``, one after another, that is over first: chains and numbers of segments."""
+    """Return the cut of all ``chains``, one after another, that is over first: chains and numbers of
+    segments."""
     paths = _CutPaths([], [], [])
     labels = _Labels(np.zeros(1), np.zeros(1), np.full(1, -1))
     for index, chain in enumerate(chains):
@@ -137,8 +138,8 @@ class _LabelTable:
 
 
 def after(chain: ChainCosts, numbers: Counts, ahead: Amounts, rate: LoadRate) -> tuple[Amounts, Amounts]:
-    """The cycles of segments, and the bytes loaded ahead at their end, where ``ahead`` were before. A cascade
-    waits for all of its weights, a single op computes while the rest of them is loaded."""
+    """Return the cycles of segments, and the bytes loaded ahead at their end, where ``ahead`` were before. A
+    cascade waits for all of its weights, a single op computes while the rest of them is loaded."""
     cycles, weights, room = chain.cycles[numbers], chain.weights[numbers], chain.room[numbers]
     there = np.minimum(ahead, weights + room)
     missing = np.maximum(weights - there, 0)

@@ -19,7 +19,7 @@ BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 def cascades_of(program: Program, chip: Chip, names: Collection[str]) -> tuple[CascadeChoice, ...]:
-    """Every chain of neighbouring ops among ``names`` as a cascade, in the largest steps that fit
+    """Return every chain of neighbouring ops among ``names`` as a cascade, in the largest steps that fit
     SharedMemory next to what the cascade reads and makes. Where single rows do not fit even if that comes in
     stripes, it runs in the fewest bands of columns that do, or with all weights loaded again in each turn of
     their op. Raises ValueError where a chain cannot be one."""

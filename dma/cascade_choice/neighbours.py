@@ -19,7 +19,8 @@ CascadeSet = tuple[CascadeChoice, ...]
 
 
 def every_set(program: Program, rolls: bool, most: int) -> list[CascadeSet] | None:
-    """All sets of cascades, each in all of ``stripe_heights``; None where there are more than ``most``."""
+    """Return all sets of cascades, each in all of ``stripe_heights``; None where there are more than
+    ``most``."""
     every = [_cuts(program, chain, rolls, most) for chain in op_chains(program)]
     count = 1
     for cuts in every:

@@ -61,7 +61,7 @@ class RowReach:
 
 
 def row_reach(op: Op, operand: int, rows: Mapping[str, int]) -> RowReach:
-    """The reach of an op for one of its operands, where ``rows`` are those of each tensor."""
+    """Return the reach of an op for one of its operands, where ``rows`` are those of each tensor."""
     made, of_rows = rows[op.outputs[0]], rows[op.inputs[operand]]
     each = op.work.rows // made
 

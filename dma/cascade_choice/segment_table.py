@@ -130,8 +130,8 @@ class SegmentTable:
 
 
 def segment_table(ending: Sequence[Sequence[CascadeSegment]]) -> SegmentTable:
-    """The table of segments of which ``ending[stop]`` end before op ``stop``, a single op among them; none in
-    bands or with weights that are loaded again."""
+    """Return the table of segments of which ``ending[stop]`` end before op ``stop``, a single op among them;
+    none in bands or with weights that are loaded again."""
     segments = [segment for each in ending for segment in each]
     rows = [
         (each.ops.start, each.ops.stop, each.bytes, each.cycles, each.weights, each.outside)

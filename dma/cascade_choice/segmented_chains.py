@@ -62,9 +62,9 @@ PlacedSegment = tuple[SegmentedChain, CascadeSegment]
 def segmented_chains(
     program: Program, chip: Chip, rolls: bool, weight_floor: int, capacity: int | None = None
 ) -> list[SegmentedChain]:
-    """Every straight chain with its single ops, which keep room for ``weight_floor`` bytes of their weights
-    and at least for one output channel's, and with the cascades that need at most ``capacity`` bytes where
-    all whole tensors are in Psram."""
+    """Return every straight chain with its single ops, which keep room for ``weight_floor`` bytes of their
+    weights and at least for one output channel's, and with the cascades that need at most ``capacity`` bytes
+    where all whole tensors are in Psram."""
     around = LiveAround(program)
     return [
         _segmented(program, chip, around, chain, rolls, weight_floor, capacity)
@@ -140,7 +140,7 @@ def _single(chain: ChainGeometry, index: int, weight_floor: int) -> CascadeSegme
 
 
 def cascade_choices(segments: Sequence[PlacedSegment], rolls: bool) -> Candidate:
-    """The cascades among ``segments``."""
+    """Return the cascades among ``segments``."""
     return tuple(
         CascadeChoice(
             tuple(op.name for op in chain.geometry.ops[segment.ops.start : segment.ops.stop]),
@@ -170,7 +170,7 @@ def exact_bytes(chain: SegmentedChain, segment: CascadeSegment, rolls: bool, in_
 
 
 def is_possible(program: Program, candidate: Candidate) -> bool:
-    """Whether the exact geometry allows these cascades."""
+    """Return whether the exact geometry allows these cascades."""
     try:
         with_cascades(program, candidate)
     except ValueError:

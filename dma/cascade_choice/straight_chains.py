@@ -12,7 +12,7 @@ from dma.residency.greedy import ResidencyTable
 
 
 def straight_chains(body: Body, first: int = 0) -> Iterator[Interval]:
-    """The numbers (in linear order) of ops that follow one another in one body, chain by chain."""
+    """Yield the numbers (in linear order) of ops that follow one another in one body, chain by chain."""
     start = first
     for node in body:
         if isinstance(node, Op):
@@ -29,7 +29,7 @@ def straight_chains(body: Body, first: int = 0) -> Iterator[Interval]:
 
 
 def op_chains(program: Program) -> list[tuple[Op, ...]]:
-    """The ops that follow one another in one body, chain by chain."""
+    """Return the ops that follow one another in one body, chain by chain."""
     order = list(program.ops())
     return [tuple(order[chain.start : chain.stop]) for chain in straight_chains(program.body)]
 
@@ -132,8 +132,8 @@ def _top(name: str, parents: Mapping[str, str]) -> str:
 
 
 def chain_rows(program: Program, chain: list[Op]) -> dict[str, int]:
-    """The rows that each tensor of a straight chain is cut into, as ``chipmodel.cascades.rewrite`` cuts the
-    whole chain; a tensor without whole bytes in a row counts as one row."""
+    """Return the rows that each tensor of a straight chain is cut into, as ``chipmodel.cascades.rewrite``
+    cuts the whole chain; a tensor without whole bytes in a row counts as one row."""
     readers: dict[str, list[tuple[int, int]]] = {}
     for index, op in enumerate(chain):
         for operand, name in enumerate(op.inputs):

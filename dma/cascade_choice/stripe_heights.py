@@ -13,8 +13,8 @@ Counts = NDArray[np.int64]
 
 
 def distinct(values: Counts) -> tuple[Counts, Counts]:
-    """The different ones of ``values`` in ascending order, and the place of each there. Of a few hundred it
-    takes less than ``numpy.unique``."""
+    """Return the different ones of ``values`` in ascending order, and the place of each there. Of a few
+    hundred it takes less than ``numpy.unique``."""
     each: Counts = np.array(sorted(set(values.tolist())), np.int64)
     places: Counts = each.searchsorted(values)
     return each, places
@@ -45,8 +45,8 @@ class StripeHeights:
 
 
 def stripe_heights(count: int, options: Sequence[tuple[int, int, Sequence[int]]]) -> StripeHeights:
-    """The options of a chain of ``count`` ops, of which each ends before an op, begins at an op or after it,
-    and has the rows of a step of all ops from there on; in ascending order of where they end."""
+    """Return the options of a chain of ``count`` ops, of which each ends before an op, begins at an op or
+    after it, and has the rows of a step of all ops from there on; in ascending order of where they end."""
     heights = np.ones((count, len(options)), np.int64)
     for number, (stop, start, rows) in enumerate(options):
         heights[start:stop, number] = rows
@@ -58,8 +58,8 @@ def stripe_heights(count: int, options: Sequence[tuple[int, int, Sequence[int]]]
 def proportional_heights(
     op_rows: Sequence[int], options: Sequence[tuple[int, int]], bands: int = 1
 ) -> StripeHeights:
-    """The ways that end before an op in stripes of so many rows of the last one, with as many rows of the
-    others as belong to them, at least one; in ascending order of where they end."""
+    """Return the ways that end before an op in stripes of so many rows of the last one, with as many rows of
+    the others as belong to them, at least one; in ascending order of where they end."""
     stops, last = np.array(options, np.int64).reshape(len(options), 2).T
     rows = np.array(op_rows, np.int64)
     heights = np.maximum(1, rows[:, None] * last // rows[stops - 1])

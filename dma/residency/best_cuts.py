@@ -48,7 +48,7 @@ class TilingForecast:
 
 
 def best_cut(program: Program, chip: Chip, op: Op, room: int, kept: frozenset[str]) -> TilingForecast | None:
-    """The tiling of a striped op that takes the least time within ``room`` bytes, besides its ``kept``
+    """Return the tiling of a striped op that takes the least time within ``room`` bytes, besides its ``kept``
     operands, which lie whole in SharedMemory; None where not even one row by one channel fits.
 
     Half of the DMA cycles count in addition, for what they delay in neighbouring ops.
@@ -58,7 +58,7 @@ def best_cut(program: Program, chip: Chip, op: Op, room: int, kept: frozenset[st
 
 
 def whole_cut(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> TilingForecast:
-    """All of a striped op in one step."""
+    """Return the forecast of all of a striped op in one step."""
     return _forecast(_CutKey(program, chip, op, kept), Tiling(op.work.rows, op.work.channels, True))
 
 

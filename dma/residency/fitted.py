@@ -129,7 +129,8 @@ def _rewritten(program: Program, changes: Mapping[str, Rewritten]) -> Program:
 
 
 def least_part(program: Program, op: Op) -> int:
-    """Bytes of the smallest part of an op, with its weights; 0 of one that has none or far too many parts."""
+    """Return bytes of the smallest part of an op, with its weights; 0 of one that has none or far too many
+    parts."""
     if op.allocates or not 0 < op.work.rows * op.work.channels <= MOST_PARTS:
         return 0
     return least_stripe(program, op) + slice_bytes(program, op, 1)

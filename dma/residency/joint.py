@@ -206,7 +206,7 @@ class _JointProblem:
 
 
 def touches_of(tiers: ChipTierProblem, index: int) -> list[int]:
-    """The ops that touch a block, in order."""
+    """Return the ops that touch a block, in order."""
     return sorted({touch.position for touch in tiers.table.touches[tiers.names[index]]})
 
 

@@ -113,8 +113,8 @@ def streamed(program: Program, op: Op, capacity: int) -> Rewritten | None:
 
 
 def in_passes(program: Program, op: Op, capacity: int) -> Rewritten | None:
-    """A pass over pieces of the operands that leaves statistics of each, which are then joined, and, where
-    there are outputs that are too large for that, a second pass that makes them."""
+    """Return a pass over pieces of the operands that leaves statistics of each, which are then joined, and,
+    where there are outputs that are too large for that, a second pass that makes them."""
     if not isinstance(op.work, Vector | Pool) or op.sliced is not None or op.gathers or not op.inputs:
         return None
     room = capacity // PIECE_SHARE

@@ -13,16 +13,16 @@ Storages = tuple[dict[str, str], dict[str, PlaceInTensor]]
 
 
 def overwrites(program: Program) -> dict[str, str]:
-    """Each output with the input whose memory it takes. Both must be defined by a single op: what a loop
-    carries or several arms define may be written again while the other of the two is still needed."""
+    """Return each output with the input whose memory it takes. Both must be defined by a single op: what a
+    loop carries or several arms define may be written again while the other of the two is still needed."""
     defined = Counter((*program.inputs, *(name for op in ops(program.body) for name in op.outputs)))
     pairs = ((op.outputs[0], op.overwrites) for op in ops(program.body) if op.overwrites)
     return {new: old for new, old in pairs if defined[new] == defined[old] == 1}
 
 
 def absorbed(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:
-    """Each input of a concat with the output that it may be made in. Tensors loaded from or stored to Psram
-    keep a memory of their own, and so do those whose runs would have no single pitch in the memory that
+    """Return each input of a concat with the output that it may be made in. Tensors loaded from or stored to
+    Psram keep a memory of their own, and so do those whose runs would have no single pitch in the memory that
     several concats share."""
     fixed = {*program.inputs, *program.outputs}
     storage, _ = storages(program, overwrites, {})
@@ -36,7 +36,7 @@ def absorbed(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:
 
 
 def storages(program: Program, overwrites: Mapping[str, str], absorbed: Mapping[str, str]) -> Storages:
-    """The tensor whose memory each tensor shares, and its place there unless it has all of it."""
+    """Return the tensor whose memory each tensor shares, and its place there unless it has all of it."""
     storage, places = _places(program, overwrites, absorbed)
     return storage, {name: place for name, place in places.items() if place not in (None, AT_START)}
 

@@ -24,7 +24,7 @@ class _StayTouches:
 
 
 def residency_of(tiers: ChipTierProblem, state: TierState) -> Residency:
-    """The segments of ``state``; ops with a tensor in Psram are striped, or load it whole."""
+    """Return the segments of ``state``; ops with a tensor in Psram are striped, or load it whole."""
     return StateSegments(tiers, state).residency()
 
 

@@ -76,7 +76,7 @@ def row_blocks(work: Work) -> tuple[int, ...]:
 
 
 def sliced(program: Program, op: Op, limit: int, granule: int) -> int | None:
-    """The most output channels whose share of the weight block is at most ``limit`` bytes.
+    """Return the most output channels whose share of the weight block is at most ``limit`` bytes.
 
     Slices are equal but for the last and, where there is room for it, multiples of the array's
     ``granule``. None where not even one channel's weights fit.
@@ -96,7 +96,7 @@ def sliced(program: Program, op: Op, limit: int, granule: int) -> int | None:
 
 
 def slice_bytes(program: Program, op: Op, channels: int) -> int:
-    """Bytes of the largest weight slice of ``channels`` output channels."""
+    """Return bytes of the largest weight slice of ``channels`` output channels."""
     share = by_channels(Interval(0, min(channels, op.work.channels)), op.work.channels)
     return share.bytes(program.block_bytes(op))
 
@@ -110,16 +110,16 @@ def least_weights(program: Program, op: Op, weight_floor: int) -> int:
 
 
 def whole_tiling(op: Op, channels: int) -> Tiling:
-    """All operands in SharedMemory; a recurrent op whose weights are cut needs each slice again on
-    every time step."""
+    """Return the tiling of ``op`` with all operands in SharedMemory. A recurrent op whose weights are cut
+    needs each slice again on every time step."""
     cut = channels < op.work.channels
     rows = 1 if cut and isinstance(op.work, Recurrent) else op.work.rows
     return Tiling(rows, channels)
 
 
 def stripe_bytes(program: Program, op: Op, tiling: Tiling, kept: frozenset[str] = NONE_KEPT) -> int:
-    """Bytes that the stripe buffers of ``op`` take, without weights and without operands that are ``kept``
-    whole in SharedMemory.
+    """Return bytes that the stripe buffers of ``op`` take, without weights and without operands that are
+    ``kept`` whole in SharedMemory.
 
     An operand that every step needs in the same part has one buffer, whatever the depth.
     """
@@ -156,8 +156,8 @@ def _operand_stripes(op: Op, rows: int, channels: int, sizes: tuple[int, ...]) -
 def striped(
     program: Program, op: Op, room: int, channels: int, double: bool, kept: frozenset[str] = NONE_KEPT
 ) -> Tiling | None:
-    """The stripes of ``op`` within ``room`` bytes that load the fewest bytes, or None where not even one row
-    by one channel fits.
+    """Return the stripes of ``op`` within ``room`` bytes that load the fewest bytes, or None where not even
+    one row by one channel fits.
 
     With double buffers transfers overlap with computing, so single ones must save half of the bytes to win
     (assumed).
@@ -177,7 +177,7 @@ def striped(
 
 
 def least_parts(program: Program, op: Op) -> list[tuple[str, int]]:
-    """The operands of ``op``, each with the bytes of its part in the smallest step."""
+    """Return the operands of ``op``, each with the bytes of its part in the smallest step."""
     operands = (*op.inputs, *op.outputs)
     sizes = tuple(program.tensors[name].bytes for name in operands)
     return [
@@ -186,7 +186,7 @@ def least_parts(program: Program, op: Op) -> list[tuple[str, int]]:
 
 
 def least_stripe(program: Program, op: Op, kept: frozenset[str] = NONE_KEPT) -> int:
-    """Bytes of the smallest stripe buffers that ``op`` can run with."""
+    """Return bytes of the smallest stripe buffers that ``op`` can run with."""
     return stripe_bytes(program, op, Tiling(1, 1, striped=True), kept)
 
 
@@ -239,8 +239,8 @@ LINE_BYTES = 32
 
 
 def transfer_bytes(size: int, runs: int) -> int:
-    """Bytes that a long load moves in the time of a transfer of ``size`` bytes in ``runs`` runs, its set-up
-    included."""
+    """Return bytes that a long load moves in the time of a transfer of ``size`` bytes in ``runs`` runs, its
+    set-up included."""
     if runs == 1:
         return size + SETUP_BYTES
     lines = -(-size // (runs * LINE_BYTES))
@@ -295,8 +295,8 @@ def _fetched(program: Program, op: Op, name: str) -> int:
 
 
 def samples(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
-    """A few tiles that include the largest: a halo is widest away from the image's edges, and from there on
-    the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
+    """Return a few tiles that include the largest: a halo is widest away from the image's edges, and from
+    there on the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
     stripes, slices = tiling.stripes(op), tiling.slices(op)
     bands = op.work.bands if isinstance(op.work, CascadeWork) else 1
     row_places: list[int] = []
@@ -325,5 +325,5 @@ def _sampled(count: int, bands: int) -> Iterator[int]:
 
 
 def weight_share(op: Op, channels: Interval) -> Share:
-    """The share of the op's weight block that a slice of ``channels`` needs."""
+    """Return the share of the op's weight block that a slice of ``channels`` needs."""
     return by_channels(channels, op.work.channels)

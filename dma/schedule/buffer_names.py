@@ -32,7 +32,7 @@ def with_readable_names(program: Program, schedule: Schedule) -> Schedule:
 
 
 def readable_names(program: Program, schedule: Schedule) -> dict[str, str]:
-    """A new name for every buffer, by its old one. No two are the same."""
+    """Return a new name for every buffer, by its old one. No two are the same."""
     namer = _Namer(program, schedule)
     wished = {name: namer.name(spec) for name, spec in schedule.buffers.items()}
     many, seen = Counter(wished.values()), Counter[str]()

@@ -135,7 +135,7 @@ class _Steps(NamedTuple):
 
 
 def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache) -> Schedule:
-    """The schedule that ``streamer`` makes for ``request``, its buffers with short names
+    """Return the schedule that ``streamer`` makes for ``request``, its buffers with short names
     (``dma.schedule.buffer_names``).
 
     Raises DoesNotFit where not even the smallest stripes fit, or where ``spill`` is off and something would

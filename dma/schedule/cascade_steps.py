@@ -76,7 +76,7 @@ def cascade_plan(op: Op, steps: Interval) -> CascadePlan:
 def cascade_steps(
     maker: StepMaker, op: Op, tiling: Tiling, position: int, lanes: Lanes
 ) -> Iterator[tuple[Step, str]]:
-    """Every step of the cascade ``op``, number ``position`` of the program, and the name of its own op.
+    """Yield every step of the cascade ``op``, number ``position`` of the program, and the name of its own op.
 
     Raises DoesNotFit where a tensor that a later op of the cascade reads would have to be in Psram.
     """

@@ -230,7 +230,7 @@ class ScheduleForecast:
 
 
 def path_transfers(issued: Iterable[IssuedTransfer], cycles_of: TransferTimes) -> Iterator[PathTransfer]:
-    """The transfers in the order of ``Schedule.transfers``, with their cycles."""
+    """Yield the transfers in the order of ``Schedule.transfers``, with their cycles."""
     for transfer in sorted(issued, key=queue_order):
         need = transfer.need
         yield PathTransfer(need.direction, transfer.issues, transfer.due, cycles_of.of(need))

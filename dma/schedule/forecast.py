@@ -123,8 +123,8 @@ class TransferTimes:
 
 
 def late_weights(schedule: Schedule, chip: Chip, jitter: int = 0) -> tuple[Late, ...]:
-    """The weights for which ``load_end + jitter <= start`` fails, and by how many core cycles, in linear
-    order.
+    """Return the weights for which ``load_end + jitter <= start`` fails, and by how many core cycles, in
+    linear order.
 
     ``start`` is when the step would start if its weights were there. No transfer of ``schedule`` may cross
     the border of a straight chain. With no jitter and without contention, the cycles are those that the

@@ -24,7 +24,7 @@ class BranchProbabilities:
 
 
 def branch_probabilities(program: Program) -> BranchProbabilities:
-    """The probabilities given in ``program``; arms without one share what the others leave."""
+    """Return the probabilities given in ``program``; arms without one share what the others leave."""
     arms: dict[str, tuple[float, ...]] = {}
     iterations: dict[str, tuple[tuple[int, float], ...]] = {}
     for node in nodes(program.body):
@@ -58,7 +58,7 @@ class ExecutionCounts:
 
 
 def execution_counts(root: Section, probabilities: BranchProbabilities) -> ExecutionCounts:
-    """The counts for one run of the steps of ``root``."""
+    """Return the counts for one run of the steps of ``root``."""
     counts = ExecutionCounts()
 
     def walk(section: Section, times: float) -> None:

@@ -81,7 +81,7 @@ def aligned(size: int) -> int:
 
 
 def lay_out(program: Program, storage: Mapping[str, str], needs: Iterable[TransferNeed]) -> PsramLayout:
-    """A layout with addresses for all that ``needs`` move, the weights first."""
+    """Return a layout with addresses for all that ``needs`` move, the weights first."""
     layout = PsramLayout(program, storage)
     for need in sorted(needs, key=lambda n: not n.part.weights):
         layout.home(need.part, need.bytes)

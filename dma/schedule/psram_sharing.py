@@ -83,8 +83,8 @@ def _one_after_another(homes: Iterable[Interval]) -> tuple[dict[Interval, int], 
 
 
 def psram_lifetimes(program: Program, schedule: Schedule) -> dict[Interval, tuple[Interval, ...]]:
-    """The positions at which each home in Psram has data that are read later, in the order of addresses:
-    -1 stands for before the first step, the number of steps for after the last."""
+    """Return the positions at which each home in Psram has data that are read later, in the order of
+    addresses: -1 stands for before the first step, the number of steps for after the last."""
     control, throughout = scopes(schedule.body), _throughout(schedule)
     kept = _changed_in_parts(program)
     alive: dict[Interval, list[Interval]] = {}

@@ -32,7 +32,8 @@ CutForecast = Callable[[Mapping[str, Tiling]], float | None]
 def refined(
     memory: MemoryBudget, schedule: Schedule, work: int, attempt: CutForecast, enough: Callable[[], bool]
 ) -> dict[str, Tiling]:
-    """The tilings of some ops with the fastest forecast found; empty where none is faster than ``schedule``.
+    """Return the tilings of some ops with the fastest forecast found; empty where none is faster than
+    ``schedule``.
 
     The search ends after schedules of ``work`` steps together, or once ``enough`` returns True.
     """

@@ -84,8 +84,8 @@ class Emission:
 
 
 def emit(program: Program, chip: Chip, residency: Residency, tilings: Mapping[str, Tiling]) -> Emission:
-    """All steps of ``program``. Each needed weight slice has a buffer name of its own, which the streamer may
-    replace."""
+    """Return all steps of ``program``. Each needed weight slice has a buffer name of its own, which the
+    streamer may replace."""
     emitter = _Emitter(program, chip, residency, tilings)
     emitter.emission.body = emitter.nodes(program.body)
     emitter.tensor_needs()
@@ -363,7 +363,7 @@ class _Emitter:
 
 
 def segment_name(root: str, index: int, segments: tuple[Segment, ...]) -> str:
-    """The name of the buffer for segment number ``index`` of a tensor."""
+    """Return the name of the buffer for segment number ``index`` of a tensor."""
     return root if len(segments) == 1 else f"{root}#{index}"
 
 

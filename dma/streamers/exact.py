@@ -80,7 +80,7 @@ memory left."""
 
 
 def with_states(setting: str) -> StreamerPortfolio:
-    """The portfolio that searches the number of states that a user writes. Raises BadInput."""
+    """Return the portfolio that searches the number of states that a user writes. Raises BadInput."""
     hint = f"0 to {MAX_STATES:,}, as in {NAME}:20000"
     states = whole_setting(NAME, setting, Interval(0, MAX_STATES + 1), "number of states to search", hint)
     return _portfolio(f"{NAME}:{states}", states)

@@ -98,7 +98,7 @@ class NextIterationOptions:
 
 
 def further_bytes(loads: Sequence[NextIterationLoad]) -> dict[int, int]:
-    """Bytes at each position that the loads take in addition to what is reserved for them already."""
+    """Return bytes at each position that the loads take in addition to what is reserved for them already."""
     total: dict[int, int] = {}
     for load in loads:
         for position in load.taken:

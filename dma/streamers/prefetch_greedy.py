@@ -49,8 +49,8 @@ IssueWeights = Callable[[MemoryBudget, Emission, list[IssuedTransfer], Mapping[s
 
 
 def probe(weights: IssueWeights, name: str = NAME) -> MemoryProbe:
-    """A probe that holds as little as possible; its followers use one slice limit each, and first all of the
-    free memory, then smaller parts of it."""
+    """Return a probe that holds as little as possible; its followers use one slice limit each, and first all
+    of the free memory, then smaller parts of it."""
     followers = (
         tuple(_streamer(name, limit, eighths, weights) for eighths in FREE_EIGHTHS) for limit in SLICE_LIMITS
     )

@@ -27,7 +27,7 @@ force tensors out."""
 
 
 def with_buffers(setting: str) -> Streamer:
-    """The streamer with the number of buffers that a user writes. Raises BadInput."""
+    """Return the streamer with the number of buffers that a user writes. Raises BadInput."""
     hint = f"1 to {MAX_BUFFERS} buffers, as in {NAME}:3"
     return _streamer(whole_setting(NAME, setting, Interval(1, MAX_BUFFERS + 1), "number of buffers", hint))
 

@@ -149,7 +149,7 @@ class RegionEntries:
 
 
 def runs_and_forks(section: Section) -> list[ChainOrFork]:
-    """The straight chains and forks of ``section`` that have steps, in order."""
+    """Return the straight chains and forks of ``section`` that have steps, in order."""
     result: list[ChainOrFork] = []
     at = section.extent.start
     for fork in section.forks:

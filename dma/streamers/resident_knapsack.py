@@ -44,8 +44,8 @@ class KnapsackItem(NamedTuple):
 
 
 def knapsack(items: Sequence[KnapsackItem], capacity: int) -> list[int]:
-    """The items, by number, that save most within ``capacity`` bytes, with sizes rounded up to grains of
-    ``capacity / CAPACITY_GRAINS`` bytes; of equal savings the fewest grains. Dynamic programming in
+    """Return the items, by number, that save most within ``capacity`` bytes, with sizes rounded up to grains
+    of ``capacity / CAPACITY_GRAINS`` bytes; of equal savings the fewest grains. Dynamic programming in
     O(items * CAPACITY_GRAINS)."""
     grain = max(1, -(-capacity // CAPACITY_GRAINS))
     room = max(capacity, 0) // grain

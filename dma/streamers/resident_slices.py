@@ -40,7 +40,7 @@ asks for a quick version that is only forecast."""
 
 
 def resident_bytes(memory: MemoryBudget) -> dict[str, int]:
-    """Bytes to be taken at each op by weights that stay, its own included."""
+    """Return bytes to be taken at each op by weights that stay, its own included."""
     body, shares = list(ops(memory.program.body)), memory.residency.staying
     loops = scopes(memory.program.body).loops if shares else ()
     taken = [0.0] * len(body)
@@ -54,8 +54,8 @@ def resident_bytes(memory: MemoryBudget) -> dict[str, int]:
 def issue_with_residents(
     memory: MemoryBudget, emission: Emission, free: Mapping[str, int], issue: IssueRest, states: int
 ) -> IssuePlan:
-    """The fastest of the plans that ``issue`` makes for different sets of slices that stay for their loop,
-    and for loads for a loop's next iteration.
+    """Return the fastest of the plans that ``issue`` makes for different sets of slices that stay for their
+    loop, and for loads for a loop's next iteration.
 
     ``free`` bytes are there for weights at each op. ``issue`` searches ``states`` states; with 0 only the
     obvious sets are tried.
@@ -170,7 +170,8 @@ class _ResidentSearch:
 
 @lru_cache(maxsize=64)
 def decide_once(search: _ResidentSearch) -> IssuePlan:
-    """The result of ``search``, computed once for equal ones: many tilings lead to the same question."""
+    """Return the result of ``search``, computed once for equal ones: many tilings lead to the same
+    question."""
     return search.result()
 
 

@@ -22,7 +22,7 @@ _STREAMERS: dict[VendorStreamer, Streamer | StreamerPortfolio] = {
 
 
 def of_chip(chip: Chip) -> StreamerPortfolio:
-    """The streamer that ``chip`` names."""
+    """Return the streamer that ``chip`` names."""
     found = _STREAMERS[chip.vendor.streamer]
     return found if isinstance(found, StreamerPortfolio) else StreamerPortfolio(found.name, (found,))
 

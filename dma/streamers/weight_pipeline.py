@@ -40,7 +40,7 @@ MAX_JITTER_CYCLES = 10**12
 
 
 def with_jitter(setting: str) -> Streamer:
-    """The streamer with the core cycles of jitter that a user writes. Raises BadInput."""
+    """Return the streamer with the core cycles of jitter that a user writes. Raises BadInput."""
     hint = f"core cycles, 0 to {MAX_JITTER_CYCLES:,}, as in {NAME}:500"
     jitter = whole_setting(NAME, setting, Interval(0, MAX_JITTER_CYCLES + 1), "allowance for jitter", hint)
     return _streamer(f"{NAME}:{jitter}", jitter)
@@ -127,7 +127,8 @@ def straight_chains(
     free: Mapping[str, int],
     others: Sequence[TransferNeed] = (),
 ) -> Iterable[tuple[list[TransferNeed], StepChain]]:
-    """The straight chains that read weights or have ``others`` to load: those needs, and the run's timing.
+    """Return the straight chains that read weights or have ``others`` to load: those needs, and the run's
+    timing.
 
     ``free`` are the bytes for weights at each op; where the others are due there is room for them already.
     """

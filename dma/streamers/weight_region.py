@@ -43,13 +43,13 @@ class StepChain:
 
 
 def issue_positions(chain: StepChain, jitter: int = 0) -> list[int]:
-    """The position at which each slice's load is issued, at the latest at the slice's first reader."""
+    """Return the position at which each slice's load is issued, at the latest at the slice's first reader."""
     positions, timing = _fastest(chain)
     return _put_off(chain, jitter, positions, timing)
 
 
 def forecast_of(chain: StepChain, positions: Sequence[int]) -> ChainForecast:
-    """The forecast with the loads issued at ``positions``. Its transfers are the fixed ones, then the
+    """Return the forecast with the loads issued at ``positions``. Its transfers are the fixed ones, then the
     slices."""
     loads = zip(chain.slices, positions, strict=True)
     transfers = [*chain.fixed, *(ChainTransfer("load", p, s.first, s.cycles) for s, p in loads)]
@@ -64,7 +64,8 @@ def forecast_of(chain: StepChain, positions: Sequence[int]) -> ChainForecast:
 
 
 def earliest(chain: StepChain, ahead: int) -> list[int]:
-    """The first positions at which the slices fit, each at most ``ahead`` slices before it is needed."""
+    """Return the first positions at which the slices fit, each at most ``ahead`` slices before it is
+    needed."""
     loaded = list(accumulate((s.bytes for s in chain.slices), initial=0))
     gone = _used_up(chain)
     full: list[tuple[int, int]] = []

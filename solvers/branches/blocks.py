@@ -52,7 +52,7 @@ def in_blocks(problem: Problem, nesting: Section, pack: Pack, unified: bool) -> 
 
 
 def has_blocks(problem: Problem, nesting: Section) -> bool:
-    """Whether some buffer lives within one arm or loop; otherwise blocks change nothing."""
+    """Return whether some buffer lives within one arm or loop; otherwise blocks change nothing."""
     return any(True for group in _groups(problem) for _ in _arm_of(nesting, group))
 
 

@@ -47,8 +47,8 @@ def _in_blocks(
 
 
 def by_conflicts(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
-    """The lower of two plans: the packer's on all buffers at once, and that with unified blocks, which keeps
-    every conflict too. So it is never worse than ``unified-block``, whatever the packer.
+    """Return the lower of two plans: the packer's on all buffers at once, and that with unified blocks, which
+    keeps every conflict too. So it is never worse than ``unified-block``, whatever the packer.
 
     ``auto`` aims at the capacity: where its plan fits, no lower one is sought.
     """
@@ -68,8 +68,8 @@ def by_conflicts(problem: Problem, nesting: Section, packer: str, limits: Limits
 
 
 def proven(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
-    """The smallest peak by the exact portfolio, or the plan of ``by_conflicts`` where the search finds no
-    better one within its limits."""
+    """Return the smallest peak by the exact portfolio, or the plan of ``by_conflicts`` where the search finds
+    no better one within its limits."""
     began = perf_counter()
     start = by_conflicts(problem, nesting, packer, limits)
     if start.status == "optimal":

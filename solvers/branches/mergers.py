@@ -50,12 +50,12 @@ MERGERS = (
 
 
 def mergers() -> Mapping[str, Planner]:
-    """The mergers by name, in the order in which they are listed."""
+    """Return the mergers by name, in the order in which they are listed."""
     return by_name(MERGERS)
 
 
 def merger_named(name: str) -> Planner:
-    """The merger of that name. Raises BadInput where there is none."""
+    """Return the merger of that name. Raises BadInput where there is none."""
     merger, setting = row_named("merger", name, mergers())
     if setting is not None:
         raise no_setting("merger", merger.name, setting)

@@ -52,7 +52,7 @@ class _Individual:
 
 
 def evolve(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
-    """The best plan within ``limits``, whose nodes are children; the same for the same seed and nodes.
+    """Return the best plan within ``limits``, whose nodes are children; the same for the same seed and nodes.
 
     Stops at the proven bound, or within the problem's capacity. The seeds are lowest fits and best fits in
     six orders. Guarantee: the peak is at most that of ``large-first`` and ``greedy-best-fit``; without a
@@ -137,7 +137,8 @@ class _Population:
 
 
 def order_crossover(one: list[int], other: list[int], random: Random) -> list[int]:
-    """A random segment of ``one`` in its place, and around it all other genes in their order in ``other``."""
+    """Return a random segment of ``one`` in its place, and around it all other genes in their order in
+    ``other``."""
     start, last = sorted((random.randrange(len(one)), random.randrange(len(one))))
     kept = one[start : last + 1]
     inside = set(kept)

@@ -38,7 +38,7 @@ def look_ahead(
     context: int,
     width: int | None,
 ) -> list[PlaceT]:
-    """A place for every item, chosen by the best combination with the ``context`` items after it.
+    """Return a place for every item, chosen by the best combination with the ``context`` items after it.
 
     ``options`` lists the places of an item in a state, at least one; ``after`` is the state that a place
     leads to. Of combinations in the same state only the best is kept, and at most the ``width`` best of all

@@ -25,8 +25,8 @@ MAX_PLACEMENTS = 80_000
 
 
 def context_pool(problem: Problem, context: int = LOOK_AHEAD) -> Plan:
-    """The nodes of ``context_pool_nodes``, one after another. Guarantee: but for alignment the peak is the
-    sum of the nodes' sizes, and so at most naive's."""
+    """Return the nodes of ``context_pool_nodes``, one after another. Guarantee: but for alignment the peak is
+    the sum of the nodes' sizes, and so at most naive's."""
     return nodes_in_a_row(problem, context_pool_nodes(problem, context))
 
 

@@ -44,8 +44,8 @@ MIN_SPREAD = 0.1
 
 
 def learn(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
-    """The plan of the best episode within ``limits``, whose nodes are episodes; the same for the same seed
-    and nodes.
+    """Return the plan of the best episode within ``limits``, whose nodes are episodes; the same for the same
+    seed and nodes.
 
     Stops at the proven bound, or within the problem's capacity. Guarantee: the peak is at most that of the
     initial policy, whose episode is the first.
@@ -89,8 +89,8 @@ class CrossEntropy:
 
 
 def play(environment: PackingEnvironment, weights: Weights) -> Plan:
-    """The plan of an episode in which the place with the highest score is always taken (of equal ones the
-    lowest)."""
+    """Return the plan of an episode in which the place with the highest score is always taken (of equal ones
+    the lowest)."""
     observation, info = environment.reset()
     while info["plan"] is None:
         scores = observation[: len(info["offsets"])] @ weights

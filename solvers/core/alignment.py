@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def align(offset: int, alignment: int) -> int:
-    """The lowest multiple of ``alignment`` that is not below ``offset``."""
+    """Return the lowest multiple of ``alignment`` that is not below ``offset``."""
     return -(-offset // alignment) * alignment

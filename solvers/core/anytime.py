@@ -60,7 +60,7 @@ class Anytime:
 
 
 def status_of(problem: Problem, peak: int, bound: int) -> Status:
-    """The status of a plan with this ``peak``, given a proven ``bound`` (both in bytes)."""
+    """Return the status of a plan with this ``peak``, given a proven ``bound`` (both in bytes)."""
     if problem.capacity is not None and peak > problem.capacity:
         return "infeasible" if bound > problem.capacity else "unknown"
     return "optimal" if peak == bound else "feasible"

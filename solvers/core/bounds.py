@@ -14,7 +14,7 @@ from chipmodel.model.plan import Buffer, Problem
 
 
 def contention(problem: Problem) -> int:
-    """The largest sum of live bytes at any position: no plan's peak can be below it.
+    """Return the largest sum of live bytes at any position: no plan's peak can be below it.
 
     Of colocated buffers, which may share bytes, only the largest that is alive counts.
     """
@@ -22,7 +22,8 @@ def contention(problem: Problem) -> int:
 
 
 def largest_live_set(problem: Problem, unit: int = 1) -> LiveSet:
-    """The live set that takes the most bytes, of the buffers whose alignment is a multiple of ``unit``.
+    """Return the live set that takes the most bytes, of the buffers whose alignment is a multiple of
+    ``unit``.
 
     They all start at multiples of ``unit``, so every one but the topmost takes whole units.
     """
@@ -35,8 +36,8 @@ def largest_live_set(problem: Problem, unit: int = 1) -> LiveSet:
 
 
 def rigid_groups(problem: Problem) -> tuple[tuple[int, ...], ...]:
-    """Groups of buffers (by index, ascending) that must share one offset: colocated groups, joined where they
-    have a buffer in common. Only groups of two or more."""
+    """Return groups of buffers (by index, ascending) that must share one offset: colocated groups, joined
+    where they have a buffer in common. Only groups of two or more."""
     return tuple(group for group in rigid(problem) if len(group) > 1) if problem.colocated else ()
 
 

@@ -26,7 +26,7 @@ MAX_ALIGNMENTS = 12
 
 
 def best_bound(problem: Problem, upper: int | None = None) -> Certificate:
-    """The certificate with the highest bound, or one that shows that there is no plan at all.
+    """Return the certificate with the highest bound, or one that shows that there is no plan at all.
 
     ``upper`` is the peak of a plan, or the capacity: sums of sizes are listed only up to that.
     """
@@ -55,7 +55,7 @@ def _strength(certificate: LiveSet | Tallest | Regions) -> tuple[bool, int]:
 
 
 def tallest(problem: Problem) -> Tallest:
-    """The buffer with the highest end if each lies as low as its pin, memories and alignment allow."""
+    """Return the buffer with the highest end if each lies as low as its pin, memories and alignment allow."""
     best = Tallest(0, problem.buffers[0].name if problem.buffers else "")
     for buffer in problem.buffers:
         end = lowest_end(problem, buffer)
@@ -67,7 +67,7 @@ def tallest(problem: Problem) -> Tallest:
 
 
 def lowest_end(problem: Problem, buffer: Buffer) -> int | None:
-    """The lowest end that ``buffer`` can have when it is alone; None where it has no legal offset."""
+    """Return the lowest end that ``buffer`` can have when it is alone; None where it has no legal offset."""
     if not problem.memories and buffer.pinned is None:
         return buffer.bytes
     memories = problem.memories or (Memory("", 0, 1 << 200),)
@@ -102,7 +102,7 @@ def contradiction(problem: Problem) -> Contradiction | None:
 
 
 def excluded(problem: Problem, a: Buffer, b: Buffer) -> bool:
-    """Whether two buffers may share no byte."""
+    """Return whether two buffers may share no byte."""
     if any(a.name in group and b.name in group for group in problem.colocated):
         return False
     listed = (a.name, b.name) in problem.separated or (b.name, a.name) in problem.separated
@@ -217,7 +217,7 @@ def _least_peak(problem: Problem, memories: Sequence[Memory], members: Sequence[
 
 
 def largest_sum(sizes: Sequence[int], space: int) -> int:
-    """The largest sum of some of ``sizes`` that is at most ``space``, or an upper bound where that is
+    """Return the largest sum of some of ``sizes`` that is at most ``space``, or an upper bound where that is
     costly."""
     total = sum(sizes)
     if total <= space:
@@ -236,7 +236,7 @@ def largest_sum(sizes: Sequence[int], space: int) -> int:
 def next_sum(
     problem: Problem, floor: LiveSet | Tallest | Regions, upper: int | None = None
 ) -> Reachable | None:
-    """The lowest possible peak from ``floor``'s bound up, as a sum of sizes; None where that is no
+    """Return the lowest possible peak from ``floor``'s bound up, as a sum of sizes; None where that is no
     improvement.
 
     In a plan whose buffers lie as low as possible all rest on 0 or on pins, so its peak is such a sum.

@@ -29,8 +29,8 @@ class MemoryPart:
 
 
 def by_memory(problem: Problem) -> list[MemoryPart] | None:
-    """The plain problem of each memory that has buffers, in the order of the memories; None where a buffer
-    may be in several, or where there are other constraints.
+    """Return the plain problem of each memory that has buffers, in the order of the memories; None where a
+    buffer may be in several, or where there are other constraints.
 
     A part begins at the first byte that is aligned for all of its buffers, so that aligned offsets in it are
     aligned in the whole. Empty buffers are in no part.
@@ -90,7 +90,7 @@ def search_by_memory(
     limits: Limits,
     report: Report | None,
 ) -> Outcome:
-    """The same for a packer with limits, of which every remaining part gets an equal share.
+    """Plan every part with ``search``, a packer with limits; each remaining part gets an equal share of them.
 
     ``search`` must always return a plan. The status is unknown where one does not fit its memory.
     """

@@ -10,7 +10,8 @@ from solvers.core.first_fit import Ints
 
 
 def conflict_counts(problem: Problem) -> list[int]:
-    """The number of other buffers alive together with each at some position; empty buffers do not count."""
+    """Return the number of other buffers alive together with each at some position; empty buffers do not
+    count."""
     starts, stops, owners = _rows(problem)
     count = len(problem.buffers)
     if len(np.unique(owners)) == len(owners):

@@ -52,7 +52,8 @@ class _ConflictTable:
 
 
 def constrained_fit(problem: Problem) -> Plan | None:
-    """The best plan of several orders that satisfies every constraint, or None where none was found."""
+    """Return the best plan of several orders that satisfies every constraint, or None where none was
+    found."""
     if len(problem.buffers) > MAX_BUFFERS or contradiction(problem) is not None:
         return None
     table = _ConflictTable(problem)
@@ -67,7 +68,7 @@ def constrained_fit(problem: Problem) -> Plan | None:
 
 
 def in_order(problem: Problem, key: Callable[[Buffer], int]) -> Plan | None:
-    """A plan that satisfies every constraint, groups placed by their first member's ``key``; or None.
+    """Return a plan that satisfies every constraint, groups placed by their first member's ``key``; or None.
 
     Where none is within the capacity, one without regard to it.
     """

@@ -45,13 +45,14 @@ class Decoder:
 
 
 def decoder(problem: Problem, most_pairs: int) -> Decoder | None:
-    """The decoder of ``problem``; None where more than ``most_pairs`` pairs of buffers are alive together."""
+    """Return the decoder of ``problem``; None where more than ``most_pairs`` pairs of buffers are alive
+    together."""
     near = neighbours(problem, most_pairs)
     return None if near is None else Decoder(problem, [each.tolist() for each in near])
 
 
 def lowest(rivals: Spans, size: int, step: int) -> int:
-    """The lowest multiple of ``step`` from which ``size`` bytes overlap none of ``rivals``, which are
+    """Return the lowest multiple of ``step`` from which ``size`` bytes overlap none of ``rivals``, which are
     sorted."""
     offset = 0
     for low, high in rivals:
@@ -63,7 +64,7 @@ def lowest(rivals: Spans, size: int, step: int) -> int:
 
 
 def tightest(rivals: Spans, size: int, step: int) -> int:
-    """The start of the smallest gap between sorted ``rivals`` that holds ``size`` bytes (the lowest of
+    """Return the start of the smallest gap between sorted ``rivals`` that holds ``size`` bytes (the lowest of
     equals), or else the first multiple of ``step`` above them."""
     offset, best, best_size = 0, -1, 0
     for low, high in rivals:

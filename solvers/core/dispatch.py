@@ -14,7 +14,7 @@ Search = Callable[[Problem, Limits, Report | None], Outcome]
 
 
 def pack_plain(problem: Problem, packer: str, pack: Callable[[Problem], Plan]) -> Plan:
-    """The plan that ``pack`` makes of ``problem``, or of the part in each of its memories.
+    """Return the plan that ``pack`` makes of ``problem``, or of the part in each of its memories.
 
     Raises BadInput where the problem has other constraints, MemoryOverflow where a part does not fit.
     """
@@ -29,7 +29,7 @@ def pack_plain(problem: Problem, packer: str, pack: Callable[[Problem], Plan]) -
 def search_plain(
     problem: Problem, packer: str, search: Search, limits: Limits, report: Report | None
 ) -> Outcome:
-    """The same for a planner with limits."""
+    """Return the outcome of ``search`` for ``problem``, or for the part in each of its memories."""
     if problem.plain:
         return search(problem, limits, report)
     parts = by_memory(problem)

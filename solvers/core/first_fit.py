@@ -138,7 +138,8 @@ class _Rows:
 
 
 def lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
-    """The lowest aligned offset from which ``buffer.bytes`` bytes overlap none of ``[lows, highs)``."""
+    """Return the lowest aligned offset from which ``buffer.bytes`` bytes overlap none of ``[lows,
+    highs)``."""
     if not len(lows) or not buffer.bytes:
         return 0
     by_low = np.argsort(lows)

@@ -51,7 +51,7 @@ def _known(names: set[str], what: str, groups: Iterable[Sequence[str]]) -> None:
 
 
 def offset_unit(problem: Problem) -> int:
-    """A number that divides every offset of a plan whose buffers lie as low as possible.
+    """Return a number that divides every offset of a plan whose buffers lie as low as possible.
 
     Such offsets are sums of sizes, pins and starts of memories, rounded up to alignments. 1 where there are
     both empty buffers and memories: an empty buffer at a border changes memory when it moves down.
@@ -110,7 +110,7 @@ def _without(ranges: Iterable[Range], taken: Sequence[Range]) -> list[Range]:
 
 
 def highest_end(problem: Problem) -> int:
-    """An upper bound of the peak of a plan whose buffers lie as low as possible."""
+    """Return an upper bound of the peak of a plan whose buffers lie as low as possible."""
     if problem.memories:
         return max(m.stop for m in problem.memories)
     pins = max((b.pinned for b in problem.buffers if b.pinned is not None), default=0)
@@ -128,7 +128,7 @@ def components(problem: Problem) -> list[Problem]:
 
 
 def part_of(problem: Problem, buffers: Sequence[Buffer]) -> Problem:
-    """The same problem with only these ``buffers``."""
+    """Return the same problem with only these ``buffers``."""
     if not (problem.colocated or problem.separated or problem.apart):
         return replace(problem, buffers=tuple(buffers))
     names = {b.name for b in buffers}

@@ -39,6 +39,6 @@ def start_plans(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Iterator[
 
 
 def start_plan(problem: Problem) -> Plan:
-    """The start plan with the lowest peak; one without offsets where there is none."""
+    """Return the start plan with the lowest peak; one without offsets where there is none."""
     plans = list(start_plans(problem))
     return min(plans, key=lambda plan: plan.peak(problem), default=Plan({}))

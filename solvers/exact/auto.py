@@ -30,7 +30,7 @@ CONSTRAINED = "constrained fit"
 
 
 def auto(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
-    """The first heuristic's plan that will do, else the answer of ``exact`` within ``limits``.
+    """Return the first heuristic's plan that will do, else the answer of ``exact`` within ``limits``.
 
     ``Outcome.planner`` names the packer that made the plan. Raises BadInput for a problem without meaning.
     """

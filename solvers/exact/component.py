@@ -61,7 +61,7 @@ class Component:
 def solve_component(
     part: Component, limits: Limits, goal: Literal["fit", "minimise"], lower: int, report: Report | None
 ) -> Outcome:
-    """The answer of the search, and of CP-SAT where that leaves something open.
+    """Return the answer of the search, and of CP-SAT where that leaves something open.
 
     ``lower`` is a proven bound of this component's peak.
     """

@@ -41,8 +41,8 @@ class Switch:
 
 
 def solve(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
-    """A plan within the problem's capacity, or the lowest peak where it has none. Raises BadInput for a
-    problem without meaning."""
+    """Return a plan within the problem's capacity, or the lowest peak where it has none. Raises BadInput for
+    a problem without meaning."""
     validate(problem)
     if problem.capacity is None:
         return minimise(problem, limits, report)
@@ -57,7 +57,7 @@ def fit(
     hint: Plan | None = None,
     switch: Switch | None = None,
 ) -> Outcome:
-    """A plan within ``capacity`` bytes: the status is ``feasible``, ``infeasible`` or ``unknown``."""
+    """Return a plan within ``capacity`` bytes: the status is ``feasible``, ``infeasible`` or ``unknown``."""
     return _CpSatRun(replace(problem, capacity=capacity), limits, report, switch or Switch()).run(
         capacity, None, hint
     )
@@ -71,7 +71,7 @@ def minimise(
     lower: int | None = None,
     switch: Switch | None = None,
 ) -> Outcome:
-    """The plan with the smallest peak, within the problem's capacity if it has one.
+    """Return the plan with the smallest peak, within the problem's capacity if it has one.
 
     ``upper`` is a correct plan to start from, ``lower`` a proven bound: reaching it ends the search.
     """

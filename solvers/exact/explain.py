@@ -41,7 +41,7 @@ class Explanation:
 
 
 def explain(problem: Problem, certificate: Certificate, limits: Limits, fits: Fits) -> Explanation:
-    """A small infeasible set for a problem that ``certificate`` shows to exceed its capacity.
+    """Return a small infeasible set for a problem that ``certificate`` shows to exceed its capacity.
 
     ``fits`` is called for smaller and smaller parts, until no buffer can be left out or ``limits`` are
     reached; ``unknown`` counts as fitting. The certificate returned is of the small set; where the set is

@@ -41,7 +41,7 @@ def exact(
     goal: Goal | None = None,
     explained: bool = True,
 ) -> Outcome:
-    """The best answer within ``limits``; see ``Outcome`` for what its status means.
+    """Return the best answer within ``limits``; see ``Outcome`` for what its status means.
 
     ``fit`` stops at the first plan within the problem's capacity, ``minimise`` seeks the smallest peak
     (within the capacity, if there is one). Without a ``goal`` a capacity means ``fit``. An infeasible problem
@@ -228,5 +228,5 @@ class _Portfolio:
 
 
 def fits(problem: Problem, limits: Limits) -> Status:
-    """Whether ``problem`` fits, for ``explain``."""
+    """Return whether ``problem`` fits, for ``explain``."""
     return solve_component(Component(problem), limits, "fit", 0, None).status

@@ -20,16 +20,16 @@ from solvers.heuristics.pool import PoolNodes, nodes_in_a_row
 
 
 def buckets(problem: Problem) -> Plan:
-    """The buckets of the best of three orders, one after another. Guarantee: but for alignment the peak is
-    the smallest of the three sums, and so at most naive's."""
+    """Return the buckets of the best of three orders, one after another. Guarantee: but for alignment the
+    peak is the smallest of the three sums, and so at most naive's."""
     orders = (by_size(problem), by_breadth(problem), by_order(problem))
     shared = [share(problem, order) for order in orders]
     return nodes_in_a_row(problem, min(shared, key=lambda nodes: sum(nodes.sizes)))
 
 
 def share(problem: Problem, order: Iterable[int]) -> PoolNodes:
-    """Each buffer (by index) in the smallest bucket that is large enough and holds no buffer alive together
-    with it, or else in a new one of its own size."""
+    """Put each buffer (by index) in the smallest bucket that is large enough and holds no buffer alive
+    together with it, or else in a new one of its own size."""
     placed, made = PlacedByTime(problem), _Buckets(len(problem.buffers))
     node_of: list[int | None] = [None] * len(problem.buffers)
     for index in order:

@@ -31,7 +31,8 @@ DISTANT_CHANCE = 0.75
 
 
 def hill_climb(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
-    """The best plan within ``limits``, whose nodes are iterations; the same for the same seed and nodes.
+    """Return the best plan within ``limits``, whose nodes are iterations; the same for the same seed and
+    nodes.
 
     Stops at the proven bound, or within the problem's capacity. Guarantee: the peak is at most that of
     ``large-first``, with which it begins, and no higher for more iterations.

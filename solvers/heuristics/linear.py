@@ -14,7 +14,7 @@ from solvers.core.alignment import align
 
 
 def linear(problem: Problem) -> Plan:
-    """Every buffer starts at the highest end of those still alive when its own lifetime begins.
+    """Start every buffer at the highest end of those still alive when its own lifetime begins.
 
     Buffers come by start of lifetime; in the holes of a lifetime its bytes stay allocated. Guarantee: of
     buffers alive together the later one lies above, and but for alignment the peak is at most naive's.

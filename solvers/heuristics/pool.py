@@ -30,8 +30,8 @@ class PoolNodes:
 
 
 def pool(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> Plan:
-    """The nodes of ``pool_nodes``, one after another. Guarantee: but for alignment the peak is the sum of
-    the nodes' sizes, and so at most naive's."""
+    """Return the nodes of ``pool_nodes``, one after another. Guarantee: but for alignment the peak is the sum
+    of the nodes' sizes, and so at most naive's."""
     return nodes_in_a_row(problem, pool_nodes(problem, reuse_threshold))
 
 
@@ -63,8 +63,8 @@ def pool_nodes(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> Po
 
 
 def nodes_in_a_row(problem: Problem, nodes: PoolNodes) -> Plan:
-    """The plan with the nodes one after another, each aligned for all of its buffers; a buffer without a node
-    is at 0."""
+    """Return the plan with the nodes one after another, each aligned for all of its buffers; a buffer without
+    a node is at 0."""
     steps = [1] * len(nodes.sizes)
     for buffer, node in zip(problem.buffers, nodes.node_of, strict=True):
         if node is not None:

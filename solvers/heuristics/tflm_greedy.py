@@ -19,7 +19,7 @@ Lifetime = tuple[int, int]
 
 
 def greedy_offsets(sizes: Sequence[int], lives: Sequence[Lifetime], given: Sequence[int]) -> list[int]:
-    """The offset of every buffer; ``given`` are those that are known, ``ONLINE`` for the others."""
+    """Return the offset of every buffer; ``given`` are those that are known, ``ONLINE`` for the others."""
     offsets = list(given)
     last_first = range(len(given) - 1, -1, -1)
     online = [index for index in last_first if given[index] == ONLINE]
@@ -52,5 +52,5 @@ def _lowest_gap(
 
 
 def peak(sizes: Sequence[int], offsets: Sequence[int]) -> int:
-    """The end of the highest buffer."""
+    """Return the end of the highest buffer."""
     return max((size + offset for size, offset in zip(sizes, offsets, strict=True)), default=0)

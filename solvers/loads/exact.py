@@ -63,7 +63,8 @@ def solve_stream(
     hint: Sequence[int] | None = None,
     gap: float = 0.0,
 ) -> StreamOutcome:
-    """The fastest plan of ``problem``, of several one with the smallest peak; never worse than ``hint``.
+    """Return the fastest plan of ``problem``, of several one with the smallest peak; never worse than
+    ``hint``.
 
     Without limits the search ends with a proof, or earlier at a plan whose proven gap is at most ``gap``.
     Deterministic for the same ``limits.nodes``; ``limits.seed`` and ``limits.threads`` are not used. Raises

@@ -112,7 +112,7 @@ def _covered(count: int, spans: Sequence[tuple[int, int, int]]) -> list[int]:
 
 
 def queue(problem: StreamProblem, positions: Sequence[int]) -> list[tuple[StreamMove, int]]:
-    """All transfers in the order of the queue, with the slice's index, or -1 for a fixed one."""
+    """Return all transfers in the order of the queue, with the slice's index, or -1 for a fixed one."""
     moves = [(move, -1) for move in problem.fixed]
     for index, (each, position) in enumerate(zip(problem.slices, positions, strict=True)):
         moves.append((StreamMove("load", position, each.first, each.cycles), index))

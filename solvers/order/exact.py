@@ -33,8 +33,8 @@ BUDGET_SHARE = 10
 
 
 def least_peak_order(problem: OrderProblem, states: int = MAX_STATES) -> Ordered:
-    """The order with the least peak; in a segment where ``states`` are reached first, the best found. A
-    segment whose given order is optimal keeps it."""
+    """Return the order with the least peak; in a segment where ``states`` are reached first, the best found.
+    A segment whose given order is optimal keeps it."""
     tables = OrderTables(problem)
     order: list[int] = []
     done, live = 0, tables.at_start
@@ -50,7 +50,7 @@ def least_peak_order(problem: OrderProblem, states: int = MAX_STATES) -> Ordered
 
 
 def depth_first_order(problem: OrderProblem) -> tuple[int, ...]:
-    """The order that follows one branch after another, without regard to bytes."""
+    """Return the order that follows one branch after another, without regard to bytes."""
     tables = OrderTables(problem)
     return depth_first(tables, range(len(problem.after)), 0, tables.at_start)
 

@@ -185,7 +185,7 @@ class OrderTables:
 
 
 def mask(ops: Iterable[int]) -> int:
-    """The set of ``ops`` as bits."""
+    """Return the set of ``ops`` as bits."""
     result = 0
     for op in ops:
         result |= 1 << op
@@ -193,5 +193,5 @@ def mask(ops: Iterable[int]) -> int:
 
 
 def peak_of(problem: OrderProblem, order: Sequence[int]) -> int:
-    """The most bytes alive at any op of ``order``, which must keep all precedences."""
+    """Return the most bytes alive at any op of ``order``, which must keep all precedences."""
     return OrderTables(problem).peak(order)

@@ -42,7 +42,7 @@ def solve_residency(
     horizon: int = HORIZON,
     deadline: Deadline = NO_DEADLINE,
 ) -> ResidencyFound:
-    """The least cycles over all residencies, within a limit of ``nodes`` and until the ``deadline``.
+    """Return the least cycles over all residencies, within a limit of ``nodes`` and until the ``deadline``.
 
     ``relaxed`` allows items to be kept in part, which takes milliseconds and still gives a lower bound. With
     ``dma_weight`` each DMA cycle costs that share of a cycle, even if it is hidden by compute, so that the

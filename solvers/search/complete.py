@@ -27,8 +27,8 @@ FIRST_SWEEP_NODES = 20_000
 
 
 def search(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
-    """A plan within the problem's capacity, or the lowest peak where it has none. Raises BadInput for a
-    problem without meaning."""
+    """Return a plan within the problem's capacity, or the lowest peak where it has none. Raises BadInput for
+    a problem without meaning."""
     validate(problem)
     if problem.capacity is None:
         return minimise(problem, limits, report)

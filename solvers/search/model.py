@@ -104,7 +104,8 @@ class SearchModel:
 
 
 def search_model(problem: Problem) -> SearchModel:
-    """The search's model of ``problem``. Raises ConstraintClash, and NotSearchable where it is too large."""
+    """Return the search's model of ``problem``. Raises ConstraintClash, and NotSearchable where it is too
+    large."""
     if len(problem.buffers) > MAX_BUFFERS:
         raise NotSearchable(f"more than {MAX_BUFFERS} buffers")
     members = rigid(problem)
@@ -253,7 +254,7 @@ def _highest_end(items: Sequence[SearchItem]) -> int:
 
 
 def plan_of(problem: Problem, model: SearchModel, offsets: Sequence[int]) -> Plan:
-    """The plan with each item at its offset, given in units."""
+    """Return the plan with each item at its offset, given in units."""
     found: dict[str, int] = {}
     for item, offset in zip(model.items, offsets, strict=True):
         for buffer in item.members:

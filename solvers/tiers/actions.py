@@ -19,8 +19,8 @@ Place = tuple[int, int, int]
 
 
 def variants(run: TierRun, step: int, changes: int, skips: bool) -> Iterator[TierRun]:
-    """The states after the op of ``step``, with at most ``changes`` actions before it, at most one for each
-    block; the state without actions first. ``run`` is the state before the step.
+    """Yield the states after the op of ``step``, with at most ``changes`` actions before it, at most one for
+    each block; the state without actions first. ``run`` is the state before the step.
 
     With ``skips`` (a rule of the source) nothing is tried where all of the op's blocks lie in the first tier
     anyway, unless one is allocated that may not change its place later."""
@@ -101,7 +101,7 @@ def relocations(run: TierRun, block: int, step: int) -> Iterator[Place]:
 
 
 def allocations_elsewhere(run: TierRun, block: int, step: int) -> Iterator[Place]:
-    """All places at which a block may be allocated."""
+    """Yield all places at which a block may be allocated."""
     tables = run.tables
     for tier in tables.allowed[block]:
         if tier == tables.last:

@@ -17,8 +17,8 @@ def best_fit(
     spaces: Iterable[tuple[int, int, int, int]],
     capacity: int | None,
 ) -> int | None:
-    """The offset in the smallest of ``spaces`` that holds ``block``, next to the neighbour that dies later;
-    None if none does. ``spaces`` are (first byte, end, block below, block above), -1 for a border."""
+    """Return the offset in the smallest of ``spaces`` that holds ``block``, next to the neighbour that dies
+    later; None if none does. ``spaces`` are (first byte, end, block below, block above), -1 for a border."""
     size, step = tables.size[block], tables.alignment[block][tier]
     best: tuple[int, int, int, int] | None = None
     for space in spaces:

@@ -34,7 +34,7 @@ RULE_TRIES = 8
 
 
 def state_search(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
-    """The lowest plan within ``limits``; the same for the same nodes.
+    """Return the lowest plan within ``limits``; the same for the same nodes.
 
     Stops at the proven bound, or within the problem's capacity. Guarantee: the peak is at most that of the
     initial rule in an unlimited memory. Raises BadInput for a problem with constraints.

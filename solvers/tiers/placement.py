@@ -222,7 +222,7 @@ class TierRun:
 
 
 def by_rule(tables: TierTables) -> TierRun:
-    """The state after the last step by the initial rule alone, with all of its events."""
+    """Return the state after the last step by the initial rule alone, with all of its events."""
     run = TierRun(tables)
     for step in range(len(tables.births)):
         run.advance(step)

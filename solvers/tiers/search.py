@@ -40,8 +40,8 @@ class TierSearchResult:
 
 
 def initial_state(problem: TierProblem) -> TierState:
-    """The state of the initial rule. Raises DoesNotFit where an op's reserve and staging exceed the first
-    tier."""
+    """Return the state of the initial rule. Raises DoesNotFit where an op's reserve and staging exceed the
+    first tier."""
     tables = TierTables(problem)
     run = by_rule(tables)
     return as_state(tables, run.events, run.cost)
@@ -55,7 +55,7 @@ def default_limits(problem: TierProblem) -> Limits:
 def search(
     problem: TierProblem, limits: Limits | None = None, segment: int = 1, changes: int = MAX_ACTIONS
 ) -> TierSearchResult:
-    """The state search. ``segment`` steps are decided together (1 is greedy), with at most ``changes``
+    """Run the state search. ``segment`` steps are decided together (1 is greedy), with at most ``changes``
     actions at each step. Deterministic for the same ``limits.nodes``.
 
     Raises DoesNotFit where an op's reserve and staging exceed the first tier.
@@ -184,7 +184,7 @@ class TierWalk:
 
 
 def as_state(tables: TierTables, events: list[Event], total: int) -> TierState:
-    """The state after ``events``, with the cost ``total`` (times the tables' scale)."""
+    """Return the state after ``events``, with the cost ``total`` (times the tables' scale)."""
     stays: list[list[TierStay]] = [[] for _ in tables.size]
     lowest: list[int | None] = [None] * len(tables.size)
     deep = last_tier(tables, events)

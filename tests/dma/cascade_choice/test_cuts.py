@@ -55,11 +55,3 @@ def test_no_cut_has_a_smaller_largest_segment(ending: Ending) -> None:
     table = segment_table(ending)
     least = min(max(s.bytes for s in cut) for cut in _all_cuts(ending, table.count))
     assert least_maximum(table, table.bytes) == least
-
-
-@given(_runs())
-def test_segments_are_numbered_by_where_they_end(ending: Ending) -> None:
-    table = segment_table(ending)
-    assert table.segments == [each for some in ending for each in some]
-    for number, stop in enumerate(table.stops.tolist()):
-        assert [table.segment(n) for n in table.ending_with(number)] == list(ending[stop])

@@ -1,0 +1,57 @@
+"""Segments of all chains of a program, and further ones."""
+
+from __future__ import annotations
+
+from chipmodel.cascades.rewrite import cascade_op
+from chipmodel.hardware.chip_file import load_chip
+from dma.cascade_choice.segmented_chains import (
+    SegmentedChain,
+    cascade_choices,
+    exact_bytes,
+    is_possible,
+    segmented_chains,
+    with_bands,
+    with_fine_heights,
+)
+from dma.residency.tiling import cascade_bytes
+from workloads.build.builder import ProgramBuilder
+
+
+def chains() -> list[SegmentedChain]:
+    builder = ProgramBuilder("chain")
+    value = builder.input("x", (1, 4, 24, 16))
+    for name in "abc":
+        value = builder.conv(name, value, 8, 3, pad=1)
+    builder.output(value)
+    return segmented_chains(builder.build(), load_chip("luna-arcs"), True, 0)
+
+
+def test_single_ops_come_first_and_others_may_be_left_out() -> None:
+    (chain,) = chains()
+    assert [each.heights for each in chain.single_ops] == [(), (), ()]
+    assert [each.ops.start for each in chain.single_ops] == [0, 1, 2]
+    cascades = [number for number, each in enumerate(chain.table.segments) if each.heights]
+    left = chain.without(cascades[:1])
+    assert not left.allowed[cascades[0]]
+    assert left.allowed.sum() == chain.allowed.sum() - len(chain.table.same(cascades[0]))
+
+
+def test_the_choice_of_a_segment_names_its_ops_and_heights() -> None:
+    (chain,) = chains()
+    program = chain.geometry.program
+    segment = next(each for each in chain.table.segments if len(each.heights) == 3)
+    (choice,) = cascade_choices([(chain, segment), (chain, next(chain.single_ops))], True)
+    assert (choice.ops, choice.heights, choice.rolls) == (("a", "b", "c"), segment.heights, True)
+    assert is_possible(program, (choice,))
+    op = cascade_op(program, list(program.ops()), choice)
+    assert exact_bytes(chain, segment, True, True) == cascade_bytes(program, op)
+    assert exact_bytes(chain, segment, True, False) > exact_bytes(chain, segment, True, True)
+
+
+def test_finer_stripes_and_bands_are_added_to_the_segments() -> None:
+    (chain,) = chains()
+    cut = [next(each for each in chain.table.segments if len(each.heights) == 2)]
+    fine = with_fine_heights(chain, cut, True, 1 << 20)
+    assert {each.heights[-1] for each in fine.table.segments if each.ops == cut[0].ops} >= {3, 5, 7}
+    banded = with_bands(chain, True, 1 << 20)
+    assert {each.bands for each in banded.table.segments} == {1, 2, 3, 4, 6, 8}

@@ -1,0 +1,55 @@
+"""Ops that follow one another, and what is alive around some of them."""
+
+from __future__ import annotations
+
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.program import Program
+from dma.cascade_choice.straight_chains import LiveAround, chain_rows, op_chains, straight_chains
+from workloads.build.builder import ProgramBuilder
+
+
+def branched() -> Program:
+    """Two ops, a branch with an op in one arm and two in the other, and an op after it."""
+    builder = ProgramBuilder("branched")
+    a = builder.elementwise("relu", "a", [builder.input("x", (1, 2, 4, 4))])
+    b = builder.elementwise("relu", "b", [a])
+    with builder.block() as first:
+        builder.elementwise("neg", "c", [b], outputs=["y"])
+    with builder.block() as second:
+        builder.elementwise("abs", "e", [builder.elementwise("abs", "d", [b])], outputs=["y"])
+    builder.add_if("which", [("one", first), ("two", second)])
+    builder.output(builder.elementwise("relu", "last", [a.__class__("y", (1, 2, 4, 4), "int8")]))
+    return builder.build()
+
+
+def straight() -> Program:
+    builder = ProgramBuilder("straight")
+    x = builder.input("x", (1, 2, 6, 4))
+    a = builder.conv("a", x, 4, 1)
+    b = builder.conv("b", a, 2, 1, stride=2)
+    builder.output(builder.elementwise("add", "c", [b, b]))
+    return builder.build()
+
+
+def test_chains_end_where_bodies_do() -> None:
+    program = branched()
+    chains = [Interval(0, 2), Interval(2, 3), Interval(3, 5), Interval(5, 6)]
+    assert list(straight_chains(program.body)) == chains
+    names = [tuple(op.name for op in chain) for chain in op_chains(program)]
+    assert names == [("a", "b"), ("c",), ("d", "e"), ("last",)]
+
+
+def test_rows_of_tensors_are_those_of_their_images() -> None:
+    program = straight()
+    assert chain_rows(program, list(program.ops())) == {"x": 6, "a": 6, "b": 3, "c": 3}
+
+
+def test_bytes_outside_of_a_cascade_leave_out_what_only_its_ops_touch() -> None:
+    """Tensors have 48, 96, 12 and 12 bytes; the last op makes its output of ``b``."""
+    around = LiveAround(straight())
+    assert list(around.outside(1)) == [48 + 96]
+    assert list(around.outside(2)) == [96 + 12, 48 + 12]
+    assert list(around.outside(3)) == [12 + 12, 96 + 12, 48 + 12]
+    assert around.is_inside("a", Interval(0, 2))
+    assert not around.is_inside("a", Interval(1, 3))
+    assert not around.is_inside("c", Interval(0, 3))

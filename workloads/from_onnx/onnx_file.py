@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import prod
 from pathlib import Path
@@ -9,7 +10,14 @@ from pathlib import Path
 from chipmodel.errors import BadInput, Place
 from workloads.from_onnx.equal_constants import digest
 from workloads.from_onnx.graph import LIMIT, Fact
-from workloads.from_onnx.onnx_package import ModelProto, NodeProto, TensorProto, inner_graphs, module
+from workloads.from_onnx.onnx_package import (
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    inner_graphs,
+    module,
+)
 
 PROTOBUF_LIMIT = (1 << 31) - 1
 """Most bytes of a message in protobuf: https://protobuf.dev/programming-guides/proto-limits/."""
@@ -140,19 +148,20 @@ def opsets(model: ModelProto, where: Place, notes: list[str]) -> dict[str, int]:
 
 def initializers(model: ModelProto, folder: Path, where: Place) -> dict[str, Fact]:
     """The initializers of the main graph; values are read for those of at most LIMIT elements."""
-    facts: dict[str, Fact] = {}
-    for tensor in model.graph.initializer:
-        if tensor.name in facts:
-            raise BadInput(
-                f"the initializer {tensor.name!r} is defined twice",
-                where=where,
-                hint="export the model again",
-            )
-        facts[tensor.name] = constant(tensor, tensor.name, folder, where)
-    for sparse in model.graph.sparse_initializer:
-        name, shape = sparse.values.name, tuple(sparse.dims)
-        facts[name] = Fact(name, shape, sparse.values.data_type, True, None, name, sparse.values.data_type)
-    return facts
+    for name, count in Counter(tensor.name for tensor in model.graph.initializer).items():
+        if count > 1:
+            what = f"the initializer {name!r} is defined twice"
+            raise BadInput(what, where=where, hint="export the model again")
+    return {fact.name: fact for fact in stored(model.graph, folder, where)}
+
+
+def stored(graph: GraphProto, folder: Path, where: Place) -> Iterator[Fact]:
+    """Yield the initializers of a graph or sub-graph."""
+    for tensor in graph.initializer:
+        yield constant(tensor, tensor.name, folder, where)
+    for sparse in graph.sparse_initializer:
+        name, kind = sparse.values.name, sparse.values.data_type
+        yield Fact(name, tuple(sparse.dims), kind, True, None, name, kind)
 
 
 def constant(tensor: TensorProto, name: str, folder: Path, where: Place) -> Fact:

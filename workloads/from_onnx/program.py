@@ -18,15 +18,17 @@ from chipmodel.model.program import Program
 from chipmodel.wording import parameter
 from workloads.build.builder import ProgramBuilder
 from workloads.from_onnx import control_lowering
-from workloads.from_onnx.control_inference import CONTROL_HANDLERS
+from workloads.from_onnx.branch_inference import infer_branch
 from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, placed, sort_nodes
 from workloads.from_onnx.input_shapes import bind_inputs
+from workloads.from_onnx.loop_inference import infer_loop
 from workloads.from_onnx.lowering import OnnxLowering, lowering
 from workloads.from_onnx.node_reading import read_nodes
 from workloads.from_onnx.onnx_file import initializers, not_text, opsets, parse_model, read_model
 from workloads.from_onnx.onnx_package import GraphProto, ModelProto
 from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm
 from workloads.from_onnx.rewriting import rewritten
+from workloads.from_onnx.scan_inference import infer_scan
 from workloads.from_onnx.shape_inference import Inference, declarations
 from workloads.from_onnx.subgraphs import all_names, needed
 
@@ -126,7 +128,7 @@ def _resolved(file: _ModelFile, options: _ImportOptions) -> tuple[list[OnnxNode]
         declared=declarations(model.graph, symbols),
         names=names,
         tensors=tensors,
-        control_handlers=CONTROL_HANDLERS,
+        control_handlers={"If": infer_branch, "Loop": infer_loop, "Scan": infer_scan},
         iterations=options.iterations,
         strict=options.strict,
         sizes={n: s for n, s in options.shapes.items() if n not in inputs and n not in symbols},

@@ -18,7 +18,7 @@ from workloads.from_onnx.contrib_shapes import Outputs
 from workloads.from_onnx.graph import Fact, OnnxNode, fault
 from workloads.from_onnx.input_shapes import declared_shape, empty_is_constant
 from workloads.from_onnx.node_shapes import schema_outputs
-from workloads.from_onnx.onnx_file import constant
+from workloads.from_onnx.onnx_file import constant, stored
 from workloads.from_onnx.onnx_package import GraphProto, module
 from workloads.from_onnx.unknown_sizes import given_shape, sized_output
 
@@ -118,11 +118,7 @@ class Inference:
 
     def declare(self, graph: GraphProto) -> None:
         """Add the facts of a sub-graph's initializers, and what it declares of its tensors."""
-        for tensor in graph.initializer:
-            self.facts[tensor.name] = constant(tensor, tensor.name, self.folder, self.where)
-        for sparse in graph.sparse_initializer:
-            name, kind = sparse.values.name, sparse.values.data_type
-            self.facts[name] = Fact(name, tuple(sparse.dims), kind, True, None, name, kind)
+        self.facts.update({fact.name: fact for fact in stored(graph, self.folder, self.where)})
         self.declared.update(declarations(graph, {}))
 
     def alias(self, node: OnnxNode, inner: str, name: str) -> None:

@@ -84,7 +84,20 @@ REDUCTIONS: Mapping[str, str] = {
     "REDUCE_PROD": "ReduceProd",
     "SUM": "ReduceSum",
 }
-VIEWS = ("BITCAST", "EXPAND_DIMS", "RESHAPE", "SQUEEZE")
+OF_FIRST_OPERAND: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    **dict.fromkeys(("BITCAST", "EXPAND_DIMS", "RESHAPE", "SQUEEZE"), ("Reshape", {})),
+    "BROADCAST_TO": ("Expand", {}),
+    "RESIZE_BILINEAR": ("Resize", {"mode": "linear"}),
+    "RESIZE_NEAREST_NEIGHBOR": ("Resize", {"mode": "nearest"}),
+    "TILE": ("Tile", {}),
+}
+"""Operators on one tensor that is seen in another shape, repeated or enlarged, with ONNX's attributes."""
+ALONG_LAST_AXIS: Mapping[str, str] = {
+    "L2_NORMALIZATION": "LpNormalization",
+    "LOG_SOFTMAX": "LogSoftmax",
+    "SOFTMAX": "Softmax",
+    "TOPK_V2": "TopK",
+}
 POOLS: Mapping[str, str] = {
     "AVERAGE_POOL_2D": "AveragePool",
     "L2_POOL_2D": "LpPool",
@@ -119,10 +132,11 @@ def elementwise(at: SubgraphContext, op: TfliteOperator) -> None:
     at.node(name or op.name, inputs, at.outputs(op), attributes, "" if name else TFLITE)
 
 
-@operator(*VIEWS)
-def view(at: SubgraphContext, op: TfliteOperator) -> None:
-    """The same bytes in another shape."""
-    at.node("Reshape", [at.name(op.input(0))], at.outputs(op))
+@operator(*OF_FIRST_OPERAND)
+def of_first_operand(at: SubgraphContext, op: TfliteOperator) -> None:
+    """The other operands say only what the output's shape says, too."""
+    kind, attributes = OF_FIRST_OPERAND[op.name]
+    at.node(kind, [at.name(op.input(0))], at.outputs(op), attributes)
 
 
 @operator("CONV_2D", "DEPTHWISE_CONV_2D", "CONV_3D")
@@ -215,12 +229,11 @@ def _filed_output(
     at.node("Reshape", [filed], [name])
 
 
-@operator("SOFTMAX", "LOG_SOFTMAX", "L2_NORMALIZATION")
-def along_channels(at: SubgraphContext, op: TfliteOperator) -> None:
-    """Work along the last axis."""
-    kinds = {"SOFTMAX": "Softmax", "LOG_SOFTMAX": "LogSoftmax", "L2_NORMALIZATION": "LpNormalization"}
+@operator(*ALONG_LAST_AXIS)
+def along_last_axis(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Work along the last axis, which may be that of the channels."""
     axis = axis_of(len(at.shape(op.input(0))), -1)
-    at.node(kinds[op.name], [at.name(op.input(0))], at.outputs(op), {"axis": axis})
+    at.node(ALONG_LAST_AXIS[op.name], [at.name(op.input(0))], at.outputs(op), {"axis": axis})
 
 
 @operator("LOCAL_RESPONSE_NORMALIZATION")
@@ -252,13 +265,6 @@ def arg_reduction(at: SubgraphContext, op: TfliteOperator) -> None:
     axis = (at.integers(op.input(1)) or (-1,))[0]
     found = {"axis": axis_of(len(at.shape(op.input(0))), axis)}
     at.node("ArgMax" if op.name == "ARG_MAX" else "ArgMin", [at.name(op.input(0))], at.outputs(op), found)
-
-
-@operator("TOPK_V2")
-def top_k(at: SubgraphContext, op: TfliteOperator) -> None:
-    """The largest elements along the last axis."""
-    axis = axis_of(len(at.shape(op.input(0))), -1)
-    at.node("TopK", [at.name(op.input(0))], at.outputs(op), {"axis": axis})
 
 
 @operator("CONCATENATION")
@@ -363,19 +369,6 @@ def transpose(at: SubgraphContext, op: TfliteOperator) -> None:
     moved = channels_first(order)  # the file's axes of x, in our order of the result's axes
     perm = tuple(axis_of(rank, axis) for axis in moved)
     at.node("Transpose", [at.name(x)], at.outputs(op), {"perm": perm})
-
-
-@operator("TILE", "BROADCAST_TO")
-def repeat(at: SubgraphContext, op: TfliteOperator) -> None:
-    """Copies along some axes."""
-    at.node("Tile" if op.name == "TILE" else "Expand", [at.name(op.input(0))], at.outputs(op))
-
-
-@operator("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
-def resize(at: SubgraphContext, op: TfliteOperator) -> None:
-    """Operands x and the new height and width."""
-    mode = "linear" if op.name == "RESIZE_BILINEAR" else "nearest"
-    at.node("Resize", [at.name(op.input(0))], at.outputs(op), {"mode": mode})
 
 
 @operator("DEPTH_TO_SPACE", "SPACE_TO_DEPTH")

@@ -54,7 +54,7 @@ def row_of(record: Sequence[Any], file: str) -> Row:
     except ValidationError as error:
         raise _wrong_value(error, f"row {shown(values['key'])}", file) from None
     values = dict(vars(stored))
-    values["trajectory"] = tuple(Improved(*step) for step in stored.trajectory)
+    values["trajectory"] = tuple(Improved(*step) for step in values["trajectory"])
     point = Point(**{name: values.pop(name) for name in _POINT})
     return Row(point, **values)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, Json
+from pydantic import BaseModel, ConfigDict, Field, Json, create_model
 
-from chipmodel.answers.study_row import Status
+from chipmodel.answers.study_row import Point, Row
 from chipmodel.files.strict_model import StrictModel
-from chipmodel.model.time_bound import PlanSpace
 
 MAX_STORED = (1 << 63) - 1
 """The largest integer of a database."""
@@ -16,40 +15,26 @@ MAX_STORED = (1 << 63) - 1
 Count = Annotated[int, Field(ge=0, le=MAX_STORED)]
 Time = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Key = Annotated[str, Field(min_length=1)]
-Text = str
+_STORED: dict[Any, Any] = {int: Count, int | None: Count | None, float: Time, float | None: Time | None}
+_SPECIAL: dict[str, Any] = {
+    "key": Key,
+    "overrides": Json[tuple[tuple[str, str], ...]],
+    "trajectory": Json[tuple[tuple[Time, Count | None, Count], ...]],
+}
 
 
-class StoredRow(StrictModel):
-    """A point and its answer."""
+def _column(name: str, kind: Any) -> Any:
+    """The type of a column for a field of a point or row."""
+    return _SPECIAL.get(name) or _STORED.get(kind, kind), ...
 
-    key: Key
-    workload: Text
-    chip: Text
-    packer: Text
-    merge: Text
-    streamer: Text
-    seed: Count
-    overrides: Json[tuple[tuple[Text, Text], ...]]
-    time_limit: Time | None
-    node_limit: Count | None
-    cascade: Text
-    status: Status
-    seconds: Time
-    peak_bytes: Count | None
-    peak_lower_bound_bytes: Count | None
-    capacity_bytes: Count | None
-    psram_bytes: Count | None
-    psram_capacity_bytes: Count | None
-    total_cycles: Count | None
-    lower_bound_cycles: Count | None
-    bound_space: PlanSpace | None
-    sync_cycles: Count | None
-    npu_busy_cycles: Count | None
-    dma_busy_cycles: Count | None
-    milliseconds: Time | None
-    trajectory: Json[tuple[tuple[Time, Count | None, Count], ...]]
-    problem: Text
-    error: Text
+
+_FIELDS = {**get_type_hints(Point), **get_type_hints(Row)}
+StoredRow: type[BaseModel] = create_model(
+    "StoredRow",
+    __base__=StrictModel,
+    **{name: _column(name, kind) for name, kind in _FIELDS.items() if name != "point"},
+)
+"""A point and its answer."""
 
 
 class StoredOwner(BaseModel):
@@ -58,7 +43,7 @@ class StoredOwner(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
     id: int
-    host: Text
+    host: str
     pid: Annotated[int, Field(ge=1, lt=1 << 31)]
-    started: Text
+    started: str
     beat: Time

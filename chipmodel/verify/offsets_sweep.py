@@ -1,18 +1,15 @@
-"""Check the offsets of large plans by a sweep over time instead of every pair of buffers.
+"""Check the offsets of large plans: NumPy finds the pairs of buffers that overlap, a buffer at a time.
 
-The sweep keeps the live buffers sorted by offset. While no two of them overlap, a buffer that starts can
-overlap its neighbours only, so comparing neighbours finds the first overlap: a correct plan is accepted in
-O(n log n). ``check`` then describes the violations of the buffers that are involved, so both checks say
-the same.
+``check`` then describes the violations of the buffers that are involved, so both checks say the same.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from chipmodel.geometry.interval import merged
+import numpy as np
+
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.offsets import check
 
@@ -78,53 +75,24 @@ def _constrained_pairs(problem: Problem, plan: Plan) -> set[tuple[int, int]]:
 
 def _overlapping_pairs(problem: Problem, plan: Plan, placed: list[int]) -> set[tuple[int, int]]:
     """Pairs, as (later, earlier), that share a byte while both are alive, colocated or not."""
-    if not problem.colocated and not _any_overlap(problem, plan, placed):
+    boxes = [
+        (i, live.start, live.stop, plan.offsets[buffer.name], plan.offsets[buffer.name] + buffer.bytes)
+        for i, buffer in ((i, problem.buffers[i]) for i in placed)
+        for live in buffer.live
+        if buffer.bytes and len(live)
+    ]
+    if not boxes:
         return set()
-    events: list[tuple[int, bool, int, int]] = []
-    key = 0
-    for i in placed:
-        for interval in merged(problem.buffers[i].live) if problem.buffers[i].bytes else ():
-            events += [(interval.start, True, key, i), (interval.stop, False, key, i)]
-            key += 1
-    return _all_overlaps(problem, plan, sorted(events))
-
-
-def _all_overlaps(
-    problem: Problem, plan: Plan, events: list[tuple[int, bool, int, int]]
-) -> set[tuple[int, int]]:
-    """Compare each buffer that starts with all live ones whose offset is near enough to overlap it."""
+    owner, start, stop, low, high = np.array(boxes, _kind(boxes)).T
     pairs: set[tuple[int, int]] = set()
-    live: list[tuple[int, int]] = []
-    tallest = max((problem.buffers[i].bytes for _, _, _, i in events), default=0)
-    for _, starts, _, i in events:
-        low = plan.offsets[problem.buffers[i].name]
-        if not starts:
-            del live[bisect_left(live, (low, i))]
-            continue
-        high = low + problem.buffers[i].bytes
-        for other_low, j in live[bisect_left(live, (low - tallest, -1)) : bisect_left(live, (high, -1))]:
-            if other_low + problem.buffers[j].bytes > low and j != i:
-                pairs.add((max(i, j), min(i, j)))
-        insort(live, (low, i))
+    for k, (i, *_) in enumerate(boxes):
+        in_time = (start[:k] < stop[k]) & (start[k] < stop[:k])
+        for j in owner[:k][in_time & (low[:k] < high[k]) & (low[k] < high[:k])]:
+            if i != j:
+                pairs.add((max(i, int(j)), min(i, int(j))))
     return pairs
 
 
-def _any_overlap(problem: Problem, plan: Plan, placed: list[int]) -> bool:
-    """Whether some two buffers that are alive together share a byte; compares neighbours only."""
-    events: list[tuple[int, bool, int, int]] = []
-    for i in placed:
-        buffer = problem.buffers[i]
-        low = plan.offsets[buffer.name]
-        for interval in merged(buffer.live) if buffer.bytes else ():
-            events += [(interval.start, True, low, low + buffer.bytes)]
-            events += [(interval.stop, False, low, low + buffer.bytes)]
-    live: list[tuple[int, int]] = []
-    for _, starts, low, high in sorted(events):
-        at = bisect_left(live, (low, high))
-        if not starts:
-            del live[at]
-        elif (at and live[at - 1][1] > low) or (at < len(live) and live[at][0] < high):
-            return True
-        else:
-            live.insert(at, (low, high))
-    return False
+def _kind(boxes: Sequence[tuple[int, ...]]) -> type:
+    """64 bits hold all numbers of a sound plan; a plan file may have others."""
+    return np.int64 if max(map(max, boxes)) < 1 << 62 else object

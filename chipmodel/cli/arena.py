@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.cli.file_options import READS, WRITES, WRITES_OR_STDOUT, FileCommand
-from chipmodel.cli.output import show, write_files
+from chipmodel.cli.file_options import READS, WRITES, FileCommand
+from chipmodel.cli.output import json_option, show, write_files
 from chipmodel.cli.packing_source import SearchOptions, search_options
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 
@@ -26,9 +26,7 @@ from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
     type=WRITES,
     help="The model with the offsets as its OfflineMemoryAllocation.",
 )
-@click.option(
-    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="The answer as one JSON document."
-)
+@json_option
 def arena(
     *, source: str, packer: str, search: SearchOptions, model_file: str | None, json_file: str | None
 ) -> None:

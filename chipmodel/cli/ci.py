@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.cli.file_options import READS, WRITES, WRITES_OR_STDOUT, FileCommand
-from chipmodel.cli.output import show, write_files
+from chipmodel.cli.file_options import READS, WRITES, FileCommand
+from chipmodel.cli.output import json_option, show, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
 from chipmodel.terminal.printing import remark
 
@@ -18,9 +18,7 @@ from chipmodel.terminal.printing import remark
 @click.option(
     "--markdown", "markdown_file", metavar="FILE", type=WRITES, help="A table for a comment or job summary."
 )
-@click.option(
-    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="The answer as one JSON document."
-)
+@json_option
 def ci(*, budget: str, junit_file: str | None, markdown_file: str | None, json_file: str | None) -> int:
     """Hold every workload of BUDGET.yaml against its limits, for a firmware project's continuous integration.
 

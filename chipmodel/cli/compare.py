@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.file_options import WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.options import (
     ChipOptions,
@@ -20,7 +20,7 @@ from chipmodel.cli.options import (
     path_option,
     workload_options,
 )
-from chipmodel.cli.output import show, write_files
+from chipmodel.cli.output import html_option, show, write_files
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import (
@@ -72,7 +72,7 @@ _planner_options = group(
 @click.option(
     "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="All rows as one JSON document."
 )
-@click.option("--html", "html_file", metavar="FILE", type=WRITES, help="One self-contained page.")
+@html_option
 def compare(
     *,
     source: WorkloadOptions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.file_options import FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
     EffortOptions,
@@ -14,7 +14,7 @@ from chipmodel.cli.options import (
     planner_options,
     workload_options,
 )
-from chipmodel.cli.output import note, show, write_files
+from chipmodel.cli.output import html_option, json_option, note, show, write_files
 from chipmodel.pipeline.choices import MEMORY_POINTS
 
 MOST_POINTS = 100
@@ -33,10 +33,8 @@ MOST_POINTS = 100
     show_default=True,
     help="Sizes of SharedMemory for which plans are made.",
 )
-@click.option(
-    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="The answer as one JSON document."
-)
-@click.option("--html", "html_file", metavar="FILE", type=WRITES, help="One self-contained page.")
+@json_option
+@html_option
 def memory(
     *,
     source: WorkloadOptions,

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chipmodel.cli.file_options import STDOUT
+import click
+
+from chipmodel.cli.file_options import STDOUT, WRITES, WRITES_OR_STDOUT
 from chipmodel.files.atomic_write import Content, write_together
 from chipmodel.terminal.printing import console, emit
 from chipmodel.terminal.printing import note as note_line
@@ -14,6 +16,14 @@ from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+json_option = click.option(
+    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="The answer as one JSON document."
+)
+html_option = click.option(
+    "--html", "html_file", metavar="FILE", type=WRITES, help="One self-contained page."
+)
 
 
 def write_files(outputs: Iterable[tuple[str | None, Callable[[], Content]]]) -> None:

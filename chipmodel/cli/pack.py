@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, WRITES_OR_STDOUT, FileCommand
-from chipmodel.cli.output import note, show, write_files
+from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, FileCommand
+from chipmodel.cli.output import html_option, json_option, note, show, write_files
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
 from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
@@ -33,10 +33,8 @@ if TYPE_CHECKING:
 @click.option(
     "--output", "-o", "csv_file", metavar="FILE", type=WRITES, help="The same rows with an offset column."
 )
-@click.option(
-    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="The answer as one JSON document."
-)
-@click.option("--html", "html_file", metavar="FILE", type=WRITES, help="One self-contained page.")
+@json_option
+@html_option
 def pack(
     *,
     source: str,

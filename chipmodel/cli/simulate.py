@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.file_options import WRITES, FileCommand
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.options import (
     ChipOptions,
@@ -22,7 +22,7 @@ from chipmodel.cli.options import (
     planner_options,
     workload_options,
 )
-from chipmodel.cli.output import show, write_files
+from chipmodel.cli.output import html_option, json_option, show, write_files
 from chipmodel.cli.paths import SampleOptions, path_word, sample_options
 from chipmodel.cli.verdict import verdict
 from chipmodel.pipeline.choices import OrderWish
@@ -41,20 +41,14 @@ class RunFiles:
 _file_options = group(
     "files",
     RunFiles,
-    click.option(
-        "--json",
-        "json_file",
-        metavar="FILE|-",
-        type=WRITES_OR_STDOUT,
-        help="The answer as one JSON document.",
-    ),
+    json_option,
     click.option(
         "--plan", "plan_file", metavar="FILE", type=WRITES, help="Offsets and commands, for chipmodel check."
     ),
     click.option(
         "--trace", "trace_file", metavar="FILE", type=WRITES, help="Chrome trace events, for Perfetto."
     ),
-    click.option("--html", "html_file", metavar="FILE", type=WRITES, help="One self-contained page."),
+    html_option,
 )
 
 

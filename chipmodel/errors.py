@@ -13,6 +13,10 @@ EXIT_DONE = 0
 EXIT_DOES_NOT_FIT = 1
 EXIT_BAD_INPUT = 2
 EXIT_UNKNOWN = 3
+MORE_MEMORY = (
+    "give the chip more SharedMemory: --set shared_memory.bytes=..., or chip(..., shared_memory__bytes=...)"
+)
+"""The hint where a network needs more bytes than the chip has."""
 
 
 @dataclass(frozen=True, slots=True)

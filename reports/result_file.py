@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
-from chipmodel.wording import either
 
 FORMAT = "chipmodel-result/1"
 """Of the documents that ``simulate --json`` writes; a key that changes its meaning makes it another."""
@@ -189,4 +188,4 @@ def _op(node: JsonValue) -> SavedOp:
 
 
 def _hint() -> str:
-    return f"write it with: {either('chipmodel simulate WORKLOAD --json FILE', 'to_json() of a simulation')}"
+    return "write it with: chipmodel simulate WORKLOAD --json FILE, or to_json() of a simulation"

@@ -188,7 +188,7 @@ def test_a_usage_error_imports_nothing_that_plans() -> None:
     assert not loaded & (HEAVY | {"numpy", "networkx", "importlib.metadata"})
     assert not {name.split(".")[0] for name in loaded} & {"dma", "solvers", "reports"}
     ours = {name.split(".")[1] for name in loaded if name.startswith("chipmodel.")}
-    assert ours == {"cli", "errors", "files", "pipeline", "studies", "terminal", "wording"}
+    assert ours == {"cli", "errors", "files", "pipeline", "studies", "terminal"}
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

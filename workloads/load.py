@@ -13,7 +13,6 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import decoded
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
-from chipmodel.wording import entries, parameter
 from workloads.from_onnx.bundled_models import SCHEME, model_file
 from workloads.from_tflite.schema import IDENTIFIER
 from workloads.plugin import imported_program
@@ -106,9 +105,8 @@ def _load(
 ) -> Program:
     if iterations and Path(source).suffix.lower() not in (ONNX_SUFFIX, TFLITE_SUFFIX):
         name = next(iter(iterations))
-        asked = entries("iterations", {name: "..."})
-        what = f"{asked}: only ONNX and TFLite files have loops whose iterations are open"
-        raise BadInput(what, hint=f"choose the iterations of one run: {entries('path', {name: 3})}")
+        what = f"--iterations {name}=...: only ONNX and TFLite files have loops whose iterations are open"
+        raise BadInput(what, hint=f"choose the iterations of one run: --path {name}=3")
     if source.startswith(ZOO_SCHEME):
         return _from_zoo(source, dtype, shapes)
     suffix = Path(source).suffix.lower()
@@ -128,9 +126,9 @@ def _load(
         return load_tflite(Path(source), dtype=dtype, shapes=shapes, strict=strict, iterations=iterations)
     importer = plugin_named("importer", suffix.removeprefix("."))
     if importer:
-        for option, given in {"dtype": dtype, "shapes": shapes, "strict": strict}.items():
+        for option, given in {"dtype": dtype, "shape": shapes, "strict": strict}.items():
             if given:
-                raise BadInput(f"{parameter(option)} says nothing about {suffix} files", hint="leave it out")
+                raise BadInput(f"--{option} says nothing about {suffix} files", hint="leave it out")
         return imported_program(importer, source)
     raise _not_accepted(source)
 

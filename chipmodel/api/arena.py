@@ -17,7 +17,6 @@ from chipmodel.files.atomic_write import write_atomically
 from chipmodel.model.plan import Status
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 from chipmodel.terminal.progress import stage
-from chipmodel.wording import words_of_python
 from reports.arena import document, headline
 from solvers.core.outcome import Limits
 from workloads.from_tflite.model_file import parse_model, read_model
@@ -83,7 +82,6 @@ class Arena(Answer):
         ]
 
 
-@words_of_python
 def arena(
     model: str | Path | bytes,
     *,

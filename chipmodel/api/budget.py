@@ -17,7 +17,6 @@ from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.yaml_tree import Document
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.terminal.progress import stage
-from chipmodel.wording import words_of_python
 from reports.budget import document, headline, junit, markdown
 
 
@@ -55,7 +54,6 @@ class BudgetReport(Answer):
         return markdown(self.answer)
 
 
-@words_of_python
 def ci(file: str | Path, *, progress: Progress | None = None) -> BudgetReport:
     """Plan and simulate every entry of a budget file, and compare it with its limits.
 

@@ -32,7 +32,6 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
-from chipmodel.wording import chip_field, parameter, switch, words_of_python
 from dma.residency.fitted import fitted
 
 
@@ -80,7 +79,6 @@ class Verification(Answer):
         ]
 
 
-@words_of_python
 def check(
     plan: PlanSource,
     workload: WorkloadSource | PackingSource,
@@ -128,14 +126,14 @@ def check(
     """
     if path and not execute:
         raise BadInput(
-            f"{parameter('path')} chooses what {switch('execute')} runs",
-            hint=f"add {switch('execute')}, or leave out {parameter('path')}",
+            "--path chooses what --execute runs",
+            hint="add --execute, or leave out --path",
         )
     with observing(progress):
         text, called = text_of_plan(plan)
         if is_packing(workload):
             if execute:
-                raise BadInput("a packing has no commands to execute", hint=f"leave out {switch('execute')}")
+                raise BadInput("a packing has no commands to execute", hint="leave out --execute")
             return _packing(text, called, workload)
         file = read_plan(text, called)
         given = chip if chip is not None else _own_chip(plan)
@@ -203,9 +201,9 @@ def _refuse_compiled(chip: Chip) -> None:
     """Refuse to execute weights that have other sizes on the chip than in the network: no bytes are known for
     them."""
     what = f"{chip.name} has weights in other sizes than the network"
-    raise BadInput(
-        what, hint=f"plan with {chip_field('weights.bits_per_weight', 0)}, or leave out {switch('execute')}"
-    )
+    hint = "leave out --execute, or plan with --set weights.bits_per_weight=0 "
+    hint += "(chip(..., weights__bits_per_weight=0))"
+    raise BadInput(what, hint=hint)
 
 
 def _executed(

@@ -18,7 +18,6 @@ from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.comparison.run import Contenders, compare_in_order, compare_packing
 from chipmodel.pipeline.choices import COMPARE_SECONDS, DEFAULT_CHIP
-from chipmodel.wording import words_of_python
 from dma.schedule.effort import StopCriterion
 from dma.stream import streamer_named, streamers
 from reports.compare.page import render_comparison
@@ -27,7 +26,6 @@ from solvers.branches.mergers import merger_named, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named, packers
 
-"""For each planner that searches, where no limit is given. Chosen."""
 Names = Literal["all"] | Iterable[str] | None
 """Planners to compare: all, those named, or none."""
 
@@ -60,7 +58,6 @@ class Comparison(PageAnswer):
         return render_comparison(self.result)
 
 
-@words_of_python
 def compare(
     workload: WorkloadSource | PackingSource,
     chip: ChipSource = DEFAULT_CHIP,

@@ -11,7 +11,6 @@ from chipmodel.api.answer import Answer
 from chipmodel.api.simulation import Simulation
 from chipmodel.files.json_text import json_text
 from chipmodel.files.text_file import read_text
-from chipmodel.wording import words_of_python
 from reports.diff.difference import RunDifference, compare_results
 from reports.diff.words import diff_document, sentences
 from reports.result_file import SavedResult, read_result
@@ -42,7 +41,6 @@ class Difference(Answer):
         ]
 
 
-@words_of_python
 def diff(a: ResultSource, b: ResultSource) -> Difference:
     """Return what changed from one result to another, and why.
 

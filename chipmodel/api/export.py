@@ -15,7 +15,6 @@ from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.text_file import read_text
 from chipmodel.pipeline.choices import ExportFormat
 from chipmodel.plan_file.read import read_plan
-from chipmodel.wording import argument, either, parameter, words_of_python
 from reports.export.c_header import c_header
 from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of
 from reports.export.layout import Layout, layout_of, must_fit
@@ -45,7 +44,6 @@ class ExportedFile:
         write_atomically(Path(path), self.content)
 
 
-@words_of_python
 def export(
     source: PlanSource,
     to: ExportFormat,
@@ -83,7 +81,7 @@ def export(
         raise BadInput(f"format {to!r} is not known", hint=f"one of {', '.join(FORMATS)}")
     _refuse(to, prefix=(prefix, "c-header"), tensors=(tensors, "tflm"))
     text, called = _text_of(source, to)
-    root = read_json(text, called, f"write one with: {either(COMMAND, CALL)}")
+    root = read_json(text, called, f"write one with: {COMMAND}, or {CALL}")
     if to in OF_RESULTS:
         return ExportedFile(_ops(root, core, to))
     if is_result(root):
@@ -92,7 +90,7 @@ def export(
             "chipmodel simulate WORKLOAD --plan PLAN.json",
             'simulate(WORKLOAD).write_plan("PLAN.json")',
         )
-        hint = f"{either(command, call)} writes the plan"
+        hint = f"{command}, or {call} writes the plan"
         raise BadInput(f"{called}: {what}", hint=hint)
     layout = layout_of(read_plan(text, called), called, core)
     if to == "minimalloc":
@@ -107,8 +105,8 @@ def _refuse(to: str, **parameters: tuple[object, str]) -> None:
     for name, (value, wanted) in parameters.items():
         if value is not None and to != wanted:
             raise BadInput(
-                f"{parameter(name)} says nothing about {to}",
-                hint=f"leave it out, or {argument('to', wanted)}",
+                f"--{name} says nothing about {to}",
+                hint=f"leave it out, or --as {wanted} (to={wanted!r})",
             )
 
 
@@ -120,12 +118,10 @@ def _text_of(source: PlanSource, to: str) -> tuple[str, str]:
 
 def _ops(root: JsonValue, core: int | None, to: str) -> str | bytes:
     if core is not None:
-        raise BadInput(
-            f"{parameter('core')} says nothing about {to}", hint="leave it out: the cores are a column"
-        )
+        raise BadInput(f"--core says nothing about {to}", hint="leave it out: the cores are a column")
     if isinstance(root.value, dict) and root.has("commands") | root.has("cores") and not root.has("ops"):
         command, call = "chipmodel simulate WORKLOAD --json RESULT.json", "simulate(WORKLOAD).to_json()"
-        hint = f"{either(command, call)} writes the result"
+        hint = f"{command}, or {call} writes the result"
         raise BadInput(f"{root.file}: this is a plan, and not the result that {to} needs", hint=hint)
     answer = saved_result(root)
     return ops_csv(answer) if to == "csv" else ops_parquet(answer)
@@ -134,7 +130,7 @@ def _ops(root: JsonValue, core: int | None, to: str) -> str | bytes:
 def _header(layout: Layout, prefix: str | None, source: str) -> str:
     if prefix is not None and not (KEYWORD.fullmatch(prefix) and len(prefix) <= LONGEST_PREFIX):
         hint = f"a letter, then letters, digits and _, at most {LONGEST_PREFIX} in all"
-        raise BadInput(f"{parameter('prefix')} {prefix!r} begins no identifier", hint=hint)
+        raise BadInput(f"--prefix {prefix!r} begins no identifier", hint=hint)
     must_fit(layout, source)
     return c_header(layout, prefix or prefix_of(layout.workload))
 

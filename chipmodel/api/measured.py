@@ -20,7 +20,6 @@ from chipmodel.measured.network_fit import fit as fit_networks
 from chipmodel.measured.network_fit import free_numbers
 from chipmodel.measured.network_prediction import NETWORKS
 from chipmodel.terminal.progress import stage
-from chipmodel.wording import parameter, words_of_python
 from reports.validation.page import render_validation
 
 ALL_KINDS = {**KINDS, NETWORKS.name: NETWORKS}
@@ -108,7 +107,6 @@ class FittedChip(PageAnswer):
         return render_validation(documents, changes=changes)
 
 
-@words_of_python
 def validate(
     table: str | Path,
     chip: str | Path | None = None,
@@ -140,7 +138,6 @@ def validate(
         return Validation(compare(read, target), target)
 
 
-@words_of_python
 def calibrate(
     table: str | Path,
     chip: str | Path | None = None,
@@ -175,7 +172,7 @@ def calibrate(
         if read.kinds[0].name == NETWORKS.name:
             return FittedChip(_fit_networks(read, name, overrides, free))
         if free:
-            raise BadInput(f"{parameter('free')} is for tables of networks", hint="leave it out")
+            raise BadInput("--free is for tables of networks", hint="leave it out")
         return FittedChip(fit_constants(read, name, overrides))
 
 

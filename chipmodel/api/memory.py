@@ -24,7 +24,6 @@ from chipmodel.pipeline.choices import (
 from chipmodel.pipeline.smallest_memory import smallest_memory as find_smallest
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
-from chipmodel.wording import either, words_of_python
 from reports.memory.page import render_memory
 from reports.memory.rows import document, headline
 
@@ -74,7 +73,6 @@ def _cycles(plan: MemoryPlan | None) -> int | None:
     return None if plan is None else plan.cycles
 
 
-@words_of_python
 def smallest_memory(
     workload: WorkloadSource,
     chip: ChipSource = DEFAULT_CHIP,
@@ -116,7 +114,7 @@ def smallest_memory(
         asked = settings.request(load(workload), target, fits=False)
         if target.cores > 1:
             what = f"the chip has {target.cores} cores"
-            raise BadInput(what, hint=f"choose a chip of one core: {either('chipmodel chips', 'chips()')}")
+            raise BadInput(what, hint="choose a chip of one core: chipmodel chips, or chips()")
         with stage(f"planning {asked.program.name}") as say:
             program = reuse(asked.program, settings.in_place)
             asked = replace(asked, program=program, stop=settings.stop(), deadline=settings.limit.deadline)

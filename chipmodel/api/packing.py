@@ -18,7 +18,6 @@ from chipmodel.files.suggestions import shown
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Memory, Problem, Status
 from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
-from chipmodel.wording import parameter, words_of_python
 from reports.packing.answer import document, headline
 from reports.packing.page import render_packing
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED, Limits
@@ -109,7 +108,6 @@ class Packing(PageAnswer):
         return render_packing(self.answer)
 
 
-@words_of_python
 def pack(
     buffers: PackingSource,
     *,
@@ -189,7 +187,7 @@ def read_source(source: str, capacity: int | None, memories: tuple[Memory, ...])
     if not source.startswith(SCHEME):
         return read_packing(Path(source), capacity, memories)
     if memories:
-        raise BadInput(f"{SCHEME} makes buffers for one memory", hint=f"drop {parameter('memories')}")
+        raise BadInput(f"{SCHEME} makes buffers for one memory", hint="drop --memory")
     return guillotine_table(source, capacity)
 
 
@@ -203,15 +201,11 @@ def is_packing(workload: object) -> TypeGuard[PackingSource]:
 def check_limits(seconds: float | None, nodes: int | None, seed: int) -> None:
     """Raise BadInput for a limit that no search can take."""
     if seconds is not None and not 0 <= seconds <= MOST_SECONDS:
-        raise BadInput(
-            f"{parameter('time_limit')} {seconds:g} is no limit", hint=f"0 to {MOST_SECONDS:,.0f} seconds"
-        )
+        raise BadInput(f"--time-limit {seconds:g} is no limit", hint=f"0 to {MOST_SECONDS:,.0f} seconds")
     if nodes is not None and not 0 <= nodes <= MOST_NODES:
-        raise BadInput(
-            f"{parameter('node_limit')} {nodes} is no limit", hint="a whole number of nodes, 0 or more"
-        )
+        raise BadInput(f"--node-limit {nodes} is no limit", hint="a whole number of nodes, 0 or more")
     if not 0 <= seed <= MOST_SEED:
-        raise BadInput(f"{parameter('seed')} {seed} is no seed", hint=f"0 to {MOST_SEED}")
+        raise BadInput(f"--seed {seed} is no seed", hint=f"0 to {MOST_SEED}")
 
 
 def _as_csv(rows: Sequence[BufferRow]) -> str:

@@ -32,7 +32,6 @@ from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.write import write_plan
 from chipmodel.rewrites.op_order import names_in_order
 from chipmodel.terminal.progress import stage
-from chipmodel.wording import either, words_of_python
 from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
 
@@ -131,7 +130,6 @@ class ProgramPlan(Answer):
         write_atomically(Path(path), self.to_json())
 
 
-@words_of_python
 def plan(
     workload: WorkloadSource, chip: ChipSource = DEFAULT_CHIP, **options: Unpack[PlanOptions]
 ) -> ProgramPlan:
@@ -169,7 +167,7 @@ def plan(
         asked = settings.request(load(workload), target)
         if target.cores > 1:
             command, call = "chipmodel simulate WORKLOAD --plan FILE", "simulate(WORKLOAD).write_plan(FILE)"
-            hint = f"plan it by {either(command, call)}"
+            hint = f"plan it by {command}, or {call}"
             raise BadInput(f"the chip has {target.cores} cores", hint=hint)
 
         def planned_in(program: Program) -> Planned:

@@ -17,7 +17,6 @@ from chipmodel.files.atomic_write import write_together
 from chipmodel.studies.pages import SHORT, chosen, pages_of
 from chipmodel.studies.store_place import is_store, store_path
 from chipmodel.terminal.progress import stage
-from chipmodel.wording import parameter, words_of_python
 from reports.study.page import render_study
 from reports.study.words import answer, scope
 from reports.template import PLOTLY_FILE, plotly_script
@@ -55,7 +54,6 @@ class StudyReport(StudyRows):
             row.key: Path(folder) / f"{row.key[:SHORT]}.html" for row in chosen(self.results.rows, points)
         }
 
-    @words_of_python
     def write(
         self,
         page: str | Path,
@@ -90,7 +88,6 @@ class _PointPage:
     page: str
 
 
-@words_of_python
 def report(study: str | Path, store: str | Path | None = None) -> StudyReport:
     """Return what a study has found so far.
 
@@ -126,9 +123,7 @@ def _store(path: Path, store: str | Path | None) -> Path:
     if not itself:
         return store_path(path, store)
     if store:
-        raise BadInput(
-            "this is a store itself", where=Place(str(path)), hint=f"leave out {parameter('store')}"
-        )
+        raise BadInput("this is a store itself", where=Place(str(path)), hint="leave out --store")
     return path
 
 

@@ -25,7 +25,6 @@ from chipmodel.pipeline.order_choice import run_in_order
 from chipmodel.pipeline.vendor import with_vendor
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
-from chipmodel.wording import either, entries, words_of_python
 from reports.words import accuracy, headline
 
 ORDER_SHARE = 0.3
@@ -140,7 +139,6 @@ def _flat(op: Mapping[str, Any], causes: Sequence[str]) -> dict[str, object]:
     return plain | {f"stall_{cause.replace(' ', '_')}": stalls.get(cause, 0) for cause in causes}
 
 
-@words_of_python
 def simulate(
     workload: WorkloadSource,
     chip: ChipSource = DEFAULT_CHIP,
@@ -224,14 +222,13 @@ def _weighed(
 
 
 def _run_again(run: RunAlong, weighed: Result, extreme: Extreme) -> Result:
-    paths, asked = weighed.paths, either(f"--path {extreme}", f'extreme="{extreme}"')
+    paths, asked = weighed.paths, f'--path {extreme} (extreme="{extreme}")'
     if paths is None:
         raise BadInput(f"{asked}: the workload has no if and no loop", hint="leave it out")
     found = (paths.best if extreme == "best" else paths.worst).choices
     if found is None:
         raise BadInput(
             f"{asked}: that path does not decide the same way on each iteration of a loop",
-            hint=f"choose an arm for every iteration: {entries('path', {'NAME': 'ARM'})}; the report lists "
-            "what it decides",
+            hint="choose an arm for every iteration: --path NAME=ARM; the report lists what it decides",
         )
     return replace(run(found), paths=paths)

@@ -24,7 +24,6 @@ from chipmodel.studies.study_file import Study, read_study
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import WorkerGroup
 from chipmodel.terminal.progress import stage
-from chipmodel.wording import parameter, words_of_python
 
 MOST_WORKERS = 1024
 ORDER = ("optimal", "feasible", "unknown", "does not fit", "infeasible", "failed")
@@ -77,12 +76,12 @@ class StudyEffort:
         """Raise BadInput for values that contradict one another."""
         if self.workers is not None and not 1 <= self.workers <= MOST_WORKERS:
             raise BadInput(
-                f"{parameter('workers')} {self.workers} is no number of processes",
+                f"--workers {self.workers} is no number of processes",
                 hint=f"1 to {MOST_WORKERS}",
             )
         if self.workers is not None and self.dask:
             raise BadInput(
-                f"{parameter('workers')} is of this machine, {parameter('dask')} of a cluster",
+                "--workers is of this machine, --dask of a cluster",
                 hint="give one of the two",
             )
 
@@ -126,7 +125,6 @@ class _Calls(StopRequest):
             self.asked = True
 
 
-@words_of_python
 def study(
     file: str | Path,
     store: str | Path | None = None,

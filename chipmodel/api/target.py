@@ -9,13 +9,11 @@ from typing import Any, TypeAlias
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, parse_chip, with_overrides
 from chipmodel.pipeline.choices import DEFAULT_CHIP
-from chipmodel.wording import words_of_python
 
 ChipSource: TypeAlias = str | Path | Mapping[str, Any] | Chip
 """What names a chip: a preset, a chip file, what a chip file says, or a chip itself."""
 
 
-@words_of_python
 def chip(source: ChipSource = DEFAULT_CHIP, /, **overrides: object) -> Chip:
     """Return the chip that ``source`` names, with other values for some of its fields.
 

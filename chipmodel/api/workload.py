@@ -11,7 +11,6 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from chipmodel.rewrites.states import with_states
 from chipmodel.rewrites.steady_state import steady
-from chipmodel.wording import words_of_python
 from workloads.build.control_options import with_probabilities
 from workloads.from_python.network import Network
 from workloads.load import load as load_source
@@ -27,7 +26,6 @@ WorkloadSource: TypeAlias = "str | Path | bytes | ModelProto | Network | Program
 Chance: TypeAlias = float | Fraction
 
 
-@words_of_python
 def load(
     source: WorkloadSource,
     *,

@@ -26,7 +26,6 @@ from chipmodel.files.conflicts import (
     refuse_unwritable_folder,
 )
 from chipmodel.studies.store_place import store_path
-from chipmodel.wording import words_of
 from workloads.from_onnx.bundled_models import SCHEME as ONNX_SCHEME
 from workloads.from_onnx.bundled_models import model_file
 
@@ -98,10 +97,9 @@ class FileCommand(click.Command):
     """A command whose files are checked before it runs."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Check the files, then run the command; what is wrong is said with the names of options."""
+        """Check the files, then run the command."""
         check_files(ctx)
-        with words_of("options"):
-            return super().invoke(ctx)
+        return super().invoke(ctx)
 
 
 def check_files(context: click.Context) -> None:

@@ -13,7 +13,6 @@ from chipmodel.model.plan import Plan, Problem, Solved
 from chipmodel.terminal.solver_status import SolverStatus, solver_status
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets_sweep import check_fast
-from chipmodel.wording import argument
 from solvers.core.outcome import Limits, Progress
 from solvers.registry import solve
 
@@ -78,7 +77,7 @@ def _checked_plan(problem: Problem, solved: Solved, packer: str) -> Plan | None:
     if solved.status in ("infeasible", "unknown"):
         return None
     what = f"packer {packer!r} cannot keep all constraints: {faults[0]}"
-    raise BadInput(what, hint=f"use {argument('packer', 'exact')}, which keeps them all")
+    raise BadInput(what, hint="use --packer exact, which keeps them all")
 
 
 def _faults(problem: Problem, plan: Plan) -> tuple[str, ...]:

@@ -44,7 +44,6 @@ from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
 from chipmodel.hardware.ne16_npu import ne16_of
 from chipmodel.hardware.plugin_npu import plugin_npu_of
 from chipmodel.hardware.vector_cpu import vector_cpu_of
-from chipmodel.wording import chip_field, either
 
 PRESET_FOLDER = Path(__file__).parent / "presets"
 TEXTS = ("base", "name", "title", "held_against")
@@ -116,7 +115,7 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
     figures, numbers, choices = dict(written.figures), dict(written.numbers), dict(written.choices)
     for text in overrides:
         path, value = _override(text)
-        _take(path, value, Place(chip_field(path, value)), numbers, choices)
+        _take(path, value, Place(f"--set {path}={value}"), numbers, choices)
         figures[path] = Figure(value, "given", OVERRIDE)
     _take_defaults(figures, numbers, choices)
     own = [path for path, field in fields_with(choices).items() if field.belongs(choices)]
@@ -312,12 +311,12 @@ def _scalar(document: Document, keys: Keys, value: Any) -> str:
 def _override(text: str) -> tuple[str, str]:
     """The dotted path and the value of a ``--set`` option."""
     path, equals, value = (part.strip() for part in text.partition("="))
-    where = Place(chip_field(path, value) if equals else either(f"--set {text}", f"the field {text!r}"))
+    where = Place(f"--set {path}={value}" if equals else f"--set {text}")
     if not (path and equals and value):
         raise BadInput(
             "this is not FIELD=VALUE",
             where=where,
-            hint=f"write it as in {chip_field('psram.clock_mhz', 100)}",
+            hint="write it as in --set psram.clock_mhz=100 (chip(..., psram__clock_mhz=100))",
         )
     if field_at(path) is None:
         below = children(path)

@@ -27,7 +27,6 @@ from chipmodel.measured.table import (
     recognise,
     rows_of,
 )
-from chipmodel.wording import parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +105,8 @@ def chip_for(table: MeasuredTable, name: str | None = None, overrides: Sequence[
     chip = load_chip(name or kind.chip, overrides)
     model = chip.figures["dma.model"].value
     if kind.dma_model not in (None, model):
-        other = parameter("chip")
-        what = f"a table of {kind.name} is compared with {kind.chip}, not with {other} {shown(chip.name)}"
-        hint = f"leave {other} out, or name a chip with dma.model = {kind.dma_model}; its own is {model}"
+        what = f"a table of {kind.name} is compared with {kind.chip}, not with --chip {shown(chip.name)}"
+        hint = f"leave --chip out, or name a chip with dma.model = {kind.dma_model}; its own is {model}"
         raise BadInput(what, hint=hint)
     return chip
 

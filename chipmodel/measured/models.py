@@ -22,7 +22,6 @@ from chipmodel.npu.luna import ADD_KINDS, RELU_KINDS, SIGMOID_KINDS, op_cost
 from chipmodel.timing import controlled
 from chipmodel.timing.controllers import HyperBus, HyperBusRead, ef_protocol
 from chipmodel.timing.transfer import route_cycles
-from chipmodel.wording import argument
 
 Prediction = Mapping[str, Fraction]
 
@@ -55,7 +54,7 @@ def depthwise2d(chip: Chip, row: MeasuredRow) -> Prediction:
         raise BadInput(
             what,
             where=row.place("out_c"),
-            hint=f"correct the row, or choose {argument('kind', 'luna_conv2d')}",
+            hint="correct the row, or choose --kind luna_conv2d",
         )
     return _npu_cycles(chip, "depthwise_conv", Conv(_window(row), in_c, out_c, groups=in_c))
 

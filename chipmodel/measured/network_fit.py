@@ -29,7 +29,6 @@ from chipmodel.measured.network_prediction import (
     settings_of,
 )
 from chipmodel.measured.table import MeasuredRow
-from chipmodel.wording import chip_field, parameter
 
 FREE_NUMBERS = (
     "npu.launch_cycles",
@@ -78,9 +77,7 @@ def fit(table: MeasuredTable, chip: Chip, free: Sequence[str]) -> NetworkFit:
         numbers, verb = ("number", "is") if len(start) == 1 else ("numbers", "are")
         what = f"{len(start)} {numbers} {verb} too many for {len(table.rows)} rows"
         more = f"measure more networks, {ROWS_PER_NUMBER} for each number"
-        raise BadInput(
-            what, hint=f"name at most {most} with {parameter('free')}, or {more}" if most else more
-        )
+        raise BadInput(what, hint=f"name at most {most} with --free, or {more}" if most else more)
     rows = [_FittedRow(row, chip_of(chip, row)) for row in table.rows]
     found = _search(chip, rows, start)
     held = _held_out(table, chip, rows, found)
@@ -174,7 +171,7 @@ def _value(chip: Chip, text: str) -> Fraction:
         raise BadInput(f"{text} have different values", hint="join only fields that are to be equal")
     (value,) = values
     if not value:
-        raise BadInput(f"{text} is 0, so it is not used", hint=f"begin with a value: {chip_field(text, 1)}")
+        raise BadInput(f"{text} is 0, so it is not used", hint=f"begin with a value: --set {text}=1")
     return value
 
 

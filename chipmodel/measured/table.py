@@ -15,7 +15,6 @@ from typing import Literal
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip
-from chipmodel.wording import parameter
 
 ColumnForm = Literal["whole", "decimal", "text"]
 
@@ -204,7 +203,7 @@ def _nearest(names: set[str], kinds: Mapping[str, TableKind]) -> str:
 def as_kind(sheet: CsvSheet, name: str, kinds: Mapping[str, TableKind]) -> TableKind:
     """The kind called ``name``. Raises BadInput if there is none, or the table lacks its columns."""
     if name not in kinds:
-        what = f"{parameter('kind')} {shown(name)} is no kind of table"
+        what = f"--kind {shown(name)} is no kind of table"
         raise BadInput(what, hint=suggest(name, kinds, "kinds are"))
     kind = kinds[name]
     missing = [column for column in (*kind.needed, kind.measured) if column not in sheet.names]
@@ -213,7 +212,7 @@ def as_kind(sheet: CsvSheet, name: str, kinds: Mapping[str, TableKind]) -> Table
         raise BadInput(
             what,
             where=Place(sheet.file, sheet.line, 1),
-            hint=f"add it, or choose another {parameter('kind')}",
+            hint="add it, or choose another --kind",
         )
     return kind
 

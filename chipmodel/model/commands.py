@@ -10,7 +10,6 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.strided_bytes import StridedBytes
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import Direction, Part, Phase, Traffic
-from chipmodel.wording import entries, parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +216,7 @@ def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> d
     for name in choices:
         if name not in path:
             known = ", ".join(path) or "none in this workload"
-            raise BadInput(
-                f"{parameter('path')} names {name!r}, which is no if or loop", hint=f"there are: {known}"
-            )
+            raise BadInput(f"--path names {name!r}, which is no if or loop", hint=f"there are: {known}")
     return path
 
 
@@ -228,7 +225,7 @@ def _arm(branch: Branch, choices: Mapping[str, str]) -> str:
     chosen = choices.get(branch.name, names[0])
     if chosen not in names:
         raise BadInput(
-            f"{entries('path', {branch.name: chosen})}: the if has no such arm",
+            f"--path {branch.name}={chosen}: the if has no such arm",
             hint=f"one of {', '.join(names)}",
         )
     return chosen
@@ -239,7 +236,7 @@ def _iterations(loop: Repeat, choices: Mapping[str, str]) -> str:
     number = chosen.lstrip("0") or chosen[:1]
     if not (number.isascii() and number.isdigit()) or len(number) > 9 or int(number) > MAX_ITERATIONS:
         raise BadInput(
-            f"{entries('path', {loop.name: chosen[:60]})}: a loop takes a number of iterations",
-            hint=f"0 to {MAX_ITERATIONS:,}, as in {entries('path', {loop.name: 3})}",
+            f"--path {loop.name}={chosen[:60]}: a loop takes a number of iterations",
+            hint=f"0 to {MAX_ITERATIONS:,}, as in --path {loop.name}=3",
         )
     return number

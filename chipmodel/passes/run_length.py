@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import If, Loop, Program
-from chipmodel.wording import argument, entries
 
 MAX_OP_RUNS = 250_000
 """Runs of ops along one path. Measured: 150,000 of a decoder's loop take 20 s; every event is kept."""
@@ -26,9 +25,9 @@ def refuse_long_run(program: Program, choices: Mapping[str, str]) -> None:
     what += f": loop {longest.name!r} makes {_iterations(longest, choices):,} iterations"
     if program.inferences > 1:
         raise BadInput(
-            what, hint=f"fewer inferences, {argument('inferences', 20)}: after a few all take as long"
+            what, hint="fewer inferences, --steady-state 20 (inferences=20): after a few all take as long"
         )
-    fewer = f"simulate fewer: {entries('path', {longest.name: 100})}"
+    fewer = f"simulate fewer: --path {longest.name}=100"
     fewer += "; from the second on, iterations mostly take as long"
     raise BadInput(what, where=None if longest.name in choices else longest.place, hint=fewer)
 

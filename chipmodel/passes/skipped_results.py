@@ -8,7 +8,6 @@ from dataclasses import replace
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Loop, Node, Program, rewritten
 from chipmodel.passes.validate import validate_program
-from chipmodel.wording import entries
 
 
 def refuse_skipped_results(program: Program, choices: Mapping[str, str]) -> None:
@@ -20,7 +19,7 @@ def refuse_skipped_results(program: Program, choices: Mapping[str, str]) -> None
     try:
         validate_program(replace(program, body=body))
     except BadInput as error:
-        path = entries("path", {name: choices[name] for name in sorted(skipped)})
+        path = " ".join(f"--path {name}={choices[name]}" for name in sorted(skipped))
         hint = "give the loop at least one iteration"
         raise BadInput(f"{path}: {error.what}", where=error.where, hint=hint) from None
 

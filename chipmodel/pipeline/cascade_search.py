@@ -26,7 +26,6 @@ from chipmodel.pipeline.cascade_screening import (
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds, search_bound
-from chipmodel.wording import argument, parameter
 from dma.cascade_choice.named import cascades_of
 from dma.schedule.build import BuildCache
 from dma.schedule.effort import DEFAULT_GAP
@@ -229,7 +228,7 @@ def named_ops(request: PlanRequest) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise BadInput(
-                f"{parameter('cascade')} names {name!r}, which is no op",
+                f"--cascade names {name!r}, which is no op",
                 hint=suggest(name, known, "its ops are"),
             )
     return names
@@ -242,11 +241,9 @@ def _named(request: PlanRequest) -> Program:
         return with_cascades(request.program, cascades_of(request.program, request.chip, names))
     except LateArrival as error:
         hint = "end the cascade before that op, or have one core run both: core: in the workload"
-        raise BadInput(
-            f"{argument('cascade', request.cascade)}: {error}", where=error.place, hint=hint
-        ) from None
+        raise BadInput(f"--cascade {request.cascade}: {error}", where=error.place, hint=hint) from None
     except ValueError as error:
         hint = "name neighbouring ops, each of which makes what a later one reads"
         if request.chip.cores > 1:
             hint += "; on several cores those of one core"
-        raise BadInput(f"{argument('cascade', request.cascade)}: {error}", hint=hint) from None
+        raise BadInput(f"--cascade {request.cascade}: {error}", hint=hint) from None

@@ -17,7 +17,6 @@ from chipmodel.model.core_parts import Uses, same_core_groups, uses
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.timing.transfer import transfer_cycles
-from chipmodel.wording import chip_field, parameter
 
 
 def assigned(program: Program, cores: int) -> dict[str, int]:
@@ -27,8 +26,8 @@ def assigned(program: Program, cores: int) -> dict[str, int]:
     core and name several; and for inferences on several cores: parts of a loop do not wait for one another.
     """
     if cores > 1 and program.inferences > 1:
-        what = f"{parameter('inferences')} is for one core, and the chip has {cores}"
-        raise BadInput(what, hint=f"leave it out, or take one core: {chip_field('cores', 1)}")
+        what = f"--steady-state (inferences) is for one core, and the chip has {cores}"
+        raise BadInput(what, hint="leave it out, or take one core: --set cores=1 (chip(..., cores=1))")
     if all(op.core is None for op in program.ops()):
         return {}
     found: dict[str, int] = {}
@@ -46,7 +45,8 @@ def _check(op: Op, first: Op, cores: int) -> None:
     assert op.core is not None
     if not 0 <= op.core < cores:
         has = "one core, number 0" if cores == 1 else f"{cores} cores, numbers 0 to {cores - 1}"
-        hint = f"give the chip more cores: {chip_field('cores', op.core + 1)}; or name another core"
+        more = op.core + 1
+        hint = f"give the chip more cores: --set cores={more} (chip(..., cores={more})); or name another core"
         raise BadInput(f"op {op.name!r} is for core {op.core}, the chip has {has}", where=op.place, hint=hint)
     if op.core != first.core:
         what = f"op {op.name!r} is for core {op.core}, op {first.name!r} for core {first.core}"

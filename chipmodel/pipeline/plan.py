@@ -25,7 +25,6 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
 from chipmodel.verify.offsets_sweep import check_fast
-from chipmodel.wording import chip_field, parameter, switch
 
 LARGEST_CUT = 1 << 28
 """Bytes of weights, or of a tensor, that are planned even where no memory of the chip can hold them: 256 MiB
@@ -132,15 +131,16 @@ def _larger_memory(request: PlanRequest) -> str:
     size = None if request.deadline.over else smallest_capacity(request)
     if size is None and request.deadline.over:
         return (
-            f"more SharedMemory, {chip_field('shared_memory.bytes', '...')}, or "
-            f"a longer {parameter('time_limit')}, which says how much is enough; "
-            f"or leave out {switch('spill')}"
+            "more SharedMemory, --set shared_memory.bytes=... (chip(..., shared_memory__bytes=...)), or "
+            "a longer --time-limit, which says how much is enough; "
+            "or leave out --no-spill (spill=False)"
         )
     if size is None:
         return "no SharedMemory of up to 4 GiB would do without spilling"
     return (
         f"the smallest capacity that would do without spilling is {size:,} B: "
-        f"{chip_field('shared_memory.bytes', size)}; or leave out {switch('spill')}"
+        f"--set shared_memory.bytes={size} (chip(..., shared_memory__bytes={size})); "
+        "or leave out --no-spill (spill=False)"
     )
 
 

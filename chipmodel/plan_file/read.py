@@ -8,12 +8,11 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.plan_file.contents import FORMAT, FORMAT_OF_CORES, PlanFile
 from chipmodel.plan_file.keys import PLAN, PLAN_OF_CORES
-from chipmodel.wording import either
 
 
 def _hint() -> str:
     command, call = "chipmodel simulate WORKLOAD --plan FILE", "simulate(WORKLOAD).write_plan(FILE)"
-    return f"write one with: {either(command, call)}"
+    return f"write one with: {command}, or {call}"
 
 
 def read_plan(text: str, file: str) -> PlanFile:

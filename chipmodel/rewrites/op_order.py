@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Node, Op, Program, nodes, reads, with_bodies
-from chipmodel.wording import either
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def _hint() -> str:
         "chipmodel simulate WORKLOAD --order ... --plan FILE",
         "simulate(WORKLOAD, order=...).write_plan(FILE)",
     )
-    return f"write the plan again with: {either(command, call)}"
+    return f"write the plan again with: {command}, or {call}"
 
 
 def _sorted(body: tuple[Node, ...], place: Mapping[str, int]) -> tuple[Node, ...]:

@@ -16,7 +16,6 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.attributes import SliceRanges
 from chipmodel.model.program import Node, Op, Program, Tensor, ops, reads, renamed, rewritten
 from chipmodel.model.work import Vector
-from chipmodel.wording import entries, parameter
 
 CACHES = (
     ("past_key_values.*", "present.*"),
@@ -33,7 +32,7 @@ def parse_state_option(text: str) -> tuple[str, str]:
     first, equals, last = text.strip().partition("=")
     if not (equals and first and last) or (first.count("*"), last.count("*")) not in ((0, 0), (1, 1)):
         hint = "write an input and the output with its next value: past=present, or 'past_*=present_*'"
-        raise BadInput(f"{parameter('states')} {shown(text)} is no INPUT=OUTPUT", hint=hint)
+        raise BadInput(f"--state {shown(text)} is no INPUT=OUTPUT", hint=hint)
     return first, last
 
 
@@ -50,7 +49,7 @@ def with_states(program: Program, given: Sequence[tuple[str, str]]) -> Program:
         for first, last in matches.items():
             if found.get(first, last) != last:
                 outputs = f"{found[first]!r} and {last!r}"
-                what = f"{parameter('states')} gives the input {first!r} two outputs, {outputs}"
+                what = f"--state gives the input {first!r} two outputs, {outputs}"
                 raise BadInput(what, hint="name each state once")
             found[first] = last
     for pair in CACHES:
@@ -147,9 +146,7 @@ def _copy(program: Program, first: str, last: str) -> Op:
     same_rank = len(kept.shape) == len(made.shape)
     if made.dtype != kept.dtype or not same_rank or len(longer) != 1 or made.bytes < kept.bytes:
         what = f"the state {first!r} has the shape {list(kept.shape)} and its next value {last!r}"
-        raise BadInput(
-            f"{what} {list(made.shape)}", hint=f"name an output of the same shape in {parameter('states')}"
-        )
+        raise BadInput(f"{what} {list(made.shape)}", hint="name an output of the same shape in --state")
     (axis,) = longer
     starts = tuple(made.shape[axis] - kept.shape[axis] if a == axis else 0 for a in range(len(kept.shape)))
     ranges = SliceRanges(starts, (1,) * len(kept.shape))
@@ -169,7 +166,7 @@ def _matches(program: Program, first: str, last: str) -> Mapping[str, str]:
 
 
 def _unknown(program: Program, first: str, last: str) -> BadInput:
-    what = f"{entries('states', {first: last})} names no state"
+    what = f"--state {first}={last} names no state"
     if "*" in first:
         inputs, outputs = ", ".join(program.inputs[:9]), ", ".join(program.outputs[:9])
         return BadInput(what, hint=f"inputs are {inputs}; outputs are {outputs}")

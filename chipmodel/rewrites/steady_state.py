@@ -17,7 +17,6 @@ from chipmodel.files.suggestions import shown
 from chipmodel.model.program import Loop, Node, Op, Program, Tensor, ops, reads, renamed, rewritten
 from chipmodel.model.work import Vector
 from chipmodel.rewrites.states import carried_states
-from chipmodel.wording import either, parameter
 
 LOOP = "inferences"
 """The loop's name."""
@@ -147,8 +146,7 @@ def parse_inferences(text: str) -> int:
 
 
 def _invalid_number(text: str) -> BadInput:
-    written = either("after WORKLOAD: --steady-state 20", "inferences=20")
-    hint = f"2 to {MAX_INFERENCES:,}, {written}; leave it out for a single one"
+    hint = f"2 to {MAX_INFERENCES:,}, after WORKLOAD: --steady-state 20 (inferences=20); leave it out for one"
     return BadInput(f"{shown(text)} is no number of inferences one after another", hint=hint)
 
 
@@ -231,7 +229,7 @@ def _refuse(program: Program, inferences: int) -> None:
     if not 2 <= inferences <= MAX_INFERENCES:
         raise _invalid_number(str(inferences))
     if any(node.name == LOOP for node in program.nodes()):
-        hint = f"leave out {parameter('inferences')}, or give it another name"
+        hint = "leave out --steady-state (inferences), or give it another name"
         raise BadInput(f"there is an op, if or loop named {LOOP!r} already", hint=hint)
 
 

@@ -36,7 +36,6 @@ from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.steady_state import inferences_of, unrolled
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import Source
-from chipmodel.wording import words_of
 from dma.residency.fitted import fitted
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named
@@ -88,11 +87,6 @@ def _kept(known: OrderedDict[K, V], key: K, make: Callable[[], V], most: int) ->
 
 def answer(task: PointTask, kept: WorkerCache) -> Row:
     """The row of ``task``. Never raises but for what ends a process."""
-    with words_of(task.words):
-        return _row(task, kept)
-
-
-def _row(task: PointTask, kept: WorkerCache) -> Row:
     began = perf_counter()
     status: Status
     try:

@@ -13,7 +13,6 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown
 from chipmodel.studies.columns import COLUMNS
 from chipmodel.terminal.printing import note
-from chipmodel.wording import either, parameter
 
 APPLICATION = 0x63686970
 """SQLite's application_id of these files: "chip" in ASCII."""
@@ -188,8 +187,7 @@ def _refuse_others(path: Path, marks: tuple[int, int], only_read: bool) -> None:
 
 
 def _another(path: Path, what: str, only_read: bool = False) -> BadInput:
-    hint = f"name another file with {parameter('store')}, or move this one away"
+    hint = "name another file with --store, or move this one away"
     if only_read:
-        study = either("chipmodel study STUDY.yaml", "study(STUDY.yaml)")
-        hint = f"give STUDY.yaml or STUDY.sqlite, after {study}"
+        hint = "give STUDY.yaml or STUDY.sqlite, after chipmodel study STUDY.yaml, or study(STUDY.yaml)"
     return BadInput(what, where=Place(str(path)), hint=hint)

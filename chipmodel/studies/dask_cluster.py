@@ -29,7 +29,6 @@ from chipmodel.studies.point_plugins import plugin_identities
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import MOST_DEATHS, BatchSize, death_error
 from chipmodel.studies.workload import Source, load_workload
-from chipmodel.wording import argument, parameter
 
 BATCH_SECONDS = 0.5
 MOST_POINTS_PER_BATCH = 64
@@ -235,14 +234,12 @@ def _client(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        hint = f"install chipmodel[dask], or leave out {parameter('dask')}"
-        raise BadInput(
-            f"{parameter('dask')} needs dask.distributed, which is not installed", hint=hint
-        ) from None
+        hint = "install chipmodel[dask], or leave out --dask"
+        raise BadInput("--dask needs dask.distributed, which is not installed", hint=hint) from None
     try:
         connect: Any = Client
         return connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        hint = f"give the address that dask scheduler prints: {argument('dask', 'tcp://HOST:8786')}"
+        hint = "give the address that dask scheduler prints: --dask tcp://HOST:8786"
         what = f"no scheduler answers at {address}: {str(error) or type(error).__name__}"
         raise BadInput(what, hint=hint) from None

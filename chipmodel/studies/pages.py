@@ -21,7 +21,6 @@ from chipmodel.studies.points import tasks_of
 from chipmodel.studies.study_file import Study, parse_study
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import load_workload
-from chipmodel.wording import either
 from dma.residency.fitted import fitted
 from reports.packing.page import render_packing
 from reports.run.page import render_page
@@ -42,8 +41,7 @@ def chosen(rows: Sequence[Row], keys: Sequence[str]) -> tuple[Row, ...]:
             raise BadInput(f"no point with a plan has the key {key!r}", hint=hint)
     if not keys and len(planned) > MOST_PAGES:
         what = f"{len(planned):,} points have a plan; {MOST_PAGES:,} pages are the most"
-        some = either("--point KEY", "points=[KEY]")
-        raise BadInput(what, hint=f"choose some of them: {some}, as a point's own page tells it")
+        raise BadInput(what, hint="choose some by --point KEY (points=[KEY]), as a point's own page tells it")
     return tuple(row for row in planned if not keys or row.key.startswith(tuple(keys)))
 
 

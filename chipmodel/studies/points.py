@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -19,7 +19,6 @@ from chipmodel.studies.point_plugins import plugin_identities
 from chipmodel.studies.study_file import Study, StudyFilter, reading
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import Source
-from chipmodel.wording import words_in_use, words_of
 from solvers.registry import packer_named
 
 _NOWHERE = Place("")
@@ -125,25 +124,12 @@ def _same(key: str, value: str, pattern: str) -> bool:
 
 
 def _machine(study: Study, name: str, overrides: Overrides) -> _StudyChip:
-    def load() -> Chip:
-        return load_chip(study.chip_file(name), [f"{field}={value}" for field, value in overrides])
-
     try:
-        chip = load()
+        chip = load_chip(study.chip_file(name), [f"{field}={value}" for field, value in overrides])
     except BadInput as error:
-        return _StudyChip(None, _error_digest(load), str(error))
+        return _StudyChip(None, sha256(str(error).encode()).hexdigest(), str(error))
     chip = replace(chip, figures={}, title="")
     return _StudyChip(chip, sha256(repr(chip).encode()).hexdigest())
-
-
-def _error_digest(load: Callable[[], Chip]) -> str:
-    """Of the error that ``load`` raises, in words of options: a point has one key, whoever asks it."""
-    with words_of("options"):
-        try:
-            load()
-        except BadInput as error:
-            return sha256(str(error).encode()).hexdigest()
-    return ""
 
 
 def _task(point: Point, source: Source, machine: _StudyChip) -> PointTask:
@@ -160,5 +146,4 @@ def _task(point: Point, source: Source, machine: _StudyChip) -> PointTask:
         searches,
         machine.error,
         plugins,
-        words_in_use(),
     )

@@ -17,7 +17,6 @@ from chipmodel.studies import worker
 from chipmodel.studies.answer import failed
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import MOST_DEATHS, BatchSize, death_error
-from chipmodel.wording import argument, parameter
 
 QUEUED_SECONDS = 0.25
 """Work queued at a worker in addition to the point that it answers, so that it never waits for the next."""
@@ -151,7 +150,7 @@ class LocalPool:
         began = gone.start.exception() is None
         self._failed_starts = 0 if began else self._failed_starts + 1
         if self._failed_starts >= MOST_DEATHS * len(self._workers):
-            hint = f"there may be too little memory: try {argument('workers', 1)}"
+            hint = "there may be too little memory: try --workers 1"
             raise ChipmodelError(f"each worker {gone.ending} before it began", hint=hint)
         self._workers[self._workers.index(gone)] = self._start_worker()
         suspect = tasks[0]
@@ -165,7 +164,7 @@ class LocalPool:
             return _Worker(self._context)
         except (EOFError, OSError) as error:
             hint = "the system may allow too few processes or open files: see ulimit -a, "
-            hint += f"or try {argument('workers', 1)}"
+            hint += "or try --workers 1"
             raise ChipmodelError("the server that starts workers has ended", hint=hint) from error
 
 
@@ -194,5 +193,5 @@ def _allow_files(number: int) -> None:
         return
     if hard < number and hard != resource.RLIM_INFINITY:
         what = f"the workers need {number} open files, and the system allows {hard}"
-        raise ChipmodelError(what, hint=f"fewer {parameter('workers')}, or a higher limit: see ulimit -n")
+        raise ChipmodelError(what, hint="fewer --workers, or a higher limit: see ulimit -n")
     resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))

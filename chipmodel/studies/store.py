@@ -19,7 +19,6 @@ from chipmodel.files.suggestions import shown
 from chipmodel.studies.columns import COLUMNS, owner_of, record_of, row_of
 from chipmodel.studies.connection import connected, file_identity, transaction
 from chipmodel.studies.store_owner import Owner, is_alive, myself
-from chipmodel.wording import either
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def read_rows(path: Path) -> tuple[StudyHeader, tuple[Row, ...]]:
     Safe while the study runs. Raises BadInput where there is no store, or it is none of this version.
     """
     if not path.is_file():
-        hint = f"run the study first: {either('chipmodel study STUDY.yaml', 'study(STUDY.yaml)')}"
+        hint = "run the study first: chipmodel study STUDY.yaml, or study(STUDY.yaml)"
         raise BadInput("there is no store of a study", where=Place(str(path)), hint=hint)
     with connected(path, only_read=True) as link, transaction(link, "DEFERRED"):
         header = _header(link, path)

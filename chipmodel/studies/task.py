@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from chipmodel.answers.study_row import Point
 from chipmodel.hardware.chip import Chip
 from chipmodel.studies.workload import Source
-from chipmodel.wording import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,5 +23,3 @@ class PointTask:
     error: str = ""
     plugins: tuple[str, ...] = ()
     """The identities of the plug-ins that answer it (``chipmodel.entry_points.Plugin.identity``)."""
-    words: Words = "options"
-    """What its errors and notes speak of: options, or parameters in Python."""

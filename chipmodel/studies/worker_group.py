@@ -8,7 +8,6 @@ from typing import Protocol
 
 from chipmodel.answers.study_row import Row
 from chipmodel.studies.task import PointTask
-from chipmodel.wording import switch
 
 MOST_DEATHS = 2
 """Workers that may die in a row at one point before it is stored as failed."""
@@ -60,6 +59,6 @@ def death_error(task: PointTask, how: str) -> str:
     """The error of a point at which workers died; ``how`` the last one did."""
     return (
         f"the worker {how} at this point, {MOST_DEATHS} times\n"
-        f"  hint: it may need more memory than there is; {switch('retry_failed')} tries again "
+        f"  hint: it may need more memory than there is; --retry-failed tries again "
         f"({task.point.workload})"
     )

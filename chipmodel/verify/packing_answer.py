@@ -13,7 +13,6 @@ from chipmodel.model.plan import Memory, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.certificate_file import read_certificate
 from chipmodel.verify.offsets_sweep import check_fast
-from chipmodel.wording import either
 
 STATUSES = ("optimal", "feasible", "infeasible", "unknown")
 
@@ -42,8 +41,8 @@ class Verdict:
 def read_claim(text: str, file: str) -> Claim:
     """Read a JSON document. Raises BadInput, with line and column, where it is not an answer of ``chipmodel
     pack``."""
-    answer = either("the file that chipmodel pack --json wrote", "what pack(...).to_json() returns")
-    root = read_json(text, file, f"give {answer}")
+    hint = "give the file that chipmodel pack --json wrote, or what pack(...).to_json() returns"
+    root = read_json(text, file, hint)
     return Claim(
         status=root.at("status").choice(STATUSES),
         peak=root.at("peak_bytes").optional(JsonValue.count),

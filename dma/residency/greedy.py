@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from chipmodel.errors import DoesNotFit
+from chipmodel.errors import MORE_MEMORY, DoesNotFit
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
 from chipmodel.rewrites.in_place import PlaceInTensor
-from chipmodel.wording import chip_field
 from dma.residency import storages
 from dma.residency.tiling import NONE_KEPT, least_parts, least_stripe
 
@@ -436,5 +435,5 @@ def _refusal(program: Program, op: Op, alive: list[str], needed: int, budget: in
         f"op {op.name!r} has the largest live set: {needed:,} B with its weight buffers, of "
         f"{budget:,} B; {what} {', '.join(listed[:8]) or 'no tensors'}{more}",
         where=op.place,
-        hint=f"give the chip more SharedMemory: {chip_field('shared_memory.bytes', '...')}",
+        hint=MORE_MEMORY,
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from chipmodel.errors import DoesNotFit
+from chipmodel.errors import MORE_MEMORY, DoesNotFit
 from chipmodel.geometry.share import WHOLE
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
@@ -21,7 +21,6 @@ from chipmodel.model.schedule import (
     renamed,
 )
 from chipmodel.model.work import Recurrent
-from chipmodel.wording import chip_field
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.tiling import (
     NONE_KEPT,
@@ -269,14 +268,14 @@ def _tilings(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> 
             tiling = _stripes(memory, streamer, slices, op, memory.budget - through)
         if tiling is None:
             raise DoesNotFit(
-                f"op {op.name!r} does not fit even one row at a time", where=op.place, hint=_more_memory()
+                f"op {op.name!r} does not fit even one row at a time", where=op.place, hint=MORE_MEMORY
             )
         total += tiling.count(op)
         if total > MAX_STEPS:
             raise DoesNotFit(
                 f"more than {MAX_STEPS:,} steps at op {op.name!r}: SharedMemory is far too small",
                 where=op.place,
-                hint=_more_memory(),
+                hint=MORE_MEMORY,
             )
         tilings[op.name] = tiling
     return tilings
@@ -290,10 +289,6 @@ def _stripes(
     kept = memory.residency.kept.get(op.name, NONE_KEPT)
     left = available - slices.bytes_at(op)
     return striped(memory.program, op, left, slices.channels[op.name], streamer.double_buffered, kept)
-
-
-def _more_memory() -> str:
-    return f"give the chip more SharedMemory: {chip_field('shared_memory.bytes', '...')}"
 
 
 def _schedule(

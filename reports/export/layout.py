@@ -22,7 +22,6 @@ from chipmodel.model.commands import (
 )
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
-from chipmodel.wording import argument, parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
     if plan.cores:
         if core is None or not 0 <= core < len(plan.cores):
             problem = "each has its own memory" if core is None else f"there is no core {core}"
-            hint = f"name one: {argument('core', 0)} to {argument('core', len(plan.cores) - 1)}; "
+            hint = f"name one: --core 0 to {len(plan.cores) - 1}; "
             hint += "waits between cores are not exported"
             raise BadInput(
                 f"the plan is for {len(plan.cores)} cores: {problem}", where=Place(file), hint=hint
@@ -101,7 +100,7 @@ def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
         cascades = part.cascades
     elif core not in (None, 0):
         raise BadInput(
-            f"the plan is for one core: there is no core {core}", where=Place(file), hint=argument("core", 0)
+            f"the plan is for one core: there is no core {core}", where=Place(file), hint="--core 0"
         )
     _check(buffers, commands, peak, plan, file)
     number = core if plan.cores else None
@@ -144,8 +143,8 @@ def must_fit(layout: Layout, file: str) -> None:
         raise DoesNotFit(
             f"the plan needs {layout.peak:,} B of {layout.capacity:,} B",
             where=Place(file),
-            hint=f"plan it again with another {parameter('packer')} or more memory; "
-            f"{argument('to', 'minimalloc')} exports it anyway",
+            hint="plan it again with another --packer or more memory; "
+            "--as minimalloc (to=minimalloc) exports it anyway",
         )
 
 

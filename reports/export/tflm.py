@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.terminal.escapes import visible
-from chipmodel.wording import argument
 from reports.export.layout import Layout, tensor_places
 
 METADATA = "OfflineMemoryAllocation"
@@ -95,7 +94,7 @@ def read_offline(data: bytes) -> tuple[int, ...]:
     words = struct.unpack(f"<{len(data) // 4}i", data[: len(data) // 4 * 4])
     if len(data) % 4 or len(words) < HEADER or words[2] != len(words) - HEADER:
         raise BadInput(
-            f"{len(data)} bytes are no offline memory plan", hint=f"export it with {argument('to', 'tflm')}"
+            f"{len(data)} bytes are no offline memory plan", hint="export it with --as tflm (to=tflm)"
         )
     return words[HEADER:]
 

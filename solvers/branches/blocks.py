@@ -30,7 +30,6 @@ from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval, hull, merged
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Buffer, Plan, Problem
-from chipmodel.wording import argument
 
 Pack = Callable[[Problem], Plan]
 BufferGroup = tuple[Buffer, ...]
@@ -44,7 +43,7 @@ def in_blocks(problem: Problem, nesting: Section, pack: Pack, unified: bool) -> 
     """
     if problem.memories or problem.apart or any(b.pinned is not None for b in problem.buffers):
         what = "blocks of arms cannot keep given offsets and memories"
-        others = f"{argument('merge', 'conflict')} or {argument('merge', 'exact')}"
+        others = "--merge conflict or --merge exact"
         raise BadInput(what, hint=f"use {others}, which keep all constraints")
     blocks = _Blocks(problem, pack, unified)
     offsets = blocks.section(nesting, _groups(problem), problem.capacity).offsets
@@ -119,9 +118,7 @@ class _Blocks:
         )
         plan = self.pack(part)
         if not names.issubset(plan.offsets):
-            raise BadInput(
-                "the packer has no plan for the blocks of the arms", hint=f"use {argument('merge', 'exact')}"
-            )
+            raise BadInput("the packer has no plan for the blocks of the arms", hint="use --merge exact")
         offsets: dict[str, int] = {}
         for name, offset in plan.offsets.items():
             if name in blocks:

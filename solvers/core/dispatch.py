@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from chipmodel.errors import BadInput
 from chipmodel.model.plan import Plan, Problem
-from chipmodel.wording import argument
 from solvers.core.by_memory import by_memory, pack_by_memory, search_by_memory
 from solvers.core.outcome import Limits, Outcome, Report
 
@@ -41,6 +40,5 @@ def search_plain(
 def _keeps_no_constraints(packer: str) -> BadInput:
     return BadInput(
         f"packer {packer!r} keeps no constraints",
-        hint=f"use {argument('packer', 'exact')}, which keeps them all; every packer keeps one memory "
-        "for each buffer",
+        hint="use --packer exact, which keeps them all; every packer keeps one memory for each buffer",
     )

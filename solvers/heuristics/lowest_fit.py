@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from chipmodel.errors import BadInput
 from chipmodel.model.plan import Plan, Problem
-from chipmodel.wording import argument
 from solvers.core.alignment import align
 from solvers.core.constrained_fit import in_order
 from solvers.core.dispatch import pack_plain
@@ -53,7 +52,7 @@ def _in_order(problem: Problem, name: str) -> Plan:
     except BadInput:
         refused = BadInput(
             f"packer {name!r} finds no plan that keeps all constraints",
-            hint=f"use {argument('packer', 'exact')}, which finds one if there is one",
+            hint="use --packer exact, which finds one if there is one",
         )
     plan = in_order(problem, ORDERS[name])
     if plan is None:

@@ -15,7 +15,6 @@ from bisect import bisect_left
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Plan, Problem
-from chipmodel.wording import argument
 from solvers.core.anytime import Anytime
 from solvers.core.outcome import Limits, Outcome, Report
 from solvers.tiers.placement import by_rule
@@ -40,9 +39,7 @@ def state_search(problem: Problem, limits: Limits, report: Report | None = None)
     initial rule in an unlimited memory. Raises BadInput for a problem with constraints.
     """
     if not problem.plain:
-        raise BadInput(
-            "packer 'state-search' keeps no constraints", hint=f"use {argument('packer', 'exact')}"
-        )
+        raise BadInput("packer 'state-search' keeps no constraints", hint="use --packer exact")
     packing = _TierPacking(problem, limits, report)
     packing.narrow()
     packing.search()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import lcm
 
-from chipmodel.errors import DoesNotFit
-from chipmodel.wording import chip_field
+from chipmodel.errors import MORE_MEMORY, DoesNotFit
 from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierStep
 
 
@@ -95,5 +94,5 @@ class TierTables:
                 raise DoesNotFit(
                     f"op {step.name!r} needs {needed:,} B of {fast.name} to run from {slow.name}, "
                     f"of {self.capacity[0]:,} B",
-                    hint=f"give the chip more SharedMemory: {chip_field('shared_memory.bytes', '...')}",
+                    hint=MORE_MEMORY,
                 )

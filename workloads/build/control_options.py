@@ -9,7 +9,6 @@ from fractions import Fraction
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.program import MAX_ITERATIONS, If, Node, Program, nodes, rewritten
-from chipmodel.wording import parameter
 
 
 def parse_iterations_option(text: str) -> tuple[str, int]:
@@ -18,7 +17,7 @@ def parse_iterations_option(text: str) -> tuple[str, int]:
     digits = number.isascii() and number.isdigit() and len(number) < 9
     if not (equals and name and digits and int(number) <= MAX_ITERATIONS):
         raise BadInput(
-            f"{parameter('iterations')} {shown(text)} is no NAME=ITERATIONS",
+            f"--iterations {shown(text)} is no NAME=ITERATIONS",
             hint=f"write a loop's name and a number from 0 to {MAX_ITERATIONS:,}: decode=12",
         )
     return name, int(number)
@@ -35,7 +34,7 @@ def parse_probability_option(text: str) -> tuple[str, tuple[Fraction, ...]]:
         not 0 <= p <= 1 for p in chances
     ):
         raise BadInput(
-            f"{parameter('probabilities')} {shown(text)} is no NAME=PROBABILITY,...",
+            f"--probability {shown(text)} is no NAME=PROBABILITY,...",
             hint="write the name of an if and probabilities from 0 to 1 for its first arms: gate=0.3",
         )
     return name, chances
@@ -56,7 +55,7 @@ def with_probabilities(program: Program, given: Mapping[str, Sequence[Fraction]]
     for name in given:
         if name not in names:
             hint = suggest(name, names, "there are") or "the workload has no if"
-            raise BadInput(f"{parameter('probabilities')} names {shown(name)}, which is no if", hint=hint)
+            raise BadInput(f"--probability names {shown(name)}, which is no if", hint=hint)
     return replace(program, body=body)
 
 
@@ -65,12 +64,12 @@ def _likely(node: If, chances: Sequence[Fraction]) -> If:
     arms = node.arms
     listed = ", ".join(arm.name for arm in arms)
     if len(chances) > len(arms):
-        what = f"{parameter('probabilities')} gives {len(chances)} numbers for {node.name!r}, "
+        what = f"--probability gives {len(chances)} numbers for {node.name!r}, "
         what += f"which has {len(arms)} arms"
         raise BadInput(what, hint=f"its arms are {listed}")
     total = sum(chances, Fraction(0))
     if total > 1 or (len(chances) == len(arms) and total != 1):
-        what = f"{parameter('probabilities')}: those of {node.name!r} add up to {float(total):g}"
+        what = f"--probability: those of {node.name!r} add up to {float(total):g}"
         raise BadInput(what, hint=f"let those of {listed} add up to 1; the last may be left out")
     padded = (*chances, *(None for _ in arms[len(chances) :]))
     likely = (replace(arm, probability=chance) for arm, chance in zip(arms, padded, strict=True))

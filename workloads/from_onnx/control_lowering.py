@@ -8,7 +8,6 @@ from chipmodel.model.program import Node, Op, ops, reads
 from chipmodel.model.program import nodes as all_nodes
 from chipmodel.model.work import Vector
 from chipmodel.rewrites.in_place import ELEMENTWISE
-from chipmodel.wording import argument
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import (
     MAX_ITERATION_COUNTS,
@@ -208,7 +207,7 @@ def _stacked(low: OnnxLowering, child: OnnxLowering, node: OnnxNode, each: Slice
         raise fault(
             node,
             f"a slice of {each.whole!r} is no whole number of bytes",
-            f"take {argument('dtype', 'int8')}",
+            "take --dtype int8",
         )
     collect(low.builder, name, piece, whole, iterations)
     return whole

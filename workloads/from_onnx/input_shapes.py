@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.wording import either, entries, parameter
 from workloads.from_onnx.graph import Fact
 from workloads.from_onnx.onnx_package import GraphProto, ValueInfoProto
 
@@ -67,14 +66,12 @@ def _check_names(
     symbols = _symbols(infos)
     for name, given in shapes.items():
         if name in symbols and name not in names and len(given) != 1:
-            what = f"{parameter('shapes')} gives the symbolic size {name!r} {len(given)} sizes"
-            raise BadInput(
-                what, where=where, hint=f"give one: {entries('shapes', {name: given[0] if given else 1})}"
-            )
+            what = f"--shape gives the symbolic size {name!r} {len(given)} sizes"
+            raise BadInput(what, where=where, hint=f"give one: --shape {name}={given[0] if given else 1}")
         if name not in names and name not in symbols and name not in tensors:
             listing = ", ".join(f"{info.name}{_text(declared_shape(info))}" for info in infos)
             raise BadInput(
-                f"{parameter('shapes')} names {name!r}, which is no input of the model",
+                f"--shape names {name!r}, which is no input of the model",
                 where=where,
                 hint=f"its inputs are {listing or 'none'}",
             )
@@ -86,22 +83,19 @@ def _bind(
     declared = declared_shape(info)
     if any(size < 0 for size in given) or (declared is not None and len(declared) != len(given)):
         raise BadInput(
-            f"{parameter('shapes')} gives {info.name!r} the shape {_text(given)}; "
-            f"the model has {_text(declared)}",
+            f"--shape gives {info.name!r} the shape {_text(given)}; the model has {_text(declared)}",
             where=where,
-            hint=f"give {len(declared or given)} sizes: {entries('shapes', {info.name: _example(declared)})}",
+            hint=f"give {len(declared or given)} sizes: --shape {info.name}={_example(declared)}",
         )
     for size, value in zip(declared or (), given, strict=False):
         if isinstance(size, str) and size != "?" and symbols.setdefault(size, value) != value:
             raise BadInput(
-                f"{parameter('shapes')} binds the symbolic size {size!r} to {symbols[size]} and to {value}",
+                f"--shape binds the symbolic size {size!r} to {symbols[size]} and to {value}",
                 where=where,
                 hint="give inputs that share a symbol the same size",
             )
         if isinstance(size, int) and size != value:
-            notes.append(
-                f"input {info.name!r}: {parameter('shapes')} replaces the model's size {size} by {value}"
-            )
+            notes.append(f"input {info.name!r}: --shape replaces the model's size {size} by {value}")
 
 
 def _input(
@@ -127,7 +121,7 @@ def _input(
         raise BadInput(
             f"the shape of input {info.name!r} is not fixed: {_text(declared)}",
             where=where,
-            hint=f"fix it with {_offer(infos, symbols)}{entries('shapes', {info.name: _example(declared)})}",
+            hint=f"fix it with {_offer(infos, symbols)}--shape {info.name}={_example(declared)}",
         )
     return empty_is_constant(Fact(info.name, sizes, element))
 
@@ -145,7 +139,7 @@ def _offer(infos: Sequence[ValueInfoProto], symbols: Mapping[str, int]) -> str:
     first = {size for info in infos for size in (declared_shape(info) or ())[:1]}
     sizes = {n: "1" if n in first else "N" for n in _symbols(infos) if n not in symbols}
     options = f"--shape {','.join(f'{name}={size}' for name, size in sizes.items())}"
-    return f"{either(options, entries('shapes', sizes))}, or with " if sizes else ""
+    return f"{options}, or with " if sizes else ""
 
 
 def empty_is_constant(fact: Fact) -> Fact:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from chipmodel.wording import entries, parameter
 from workloads.from_onnx.counted_loops import CountedIterations
 from workloads.from_onnx.graph import Fact, OnnxNode, fault
 
@@ -58,9 +57,9 @@ def loop_iterations(
         asked.iterations_used.add(node.name)
         if limit is not None and given > limit:
             what = f"it makes at most {limit} iterations, not {given}"
-            raise fault(node, what, f"give fewer in {parameter('iterations')}")
+            raise fault(node, what, "give fewer in --iterations")
         return given, given
-    sets_it = f"({entries('iterations', {node.name: 'N'})} sets it)"
+    sets_it = f"(--iterations {node.name}=N sets it)"
     if limit is None and bounds.declared is not None:
         what = f"it makes {bounds.declared} iterations: the file declares as many slices of its result"
         asked.notes.append(f"{node.label}: {what} {sets_it}")

@@ -14,7 +14,6 @@ from typing import NamedTuple, TypedDict, Unpack
 from chipmodel.errors import BadInput
 from chipmodel.model.attributes import AlongAxis, Attributes, OverAxes
 from chipmodel.model.work import Vector, Work
-from chipmodel.wording import switch
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype, tensor_bytes
 from workloads.from_onnx.graph import ELEMENT_BITS, ELEMENT_NAMES, FLOATS, Fact, OnnxNode, fault, unique_name
@@ -134,9 +133,7 @@ class OnnxLowering:
         what = "the importer does not know this operator"
         if self.strict:
             domain = node.domain or "ai.onnx"
-            raise fault(
-                node, f"{what} (domain {domain!r})", f"leave out {switch('strict')} to model it by its bytes"
-            )
+            raise fault(node, f"{what} (domain {domain!r})", "leave out --strict to model it by its bytes")
         inside = ", without what its sub-graphs compute" if _has_graph(node) else ""
         self.builder.notes.append(f"{node.label}: {what}; it is modelled as vector work by its bytes{inside}")
         self.vector(node, node.op.lower(), rows=1, operands=node.reads)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import Program
-from chipmodel.wording import parameter
 from workloads.build.builder import ProgramBuilder
 from workloads.from_onnx import control_lowering
 from workloads.from_onnx.branch_inference import infer_branch
@@ -137,13 +136,11 @@ def _resolved(file: _ModelFile, options: _ImportOptions) -> tuple[list[OnnxNode]
     inference.require(wanted)
     for name in inference.sizes:
         if name not in inference.sizes_used:
-            what = (
-                f"{parameter('shapes')} names {name!r}, which is no input; its shape follows from the inputs"
-            )
+            what = f"--shape names {name!r}, which is no input; its shape follows from the inputs"
             raise BadInput(what, hint="leave it out")
     for name in options.iterations:
         if name not in inference.iterations_used:
-            what = f"{parameter('iterations')} names {name!r}, which is no loop of the model"
+            what = f"--iterations names {name!r}, which is no loop of the model"
             raise BadInput(what, hint=_loops(inference.nodes))
     return inference.nodes, facts
 

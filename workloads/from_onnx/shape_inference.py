@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import Place
-from chipmodel.wording import entries, switch
 from workloads.from_onnx.constant_folding import evaluate, folded_without_values
 from workloads.from_onnx.contrib_shapes import Outputs
 from workloads.from_onnx.graph import Fact, OnnxNode, fault
@@ -131,7 +130,7 @@ class Inference:
     def approximate(self, node: OnnxNode, what: str) -> None:
         """Note what is only approximated; with ``strict``, refuse it."""
         if self.strict:
-            raise fault(node, what, f"leave out {switch('strict')} to accept the approximation")
+            raise fault(node, what, "leave out --strict to accept the approximation")
         self.notes.append(f"{node.label}: {what}")
 
     def require(self, names: Iterable[str]) -> None:
@@ -148,7 +147,7 @@ class Inference:
                 raise fault(
                     node,
                     f"the shape of its output {name!r} is not known",
-                    f"say it with {entries('shapes', {name: 'N,N,...'})} (it depends on data, "
+                    f"say it with --shape {name}=N,N,... (it depends on data, "
                     f"or the operator is not ONNX's own); "
                     f"or add the shape of {name!r} to the graph's value_info",
                 )
@@ -252,7 +251,7 @@ class Inference:
             return given_shape(node, name, self.sizes[name], bound)
         if bound is not None:
             taken = f"the size of its output {name!r} depends on data; {list(bound.shape)} is taken"
-            self.approximate(node, f"{taken}, {bound.why} ({entries('shapes', {name: 'N'})} sets it)")
+            self.approximate(node, f"{taken}, {bound.why} (--shape {name}=N sets it)")
         return bound.shape if bound is not None else None
 
     def _shapes_in_one_iteration(self, node: OnnxNode, found: Outputs) -> Outputs:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chipmodel.wording import entries, parameter
 from workloads.from_onnx.graph import Fact, OnnxNode, fault
 
 ASSUMED_LENGTH = 100
@@ -69,5 +68,5 @@ def given_shape(
         return given
     if len(given) == 1:
         return (*bound.shape[: bound.place], given[0], *bound.shape[bound.place + 1 :])
-    what = f"{parameter('shapes')} gives its output {name!r} {len(given)} sizes; it has {len(bound.shape)}"
-    raise fault(node, what, f"give all, or only the unknown one: {entries('shapes', {name: 'N'})}")
+    what = f"--shape gives its output {name!r} {len(given)} sizes; it has {len(bound.shape)}"
+    raise fault(node, what, f"give all, or only the unknown one: --shape {name}=N")

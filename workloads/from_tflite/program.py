@@ -14,7 +14,6 @@ from pathlib import Path
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import suggest
 from chipmodel.model.program import Program
-from chipmodel.wording import parameter
 from workloads.build.builder import ProgramBuilder
 from workloads.from_onnx import control_lowering
 from workloads.from_onnx.graph import OnnxNode, live_nodes, placed
@@ -94,7 +93,7 @@ def _check_iterations(state: ImportState, nodes: Sequence[OnnxNode]) -> None:
     for name in state.iterations:
         if name not in state.iterations_used:
             loops = [node.name for node in nodes if node.op == "Loop"]
-            what = f"{parameter('iterations')} names {name!r}, which is no loop of the model"
+            what = f"--iterations names {name!r}, which is no loop of the model"
             raise BadInput(what, hint=suggest(name, loops, "there are:") if loops else "there are: none")
 
 

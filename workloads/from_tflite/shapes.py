@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
-from chipmodel.wording import entries, parameter
 from workloads.from_tflite.context import short_name
 from workloads.from_tflite.model_file import TfliteModel, TfliteSubgraph, TfliteTensor
 
@@ -27,7 +26,7 @@ def bound_shapes(model: TfliteModel, shapes: Mapping[str, tuple[int, ...]]) -> T
     for name in shapes:
         if name not in inputs:
             raise BadInput(
-                f"{parameter('shapes')} names {name!r}, which is no input",
+                f"--shape names {name!r}, which is no input",
                 hint=suggest(name, inputs, "there are:"),
             )
     factors = {_factor(name, inputs[name], shape) for name, shape in shapes.items()} - {1}
@@ -50,8 +49,7 @@ def _factor(name: str, tensor: TfliteTensor, shape: tuple[int, ...]) -> int:
     signature = tensor.signature or tensor.shape
     fits = len(shape) == len(signature)
     if not fits or any(mark not in (-1, size) for mark, size in zip(signature, shape, strict=True)):
-        asked = entries("shapes", {name: ",".join(map(str, shape))})
-        what = f"{asked} does not fit {list(signature)} of the file"
+        what = f"--shape {name}={','.join(map(str, shape))} does not fit {list(signature)} of the file"
         raise BadInput(what, hint=f"-1 is open; or {CONVERT}")
     if -1 in signature[1:] or shape[0] % max(1, tensor.shape[0]):
         raise BadInput(f"the open sizes of {name!r}, {list(signature)}, cannot be chosen here", hint=CONVERT)

@@ -20,7 +20,6 @@ from chipmodel.files.text_file import read_text
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
-from chipmodel.wording import entries, parameter
 from workloads.packing.csv_lines import CsvLine, csv_line, read_lines
 
 REQUIRED = ("id", "lower", "upper", "size")
@@ -262,16 +261,11 @@ class _BufferRelations:
         for row in rows:
             for name in row.names("memories"):
                 if name not in known:
-                    hint = (
-                        suggest(name, known, "memories are")
-                        or f"name the memories: {entries('memories', {'NAME': 'SIZE'})}"
-                    )
+                    hint = suggest(name, known, "memories are") or "name the memories: --memory NAME=SIZE"
                     what = f"buffer {shown(row.text('id'))} names the unknown memory {shown(name)}"
                     raise BadInput(what, where=row.place("memories"), hint=hint)
             if row.text("apart") and not known:
-                hint = (
-                    f"name the memories: {entries('memories', {'NAME': 'SIZE'})}, or use the column separate"
-                )
+                hint = "name the memories: --memory NAME=SIZE, or use the column separate"
                 raise BadInput("the column apart needs several memories", where=row.place("apart"), hint=hint)
 
     def colocated(self) -> tuple[tuple[str, ...], ...]:
@@ -363,11 +357,8 @@ def parse_memories(texts: Sequence[str]) -> tuple[Memory, ...]:
     for text in texts:
         name, equals, extent = (part.strip() for part in text.partition("="))
         if not (name and equals and extent) or ";" in name:
-            size, ends = (entries("memories", {"fast": each}) for each in ("64KiB", "0-65536"))
-            hint = f"write it as in {size} or {ends}"
-            raise BadInput(
-                f"{parameter('memories')} {shown(text)} is no NAME=SIZE or NAME=START-STOP", hint=hint
-            )
+            hint = "write it as in --memory fast=64KiB or --memory fast=0-65536"
+            raise BadInput(f"--memory {shown(text)} is no NAME=SIZE or NAME=START-STOP", hint=hint)
         start, dash, stop = extent.partition("-")
         if dash and start:
             memory = Memory(name, parse_bytes(start), parse_bytes(stop))
@@ -380,13 +371,11 @@ def parse_memories(texts: Sequence[str]) -> tuple[Memory, ...]:
 
 def _add_memory(memories: list[Memory], memory: Memory) -> None:
     if memory.stop < memory.start or memory.stop > MAX_VALUE:
-        what = f"{parameter('memories')} {memory.name} ends at {memory.stop} and begins at {memory.start}"
+        what = f"--memory {memory.name} ends at {memory.stop} and begins at {memory.start}"
         raise BadInput(what, hint="write START-STOP with START <= STOP <= 2^61")
     for other in memories:
         if other.name == memory.name:
-            raise BadInput(
-                f"{parameter('memories')} {shown(memory.name)} is given twice", hint="name every memory once"
-            )
+            raise BadInput(f"--memory {shown(memory.name)} is given twice", hint="name every memory once")
         if Interval(other.start, other.stop).overlaps(Interval(memory.start, memory.stop)):
             what = f"the memories {shown(other.name)} and {shown(memory.name)} overlap"
             raise BadInput(what, hint="memories are parts of one address space that share no byte")

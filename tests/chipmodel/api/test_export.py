@@ -49,9 +49,9 @@ def test_a_prefix_begins_all_names(run: cm.Simulation) -> None:
 
 
 def test_what_a_format_does_not_take_is_refused(run: cm.Simulation) -> None:
-    with pytest.raises(cm.BadInput, match="prefix says nothing about csv") as refused:
+    with pytest.raises(cm.BadInput, match="--prefix says nothing about csv") as refused:
         cm.export(run, "csv", prefix="a")
-    assert refused.value.hint == 'leave it out, or to="c-header"'
+    assert refused.value.hint == "leave it out, or --as c-header (to='c-header')"
     with pytest.raises(cm.BadInput, match="is not known"):
         cm.export(run, "elf")  # type: ignore[arg-type]
     with pytest.raises(cm.BadInput, match="this is a plan"):

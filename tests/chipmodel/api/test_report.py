@@ -48,4 +48,4 @@ def test_what_is_no_study_is_refused_in_python(tmp_path: Path, file: Path) -> No
         cm.report(tmp_path / "missing.yaml")
     with pytest.raises(cm.BadInput) as refused:
         cm.report(file.with_suffix(".sqlite"), tmp_path / "other.sqlite")
-    assert refused.value.hint == "leave out store"
+    assert refused.value.hint == "leave out --store"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from math import prod
 from pathlib import Path
 
@@ -109,17 +110,17 @@ def _inlined(model: ModelProto, where: Place) -> ModelProto:
 
 def _check_functions(model: ModelProto, where: Place) -> None:
     """Refuse a function that calls itself: onnx before 1.21 would inline it until the stack overflows."""
-    calls = {(f.domain, f.name): set(_called(f.node)) for f in model.functions}
-    while calls:
-        done = {key for key, called in calls.items() if not called & calls.keys()}
-        if not done:
-            domain, name = next(iter(calls))
-            raise BadInput(
-                f"the local function {domain}.{name} calls itself, perhaps through others",
-                where=where,
-                hint="export the model without local functions",
-            )
-        calls = {key: called for key, called in calls.items() if key not in done}
+    if not model.functions:
+        return
+    networkx = module("networkx")
+    graph = networkx.DiGraph()
+    for f in model.functions:
+        graph.add_edges_from(((f.domain, f.name), called) for called in _called(f.node))
+    for f in model.functions:
+        with suppress(networkx.NetworkXNoCycle):
+            networkx.find_cycle(graph, (f.domain, f.name))
+            what = f"the local function {f.domain}.{f.name} calls itself, perhaps through others"
+            raise BadInput(what, where=where, hint="export the model without local functions")
 
 
 def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:

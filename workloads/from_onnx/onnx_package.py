@@ -20,7 +20,7 @@ Schema = Any
 
 
 def module(name: str) -> Any:
-    """The module ``name``: ``onnx``, ``onnx.helper`` and so on."""
+    """The module ``name``, which is slow to import: ``onnx``, ``onnx.helper`` and so on."""
     return import_module(name)
 
 

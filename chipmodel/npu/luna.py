@@ -1,9 +1,8 @@
 """Cycles of ops on LUNA's NPU, computed from shapes as the vendor's profiler for ARCS does.
 
 All operands lie in SharedMemory. Nothing is rounded: the ports move 8 bytes in and 16 bytes out a cycle, so
-a cost is a multiple of 1/16, and the profiler itself prints quarters. ``..._cost`` splits the cycles by
-cause, ``..._cycles`` is their sum. Source: LISTENAI/thinker, commit 562ddc70 (tests/data/hardware,
-luna_*.csv).
+a cost is a multiple of 1/16, and the profiler itself prints quarters. Source: LISTENAI/thinker, commit
+562ddc70 (tests/data/hardware, luna_*.csv).
 """
 
 from __future__ import annotations
@@ -11,59 +10,9 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu, NpuCost, ceil_div, pad
+from chipmodel.hardware.luna_npu import LunaNpu, NpuCost, ceil_div, pad
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.luna_convolution import conv_cost, depthwise_cost, pooling_cost
-
-__all__ = [
-    "LUNA_ARCS",
-    "LunaNpu",
-    "NpuCost",
-    "conv_cost",
-    "conv_cycles",
-    "copy_cost",
-    "depthwise_cost",
-    "depthwise_cycles",
-    "matmul_cost",
-    "matmul_cycles",
-    "op_cost",
-    "pooling_cost",
-    "pooling_cycles",
-    "softmax_cost",
-    "softmax_cycles",
-    "vector_cost",
-    "vector_cycles",
-]
-
-
-def conv_cycles(parameters: LunaNpu, work: Conv, bits: int = 8) -> Fraction:
-    """Cycles of a convolution of ``bits``-wide operands, grouped, depthwise and transposed included."""
-    return conv_cost(parameters, work, bits).cycles
-
-
-def depthwise_cycles(parameters: LunaNpu, work: Conv, bits: int = 8) -> Fraction:
-    """Cycles of a depthwise convolution, also of one channel, which ``conv_cycles`` counts as a plain one."""
-    return depthwise_cost(parameters, work, bits).cycles
-
-
-def pooling_cycles(parameters: LunaNpu, work: Pool, bits: int = 8) -> Fraction:
-    """Cycles of max or average pooling."""
-    return pooling_cost(parameters, work, bits).cycles
-
-
-def matmul_cycles(parameters: LunaNpu, work: Matmul, bits: int = 8) -> Fraction:
-    """Cycles of a matrix product."""
-    return matmul_cost(parameters, work, bits).cycles
-
-
-def vector_cycles(parameters: LunaNpu, kind: str, elements: int, bits: int = 8) -> Fraction:
-    """Cycles of an element-wise op; BadInput where ``kind`` is not one of ``parameters.vector_kinds``."""
-    return vector_cost(parameters, kind, elements, bits).cycles
-
-
-def softmax_cycles(parameters: LunaNpu, elements: int, rows: int = 1) -> Fraction:
-    """Cycles of ``rows`` softmaxes over ``elements`` each."""
-    return softmax_cost(parameters, elements, rows).cycles
 
 
 def matmul_cost(parameters: LunaNpu, work: Matmul, bits: int = 8) -> NpuCost:

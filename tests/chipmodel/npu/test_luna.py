@@ -13,32 +13,22 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.window import Window
+from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu, NpuCost
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from chipmodel.npu.luna import (
     ADD_KINDS,
     COPY_KINDS,
-    LUNA_ARCS,
     MUL_KINDS,
     RELU_KINDS,
     SIGMOID_KINDS,
-    LunaNpu,
-    NpuCost,
-    conv_cost,
-    conv_cycles,
-    depthwise_cycles,
     least_matmul,
     matmul_cost,
-    matmul_cycles,
     op_cost,
-    pooling_cost,
-    pooling_cycles,
     softmax_cost,
-    softmax_cycles,
     vector_cost,
-    vector_cycles,
 )
 from chipmodel.npu.luna_array import column_sweep
-from chipmodel.npu.luna_convolution import plain_windows
+from chipmodel.npu.luna_convolution import conv_cost, depthwise_cost, plain_windows, pooling_cost
 from tests.support.folders import HARDWARE
 
 Row = dict[str, str]
@@ -62,23 +52,23 @@ def conv_of(row: Row, groups: int) -> Conv:
 
 
 def conv2d(parameters: LunaNpu, row: Row) -> Fraction:
-    return conv_cycles(parameters, conv_of(row, 1))
+    return conv_cost(parameters, conv_of(row, 1)).cycles
 
 
 def depthwise2d(parameters: LunaNpu, row: Row) -> Fraction:
-    return depthwise_cycles(parameters, conv_of(row, int(row["in_c"])))
+    return depthwise_cost(parameters, conv_of(row, int(row["in_c"]))).cycles
 
 
 def matmul(parameters: LunaNpu, row: Row) -> Fraction:
     work = Matmul(int(row["rows"]), int(row["inner"]), int(row["cols"]))
-    return matmul_cycles(parameters, work, int(row["bits"]))
+    return matmul_cost(parameters, work, int(row["bits"])).cycles
 
 
 def vector(parameters: LunaNpu, row: Row) -> Fraction:
     elements = int(row["elements"])
     if row["op"] == "softmax":
-        return softmax_cycles(parameters, elements)
-    return vector_cycles(parameters, row["op"], elements)
+        return softmax_cost(parameters, elements).cycles
+    return vector_cost(parameters, row["op"], elements).cycles
 
 
 TABLES = (
@@ -221,8 +211,8 @@ def test_a_kind_without_a_figure_is_a_mul_of_the_larger_of_what_it_reads_and_wri
 
 def test_pooling_is_depthwise_without_weights() -> None:
     image = window(20, 16, 3, 3, 2, 0, 0)
-    expected = depthwise_cycles(LUNA_ARCS, Conv(image, 8, 8, 8)) - Fraction(8 * 9, 8)
-    assert pooling_cycles(LUNA_ARCS, Pool(image, 8)) == expected
+    expected = depthwise_cost(LUNA_ARCS, Conv(image, 8, 8, 8)).cycles - Fraction(8 * 9, 8)
+    assert pooling_cost(LUNA_ARCS, Pool(image, 8)).cycles == expected
     assert pooling_cost(LUNA_ARCS, Pool(image, 8)).weight_load == 0
 
 
@@ -230,7 +220,7 @@ def test_a_step_of_recurrent_work_is_a_product_with_inputs_and_state() -> None:
     """hardware.md, "NPU cycles": 2 rows, 3 + 4 inner, 4 gates of 4 columns, padded to 2, 8 and 16: loads of
     2 and 16 cycles, and 2 * 8 * 16 / 64 + 16 for the pair of rows; five steps in two directions."""
     product = 2255 + 2 * 8 // 8 + 8 * 16 // 8 + (2 * 8 * 16 // 64 + 16)
-    assert matmul_cycles(LUNA_ARCS, Matmul(2, 7, 16)) == product == 2293
+    assert matmul_cost(LUNA_ARCS, Matmul(2, 7, 16)).cycles == product == 2293
     lstm = Recurrent(5, 3, 4, gates=4, directions=2, batch=2)
     assert op_cost(LUNA_ARCS, "lstm", lstm, 8).cycles == 10 * product
 
@@ -247,17 +237,20 @@ def test_the_least_of_a_product_in_four_parts_by_hand(store: Fraction, longer: i
 
 def test_conv_cost_charges_depthwise_work_as_depthwise() -> None:
     work = Conv(window(8, 8, 3, 3, 1, 1, 1), 8, 8, 8)
-    assert conv_cycles(LUNA_ARCS, work) == depthwise_cycles(LUNA_ARCS, work)
+    assert conv_cost(LUNA_ARCS, work).cycles == depthwise_cost(LUNA_ARCS, work).cycles
     with pytest.raises(ValueError, match="not depthwise: 2 groups of 8"):
-        depthwise_cycles(LUNA_ARCS, replace(work, groups=2))
+        depthwise_cost(LUNA_ARCS, replace(work, groups=2))
 
 
 def test_groups_and_images_run_one_after_the_other() -> None:
     image = window(8, 8, 3, 3, 1, 1, 1)
-    one = conv_cycles(LUNA_ARCS, Conv(image, 8, 4))
-    assert conv_cycles(LUNA_ARCS, Conv(image, 24, 12, groups=3)) == 3 * one - 2 * 300
-    assert conv_cycles(LUNA_ARCS, Conv(image, 8, 4, batch=3)) == 3 * one - 2 * 300
-    assert matmul_cycles(LUNA_ARCS, Matmul(4, 8, 4, 5)) == 5 * matmul_cycles(LUNA_ARCS, Matmul(4, 8, 4))
+    one = conv_cost(LUNA_ARCS, Conv(image, 8, 4)).cycles
+    assert conv_cost(LUNA_ARCS, Conv(image, 24, 12, groups=3)).cycles == 3 * one - 2 * 300
+    assert conv_cost(LUNA_ARCS, Conv(image, 8, 4, batch=3)).cycles == 3 * one - 2 * 300
+    assert (
+        matmul_cost(LUNA_ARCS, Matmul(4, 8, 4, 5)).cycles
+        == 5 * matmul_cost(LUNA_ARCS, Matmul(4, 8, 4)).cycles
+    )
     assert softmax_cost(LUNA_ARCS, 100, 3).compute == 3 * softmax_cost(LUNA_ARCS, 100).compute
 
 
@@ -285,8 +278,8 @@ def test_wider_operands_take_longer_to_move_and_multiply() -> None:
     sweep = column_sweep(LUNA_ARCS, image.window)
     repeats = 8 * 3 - 1 + 1
     assert wide.compute - narrow.compute == 2 * 3 * repeats * sweep.worked
-    assert vector_cycles(LUNA_ARCS, "add", 64, 16) == vector_cycles(LUNA_ARCS, "add", 128)
-    assert matmul_cycles(LUNA_ARCS, Matmul(2, 4, 2), 12) == 2255 + 2 + 2 + 1 + 16
+    assert vector_cost(LUNA_ARCS, "add", 64, 16).cycles == vector_cost(LUNA_ARCS, "add", 128).cycles
+    assert matmul_cost(LUNA_ARCS, Matmul(2, 4, 2), 12).cycles == 2255 + 2 + 2 + 1 + 16
 
 
 def test_a_part_of_the_rows_loads_those_rows_and_sees_no_padding() -> None:
@@ -300,13 +293,13 @@ def test_a_part_of_the_rows_loads_those_rows_and_sees_no_padding() -> None:
 
 def test_a_transposed_convolution_of_one_tap_per_phase_writes_each_phase() -> None:
     upsampling = Window(6, 8, 12, 16, 2, 2, 2, 2, transposed=True)
-    phase = conv_cycles(LUNA_ARCS, Conv(window(6, 8, 1, 1, 1, 0, 0), 8, 4))
-    assert conv_cycles(LUNA_ARCS, Conv(upsampling, 8, 4)) == 4 * phase - 3 * 300
+    phase = conv_cost(LUNA_ARCS, Conv(window(6, 8, 1, 1, 1, 0, 0), 8, 4)).cycles
+    assert conv_cost(LUNA_ARCS, Conv(upsampling, 8, 4)).cycles == 4 * phase - 3 * 300
 
 
 def test_the_error_for_an_unknown_vector_op_lists_the_known_ones() -> None:
     with pytest.raises(BadInput, match=r"'cosh'.*\n.*add, mul, relu, prelu, sigmoid, tanh"):
-        vector_cycles(LUNA_ARCS, "cosh", 10)
+        vector_cost(LUNA_ARCS, "cosh", 10)
 
 
 small = st.integers(1, 4)
@@ -348,7 +341,7 @@ def test_any_convolution_costs_something_and_more_channels_never_less(
     cost = conv_cost(LUNA_ARCS, work, bits)
     assert min(cost.configuration, cost.input_load, cost.weight_load, cost.compute) > 0
     assert cost.store >= 0
-    assert cost.cycles <= conv_cycles(LUNA_ARCS, replace(work, out_c=(out_c + 1) * groups), bits)
+    assert cost.cycles <= conv_cost(LUNA_ARCS, replace(work, out_c=(out_c + 1) * groups), bits).cycles
 
 
 @given(windows(), st.integers(1, 60), small, small)
@@ -356,7 +349,7 @@ def test_any_depthwise_work_costs_something_and_more_channels_never_less(
     image: Window, channels: int, multiplier: int, batch: int
 ) -> None:
     def cycles(in_c: int, out_c: int) -> Fraction:
-        return depthwise_cycles(LUNA_ARCS, Conv(image, in_c, out_c, in_c, batch))
+        return depthwise_cost(LUNA_ARCS, Conv(image, in_c, out_c, in_c, batch)).cycles
 
     here = cycles(channels, channels * multiplier)
     assert 0 < here <= cycles(channels + 1, (channels + 1) * multiplier)
@@ -367,9 +360,9 @@ def test_any_depthwise_work_costs_something_and_more_channels_never_less(
 def test_any_pooling_is_cheaper_than_its_depthwise_convolution(
     image: Window, channels: int, batch: int
 ) -> None:
-    pooled = pooling_cycles(LUNA_ARCS, Pool(image, channels, batch))
-    assert 0 < pooled < depthwise_cycles(LUNA_ARCS, Conv(image, channels, channels, channels, batch))
-    assert pooled <= pooling_cycles(LUNA_ARCS, Pool(image, channels + 1, batch))
+    pooled = pooling_cost(LUNA_ARCS, Pool(image, channels, batch)).cycles
+    assert 0 < pooled < depthwise_cost(LUNA_ARCS, Conv(image, channels, channels, channels, batch)).cycles
+    assert pooled <= pooling_cost(LUNA_ARCS, Pool(image, channels + 1, batch)).cycles
 
 
 @given(windows(transposed=True))
@@ -391,13 +384,13 @@ def test_phases_of_a_transposed_convolution_read_what_it_reads(image: Window) ->
 
 @given(st.integers(1, 200), st.integers(1, 200), st.integers(1, 200), st.sampled_from((8, 16, 32)))
 def test_matmul_cycles_grow_with_every_side(rows: int, inner: int, cols: int, bits: int) -> None:
-    here = matmul_cycles(LUNA_ARCS, Matmul(rows, inner, cols), bits)
+    here = matmul_cost(LUNA_ARCS, Matmul(rows, inner, cols), bits).cycles
     assert here > 2255
     for more in (Matmul(rows + 1, inner, cols), Matmul(rows, inner + 1, cols), Matmul(rows, inner, cols + 1)):
-        assert here <= matmul_cycles(LUNA_ARCS, more, bits)
+        assert here <= matmul_cost(LUNA_ARCS, more, bits).cycles
 
 
 @given(st.integers(1, 100_000), st.sampled_from([kind.name for kind in LUNA_ARCS.vector_kinds]))
 def test_vector_cycles_grow_with_the_elements(elements: int, kind: str) -> None:
-    assert vector_cycles(LUNA_ARCS, kind, elements) < vector_cycles(LUNA_ARCS, kind, elements + 1)
-    assert softmax_cycles(LUNA_ARCS, elements) < softmax_cycles(LUNA_ARCS, elements + 1)
+    assert vector_cost(LUNA_ARCS, kind, elements).cycles < vector_cost(LUNA_ARCS, kind, elements + 1).cycles
+    assert softmax_cost(LUNA_ARCS, elements).cycles < softmax_cost(LUNA_ARCS, elements + 1).cycles

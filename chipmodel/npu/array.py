@@ -40,7 +40,7 @@ class OpKind:
 
 
 def kind_of_op(npu: Npu, op: Op) -> OpKind:
-    """What ``work_cycles`` has to know of an op."""
+    """What the cycles of a part depend on besides its work."""
     depthwise = op.kind == "depthwise_conv" or (isinstance(op.work, Conv) and op.work.depthwise)
     return OpKind(depthwise, npu.costs.on_cpu.get(_cpu_kind(op), Fraction(0)))
 
@@ -57,11 +57,6 @@ def _cpu_kind(op: Op) -> str:
     if op.kind in ("add", "sub", "mul", "div") and isinstance(op.work, Vector) and op.work.broadcast:
         return "broadcast"
     return _CPU_KINDS.get(op.kind, "")
-
-
-def work_cycles(npu: Npu, work: SingleWork, dtype: str, kind: OpKind = OpKind()) -> int:
-    """Core cycles of ``work`` as one part, on operands of ``dtype``; at least 1."""
-    return least_array_cycles(npu, work, dtype, Division(), kind)
 
 
 def least_array_cycles(npu: Npu, work: SingleWork, dtype: str, division: Division, kind: OpKind) -> int:

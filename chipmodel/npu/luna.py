@@ -141,13 +141,9 @@ def _vector_op_cost(parameters: LunaNpu, kind: str, work: Vector, bits: int) -> 
         return copy_cost(parameters, work.out_bytes)
     if kind in ("softmax", "log_softmax"):
         return softmax_cost(parameters, -(-work.elements // work.lines), work.lines)
-    if kind in ADD_KINDS:
-        return vector_cost(parameters, "add", work.elements, bits)
-    if kind in RELU_KINDS:
-        return vector_cost(parameters, "relu", work.elements, bits)
-    if kind in MUL_KINDS:
-        return vector_cost(parameters, "mul", work.elements, bits)
-    if kind in SIGMOID_KINDS:
-        return vector_cost(parameters, "sigmoid", work.elements, bits)
+    alike = (("add", ADD_KINDS), ("relu", RELU_KINDS), ("mul", MUL_KINDS), ("sigmoid", SIGMOID_KINDS))
+    for name, kinds in alike:
+        if kind in kinds:
+            return vector_cost(parameters, name, work.elements, bits)
     widest = -(-max(work.in_bytes, work.out_bytes) // parameters.width(bits).bytes)
     return vector_cost(parameters, "mul", widest, bits)

@@ -26,27 +26,23 @@ class NpuModel:
 
     parameters: Callable[[Npu], object]
     """Those of an NPU that has this model; None for another NPU."""
-    cycles: str
-    """``module:function`` of this package, for ``model_cycles``."""
     least: str
-    """The same for ``least_model_cycles``."""
+    """``module:function`` of this package, for ``least_model_cycles``."""
+    cycles: str = ""
+    """The same for ``model_cycles``; empty where work takes the least of its division into one part."""
 
 
 def _least_padded_cycles(npu: Npu, _: ArrayCosts, op: Op, work: SingleWork, division: Division) -> int:
     return least_array_cycles(npu, work, op.dtype, division, kind_of_op(npu, op))
 
 
-def _padded_cycles(npu: Npu, costs: ArrayCosts, op: Op, work: SingleWork) -> int:
-    return _least_padded_cycles(npu, costs, op, work, Division())
-
-
 _MODELS = (
-    NpuModel(lambda npu: npu.luna, "luna_op:luna_cycles", "luna_op:least_luna_cycles"),
-    NpuModel(lambda npu: npu.vector, "vector_cpu:vector_cpu_cycles", "vector_cpu:least_vector_cpu_cycles"),
-    NpuModel(lambda npu: npu.ethos, "ethos:ethos_cycles", "ethos_bound:least_ethos_cycles"),
-    NpuModel(lambda npu: npu.ne16, "ne16:ne16_cycles", "ne16:least_ne16_cycles"),
-    NpuModel(lambda npu: npu.plugin, "plugin:plugin_cycles", "plugin:least_plugin_cycles"),
-    NpuModel(lambda npu: npu.costs, "models:_padded_cycles", "models:_least_padded_cycles"),
+    NpuModel(lambda npu: npu.luna, "luna_op:least_luna_cycles", "luna_op:luna_cycles"),
+    NpuModel(lambda npu: npu.vector, "vector_cpu:least_vector_cpu_cycles", "vector_cpu:vector_cpu_cycles"),
+    NpuModel(lambda npu: npu.ethos, "ethos_bound:least_ethos_cycles", "ethos:ethos_cycles"),
+    NpuModel(lambda npu: npu.ne16, "ne16:least_ne16_cycles"),
+    NpuModel(lambda npu: npu.plugin, "plugin:least_plugin_cycles", "plugin:plugin_cycles"),
+    NpuModel(lambda npu: npu.costs, "models:_least_padded_cycles"),
 )
 """The array is the model of an NPU that has the parameters of no other one."""
 
@@ -54,6 +50,8 @@ _MODELS = (
 def model_cycles(npu: Npu, op: Op, work: SingleWork) -> int:
     """Core cycles of work that is an op or a part of one; at least 1."""
     model, parameters = _model_of(npu)
+    if not model.cycles:
+        return least_model_cycles(npu, op, work, Division())
     cycles: int = imported(f"chipmodel.npu.{model.cycles}")(npu, parameters, op, work)
     return cycles
 

@@ -69,11 +69,6 @@ class _Job:
         return self.subtiles * each
 
 
-def ne16_cycles(npu: Npu, ne16: Ne16Npu, op: Op, work: SingleWork) -> int:
-    """Core cycles of ``work``, all of ``op`` or a part of it, launched once."""
-    return least_ne16_cycles(npu, ne16, op, work, Division())
-
-
 def least_ne16_cycles(npu: Npu, ne16: Ne16Npu, op: Op, work: SingleWork, division: Division) -> int:
     """The least core cycles of ``work`` in that division or a finer one; in one part, what it takes.
 

@@ -31,8 +31,3 @@ def part_bytes(program: Program, ops: dict[str, Op], part: Part) -> int | None:
 def same_thing(a: Part, b: Part) -> bool:
     """Whether both are parts of one tensor or weight block."""
     return a.name == b.name and a.weights == b.weights
-
-
-def includes(outer: Part, inner: Part) -> bool:
-    """Whether ``outer`` is all of the tensor or weight block, or the same share of it as ``inner``."""
-    return outer.share in (WHOLE, inner.share)

@@ -6,15 +6,19 @@ from dataclasses import replace
 from fractions import Fraction
 
 from chipmodel.geometry.window import Window
-from chipmodel.hardware.chip import ArrayCosts
+from chipmodel.hardware.chip import ArrayCosts, Npu
 from chipmodel.model.program import Op
-from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
-from chipmodel.npu.array import padded_macs, rows_read, work_cycles
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
+from chipmodel.npu.array import Division, OpKind, least_array_cycles, padded_macs, rows_read
 from chipmodel.npu.cycles import op_cycles
 from tests.support.chips import LUNA_LIKE
 
 NPU = LUNA_LIKE.npu
 SAME = Window(8, 10, 8, 10, 3, 3, pad_top=1, pad_left=1, pad_bottom=1, pad_right=1)
+
+
+def work_cycles(npu: Npu, work: SingleWork, dtype: str) -> int:
+    return least_array_cycles(npu, work, dtype, Division(), OpKind())
 
 
 def test_convolution_is_padded_to_8_inputs_2_outputs_4_columns() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -24,8 +22,10 @@ from solvers.search import complete as search
 from tests.fuzz.exact_packers import agree
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
+from tests.support.minimalloc import CAPACITY, instances
 from tests.support.work import calls
 from workloads.packing.guillotine import guillotine
+from workloads.packing.problem_csv import read_packing
 
 LIMITS = Limits(nodes=200_000, threads=1)
 
@@ -186,16 +186,14 @@ def test_the_registry_hands_everything_on() -> None:
         assert (fine.status in ("optimal", "feasible"), fine.peak) == (True, 50)
 
 
+@pytest.mark.skipif(not instances(), reason="CHIPMODEL_MINIMALLOC names no folder of MiniMalloc's CSV files")
 def test_minimalloc_instances_fit() -> None:
-    folder = os.environ.get("CHIPMODEL_MINIMALLOC")
-    if not folder:
-        pytest.skip("CHIPMODEL_MINIMALLOC names no folder of MiniMalloc's instances")
-    for path in sorted(Path(folder).glob("[CK].1048576.csv")):
-        rows = [line.split(",") for line in path.read_text().split()[1:]]
-        buffers = tuple(buffer(n, int(size), int(low), int(high)) for n, low, high, size in rows)
-        outcome = exact(Problem(buffers, 1_048_576), Limits(nodes=20_000_000))
-        assert outcome.plan is not None, path.name
-        assert check(Problem(buffers, 1_048_576), outcome.plan) == ()
+    for path in instances():
+        if path.name in ("C.1048576.csv", "K.1048576.csv"):
+            problem = replace(read_packing(path, None, ()).problem, capacity=CAPACITY)
+            outcome = exact(problem, Limits(nodes=20_000_000))
+            assert outcome.plan is not None, path.name
+            assert check(problem, outcome.plan) == ()
 
 
 def test_no_search_is_begun_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:

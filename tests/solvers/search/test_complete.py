@@ -19,6 +19,7 @@ from tests.fuzz.search_rules import differences
 from tests.solvers.brute_force import MOST, optimum, random_problem
 from tests.support.minimalloc import CAPACITY, instances
 from workloads.packing.guillotine import guillotine
+from workloads.packing.problem_csv import read_packing
 
 QUICK = Limits(nodes=200_000, threads=1)
 
@@ -209,8 +210,7 @@ def test_full_sections_may_force_two_live_buffers_to_one_offset() -> None:
 @pytest.mark.skipif(not instances(), reason="CHIPMODEL_MINIMALLOC names no folder of MiniMalloc's CSV files")
 def test_minimalloc_instances_fit() -> None:
     for path in instances():
-        rows = [line.split(",") for line in path.read_text().split()[1:]]
-        problem = Problem(tuple(buffer(r[0], int(r[3]), int(r[1]), int(r[2])) for r in rows))
+        problem = read_packing(path, None, ()).problem
         outcome = fit(problem, CAPACITY, Limits(nodes=3_000_000))
         assert outcome.plan is not None
         assert not check(replace(problem, capacity=CAPACITY), outcome.plan)

@@ -21,7 +21,7 @@ from chipmodel.errors import LimitedSearch
 from chipmodel.model.plan import Problem
 from solvers.search import columns as col
 from solvers.search import kernel as python_kernel
-from solvers.search.engine import SearchRun, fastest_kernel
+from solvers.search.engine import Kernel, SearchRun, fastest_kernel
 from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, NotSearchable, SearchModel, search_model
 from solvers.search.state import SearchState, copy
@@ -62,7 +62,8 @@ def random_state(random: Random, model: SearchModel) -> SearchState:
 
 def compare(blank: SearchState, pauses: list[int]) -> None:
     """Search with both kernels and compare all arrays at each pause."""
-    runs = [SearchRun(copy(blank), kernel) for kernel in (COMPILED, python_kernel)]
+    kernels: tuple[Kernel, Kernel] = (COMPILED, python_kernel)
+    runs = [SearchRun(copy(blank), kernel) for kernel in kernels]
     for run in runs:
         run.restart()
     for pause, nodes in enumerate(pauses):

@@ -29,10 +29,13 @@ def absorbed(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:
     kept = {storage[name] for name in fixed}
     pairs = ((name, op.outputs[0]) for op in ops(program.body) for name in op.absorbs)
     found = {name: whole for name, whole in pairs if storage[name] not in kept}
-    while scattered := [name for name in found if _places(program, overwrites, found)[1][name] is None]:
+    while True:
+        places = _places(program, overwrites, found)[1]
+        scattered = [name for name in found if places[name] is None]
+        if not scattered:
+            return found
         for name in scattered:
             del found[name]
-    return found
 
 
 def storages(program: Program, overwrites: Mapping[str, str], absorbed: Mapping[str, str]) -> Storages:

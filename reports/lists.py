@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Program
 from chipmodel.terminal.printing import console
 from reports.terminal_table import ruled_table
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from chipmodel.hardware.chip import Chip
+    from chipmodel.model.program import Program
 
 
 CHOSEN_BY: Mapping[str, str] = {

@@ -178,17 +178,39 @@ def test_help_imports_nothing_but_itself() -> None:
     assert ours == {"chipmodel", "chipmodel.cli", "chipmodel.cli.main", "chipmodel.errors", *terminal}
 
 
-def test_a_usage_error_imports_nothing_that_plans() -> None:
-    code = "import sys; from chipmodel.cli.main import COMMANDS, commands\n"
-    code += "for name in COMMANDS:\n    try: commands([name, '--nonsense'], standalone_mode=False)\n"
+def loaded_by(*commands_: str) -> set[str]:
+    """The modules that are there after commands in one process, which may end with a usage error."""
+    code = "import sys; from chipmodel.cli.main import commands\nfor command in sys.argv[1:]:\n"
+    code += "    try: commands(command.split(), standalone_mode=False)\n"
     code += "    except Exception as error: assert 'nonsense' in str(error)\n"
-    code += "print(*sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(result.stdout.split())
+    code += "print('modules:', *sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", code, *commands_], capture_output=True, text=True, check=True
+    )
+    return set(result.stdout.rpartition("modules:")[2].split())
+
+
+def test_a_usage_error_imports_nothing_that_plans() -> None:
+    loaded = loaded_by(*(f"{name} --nonsense" for name in COMMANDS))
     assert not loaded & (HEAVY | {"numpy", "networkx", "importlib.metadata"})
     assert not {name.split(".")[0] for name in loaded} & {"dma", "solvers", "reports"}
     ours = {name.split(".")[1] for name in loaded if name.startswith("chipmodel.")}
     assert ours == {"cli", "errors", "files", "pipeline", "studies", "terminal"}
+
+
+def test_the_list_of_chips_imports_nothing_of_programs() -> None:
+    loaded = loaded_by("chips")
+    assert loaded & HEAVY == {"rich", "yaml"}
+    assert not loaded & {"numpy", "networkx", "chipmodel.model", "chipmodel.geometry", "dma", "solvers"}
+
+
+def test_a_simulation_imports_nothing_that_it_does_not_need() -> None:
+    loaded = loaded_by("simulate zoo:resnet18 --chip stm32n6")
+    assert loaded & HEAVY == {"rich", "yaml"}
+    assert not loaded & {"networkx", "importlib.metadata", "concurrent.futures", "email"}
+    assert loaded & LATE == {"solvers.search.complete"}
+    models = {name for name in loaded if name.startswith("chipmodel.npu.")}
+    assert models == {f"chipmodel.npu.{name}" for name in ("array", "cycles", "models")}
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

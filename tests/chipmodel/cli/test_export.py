@@ -125,7 +125,7 @@ def test_cores_are_exported_one_by_one(tmp_path: Path, capsys: pytest.CaptureFix
     plan, result = write(tmp_path, capsys, "zoo:googlenet", "--set", "cores=2", "--chip", "stm32n6")
     code, _, err = call(capsys, "export", plan, "--as", "minimalloc")
     assert code == 2
-    assert "--core 0 to --core 1" in err
+    assert "name one: --core 0 to 1" in err
     parts = [call(capsys, "export", plan, "--as", "minimalloc", "--core", str(core))[1] for core in (0, 1)]
     planned = json.loads(plan.read_text())["cores"]
     assert [len(part.splitlines()) - 1 for part in parts] == [len(core["buffers"]) for core in planned]

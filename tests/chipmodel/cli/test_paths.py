@@ -71,7 +71,7 @@ def test_what_path_names_is_not_weighed(simulate: Simulate) -> None:
 def test_without_an_if_there_are_no_paths(simulate: Simulate) -> None:
     plain = "name: p\ninputs: {x: [1, 4]}\nops: [{op: relu, name: r}]\noutputs: [r]\n"
     assert "paths" not in simulate(workload=plain)
-    with pytest.raises(BadInput, match="--path worst: the workload has no if"):
+    with pytest.raises(BadInput, match=r'--path worst \(extreme="worst"\): the workload has no if'):
         simulate("--path", "worst", workload=plain)
 
 

@@ -20,7 +20,7 @@ from time import process_time
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.plan import Problem
 from chipmodel.passes.liveness import liveness
-from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.fast_offsets import check_fast
 from dma.stream import stream
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named, packers, solve

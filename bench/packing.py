@@ -41,7 +41,7 @@ from typing import Any
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
-from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.bounds import contention
 from workloads.packing.guillotine import guillotine
 from workloads.packing.problem_csv import read_packing

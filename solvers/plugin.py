@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 from chipmodel.entry_points import DescribedPlugin, Plugin, described
 from chipmodel.model.plan import Plan, Problem
-from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.dispatch import pack_plain
 from solvers.core.outcome import Limits
 from solvers.planner import Planner

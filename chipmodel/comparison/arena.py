@@ -12,7 +12,7 @@ from chipmodel.errors import Place
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
-from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.outcome import Limits
 from solvers.heuristics.tflm_greedy import ONLINE, greedy_offsets, peak
 from solvers.registry import solve

@@ -12,7 +12,7 @@ from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Plan, Problem, Solved
 from chipmodel.terminal.solver_status import SolverStatus, solver_status
 from chipmodel.verify.certificate import verify_certificate
-from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.outcome import Limits, Progress
 from solvers.registry import solve
 

@@ -14,7 +14,7 @@ from chipmodel.model.nesting import Section
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.terminal.progress import stage
-from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.fast_offsets import check_fast
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from solvers.registry import solve

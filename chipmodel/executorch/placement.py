@@ -9,7 +9,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.executorch.memories import ExecutorchMemory
 from chipmodel.executorch.storage import SharedStorage
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved, Status
-from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.bounds import largest_live_set
 from solvers.core.outcome import Limits
 from solvers.heuristics.executorch_greedy import executorch_greedy

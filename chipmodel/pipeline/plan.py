@@ -24,7 +24,7 @@ from chipmodel.pipeline.plugin_check import refuse_wrong_plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
-from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.fast_offsets import check_fast
 
 LARGEST_CUT = 1 << 28
 """Bytes of weights, or of a tensor, that are planned even where no memory of the chip can hold them: 256 MiB

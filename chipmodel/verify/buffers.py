@@ -14,8 +14,8 @@ from chipmodel.model.schedule import CascadeOps
 from chipmodel.plan_file.contents import PlannedBuffer
 from chipmodel.rewrites.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
 from chipmodel.verify.cascade_table import CascadeTable
+from chipmodel.verify.fast_offsets import check_fast
 from chipmodel.verify.lifetimes import condition_faults, lifetime_faults
-from chipmodel.verify.offsets_sweep import check_fast
 from chipmodel.verify.parts import part_label
 
 

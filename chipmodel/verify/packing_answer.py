@@ -12,7 +12,7 @@ from chipmodel.model.certificate import Certificate, Searched, excludes, rests_o
 from chipmodel.model.plan import Memory, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.certificate_file import read_certificate
-from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.fast_offsets import check_fast
 
 STATUSES = ("optimal", "feasible", "infeasible", "unknown")
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import lcm
 
 from chipmodel.model.plan import Buffer, Plan, Problem
-from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.bounds import rigid
 from solvers.core.bounds_certified import contradiction, excluded
 from solvers.core.preprocess import highest_end, legal_offsets

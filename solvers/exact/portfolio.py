@@ -13,7 +13,7 @@ from typing import Literal
 
 from chipmodel.model.certificate import Certificate, Searched, excludes, rests_on
 from chipmodel.model.plan import Plan, Problem, Status
-from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.bounds_certified import MAX_BUFFERS, best_bound
 from solvers.core.deadline import Deadline
 from solvers.core.incumbent import Incumbent

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from chipmodel.model.plan import Problem
+from chipmodel.verify.fast_offsets import check_fast
 from chipmodel.verify.offsets import check
-from chipmodel.verify.offsets_sweep import check_fast
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve

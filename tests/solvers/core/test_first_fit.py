@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.verify.fast_offsets import check_by_numpy
 from chipmodel.verify.offsets import check
-from chipmodel.verify.offsets_sweep import check_by_sweep
 from solvers.core.bounds import contention
 from solvers.core.deadline import Deadline
 from solvers.core.first_fit import LOOK_EVERY, ORDERS, PlacedByTime, first_fit
@@ -61,7 +61,7 @@ def test_from_the_deadline_on_buffers_are_stacked() -> None:
     assert [plan.offsets[f"b{i}"] for i in range(placed)] == [0] * placed
     assert plan.offsets[f"b{placed}"] == 8
     assert plan.peak(problem) == 8 * (count - placed + 1)
-    assert not check_by_sweep(problem, plan)
+    assert not check_by_numpy(problem, plan)
     assert next(looks) == 2, "nobody looks at a clock that said it is over"
 
 

@@ -13,19 +13,19 @@ import numpy as np
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.offsets import check
 
-SWEEP_MIN_BUFFERS = 100
-"""Number of buffers from which the sweep is used: for fewer both take milliseconds."""
+MIN_BUFFERS = 100
+"""Number of buffers from which NumPy is used: for fewer both take milliseconds."""
 
 
 def check_fast(problem: Problem, plan: Plan) -> tuple[str, ...]:
     """Return the violations that ``check`` finds, in the same order."""
-    if len(problem.buffers) < SWEEP_MIN_BUFFERS:
+    if len(problem.buffers) < MIN_BUFFERS:
         return check(problem, plan)
-    return check_by_sweep(problem, plan)
+    return check_by_numpy(problem, plan)
 
 
-def check_by_sweep(problem: Problem, plan: Plan) -> tuple[str, ...]:
-    """Check as ``check_fast`` does, by the sweep for any number of buffers."""
+def check_by_numpy(problem: Problem, plan: Plan) -> tuple[str, ...]:
+    """Check as ``check_fast`` does, by NumPy for any number of buffers."""
     single = _single_violations(problem, plan)
     placed = [i for i, b in enumerate(problem.buffers) if b.name in plan.offsets]
     pairs = _overlapping_pairs(problem, plan, placed) | _constrained_pairs(problem, plan)

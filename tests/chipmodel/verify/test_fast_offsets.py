@@ -1,4 +1,4 @@
-"""The sweep reports the same violations as the pairwise check, word for word."""
+"""NumPy finds the same violations as the pairwise check, word for word."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.verify.fast_offsets import MIN_BUFFERS, check_by_numpy, check_fast
 from chipmodel.verify.offsets import check
-from chipmodel.verify.offsets_sweep import SWEEP_MIN_BUFFERS, check_by_sweep, check_fast
 from tests.solvers.random_problems import random_problem
 
 
@@ -23,21 +23,21 @@ def random_plan(problem: Problem, random: Random) -> Plan:
 
 
 @pytest.mark.parametrize("first", range(0, 1000, 250))
-def test_the_sweep_equals_check_on_random_plans(first: int) -> None:
+def test_numpy_equals_check_on_random_plans(first: int) -> None:
     faulty = 0
     for seed in range(first, first + 250):
         problem = random_problem(seed, 12)
         for turn in range(4):
             plan = random_plan(problem, Random(seed * 10 + turn))
             expected = check(problem, plan)
-            assert check_by_sweep(problem, plan) == expected, seed
+            assert check_by_numpy(problem, plan) == expected, seed
             faulty += bool(expected)
     assert faulty > 500
 
 
 def test_a_large_correct_plan_and_the_same_with_one_buffer_moved_by_a_byte() -> None:
     """Each buffer lies above the one before it, four levels in turn."""
-    count = 20 * SWEEP_MIN_BUFFERS
+    count = 20 * MIN_BUFFERS
     buffers = tuple(Buffer(str(i), 3, (Interval(i, i + 4),)) for i in range(count))
     offsets = {str(i): i % 4 * 3 for i in range(count)}
     problem = Problem(buffers, 12)
@@ -53,5 +53,5 @@ def test_buffers_at_one_offset_overlap_in_every_pair() -> None:
     buffers = tuple(Buffer(str(i), 2, (Interval(0, 3), Interval(2, 5))) for i in range(40))
     problem = Problem(buffers)
     plan = Plan({str(i): 0 for i in range(40)})
-    assert len(check_by_sweep(problem, plan)) == 40 * 39 // 2
-    assert check_by_sweep(problem, plan) == check(problem, plan)
+    assert len(check_by_numpy(problem, plan)) == 40 * 39 // 2
+    assert check_by_numpy(problem, plan) == check(problem, plan)

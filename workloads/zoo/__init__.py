@@ -14,7 +14,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
-from workloads.zoo.catalogue import catalogue
+from workloads.zoo import catalogue
 from workloads.zoo.network import BuiltInNetwork, NetworkOption, OptionValue, PublishedFigure
 
 __all__ = [
@@ -33,10 +33,10 @@ DEFAULT_DTYPE = "int8"
 _NO_OPTIONS: Mapping[str, str] = {}
 
 
-def networks(group: str | None = None) -> tuple[BuiltInNetwork, ...]:
-    """Return the built-in networks of a ``group`` of the catalogue, or all of them, sorted by name."""
-    groups = catalogue().values() if group is None else [catalogue()[group]]
-    return tuple(sorted(chain.from_iterable(groups), key=lambda network: network.name))
+def networks(*groups: str) -> tuple[BuiltInNetwork, ...]:
+    """Return the built-in networks of these groups of the catalogue, by default of all, sorted by name."""
+    found = map(catalogue.group, groups or catalogue.GROUPS)
+    return tuple(sorted(chain.from_iterable(found), key=lambda network: network.name))
 
 
 def build(name: str, options: Mapping[str, str] = _NO_OPTIONS, dtype: str | None = None) -> Program:
@@ -44,11 +44,11 @@ def build(name: str, options: Mapping[str, str] = _NO_OPTIONS, dtype: str | None
 
     Raises BadInput for an unknown network, option or dtype, and for a value outside its range.
     """
-    known = {network.name: network for network in networks()}
-    if name not in known:
-        hint = suggest(name, known, "the built-in networks are")
+    every = chain.from_iterable(map(catalogue.group, catalogue.GROUPS))
+    network = next((each for each in every if each.name == name), None)
+    if network is None:
+        hint = suggest(name, [each.name for each in networks()], "the built-in networks are")
         raise BadInput(f"there is no built-in network {shown(name)}", hint=hint)
-    network = known[name]
     values = network.read_options(options)
     net = ProgramBuilder(network.name, dtype or DEFAULT_DTYPE, network.source)
     changed = [f"{k}={v}" for k, v in values.items() if v != network.options[k].default]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Literal, cast
 
@@ -14,6 +14,7 @@ from chipmodel.hardware.chip import (
     CdmaDma,
     Channels,
     Chip,
+    Controlled,
     Dma,
     EfPsramDma,
     HyperBusDma,
@@ -37,7 +38,7 @@ def dma_of(numbers: Numbers, choices: Choices) -> AnyDma:
             return _hyperbus(numbers, choices)
         case "cdma":
             return CdmaDma(
-                **_wholes(numbers, "dma.cdma", "data_bits max_burst_beats boundary_bytes setup_cycles"),
+                **_wholes(numbers, "dma.cdma", CdmaDma),
                 channels=_channels(numbers, choices),
             )
         case "ef-psram":
@@ -149,34 +150,31 @@ def _lines(numbers: Numbers, choices: Choices) -> Dma:
     return Dma(route("dma.load"), route("dma.store"), _channels(numbers, choices), outstanding, port)
 
 
-def _wholes(numbers: Numbers, path: str, names: str) -> dict[str, int]:
-    return {name: int(numbers[f"{path}.{name}"]) for name in names.split()}
+def _wholes(numbers: Numbers, path: str, engine: type[BurstDma | Controlled]) -> dict[str, int]:
+    """The integers of an engine, whose fields in chip files have the same names."""
+    return {each.name: int(numbers[f"{path}.{each.name}"]) for each in fields(engine) if each.type == "int"}
 
 
 def _bursts(numbers: Numbers, choices: Choices) -> BurstDma:
-    names = "setup_cycles beat_bytes burst_beats gap_cycles prefetch_lines crossing_clocks short_bytes"
     return BurstDma(
-        **_wholes(numbers, "dma.bursts", names),
+        **_wholes(numbers, "dma.bursts", BurstDma),
         channels=_channels(numbers, choices),
         overlap=choices["dma.bursts.overlap"] == "yes",
     )
 
 
 def _hyperbus(numbers: Numbers, choices: Choices) -> HyperBusDma:
-    names = "latency_clocks latency_multiple max_burst_words request_beats bus_bytes"
-    constants = "request_cycles response_cycles turnaround_cycles fixed_clocks segment_clocks setup_cycles"
     return HyperBusDma(
-        **_wholes(numbers, "dma.hyperbus", f"{names} {constants}"),
+        **_wholes(numbers, "dma.hyperbus", HyperBusDma),
         round_trip_us=numbers["dma.hyperbus.round_trip_ns"] / 1000,
         channels=_channels(numbers, choices),
     )
 
 
 def _ef_psram(numbers: Numbers, choices: Choices) -> EfPsramDma:
-    names = "wait_clocks access_bytes clocks_per_sck frame_cycles gap_cycles setup_cycles"
     return EfPsramDma(
         read_mode=cast("Protocol", choices["dma.ef_psram.read_mode"]),
         write_mode=cast("Protocol", choices["dma.ef_psram.write_mode"]),
-        **_wholes(numbers, "dma.ef_psram", names),
+        **_wholes(numbers, "dma.ef_psram", EfPsramDma),
         channels=_channels(numbers, choices),
     )

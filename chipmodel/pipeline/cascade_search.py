@@ -62,14 +62,11 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
     BadInput for names of ops that cannot be a cascade."""
     bound = search_bound(request)
     auto = request.cascade == CASCADE_AUTO
-    if auto and request.streamer == VENDOR_STREAMER and not request.chip.vendor.cascades:
-        return plan_in_rounds(request, path, bound)
-    if request.cascade == CASCADE_OFF:
+    tool_has_none = request.streamer == VENDOR_STREAMER and not request.chip.vendor.cascades
+    if request.cascade == CASCADE_OFF or (auto and tool_has_none):
         return plan_in_rounds(request, path, bound)
     search = _CascadeSearch(request, path, bound)
-    if request.cascade != CASCADE_AUTO:
-        return search.plan(_named(request))
-    return search.best()
+    return search.best() if auto else search.plan(_named(request))
 
 
 @dataclass(frozen=True, slots=True)

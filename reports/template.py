@@ -14,6 +14,8 @@ from chipmodel.terminal.escapes import printable
 from reports.words import count, percent, size
 
 HERE = Path(__file__).parent
+PLAIN = ("page.css", "plain.css")
+"""Style sheets of pages without scripts."""
 PLOTLY = HERE / "static" / "plotly" / "plotly-basic.min.js.gz"
 PLOTLY_FILE = PLOTLY.stem
 """The name of Plotly's script where several pages share it."""

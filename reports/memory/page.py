@@ -3,69 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from chipmodel.answers.memory import MemoryAnswer, MemoryPlan
 from reports.memory.rows import cascade_rows, front_rows, headline, moves, smallest_rows
 from reports.page_parts import SummaryTile
-from reports.plot_area import PlotArea, log_share, round_numbers
-from reports.template import render
+from reports.svg_chart import ChartAxis, ChartLine, ChartMark, SvgChart, round_numbers, stepped
+from reports.template import PLAIN, render
 from reports.words import KIB, count, magnitude, percent, ratio, round_magnitude, size
-
-
-@dataclass(frozen=True, slots=True)
-class FrontMark:
-    """A plan on the chart in SVG coordinates, hollow where it moves tensors."""
-
-    x: float
-    y: float
-    hollow: bool
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class FrontLine:
-    """The plans of one kind: their name, marks, and the line through them."""
-
-    name: str
-    kind: str
-    marks: tuple[FrontMark, ...]
-
-    @property
-    def points(self) -> str:
-        """The line: a plan in less memory is one in more until the next."""
-        path: list[str] = []
-        for mark in self.marks:
-            path += [f"{mark.x},{path[-1].split(',')[1]}"] if path else []
-            path.append(f"{mark.x},{mark.y}")
-        return " ".join(path)
-
-
-@dataclass(frozen=True, slots=True)
-class FrontChart:
-    """Cycles against SharedMemory in ``area``, both axes logarithmic."""
-
-    area: PlotArea
-    sizes: tuple[int, int]
-    cycles: tuple[int, int]
-
-    def x(self, total: int) -> float:
-        """The horizontal position of a number of bytes."""
-        return self.area.across(log_share(total, self.sizes))
-
-    def y(self, cycles: int) -> float:
-        """The vertical position of a number of cycles."""
-        return self.area.up(log_share(cycles, self.cycles))
-
-    def size_ticks(self) -> list[tuple[float, str]]:
-        """Powers of two within the axis, with labels."""
-        least, most = self.sizes
-        powers = (1 << power for power in range(4, 40))
-        return [(self.x(each), _short(each)) for each in powers if least <= each <= most]
-
-    def cycle_ticks(self) -> list[tuple[float, str]]:
-        """Round numbers of cycles within the axis, with labels."""
-        return [(self.y(each), round_magnitude(each)) for each in round_numbers(*self.cycles)]
 
 
 def _short(total: int) -> str:
@@ -84,9 +28,9 @@ def render_memory(answer: MemoryAnswer) -> str:
             "cascades": cascade_rows(answer),
             "front": front_rows(answer),
             "moves": moves(answer),
-            "charts": [(chart, _lines(answer, chart)) for chart in _charts(answer)],
+            "charts": _charts(answer),
         },
-        ("page.css", "compare.css", "memory.css"),
+        PLAIN,
     )
 
 
@@ -103,42 +47,32 @@ def _tiles(answer: MemoryAnswer) -> list[SummaryTile]:
     ]
 
 
-def _charts(answer: MemoryAnswer) -> list[FrontChart]:
-    plans = _plans(answer)
-    if len(answer.front) < 2:
+def _charts(answer: MemoryAnswer) -> list[SvgChart]:
+    """Cycles against SharedMemory; empty for fewer than two sizes."""
+    front = answer.front
+    if len(front) < 2:
         return []
-    sizes = answer.front[0].bytes, answer.front[-1].bytes
-    cycles = [plan.cycles for _, plan in plans]
-    ends = min(cycles), max(max(cycles), min(cycles) + 1)
-    areas = (PlotArea("wide", 860, 440), PlotArea("narrow", 370, 300))
-    return [FrontChart(area, sizes, ends) for area in areas]
+    lines = (
+        _line("layer by layer", "alone", [(p.bytes, p.layerwise) for p in front]),
+        _line("with cascades", "cascaded", [(p.bytes, p.cascaded) for p in front]),
+    )
+    cycles = [mark.at[1] for line in lines for mark in line.marks]
+    x, y = (front[0].bytes, front[-1].bytes), (min(cycles), max(max(cycles), min(cycles) + 1))
+    powers = tuple((1 << power, _short(1 << power)) for power in range(4, 40) if x[0] <= 1 << power <= x[1])
+    round_cycles = tuple((each, round_magnitude(each)) for each in round_numbers(*y))
+    axes = ChartAxis("SharedMemory", x, powers), ChartAxis("cycles", y, round_cycles)
+    return [SvgChart("wide", 860, 440, *axes, lines), SvgChart("narrow", 370, 300, *axes, lines)]
 
 
-def _plans(answer: MemoryAnswer) -> list[tuple[int, MemoryPlan]]:
-    return [
-        (point.bytes, plan)
-        for point in answer.front
-        for plan in (point.layerwise, point.cascaded)
-        if plan is not None
-    ]
-
-
-def _lines(answer: MemoryAnswer, chart: FrontChart) -> list[FrontLine]:
-    alone = [(p.bytes, p.layerwise) for p in answer.front if p.layerwise is not None]
-    cascaded = [(p.bytes, p.cascaded) for p in answer.front if p.cascaded is not None]
-    return [
-        FrontLine("layer by layer", "alone", _marks(alone, chart)),
-        FrontLine("with cascades", "cascaded", _marks(cascaded, chart)),
-    ]
-
-
-def _marks(plans: Sequence[tuple[int, MemoryPlan]], chart: FrontChart) -> tuple[FrontMark, ...]:
-    return tuple(
-        FrontMark(
-            chart.x(total),
-            chart.y(plan.cycles),
+def _line(name: str, kind: str, plans: Sequence[tuple[int, MemoryPlan | None]]) -> ChartLine:
+    """The plans by their bytes, hollow where they move tensors; a plan in less memory is one in more."""
+    marks = tuple(
+        ChartMark(
+            (total, plan.cycles),
+            f"{name}, {count(total)} B: {count(plan.cycles)} cycles, {len(plan.cascades)} cascades",
             plan.moves,
-            f"{count(total)} B: {count(plan.cycles)} cycles, {len(plan.cascades)} cascades",
         )
         for total, plan in plans
+        if plan is not None
     )
+    return ChartLine(name, kind, marks, stepped([mark.at for mark in marks]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.page_parts import SummaryTile
-from reports.template import render
+from reports.template import PLAIN, render
 from reports.validation.chart import NEAR, charts, error_text, value_text
 from reports.validation.terminal import inputs, summary_rows
 from reports.words import percent
@@ -38,7 +38,7 @@ def render_validation(
             "inputs": inputs(answer["rows"][0]) if answer["rows"] else [],
             "rows": _rows(documents),
         },
-        ("page.css", "compare.css", "memory.css", "validation.css"),
+        PLAIN,
     )
 
 

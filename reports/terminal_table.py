@@ -1,22 +1,26 @@
-"""Tables for the terminal: readable at 80 columns and without colour."""
+"""Tables for the terminal: readable at 80 columns and without colour.
+
+Heads that begin with ``>`` are of numbers, set flush right. Cells are plain text: brackets in them are no
+markup.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+FigureRow = tuple[str, str, str, str]
+"""Label, number, unit, remark."""
+
 
 def ruled_table(
     heads: Iterable[str], rows: Iterable[Iterable[str]] = (), title: str = "", unbroken: Collection[str] = ()
 ) -> Table:
-    """A table with a line below its heads.
-
-    Heads that begin with ``>`` are of numbers, set flush right and never wrapped, as are the columns whose
-    heads are in ``unbroken``; all others fold. Cells are plain text: brackets in them are no markup.
-    """
+    """A table with a line below its heads. Numbers are never wrapped, nor are the columns whose heads are in
+    ``unbroken``; all others fold."""
     from rich import box
     from rich.text import Text
 
@@ -34,5 +38,51 @@ def ruled_table(
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*map(Text, row))
+    return table
+
+
+def plain_table(
+    title: str,
+    heads: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    widths: Mapping[str, int] | None = None,
+    gap: int = 2,
+) -> Table:
+    """A table without lines below a bold title. No cell is wrapped; those of columns in ``widths`` are cut at
+    so many characters."""
+    from rich.text import Text
+
+    from reports.narrow_table import NarrowTable
+
+    bold = Text(f"\n{title}", "bold")
+    table = NarrowTable(title=bold, title_justify="left", box=None, padding=(0, gap, 0, 0), header_style="")
+    for head in heads:
+        table.add_column(
+            head.lstrip(">"),
+            justify="right" if head.startswith(">") else "left",
+            no_wrap=True,
+            max_width=(widths or {}).get(head),
+        )
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def figures_table(sections: Mapping[str, Iterable[FigureRow]]) -> Table:
+    """The figures of each section below its title; one without a title has none."""
+    from rich.text import Text
+
+    from reports.narrow_table import NarrowTable
+
+    table = NarrowTable.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for title, rows in sections.items():
+        if title:
+            table.add_row(Text(f"\n{title}", "bold"))
+        for label, *cells in rows:
+            table.add_row(*map(Text, (f"  {label}", *cells)))
     return table

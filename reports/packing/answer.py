@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from chipmodel.answers.packing import PackingAnswer, PackingProgress
 from chipmodel.model.plan import Buffer
+from reports.terminal_table import FigureRow, figures_table
 from reports.words import count, percent, plural, ratio, shortened, size
 
 if TYPE_CHECKING:
@@ -121,8 +122,6 @@ def print_packing(answer: PackingAnswer, console: Console) -> None:
     """Print the answer to ``console`` on one screen, readable at 80 columns and without colour."""
     from rich.text import Text
 
-    from reports.narrow_table import NarrowTable
-
     style = "bold green" if answer.fits else "bold red" if answer.status == "infeasible" else "bold yellow"
     console.print(
         Text.assemble((answer.source, "bold"), ": ", (verdict(answer), style)),
@@ -131,20 +130,13 @@ def print_packing(answer: PackingAnswer, console: Console) -> None:
     )
     console.print(Text(headline(answer)), highlight=False)
     console.print()
-    table = NarrowTable.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for label, number, unit, remark in _rows(answer):
-        table.add_row(f"  {label}", number, unit, Text(remark))
-    console.print(table)
+    console.print(figures_table({"": _rows(answer)}))
     for label, text in _remarks(answer):
         console.print(Text.assemble((f"{label}: ", "bold"), text), highlight=False)
 
 
-def _rows(answer: PackingAnswer) -> list[tuple[str, str, str, str]]:
-    rows: list[tuple[str, str, str, str]] = []
+def _rows(answer: PackingAnswer) -> list[FigureRow]:
+    rows: list[FigureRow] = []
     capacity = answer.problem.capacity
     if answer.peak is not None:
         gap = percent(answer.gap or 0.0)

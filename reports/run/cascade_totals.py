@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from chipmodel.answers.result import Result
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadePlan, Schedule, steps
+from reports.terminal_table import plain_table
 from reports.words import count, percent, plural, ratio, shortened, size
 
 if TYPE_CHECKING:
@@ -226,26 +227,17 @@ def kept_words(cascades: Sequence[CascadeTotals]) -> str:
 
 def cascades_table(cascades: Sequence[CascadeTotals]) -> Table:
     """A row for each cascade, at 80 columns."""
-    from rich.text import Text
-
-    from reports.narrow_table import NarrowTable
-
-    title = Text("\nCascades", "bold")
-    table = NarrowTable(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="")
-    table.add_column("cascade", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
-    for head in ("ops", "steps", "rows/step", "held", "whole", "weights"):
-        table.add_column(head, justify="right", no_wrap=True)
-    for each in cascades[:MOST_CASCADES]:
-        table.add_row(
-            Text(each.name),
-            count(len(each.ops)),
-            count(len(each.plan.steps)),
+    rows = (
+        (
+            each.name,
+            *(count(len(parts)) for parts in (each.ops, each.plan.steps)),
             heights_words(each),
-            size(each.held_bytes),
-            size(each.whole_bytes),
-            size(each.weight_bytes),
+            *map(size, (each.held_bytes, each.whole_bytes, each.weight_bytes)),
         )
-    return table
+        for each in cascades[:MOST_CASCADES]
+    )
+    heads = ("cascade", ">ops", ">steps", ">rows/step", ">held", ">whole", ">weights")
+    return plain_table("Cascades", heads, rows, {"cascade": NAME_WIDTH}, gap=1)
 
 
 def cascade_remarks(cascades: Sequence[CascadeTotals]) -> list[tuple[str, str]]:

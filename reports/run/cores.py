@@ -11,6 +11,7 @@ from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.program import ops
 from chipmodel.model.trace import Trace
 from reports.run.totals import by_cause
+from reports.terminal_table import plain_table
 from reports.words import AWAITED, count, percent, ratio, size
 
 if TYPE_CHECKING:
@@ -117,18 +118,8 @@ def cores_document(result: Result) -> dict[str, object]:
 
 def cores_table(result: Result) -> Table:
     """A row for each core, at 80 columns."""
-    from rich.text import Text
-
-    from reports.narrow_table import NarrowTable
-
-    title = Text("\nCores", "bold")
-    table = NarrowTable(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="")
-    heads = ("core", "ops", "computes", "waits mostly for", "peak", "fragm.", "received", "sent")
-    for head in heads:
-        table.add_column(head, justify="left" if head.startswith("waits") else "right", no_wrap=True)
-    for t in core_totals(result):
-        table.add_row(*core_cells(t))
-    return table
+    heads = (">core", ">ops", ">computes", "waits mostly for", ">peak", ">fragm.", ">received", ">sent")
+    return plain_table("Cores", heads, map(core_cells, core_totals(result)), gap=1)
 
 
 def core_cells(totals: CoreTotals) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from chipmodel.answers.result import Result
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Runs
+from reports.terminal_table import FigureRow, plain_table
 from reports.words import count, duration, percent, ratio, shortened
 
 if TYPE_CHECKING:
@@ -18,15 +19,6 @@ MOST_PARTS = 12
 """Rows of the terminal's table of arms and loops."""
 MOST_RUNS = 3
 """Runs of equal decisions that are written out for one ``if`` or loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class PathLine:
-    """One figure: a label, cycles, and a remark."""
-
-    label: str
-    cycles: str
-    remark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,30 +35,28 @@ class ArmOrLoopLine:
     share: float
 
 
-def path_lines(result: Result) -> list[PathLine]:
+def path_lines(result: Result) -> list[FigureRow]:
     """Best, expected and worst cycles and how each is known; empty where only one path is possible."""
     paths = result.paths
     if paths is None or paths.count == 1:
         return []
     seen = "" if paths.sample is None else "of the sample: "
     best, worst = paths.best, paths.worst
-    lines = [
-        PathLine("best", count(best.cycles), _remark(result, best.cycles, seen + decided(best))),
-        PathLine("expected", cycles(paths.expected), _remark(result, round(paths.expected), method(paths))),
-        PathLine("worst", count(worst.cycles), _remark(result, worst.cycles, seen + decided(worst))),
-    ]
+    ends = (("best", best), ("worst", worst))
+    first, last = (
+        _line(result, name, end.cycles, count(end.cycles), seen + decided(end)) for name, end in ends
+    )
+    lines = [first, _line(result, "expected", paths.expected, cycles(paths.expected), method(paths)), last]
     if worst.lower_bound is not None:
         over = percent(ratio(worst.cycles - worst.lower_bound, worst.lower_bound))
-        lines.append(
-            PathLine("worst, lower bound", count(worst.lower_bound), f"gap {over}; {result.bound.space}")
-        )
+        bound = f"gap {over}; {result.bound.space}"
+        lines.append(("worst, lower bound", count(worst.lower_bound), "cycles", bound))
     path = {name: ((choice, 1),) for name, choice in sorted(result.trace.path.items())}
-    lines.append(PathLine("path shown here", count(result.trace.cycles), _listed(path)))
-    return lines
+    return [*lines, ("path shown here", count(result.trace.cycles), "cycles", _listed(path))]
 
 
-def _remark(result: Result, number: int, text: str) -> str:
-    return f"{duration(result.chip, number)}; {text}" if text else duration(result.chip, number)
+def _line(result: Result, name: str, number: Fraction | int, text: str, remark: str) -> FigureRow:
+    return name, text, "cycles", "; ".join(filter(None, (duration(result.chip, round(number)), remark)))
 
 
 def method(paths: Paths) -> str:
@@ -124,22 +114,14 @@ def _part_line(part: PartCost, expected: Fraction) -> ArmOrLoopLine:
 
 def parts_table(paths: Paths) -> Table:
     """The arms and loops that take the largest share of the expected cycles, in the program's order."""
-    from rich.text import Text
-
-    from reports.narrow_table import NarrowTable
-
     lines = part_lines(paths)
     kept = sorted(sorted(range(len(lines)), key=lambda i: -lines[i].share)[:MOST_PARTS])
-    title = Text("\nArms and loops", "bold")
-    table = NarrowTable(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
-    for label in ("if or loop", "arm"):
-        table.add_column(label, no_wrap=True, overflow="ellipsis", max_width=18)
-    for label in ("probability", "runs", "cycles each", "share of expected"):
-        table.add_column(label, justify="right", no_wrap=True)
-    for line in (lines[i] for i in kept):
-        cells = line.probability, line.runs, line.each, percent(line.share)
-        table.add_row(Text(line.name), Text(line.arm), *cells)
-    return table
+    shown = (lines[index] for index in kept)
+    rows = (
+        (each.name, each.arm, each.probability, each.runs, each.each, percent(each.share)) for each in shown
+    )
+    heads = ("if or loop", "arm", ">probability", ">runs", ">cycles each", ">share of expected")
+    return plain_table("Arms and loops", heads, rows, {"if or loop": 18, "arm": 18})
 
 
 def paths_document(result: Result) -> dict[str, object]:

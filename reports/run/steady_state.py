@@ -11,6 +11,7 @@ from chipmodel.model.program import Loop, Op, ops
 from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.rewrites.steady_state import LOOP, inferences_of
 from reports.run.cascade_totals import op_bytes
+from reports.terminal_table import FigureRow
 from reports.words import count, duration, percent, ratio, shortened, size
 
 
@@ -106,8 +107,8 @@ def steady_document(result: Result) -> dict[str, object]:
     }
 
 
-def steady_rows(result: Result) -> list[tuple[str, str, str, str]]:
-    """Rows of the terminal's table: label, number, unit and remark."""
+def steady_rows(result: Result) -> list[FigureRow]:
+    """Rows of the terminal's table."""
     found = steady_of(result)
     if found is None:
         return []

@@ -14,6 +14,7 @@ from reports.run.paths import parts_table, path_lines
 from reports.run.steady_state import resident_words, steady_rows
 from reports.run.totals import BankConflict, OpTotals, RunTotals, run_totals
 from reports.run.vendor import vendor_lines
+from reports.terminal_table import FigureRow, figures_table, plain_table
 from reports.words import (
     AWAITED,
     CAUSES,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-FigureRow = tuple[str, str, str, str]
-"""Label, number, unit, remark."""
 WORST_OPS = 8
 """Rows of the table of ops that wait."""
 MOST_CONFLICTS = 4
@@ -61,12 +60,12 @@ def print_summary(result: Result, console: Console) -> None:
     sections = {
         "Memory": _memory(result),
         "Time": _time(result, sums),
-        **_steady(result),
-        **_paths(result),
-        **_vendor(result),
+        "Steady state": steady_rows(result),
+        "Paths": path_lines(result),
+        "Board's own tool": vendor_lines(result),
         "DMA and NPU": _units(result, sums),
     }
-    console.print(_figures(sections))
+    console.print(figures_table({title: rows for title, rows in sections.items() if rows}))
     if result.paths and result.paths.parts:
         console.print(parts_table(result.paths))
     if result.cores:
@@ -138,21 +137,6 @@ def _ordered(result: Result) -> str:
     return FOR_THIS_ORDER if result.ordering else ""
 
 
-def _steady(result: Result) -> dict[str, list[FigureRow]]:
-    rows = steady_rows(result)
-    return {"Steady state": rows} if rows else {}
-
-
-def _paths(result: Result) -> dict[str, list[FigureRow]]:
-    lines = path_lines(result)
-    return {"Paths": [(line.label, line.cycles, "cycles", line.remark) for line in lines]} if lines else {}
-
-
-def _vendor(result: Result) -> dict[str, list[FigureRow]]:
-    lines = vendor_lines(result)
-    return {"Board's own tool": lines} if lines else {}
-
-
 def _units(result: Result, sums: RunTotals) -> list[FigureRow]:
     total = result.trace.cycles
     busy = ratio(sums.dma_cycles, total)
@@ -176,56 +160,27 @@ def _loads(sums: RunTotals) -> str:
     return f"{size(weights)} weights, {size(tensors)} tensors"
 
 
-def _figures(sections: dict[str, list[FigureRow]]) -> Table:
-    from rich.text import Text
-
-    from reports.narrow_table import NarrowTable
-
-    table = NarrowTable.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for title, rows in sections.items():
-        table.add_row(Text(f"\n{title}", "bold"))
-        for label, *cells in rows:
-            table.add_row(f"  {label}", *(Text(cell) for cell in cells))
-    return table
-
-
 def _worst(worst: list[OpTotals], stalled: int) -> Table:
-    from rich.text import Text
+    rows = (
+        (op.name, op.kind, count(op.stall_cycles), percent(ratio(op.stall_cycles, stalled)), _mostly(op))
+        for op in worst
+    )
+    heads = ("op", "kind", ">cycles waited", ">share", "mostly for")
+    return plain_table("Ops that wait most", heads, rows, {"op": NAME_WIDTH, "kind": 14})
 
-    from reports.narrow_table import NarrowTable
 
-    title = Text("\nOps that wait most", "bold")
-    table = NarrowTable(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
-    table.add_column("op", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
-    table.add_column("kind", no_wrap=True, overflow="ellipsis", max_width=14)
-    table.add_column("cycles waited", justify="right", no_wrap=True)
-    table.add_column("share", justify="right", no_wrap=True)
-    table.add_column("mostly for", no_wrap=True)
-    for op in worst:
-        cause = max(op.stalls, key=lambda c: op.stalls[c])
-        share = percent(ratio(op.stall_cycles, stalled))
-        table.add_row(Text(op.name), Text(op.kind), count(op.stall_cycles), share, AWAITED[cause])
-    return table
+def _mostly(op: OpTotals) -> str:
+    return AWAITED[max(op.stalls, key=lambda cause: op.stalls[cause])]
 
 
 def _conflict_table(conflicts: tuple[BankConflict, ...]) -> Table:
-    from rich.text import Text
-
-    from reports.narrow_table import NarrowTable
-
-    title = Text("\nBank conflicts in SharedMemory", "bold")
-    table = NarrowTable(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
-    table.add_column("step", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
-    table.add_column("transfer", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH + 4)
-    table.add_column("NPU loses", justify="right", no_wrap=True)
-    table.add_column("DMA loses", justify="right", no_wrap=True)
-    for pair in conflicts[:MOST_CONFLICTS]:
-        table.add_row(Text(pair.step), Text(pair.other), count(pair.npu_cycles), count(pair.dma_cycles))
-    return table
+    rows = (
+        (pair.step, pair.other, count(pair.npu_cycles), count(pair.dma_cycles))
+        for pair in conflicts[:MOST_CONFLICTS]
+    )
+    heads = ("step", "transfer", ">NPU loses", ">DMA loses")
+    widths = {"step": NAME_WIDTH, "transfer": NAME_WIDTH + 4}
+    return plain_table("Bank conflicts in SharedMemory", heads, rows, widths)
 
 
 def _remarks(result: Result) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from chipmodel.answers.result import Result
 from reports.run.totals import RunTotals, by_cause, run_totals
+from reports.terminal_table import FigureRow
 from reports.words import CAUSES, count, duration, percent, ratio, weight_memory
 
 
@@ -58,8 +59,8 @@ def _moved(kind: str) -> Callable[[Result, RunTotals], int]:
     return lambda _, sums: sums.moved_bytes.get(kind, 0)
 
 
-def vendor_lines(result: Result) -> list[tuple[str, str, str, str]]:
-    """Label, number, unit and remark of the run time and of what differs, for the terminal."""
+def vendor_lines(result: Result) -> list[FigureRow]:
+    """The run time and what differs, for the terminal."""
     if not result.vendor:
         return []
     time, *others = vendor_rows(result)

@@ -8,6 +8,7 @@ from chipmodel.answers.study_results import PlannerScore, StudyResults, failures
 from chipmodel.files.sizes import format_bytes
 from reports.study.design import designs, sufficient_memories
 from reports.study.words import answer, gap_words, scope
+from reports.terminal_table import ruled_table
 from reports.words import count, seconds_text, shortened
 
 if TYPE_CHECKING:
@@ -39,23 +40,18 @@ def print_answer(study: StudyResults, console: Console) -> None:
 
 def _planners(study: StudyResults) -> Table:
     """A row for each planner, in the order of the first metric."""
-    from rich import box
-    from rich.text import Text
-
-    from reports.narrow_table import NarrowTable
-
-    table = NarrowTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("planner", overflow="fold")
     main = study.metrics[0]
-    heads = ["proven", f"{main.noun} gap", "worst", *(f"{m.noun} gap" for m in study.metrics[1:]), "time"]
-    for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
     others = [{s.planner: s for s in study.scores(m)} for m in study.metrics[1:]]
-    for score in study.scores(main):
-        gaps = [_gap(found.get(score.planner)) for found in others]
-        cells = (_proven(score), _gap(score), gap_words(score.worst), *gaps)
-        table.add_row(Text(score.planner), *map(Text, (*cells, seconds_text(score.seconds))))
-    return table
+    heads = [">proven", f">{main.noun} gap", ">worst", *(f">{m.noun} gap" for m in study.metrics[1:])]
+    rows = [
+        (
+            *(score.planner, _proven(score), _gap(score), gap_words(score.worst)),
+            *(_gap(found.get(score.planner)) for found in others),
+            seconds_text(score.seconds),
+        )
+        for score in study.scores(main)
+    ]
+    return ruled_table(("planner", *heads, ">time"), rows)
 
 
 def _proven(score: PlannerScore) -> str:
@@ -67,19 +63,13 @@ def _gap(score: PlannerScore | None) -> str:
 
 
 def _memories(study: StudyResults) -> Table:
-    from rich import box
-    from rich.text import Text
-
-    from reports.narrow_table import NarrowTable
-
+    rows = [
+        (
+            *(each.workload, format_bytes(each.smallest.bytes)),
+            *(f"{of.milliseconds:,.3f}" for of in (each.smallest, each.best)),
+            format_bytes(each.least.bytes),
+        )
+        for each in sufficient_memories(designs(study))
+    ]
     title = "Smallest SharedMemory within 5% of the best latency"
-    table = NarrowTable(
-        box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style=""
-    )
-    for number, head in enumerate(("workload", "smallest", "ms", "best ms", "fits from")):
-        table.add_column(head, justify="right" if number else "left", no_wrap=bool(number))
-    for each in sufficient_memories(designs(study)):
-        times = f"{each.smallest.milliseconds:,.3f}", f"{each.best.milliseconds:,.3f}"
-        sizes = format_bytes(each.smallest.bytes), format_bytes(each.least.bytes)
-        table.add_row(*map(Text, (each.workload, sizes[0], *times, sizes[1])))
-    return table
+    return ruled_table(("workload", ">smallest", ">ms", ">best ms", ">fits from"), rows, title)

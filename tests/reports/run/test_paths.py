@@ -32,7 +32,7 @@ SAMPLED = replace(PATHS, sample=Sample(120, 7, 2400.4, 2600.6), count=MAX_COUNT)
 
 
 def test_lines() -> None:
-    lines = {line.label: (line.cycles, line.remark) for line in path_lines(replace(sample(), paths=PATHS))}
+    lines = {label: (cycles, words) for label, cycles, _, words in path_lines(replace(sample(), paths=PATHS))}
     assert lines["best"][0] == "1,000"
     assert lines["best"][1].endswith("; gate=none, decode=2")
     assert lines["expected"][0] == "2,500.5"
@@ -42,7 +42,7 @@ def test_lines() -> None:
 
 
 def test_a_sample_says_that_it_is_one() -> None:
-    lines = {line.label: line.remark for line in path_lines(replace(sample(), paths=SAMPLED))}
+    lines = {label: words for label, _, _, words in path_lines(replace(sample(), paths=SAMPLED))}
     assert "of the sample: gate=none" in lines["best"]
     assert "of the sample: gate=face" in lines["worst"]
     assert method(SAMPLED) == (

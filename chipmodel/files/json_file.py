@@ -11,6 +11,7 @@ from typing import NoReturn, TypeGuard, TypeVar
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown
+from chipmodel.files.text_file import place_of
 
 T = TypeVar("T")
 PathStep = str | int
@@ -152,7 +153,7 @@ def read_json(text: str, file: str, hint: str) -> JsonValue:
     except _DuplicateKey:
         key, index = _duplicate_key(text)
         what = f"the key {shown(key)} is given twice in one object"
-        raise BadInput(what, where=_place_at(text, index, file), hint=hint) from None
+        raise BadInput(what, where=place_of(text, index, file), hint=hint) from None
     except ValueError:
         # json leaves it to int() to refuse numbers of thousands of digits.
         raise BadInput("a number is too long", where=Place(file), hint=hint) from None
@@ -213,12 +214,7 @@ def _place(text: str, path: tuple[PathStep, ...], file: str) -> Place:
     index = _skip(text, 0)
     for step in path:
         index = _child(text, index, step)
-    return _place_at(text, index, file)
-
-
-def _place_at(text: str, index: int, file: str) -> Place:
-    start = text.rfind("\n", 0, index) + 1
-    return Place(file, text.count("\n", 0, index) + 1, index - start + 1)
+    return place_of(text, index, file)
 
 
 def _child(text: str, index: int, step: PathStep) -> int:

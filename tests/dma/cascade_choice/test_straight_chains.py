@@ -26,8 +26,8 @@ def straight() -> Program:
     builder = ProgramBuilder("straight")
     x = builder.input("x", (1, 2, 6, 4))
     a = builder.conv("a", x, 4, 1)
-    b = builder.conv("b", a, 2, 1, stride=2)
-    builder.output(builder.elementwise("add", "c", [b, b]))
+    b = builder.conv("b", a, 4, 1)
+    builder.output(builder.elementwise("add", "c", [b, a]))
     return builder.build()
 
 
@@ -41,15 +41,16 @@ def test_chains_end_where_bodies_do() -> None:
 
 def test_rows_of_tensors_are_those_of_their_images() -> None:
     program = straight()
-    assert chain_rows(program, list(program.ops())) == {"x": 6, "a": 6, "b": 3, "c": 3}
+    assert chain_rows(program, list(program.ops())) == {"x": 6, "a": 6, "b": 6, "c": 6}
 
 
 def test_bytes_outside_of_a_cascade_leave_out_what_only_its_ops_touch() -> None:
-    """Tensors have 48, 96, 12 and 12 bytes; the last op makes its output of ``b``."""
+    """The input has 48 bytes, the others 96; the last op reads both before it."""
     around = LiveAround(straight())
     assert list(around.outside(1)) == [48 + 96]
-    assert list(around.outside(2)) == [96 + 12, 48 + 12]
-    assert list(around.outside(3)) == [12 + 12, 96 + 12, 48 + 12]
-    assert around.is_inside("a", Interval(0, 2))
+    assert list(around.outside(2)) == [96 + 96, 48 + 96 + 96]
+    assert list(around.outside(3)) == [3 * 96, 96 + 96, 48 + 96]
+    assert around.is_inside("a", Interval(0, 3))
+    assert not around.is_inside("a", Interval(0, 2))
     assert not around.is_inside("a", Interval(1, 3))
     assert not around.is_inside("c", Interval(0, 3))

@@ -61,7 +61,11 @@ GUARDS = {
     "chipmodel/cascades/row_reads.py": ("chipmodel/cascades", "fuzz/test_cascades.py"),
     "chipmodel/cascades/bands.py": ("chipmodel/cascades", "fuzz/test_cascades.py"),
     "chipmodel/cascades/columns.py": ("chipmodel/cascades", "fuzz/test_cascades.py"),
+    "dma/cascade_choice/rows_held.py": ("dma/cascade_choice",),
     "dma/schedule/cascade_steps.py": ("dma/schedule/test_cascade_steps.py", "fuzz/test_cascades.py"),
+    # plans on bytes
+    "chipmodel/execute/mixer.py": ("chipmodel/execute/test_evaluate.py", "chipmodel/execute/test_check.py"),
+    "chipmodel/execute/steps.py": ("chipmodel/execute/test_machine.py", "chipmodel/execute/test_check.py"),
     # bounds
     "chipmodel/bounds/windows.py": ("chipmodel/bounds/test_windows.py",),
     "chipmodel/bounds/stripe_options.py": ("chipmodel/bounds/test_stripe_options.py",),
@@ -69,10 +73,22 @@ GUARDS = {
     "chipmodel/bounds/op_costs.py": ("chipmodel/bounds/test_time_bound.py",),
     "chipmodel/bounds/residency.py": ("chipmodel/bounds/test_residency.py",),
     "chipmodel/bounds/program_windows.py": ("chipmodel/bounds/test_windows.py",),
-    "chipmodel/bounds/row_needs.py": ("chipmodel/bounds/test_cascades.py",),
-    "chipmodel/bounds/cascade_rows.py": ("chipmodel/bounds/test_cascades.py",),
-    "chipmodel/bounds/cascade_events.py": ("chipmodel/bounds/test_cascades.py",),
-    "chipmodel/bounds/longest_path.py": ("chipmodel/bounds/test_cascades.py",),
+    "chipmodel/bounds/row_needs.py": (
+        "chipmodel/bounds/test_longest_path.py",
+        "chipmodel/bounds/test_time_bound.py",
+    ),
+    "chipmodel/bounds/cascade_rows.py": (
+        "chipmodel/bounds/test_longest_path.py",
+        "chipmodel/bounds/test_time_bound.py",
+    ),
+    "chipmodel/bounds/cascade_events.py": (
+        "chipmodel/bounds/test_longest_path.py",
+        "chipmodel/bounds/test_time_bound.py",
+    ),
+    "chipmodel/bounds/longest_path.py": (
+        "chipmodel/bounds/test_longest_path.py",
+        "chipmodel/bounds/test_time_bound.py",
+    ),
 }
 """The tests next to each file, below ``tests``."""
 NOT_TRIED = re.compile(r"BitOr|Variable|RemoveDecorator|_Is(Not)?$")

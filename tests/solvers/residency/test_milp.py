@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -27,39 +28,13 @@ GAP = 0.0006
 
 
 def item(
-    name: str,
-    size: int,
-    *touches: int,
-    loads: int = 0,
-    passing: int | None = None,
-    made: bool = False,
-    store: int = 0,
-    ends: bool = False,
-    whole: bool = True,
-    moves: bool = True,
-    pinned: bool | None = None,
-    absorbed: int | None = None,
-    ending: tuple[int, ...] = (),
+    name: str, size: int, *touches: int, loads: int = 0, passing: int | None = None, **more: Any
 ) -> ResidencyItem:
-    """``loads`` cycles at each touch, ``passing`` bytes or all of them."""
-    count = len(touches)
-    each = size if passing is None else passing
-    return ResidencyItem(
-        name,
-        size,
-        touches,
-        (Fraction(loads),) * count,
-        (size,) * count,
-        (each,) * count,
-        made,
-        Fraction(store),
-        ends,
-        whole,
-        moves,
-        pinned,
-        absorbed,
-        ending,
-    )
+    """``loads`` cycles at each touch, ``passing`` bytes or all of them; ``more`` are fields of the item."""
+    count, each = len(touches), size if passing is None else passing
+    cycles, sizes, streamed = (Fraction(loads),) * count, (size,) * count, (each,) * count
+    made = ResidencyItem(name, size, touches, cycles, sizes, streamed, made=False)
+    return made._replace(**more)
 
 
 def problem(computes: tuple[int, ...], *items: ResidencyItem, capacity: int = 100) -> ResidencyProblem:

@@ -17,11 +17,7 @@ from solvers.branches.mergers import MERGERS
 from solvers.core.bounds import contention
 from solvers.planner import Planner, by_name
 from solvers.registry import PACKERS, packers, solve
-
-
-def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
-    return Buffer(name, size, (Interval(start, stop),))
-
+from tests.support.buffers import buffer
 
 # a and c share; b conflicts with both: 30 + 20 = 50 is the fullest position.
 CHAIN = (buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5))

@@ -25,10 +25,7 @@ from chipmodel.verify.offsets import check
 from solvers.core.bounds_certified import best_bound
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
-
-
-def buffer(name: str, size: int, start: int = 0, stop: int = 9, alignment: int = 1) -> Buffer:
-    return Buffer(name, size, (Interval(start, stop),), alignment)
+from tests.support.buffers import buffer
 
 
 def pinned(name: str, size: int, offset: int, start: int = 0, stop: int = 9) -> Buffer:

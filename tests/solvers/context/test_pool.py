@@ -6,18 +6,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.plan import Problem
 from chipmodel.verify.offsets import check
 from solvers.context.pool import context_pool, context_pool_nodes
 from solvers.registry import solve
 from tests.solvers.heuristics.test_pool import feature_maps
 from tests.solvers.many_problems import any_problem, naive_sum, odd_problems, simple_problems, zoo_problems
+from tests.support.buffers import alive
 from workloads.zoo import build
-
-
-def alive(*rows: tuple[int, int, int]) -> Problem:
-    return Problem(tuple(Buffer(str(n), b, (Interval(i, j),)) for n, (b, i, j) in enumerate(rows)))
 
 
 def test_a_node_is_left_to_the_larger_request_that_comes_next() -> None:

@@ -17,11 +17,7 @@ from solvers.core.first_fit import LOOK_EVERY, ORDERS, PlacedByTime, first_fit
 from solvers.core.start import start_plans
 from solvers.heuristics.lowest_fit import naive
 from solvers.registry import packers, solve
-
-
-def buffer(name: str, size: int, start: int, stop: int, alignment: int = 1) -> Buffer:
-    return Buffer(name, size, (Interval(start, stop),), alignment)
-
+from tests.support.buffers import buffer
 
 CHAIN = Problem((buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5), buffer("d", 40, 4, 6)))
 

@@ -6,19 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.model.plan import Memory, Plan, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Progress
 from solvers.exact import cp_sat
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
+from tests.support.buffers import buffer
 
 ONE = Limits(threads=1)
-
-
-def buffer(name: str, size: int, start: int, stop: int, alignment: int = 1) -> Buffer:
-    return Buffer(name, size, (Interval(start, stop),), alignment)
 
 
 # First fit by size needs 60 here; the largest live set, 50, can be met.

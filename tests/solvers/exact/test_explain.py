@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import LiveSet, Searched, rests_on
-from chipmodel.model.plan import Buffer, Problem, Status
+from chipmodel.model.plan import Problem, Status
 from chipmodel.verify.certificate import verify_certificate
 from solvers.core.bounds_certified import best_bound
 from solvers.core.outcome import Limits
@@ -16,10 +15,7 @@ from solvers.core.preprocess import part_of
 from solvers.exact.explain import explain
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
-
-
-def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
-    return Buffer(name, size, (Interval(start, stop),))
+from tests.support.buffers import buffer
 
 
 def by_oracle(problem: Problem, limits: Limits) -> Status:

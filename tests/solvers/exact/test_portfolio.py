@@ -9,7 +9,7 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Problem
+from chipmodel.model.plan import Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check
 from solvers.core.deadline import Deadline
@@ -22,16 +22,13 @@ from solvers.search import complete as search
 from tests.fuzz.exact_packers import agree
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
+from tests.support.buffers import buffer
 from tests.support.minimalloc import CAPACITY, instances
 from tests.support.work import calls
 from workloads.packing.guillotine import guillotine
 from workloads.packing.problem_csv import read_packing
 
 LIMITS = Limits(nodes=200_000, threads=1)
-
-
-def buffer(name: str, size: int, start: int = 0, stop: int = 9, alignment: int = 1) -> Buffer:
-    return Buffer(name, size, (Interval(start, stop),), alignment)
 
 
 @pytest.mark.parametrize("first", range(0, 400, 100))

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.model.plan import Plan, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.first_fit import ORDERS, first_fit
 from solvers.heuristics.best_fit import greedy_best_fit
 from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
-
-
-def alive(*rows: tuple[int, int, int]) -> Problem:
-    return Problem(tuple(Buffer(str(n), b, (Interval(i, j),)) for n, (b, i, j) in enumerate(rows)))
+from tests.support.buffers import alive
 
 
 def test_the_smallest_gap_is_taken_where_first_fit_takes_the_lowest() -> None:

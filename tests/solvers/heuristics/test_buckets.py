@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.plan import Problem
 from chipmodel.verify.offsets import check
 from solvers.heuristics.buckets import buckets, by_breadth, by_order, by_size, share
 from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
-
-
-def alive(*rows: tuple[int, int, int]) -> Problem:
-    return Problem(tuple(Buffer(str(n), b, (Interval(i, j),)) for n, (b, i, j) in enumerate(rows)))
+from tests.support.buffers import alive
 
 
 def sums(problem: Problem) -> dict[str, int]:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.plan import Problem
 from chipmodel.verify.offsets import check
 from solvers.core.conflicts import conflict_counts, neighbours
 from solvers.heuristics.conflict_first import conflict_first
 from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
-
-
-def alive(*rows: tuple[int, int, int]) -> Problem:
-    return Problem(tuple(Buffer(str(n), b, (Interval(i, j),)) for n, (b, i, j) in enumerate(rows)))
+from tests.support.buffers import alive
 
 
 def test_by_hand() -> None:

@@ -10,10 +10,7 @@ from chipmodel.verify.offsets import check
 from solvers.heuristics.linear import linear
 from solvers.heuristics.lowest_fit import naive
 from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
-
-
-def alive(*rows: tuple[int, int, int]) -> Problem:
-    return Problem(tuple(Buffer(str(n), b, (Interval(i, j),)) for n, (b, i, j) in enumerate(rows)))
+from tests.support.buffers import alive
 
 
 def test_only_the_top_is_freed() -> None:

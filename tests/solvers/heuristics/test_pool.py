@@ -15,6 +15,7 @@ from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.heuristics.pool import REUSE_THRESHOLD, pool, pool_nodes
 from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
+from tests.support.buffers import alive
 from workloads.zoo import build
 
 MIB = 1 << 20
@@ -50,10 +51,6 @@ def test_resnet18_as_in_the_source(resnet18: Problem) -> None:
 @pytest.mark.parametrize(("threshold", "nodes"), [(0.25, 8), (REUSE_THRESHOLD, 14)])
 def test_resnet18_with_common_thresholds(resnet18: Problem, threshold: float, nodes: int) -> None:
     assert len(pool_nodes(resnet18, threshold).sizes) == nodes
-
-
-def alive(*rows: tuple[int, int, int]) -> Problem:
-    return Problem(tuple(Buffer(str(n), b, (Interval(i, j),)) for n, (b, i, j) in enumerate(rows)))
 
 
 def test_the_first_suitable_node_is_taken_not_the_best() -> None:

@@ -17,15 +17,12 @@ from solvers.search.model import ConstraintClash, search_model
 from solvers.search.workers import SearchWorker, WorkerRace
 from tests.fuzz.search_rules import differences
 from tests.solvers.brute_force import MOST, optimum, random_problem
+from tests.support.buffers import buffer
 from tests.support.minimalloc import CAPACITY, instances
 from workloads.packing.guillotine import guillotine
 from workloads.packing.problem_csv import read_packing
 
 QUICK = Limits(nodes=200_000, threads=1)
-
-
-def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
-    return Buffer(name, size, (Interval(start, stop),))
 
 
 TIGHT = Problem(

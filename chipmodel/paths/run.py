@@ -14,13 +14,14 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.chances import Chances, chances_of
 from chipmodel.model.commands import Branch, Command, Repeat, resolve_path
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Sample
-from chipmodel.model.time_bound import WITH_CASCADES
+from chipmodel.model.time_bound import WITH_CASCADES, TimeBound
 from chipmodel.passes.lower import lower
 from chipmodel.paths.cores import CorePathSampler, enumerate_paths
 from chipmodel.paths.decisions import Decisions, by_name
 from chipmodel.paths.exact import AnalysisBudget, AnalysisTooCostly, ExactAnalysis, PartKey, PartTotals
 from chipmodel.paths.sample import MIN_SAMPLES, PathSampler, SampleStatistics
 from chipmodel.paths.tree import CommandBlock, WeightedBranch, WeightedLoop, count_paths, weighted_tree
+from dma.stream import streamer_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,19 @@ def with_paths(
         return replace(result, paths=paths)
     everything = tuple(command for core in commands for command in core)
     path = resolve_path(everything, paths.worst.choices)
-    cascades = result.bound.space == WITH_CASCADES
-    bound = time_bound(result.program, result.chip, path, cascades=cascades)
+    bound = _bound(result, path)
     refuse_beaten(bound, result.chip, paths.worst.cycles)
     return replace(result, paths=replace(paths, worst=replace(paths.worst, lower_bound=bound.cycles)))
+
+
+def _bound(result: Result, path: Mapping[str, str]) -> TimeBound:
+    """The least cycles along a path, which are known for the one that was simulated; a streamer that searches
+    has more bounds for that."""
+    asked, program = result.asked, result.program
+    quick = asked is not None and not streamer_named(asked.streamer).searches_offsets
+    if quick and path == result.trace.path and program.inferences == 1 and not result.cores:
+        return result.bound
+    return time_bound(program, result.chip, path, cascades=result.bound.space == WITH_CASCADES)
 
 
 def analyse_paths(

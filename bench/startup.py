@@ -36,8 +36,13 @@ from bench.fresh_install import Installation, install_table
 
 ROOT = Path(__file__).parents[1]
 RUNS = 9
+NOTHING = "import numpy"
+"""Compared with the commands: a Python that imports NumPy and no more."""
 SIMULATIONS = (
+    NOTHING,
     "--help",
+    "simulate --help",
+    "chips",
     "simulate zoo:resnet18 --chip stm32n6 --json -",
     "simulate zoo:resnet50 --chip stm32n6 --json -",
     "simulate zoo:vgg16 --chip luna-arcs --set psram.bytes=160MiB --json -",
@@ -57,7 +62,8 @@ class Job:
 
 
 def measure(arguments: Sequence[str], environment: dict[str, str]) -> FinishedProcess:
-    return finished([sys.executable, "-m", "chipmodel", *arguments], ROOT, environment)
+    command = ["-c", NOTHING] if " ".join(arguments) == NOTHING else ["-m", "chipmodel", *arguments]
+    return finished([sys.executable, *command], ROOT, environment)
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -28,14 +28,6 @@ class ChannelWindow:
     """Normalisation of each element by the ``size`` channels (axis 1) around it, as ONNX's LRN."""
 
     size: int
-    alpha: float = 1e-4
-    beta: float = 0.75
-    bias: float = 1.0
-
-    def channels(self, channel: int, count: int) -> tuple[int, int]:
-        """The first channel that ``channel`` of ``count`` needs, and the one after the last."""
-        before = (self.size - 1) // 2
-        return max(0, channel - before), min(count, channel + self.size - before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +49,6 @@ class Margins:
     """Elements added before each axis (negative: left out); the output's shape says how many after it."""
 
     before: tuple[int, ...]
-    value: float = 0.0
-    """What they are; the nearest number that the element type has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,8 +103,6 @@ class Pool:
     channels_: int
     batch: int = 1
     solid: bool = False
-    counts_padding: bool = False
-    """Whether a mean is over all elements of the window, those of the padding as zeros."""
 
     @property
     def macs(self) -> int:

@@ -161,17 +161,7 @@ def pool(low: OnnxLowering, node: OnnxNode) -> None:
     stride, dilation = _each(node, "strides", kernel), _each(node, "dilations", kernel)
     pads = _pads(node, _WindowSizes(x[2:], out[2:], kernel, stride, dilation))
     window = Window(*_pair(x[2:]), *_pair(out[2:]), *_pair(kernel), *_pair(stride), *pads, *_pair(dilation))
-    whole = kind == "average_pool" and _counts_padding(node, pads)
-    low.emit(kind, node, Pool(window, x[1], x[0], counts_padding=whole), [low.value(node)])
-
-
-def _counts_padding(node: OnnxNode, pads: tuple[int, int, int, int]) -> bool:
-    """Whether a mean counts its padding; what a partial last window adds (``ceil_mode``) never counts."""
-    given = node.integers("pads")
-    if not node.integer("count_include_pad", 0) or not given:
-        return bool(node.integer("count_include_pad", 0)) and node.text("auto_pad", "NOTSET") != "NOTSET"
-    bottom, right = _pair(given[len(given) // 2 :], 0)
-    return pads[2] <= bottom and pads[3] <= right
+    low.emit(kind, node, Pool(window, x[1], x[0]), [low.value(node)])
 
 
 @operator("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")

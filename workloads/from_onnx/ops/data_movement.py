@@ -103,13 +103,7 @@ def _margins(low: OnnxLowering, node: OnnxNode) -> Margins | None:
     before = [0] * len(x)
     for place, axis in enumerate(axes):
         before[axis % len(x)] = given[place]
-    return Margins(tuple(before), _pad_value(low, node))
-
-
-def _pad_value(low: OnnxLowering, node: OnnxNode) -> float:
-    """The number that is added, 0 where it is not known."""
-    array = low.fact(node.input(2)).array if node.input(2) else None
-    return float(array.item()) if array is not None and array.size == 1 else node.number("value", 0.0)
+    return Margins(tuple(before))
 
 
 def _reshaping(low: OnnxLowering, node: OnnxNode, kind: str, attributes: Attributes | None) -> None:

@@ -96,17 +96,7 @@ def embedding(low: OnnxLowering, node: OnnxNode) -> None:
 def local_response_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise across neighbouring channels."""
     x = low.shape(node.input(0))
-    low.vector(node, "lrn", rows=axis_rows(x, 1), attributes=_channel_window(node))
-
-
-def _channel_window(node: OnnxNode) -> ChannelWindow:
-    usual = ChannelWindow(node.integer("size", 1))
-    return ChannelWindow(
-        usual.size,
-        node.number("alpha", usual.alpha),
-        node.number("beta", usual.beta),
-        node.number("bias", usual.bias),
-    )
+    low.vector(node, "lrn", rows=axis_rows(x, 1), attributes=ChannelWindow(node.integer("size", 1)))
 
 
 @operator("MeanVarianceNormalization")

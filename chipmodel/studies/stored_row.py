@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, Json, create_model
 
@@ -14,12 +14,14 @@ MAX_STORED = (1 << 63) - 1
 
 Count = Annotated[int, Field(ge=0, le=MAX_STORED)]
 Time = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+MaybeCount: TypeAlias = Count | None
+MaybeTime: TypeAlias = Time | None
 Key = Annotated[str, Field(min_length=1)]
-_STORED: dict[Any, Any] = {int: Count, int | None: Count | None, float: Time, float | None: Time | None}
+_STORED: dict[Any, Any] = {int: Count, int | None: MaybeCount, float: Time, float | None: MaybeTime}
 _SPECIAL: dict[str, Any] = {
     "key": Key,
     "overrides": Json[tuple[tuple[str, str], ...]],
-    "trajectory": Json[tuple[tuple[Time, Count | None, Count], ...]],
+    "trajectory": Json[tuple[tuple[Time, MaybeCount, Count], ...]],
 }
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -83,7 +83,9 @@ def _overlapping_pairs(problem: Problem, plan: Plan, placed: list[int]) -> set[t
     ]
     if not boxes:
         return set()
-    owner, start, stop, low, high = np.array(boxes, _kind(boxes)).T
+    # 64 bits hold all numbers of a sound plan; a plan file may have others.
+    kind = np.int64 if max(map(max, boxes)) < 1 << 62 else np.object_
+    owner, start, stop, low, high = (np.array(column, kind) for column in zip(*boxes, strict=True))
     pairs: set[tuple[int, int]] = set()
     for k, (i, *_) in enumerate(boxes):
         in_time = (start[:k] < stop[k]) & (start[k] < stop[:k])
@@ -91,8 +93,3 @@ def _overlapping_pairs(problem: Problem, plan: Plan, placed: list[int]) -> set[t
             if i != j:
                 pairs.add((max(i, int(j)), min(i, int(j))))
     return pairs
-
-
-def _kind(boxes: Sequence[tuple[int, ...]]) -> type:
-    """64 bits hold all numbers of a sound plan; a plan file may have others."""
-    return np.int64 if max(map(max, boxes)) < 1 << 62 else object

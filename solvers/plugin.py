@@ -9,10 +9,13 @@ from typing import Protocol, cast
 
 from chipmodel.entry_points import DescribedPlugin, Plugin, described
 from chipmodel.model.plan import Plan, Problem
-from chipmodel.verify.fast_offsets import check_fast
+from chipmodel.model.planner_table import imported
 from solvers.core.dispatch import pack_plain
 from solvers.core.outcome import Limits
 from solvers.planner import Planner
+
+CHECK = "chipmodel.verify.fast_offsets:check_fast"
+"""What looks for faults in a plan; it imports NumPy, which a list of packers does without."""
 
 
 class PackerPlugin(DescribedPlugin, Protocol):
@@ -72,7 +75,7 @@ def _checked(plugin: Plugin, problem: Problem, answer: object) -> Plan:
         what = f"gives buffer {buffer.name!r} the offset"
         offsets[buffer.name] = plugin.whole(given[buffer.name], what, "integer")
     plan = Plan(offsets)
-    faults = check_fast(replace(problem, capacity=None), plan)
+    faults: tuple[str, ...] = imported(CHECK)(replace(problem, capacity=None), plan)
     if faults:
         raise plugin.fault(f"made a wrong plan: {faults[0]}")
     return plan

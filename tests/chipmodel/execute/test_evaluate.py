@@ -7,11 +7,13 @@ from random import Random
 import numpy as np
 import pytest
 
+from chipmodel.cascades.columns import part_reads, part_writes
 from chipmodel.execute.byte_arrays import Bytes, put, random_bytes, taken
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.op_part import OpPart, RecurrentState, whole_op
 from chipmodel.execute.weights import random_weights, weight_block
 from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.layout import spans
 from chipmodel.geometry.share import Share, by_channels
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Pool, Recurrent
@@ -99,6 +101,25 @@ def test_a_part_of_what_it_reads_is_that_of_the_whole(program: Program) -> None:
         for name, expected, found in zip(op.outputs, whole, part, strict=True):
             share = op.writes(name, rows, channels)
             assert np.array_equal(taken(found, share), taken(expected, share)), (op, rows, channels)
+
+
+@pytest.mark.parametrize("name", ["deep", "small"])
+def test_columns_depend_on_the_columns_that_they_read_and_on_no_others(name: str) -> None:
+    program, columns = parse_yaml_program(LAYERS, "layers.yaml"), Interval(1, 2)
+    (op,) = (op for op in program.ops() if op.name == name)
+    inputs, block = operands(program, op)
+    part = whole_op(op, {name: Interval(0, 2 if name == "small" else 5)})
+    (whole,) = evaluate(op, program, inputs, block, part)
+    share = part_writes(program, op, op.outputs[0], part.rows, part.channels, columns)
+    read = part_reads(program, op, 0, part.rows, part.channels, columns)
+
+    def made(given: Bytes) -> bytes:
+        (found,) = evaluate(op, program, [given], block, OpPart(part.rows, part.channels, columns))
+        return taken(found, share).tobytes()
+
+    assert made(inputs[0]) == made(garbled(inputs[0], read, 1)) == taken(whole, share).tobytes()
+    place = next(spans(read, len(inputs[0]))).start
+    assert {made(inputs[0])} != {made(each) for each in flipped(inputs[0], place)}
 
 
 def test_time_steps_out_of_order_are_other_ones() -> None:

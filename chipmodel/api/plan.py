@@ -74,7 +74,7 @@ class ProgramPlan(Answer):
     @property
     def gap(self) -> float | None:
         """How far the forecast is above the bound, as a share of it; None without one."""
-        return self.forecast_cycles / self.bound.cycles - 1 if self.bound else None
+        return self.forecast_cycles / self.bound.cycles - 1 if self.bound and self.bound.cycles else None
 
     @property
     def commands(self) -> tuple[Command, ...]:
@@ -94,7 +94,8 @@ class ProgramPlan(Answer):
         peak = f"peak {self.peak_bytes:,} B of {self.chip.shared_memory.bytes:,} B"
         times = f"forecast {self.forecast_cycles:,.0f} cycles"
         if self.bound:
-            times += f", bound {self.bound.cycles:,}, gap {self.gap:.1%} ({self.bound.space})"
+            gap = "" if self.gap is None else f", gap {self.gap:.1%}"
+            times += f", bound {self.bound.cycles:,}{gap} ({self.bound.space})"
         return f"{self.program.name} on {self.chip.name}: {peak}; {times}"
 
     def remarks(self) -> tuple[str, ...]:

@@ -38,8 +38,8 @@ def vendor_rows(result: Result) -> list[VendorRow]:
         (vendor, of_vendor), (this, of_this) = pairs
         return VendorRow(label, unit, value(vendor, of_vendor), value(this, of_this))
 
+    time = row("run time", "cycles", lambda run, _: run.trace.cycles)
     rows = [
-        row("run time", "cycles", lambda run, _: run.trace.cycles),
         row("NPU computes", "cycles", lambda run, sums: sums.compute_cycles // run.trace.cores),
         *(row(CAUSES[cause], "cycles", _waited(cause)) for cause in causes),
         row(f"weights from {weight_memory(result)}", "B", _moved("load weights")),
@@ -48,7 +48,7 @@ def vendor_rows(result: Result) -> list[VendorRow]:
         row("peak of SharedMemory", "B", lambda run, _: run.solved.peak),
         row("cascades", "", lambda run, _: len(run.schedule.cascades)),
     ]
-    return [each for each in rows if each.vendor or each.this]
+    return [time, *(each for each in rows if each.vendor or each.this)]
 
 
 def _waited(cause: str) -> Callable[[Result, RunTotals], int]:

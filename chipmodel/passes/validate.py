@@ -19,6 +19,9 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.program import MAX_ITERATIONS, If, Loop, Node, Op, Program, ops
 from chipmodel.model.work import Vector
 
+MAX_BYTES = 1 << 60
+"""Bytes of a tensor: its elements, of two bits or more, are counted in 63 bits."""
+
 
 def validate_program(program: Program) -> None:
     """Raise ``BadInput``, at the op's place, for the first mistake in ``program``:
@@ -233,6 +236,11 @@ def _check_tables(program: Program) -> None:
     for op in program.ops():
         _check_known(op, (*op.inputs, *op.outputs), program.tensors, "tensor")
         _check_known(op, op.weights, program.weights, "weight")
+    for kind, table in (("tensor", program.tensors), ("weight", program.weights)):
+        for name, each in table.items():
+            if each.bytes > MAX_BYTES:
+                hint = "check the sizes, pads and repeats of its op"
+                _refuse(f"the {kind} '{name}' has {each.bytes:,} bytes", Place(program.source), hint)
 
 
 def _check_known(op: Op, names: tuple[str, ...], known: Mapping[str, object], what: str) -> None:

@@ -221,10 +221,12 @@ def _stored_bytes(tensor: TensorProto, name: str, where: Place) -> int:
 def _external(tensor: TensorProto, name: str, size: int, folder: Path, where: Place) -> TensorProto:
     entries: dict[str, str] = {entry.key: entry.value for entry in tensor.external_data}
     offset = _entry_number(entries.get("offset", "0"), name, where)
-    path = (folder / entries.get("location", "")).resolve()
-    if not path.is_relative_to(folder.resolve()) or not path.is_file():
+    location = entries.get("location", "")
+    # No file's name holds a NUL, and resolving one is an error of its own.
+    path = (folder / location.partition("\0")[0]).resolve()
+    if "\0" in location or not path.is_relative_to(folder.resolve()) or not path.is_file():
         raise BadInput(
-            f"the data file {entries.get('location', '')!r} of the constant {name!r} is missing",
+            f"the data file {location!r} of the constant {name!r} is missing",
             where=where,
             hint=f"put it next to the model, in {folder}",
         )

@@ -14,12 +14,11 @@ from tests.support.command_line import call
 @pytest.fixture(params=["Identity", "Cast"])
 def model(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     kind: str = request.param
-    to = {"to": TensorProto.FLOAT16} if kind == "Cast" else {}
-    ends = [
-        helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8]),
-        helper.make_tensor_value_info("y", to.get("to", TensorProto.FLOAT), [1, 8]),
-    ]
-    graph = helper.make_graph([helper.make_node(kind, ["x"], ["y"], **to)], "g", ends[:1], ends[1:])
+    node = helper.make_node(kind, ["x"], ["y"])
+    if kind == "Cast":
+        node.attribute.append(helper.make_attribute("to", TensorProto.FLOAT))
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 8]) for name in ("x", "y")]
+    graph = helper.make_graph([node], "g", ends[:1], ends[1:])
     path = tmp_path / "model.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)  # pyright: ignore[reportUnknownMemberType]
     return str(path)

@@ -262,6 +262,13 @@ def test_inputs_and_outputs_must_be_tensors(wrong: Program) -> None:
         validate_program(wrong)
 
 
+def test_a_tensor_beyond_all_memories_is_refused() -> None:
+    tensors = {"x": Tensor("x", 8), "y": Tensor("y", 1 << 90)}
+    grown = Op("o", "pad", Vector(8, 8, 8), ("x",), ("y",))
+    with pytest.raises(BadInput, match="the tensor 'y' has 1,237,940,039,285,380,274,899,124,224 bytes"):
+        validate_program(Program("t", tensors, {}, ("x",), ("y",), (grown,)))
+
+
 def test_the_error_for_an_unknown_name_suggests_a_similar_one() -> None:
     tensors = {n: Tensor(n, 8) for n in ("image", "imgae", "out")}
     read = Op("o", "copy", Vector(8, 8, 8), ("imgae",), ("out",))

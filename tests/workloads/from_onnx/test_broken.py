@@ -153,6 +153,10 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _changed(lambda m: _external(m.graph.initializer[0], "../../etc/passwd")),
         "is missing",
     ),
+    "external data in a file with a NUL in its name": (
+        lambda: _changed(lambda m: _external(m.graph.initializer[0], "we\0ird.bin")),
+        r"'we\\x00ird.bin' of the constant 'w' is missing",
+    ),
     "external data offset": (
         lambda: _changed(lambda m: _external(m.graph.initializer[0], "gone.bin", "-5")),
         "offset '-5'",

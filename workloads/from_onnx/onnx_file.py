@@ -23,6 +23,8 @@ from workloads.from_onnx.onnx_package import (
 PROTOBUF_LIMIT = (1 << 31) - 1
 """Most bytes of a message in protobuf: https://protobuf.dev/programming-guides/proto-limits/."""
 
+MAX_INLINED_NODES = 200_000
+"""Nodes of a model with its functions inlined: the largest exported networks have some ten thousand."""
 OLDEST_TESTED_OPSET = 9
 """The oldest operator set that is tested (ONNX 1.4, 2019); older ones are read with a note."""
 
@@ -109,18 +111,28 @@ def _inlined(model: ModelProto, where: Place) -> ModelProto:
 
 
 def _check_functions(model: ModelProto, where: Place) -> None:
-    """Refuse a function that calls itself: onnx before 1.21 would inline it until the stack overflows."""
+    """Refuse a function that calls itself, and functions in functions that are too many nodes once inlined:
+    onnx would inline them until the stack or the memory overflows."""
     if not model.functions:
         return
     networkx = module("networkx")
-    graph = networkx.DiGraph()
-    for f in model.functions:
-        graph.add_edges_from(((f.domain, f.name), called) for called in _called(f.node))
-    for f in model.functions:
-        with suppress(networkx.NetworkXNoCycle):
-            networkx.find_cycle(graph, (f.domain, f.name))
-            what = f"the local function {f.domain}.{f.name} calls itself, perhaps through others"
+    calls = {(f.domain, f.name): list(_called(f.node)) for f in model.functions}
+    graph = networkx.DiGraph((name, each) for name, called in calls.items() for each in called)
+    for domain, name in calls:
+        with suppress(networkx.NetworkXNoCycle, networkx.NetworkXError):
+            networkx.find_cycle(graph, (domain, name))
+            what = f"the local function {domain}.{name} calls itself, perhaps through others"
             raise BadInput(what, where=where, hint="export the model without local functions")
+    sizes: dict[tuple[str, str], int] = {}
+    for name in reversed(list(networkx.topological_sort(graph))):
+        sizes[name] = sum(sizes[each] for each in calls[name]) if name in calls else 1
+    count = sum(sizes.get(each, 1) for each in _called(model.graph.node))
+    if count > MAX_INLINED_NODES:
+        raise BadInput(
+            f"the model has {count:,} nodes once its local functions are inlined",
+            where=where,
+            hint=f"at most {MAX_INLINED_NODES:,} are read; check which function calls which",
+        )
 
 
 def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:

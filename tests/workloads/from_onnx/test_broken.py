@@ -243,6 +243,7 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         "58",
     ),
     "function that calls itself": (lambda: _recursive(), "functions|foreign|not known|'y'"),
+    "functions in functions": (lambda: _nested(40), r"1,099,511,627,776 nodes once"),
     "foreign operator without operands": (
         lambda: _one("MultiHeadAttention", "x", {"x": [2, 3]}, domain=MICROSOFT, num_heads=4),
         "'bad'",
@@ -265,6 +266,18 @@ def _external(tensor: Any, location: str, offset: str = "0") -> None:
 def _recursive() -> Any:
     made = model([node("F", "x", "y", domain="f")], {"x": [2]}, "y")
     made.functions.append(SELF)
+    return made
+
+
+def _nested(depth: int) -> Any:
+    """Functions of which each calls the one before twice; the first has two nodes."""
+    made = model([node("F", "x", "y", domain=f"f{depth - 1}")], {"x": [2]}, "y")
+    for level in range(depth):
+        called = ("Exp", "") if level == 0 else ("F", f"f{level - 1}")
+        twice = [node(called[0], a, b, domain=called[1]) for a, b in ("xt", "ty")]
+        domains = [helper.make_opsetid(d, 1) for d in {called[1]} - {""}]
+        versions = [helper.make_opsetid("", 17), *domains]
+        made.functions.append(helper.make_function(f"f{level}", "F", ["x"], ["y"], twice, versions))
     return made
 
 

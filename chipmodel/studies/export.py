@@ -17,7 +17,7 @@ from chipmodel.answers.study_row import Point, Row
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
-from chipmodel.terminal.escapes import printable
+from chipmodel.terminal.escapes import cell_text
 from reports.export import parquet
 
 Value = str | int | float | None
@@ -78,7 +78,7 @@ def csv_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
 
 
 def _cell(value: Value) -> str:
-    text = "" if value is None else printable(str(value))
+    text = "" if value is None else cell_text(str(value))
     # Unlike csv.writer, which leaves a lone CR bare where lines end with LF.
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 

@@ -16,6 +16,7 @@ DRAWN_AS_NOTHING = re.compile(
 """Default_Ignorable_Code_Point of Unicode (DerivedCoreProperties.txt) that Python counts as printable."""
 _NUMBER = "x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}"
 _BACKSLASHES = re.compile(rf"(\\+)(?=({_NUMBER})|(.))", re.DOTALL)
+_SIGNED_NUMBER = re.compile(r"[-+][0-9.]+([eE][-+]?[0-9]+)?")
 _OURS = "\n\t"
 """Characters of a composed text, as opposed to those of a name."""
 
@@ -49,6 +50,15 @@ def printable_line(text: str) -> str:
         return printable(text)
     shown = "".join(escape(c) if c in _OURS else c for c in printable(body))
     return text[: len(text) - len(body)] + shown
+
+
+def cell_text(text: str) -> str:
+    """``printable`` text for a cell of CSV: what a spreadsheet would compute as a formula begins with an
+    apostrophe, which marks text there. Numbers stay.
+
+    Source: OWASP, "CSV Injection"."""
+    formula = text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _SIGNED_NUMBER.fullmatch(text)
+    return f"'{printable(text)}" if formula else printable(text)
 
 
 def escape(character: str) -> str:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from chipmodel.plan_file.contents import PlannedBuffer
-from chipmodel.terminal.escapes import visible
+from chipmodel.terminal.escapes import cell_text, visible
 from reports.export.layout import Layout
 from reports.export.parquet import parquet_bytes
 from reports.result_file import SavedOp, SavedResult
@@ -86,5 +86,7 @@ def _text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows([visible(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    writer.writerows(
+        [cell_text(visible(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows
+    )
     return out.getvalue()

@@ -20,6 +20,7 @@ from chipmodel.files.text_file import read_text
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.terminal.escapes import cell_text
 from workloads.packing.csv_lines import CsvLine, csv_line, read_lines
 
 REQUIRED = ("id", "lower", "upper", "size")
@@ -92,7 +93,8 @@ def write_packing(table: PackingTable, plan: Plan) -> str:
     key = names.index("id")
     lines = [csv_line((*table.header[:at], "offset", *table.header[at + 1 :]))]
     for row in table.rows:
-        lines.append(csv_line((*row[:at], str(plan.offsets[row[key]]), *row[at + 1 :])))
+        cells = (*row[:at], str(plan.offsets[row[key]]), *row[at + 1 :])
+        lines.append(csv_line(map(cell_text, cells)))
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from chipmodel.answers.study_row import Point, Row
 from chipmodel.errors import BadInput
 from chipmodel.studies.export import columns_of, csv_bytes, parquet_bytes, table_of, writer_of
-from chipmodel.terminal.escapes import printable
+from chipmodel.terminal.escapes import cell_text
 from tests.chipmodel.studies.support import row, rows
 
 PARQUET: Any = import_module("pyarrow.parquet")
@@ -66,7 +66,7 @@ def test_csv_and_parquet_have_the_same_cells(found: list[Row]) -> None:
     table = PARQUET.read_table(io.BytesIO(parquet_bytes(found)))
     assert tuple(table.column_names) == columns
     assert [tuple(each.values()) for each in table.to_pylist()] == lines
-    as_text = [["" if value is None else printable(str(value)) for value in line] for line in lines]
+    as_text = [["" if value is None else cell_text(str(value)) for value in line] for line in lines]
     assert list(csv.reader(io.StringIO(csv_bytes(found).decode(), newline="")))[1:] == as_text
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.terminal.escapes import escape, printable, printable_line, visible
+from chipmodel.terminal.escapes import cell_text, escape, printable, printable_line, visible
 
 HOSTILE = (
     "\x00\a\b\r\x1b\x7f\x85\x9b\xad\u034f\u061c\u200b\u200d\u200e\u2028\u202a\u202e\u2066\u2069"
@@ -77,3 +77,13 @@ def test_a_composed_text_keeps_its_lines_and_spaces_and_what_is_escaped_in_it() 
 def test_one_line_keeps_the_line_feed_before_it_only() -> None:
     assert printable_line("\nCores") == "\nCores"
     assert printable_line("a\n  hint: b\tc\x1b") == r"a\x0a  hint: b\x09c\x1b"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-a", "@SUM(A1)", "-", "=\u202e"])
+def test_a_cell_is_no_formula(text: str) -> None:
+    assert cell_text(text) == f"'{printable(text)}"
+
+
+@pytest.mark.parametrize("text", ["-5", "+1.5e-3", "-0.25", "conv=1", "a-b", ""])
+def test_numbers_and_other_texts_are_cells_as_they_are(text: str) -> None:
+    assert cell_text(text) == text

@@ -37,6 +37,11 @@ def test_columns_without_information_are_left_out() -> None:
     assert minimalloc_csv(layout_of(made, "p")).splitlines()[1] == "x,0,9,64,16,1-4 6-8,0"
 
 
+def test_a_name_is_no_formula() -> None:
+    made = replace(plan(), buffers=(replace(BUFFERS[0], name="=1+1"),), peak_bytes=64)
+    assert minimalloc_csv(layout_of(made, "p")).splitlines()[1].startswith("'=1+1,")
+
+
 def rows(change: dict[str, Any] | None = None) -> list[dict[str, str]]:
     made: dict[str, Any] = json.loads(json.dumps(document(sample()))) | (change or {})
     answer = read_result(json.dumps(made), "a.json")

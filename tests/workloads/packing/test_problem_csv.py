@@ -75,6 +75,12 @@ def test_quoted_ids_may_hold_commas_and_quotes() -> None:
     assert write_packing(table, Plan({'a, "b"': 6})) == 'id,lower,upper,size,offset\n"a, ""b""",0,1,2,6\n'
 
 
+def test_names_are_written_as_text_that_is_seen_and_no_formula() -> None:
+    table = read(HEAD + "=1+1,0,1,2\na\u202eb\u200b,0,1,2\n")
+    lines = write_packing(table, Plan({"=1+1": 0, "a\u202eb\u200b": 2})).splitlines()
+    assert lines[1:] == ["'=1+1,0,1,2,0", "a\\u202eb\\u200b,0,1,2,2"]
+
+
 def test_a_header_alone_is_an_empty_problem() -> None:
     table = read(HEAD)
     assert table.problem.buffers == ()

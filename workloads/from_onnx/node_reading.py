@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from chipmodel.errors import BadInput
+from workloads.from_onnx.einsum import ordered_einsum
 from workloads.from_onnx.graph import OnnxNode, as_tuple, outer_reads, unique_name
 from workloads.from_onnx.onnx_package import GraphProto, NodeProto, module
 from workloads.from_onnx.runtime_operators import channel_block, standard_nodes
@@ -18,7 +19,8 @@ def read_nodes(graph: GraphProto, taken: set[str]) -> list[OnnxNode]:
     """
     block = channel_block(graph)
     plain = (_node(proto, index, taken) for index, proto in enumerate(graph.node))
-    return [each for node in plain for each in standard_nodes(node, block, taken)]
+    standard = (each for node in plain for each in standard_nodes(node, block, taken))
+    return [each for node in standard for each in ordered_einsum(node, taken)]
 
 
 def _node(proto: NodeProto, index: int, taken: set[str]) -> OnnxNode:

@@ -115,7 +115,7 @@ def _in_form(node: OnnxNode, form: _Form) -> OnnxNode:
 
 
 def _written(node: OnnxNode) -> str:
-    return f"{node.domain}.{node.op}"
+    return f"{node.domain}.{node.op}" if node.domain else node.op
 
 
 def _with_proto(node: OnnxNode) -> OnnxNode:
@@ -130,8 +130,8 @@ def _with_proto(node: OnnxNode) -> OnnxNode:
 def _between_transposes(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
     """An op on images whose channels are the last axis, as the same with channels second."""
     before, after = f"{node.name}.channels_first", f"{node.name}.result"
-    first = _transpose(node, node.input(0), before, TO_FIRST, taken)
-    last = _transpose(node, after, node.output, TO_LAST, taken)
+    first = transpose(node, node.input(0), before, TO_FIRST, taken)
+    last = transpose(node, after, node.output, TO_LAST, taken)
     inside = replace(node, inputs=(before, *node.inputs[1:]), outputs=(after, *node.outputs[1:]))
     return [first, _with_proto(inside), last]
 
@@ -147,7 +147,8 @@ def _with_residual(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
     return [_with_proto(conv), add]
 
 
-def _transpose(node: OnnxNode, source: str, result: str, order: Sequence[int], taken: set[str]) -> OnnxNode:
+def transpose(node: OnnxNode, source: str, result: str, order: Sequence[int], taken: set[str]) -> OnnxNode:
+    """A Transpose that is part of what ``node`` stands for."""
     name = unique_name(f"{node.name}.transpose", taken)
     proto = module("onnx.helper").make_node("Transpose", [source], [result], name, perm=list(order))
     attributes = {"perm": tuple(order)}
@@ -161,10 +162,10 @@ def _reordered(node: OnnxNode, block: int, last: bool, taken: set[str]) -> list[
         if not last:
             return [given]
         inner = f"{node.name}.channels_first"
-        moved = _transpose(node, node.input(0), inner, TO_FIRST, taken)
+        moved = transpose(node, node.input(0), inner, TO_FIRST, taken)
         return [moved, _with_proto(replace(given, inputs=(inner,)))]
     if not last:
         return [node]
     inner = f"{node.name}.channels_first"
-    moved = _transpose(node, inner, node.output, TO_LAST, taken)
+    moved = transpose(node, inner, node.output, TO_LAST, taken)
     return [_with_proto(replace(node, outputs=(inner,))), moved]

@@ -196,8 +196,12 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         "as many axes",
     ),
     "equation of another number of axes": (
+        lambda: _one("Einsum", "x x", {"x": [2, 3]}, equation="abc,acd->abd"),
+        "'abc,acd->abd' does not fit",
+    ),
+    "equation of another number and order of axes": (
         lambda: _one("Einsum", "x x", {"x": [2, 3]}, equation="abc,abd->cd"),
-        "'abc,abd->cd' does not fit",
+        "'bad.transpose' \\(Einsum\\)",
     ),
     "unknown operator of ONNX": (lambda: _one("Fnord", "x", IMAGE), "'bad'.*(?s:.)*value_info"),
     "matrices that do not fit": (

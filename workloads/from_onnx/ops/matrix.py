@@ -9,6 +9,7 @@ from math import prod
 from chipmodel.model.work import Matmul, Recurrent
 from workloads.build.shapes import matmul_work
 from workloads.from_onnx.contrib_shapes import transposed_last
+from workloads.from_onnx.einsum import einsum_product
 from workloads.from_onnx.fusion import fuse
 from workloads.from_onnx.graph import OnnxNode, fault
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
@@ -119,41 +120,27 @@ def _transposed(work: Matmul) -> Matmul:
 @operator("Einsum")
 def einsum(low: OnnxLowering, node: OnnxNode) -> None:
     """Two operands with a sum are a batched matrix product; others are modelled by their bytes."""
-    work = _einsum_work(low, node)
-    if work is None:
+    product = einsum_product(node)
+    if product is None:
         low.vector(node, "einsum", rows=1)
         return
     a, b = node.inputs
+    sizes = dict(zip(product.right, low.shape(b), strict=False)) | dict(
+        zip(product.left, low.shape(a), strict=False)
+    )
+    rows, inner, cols, batch = (
+        prod(sizes.get(index, 1) for index in indices)
+        for indices in (product.rows, product.inner, product.cols, product.batch)
+    )
     weighted = low.is_constant(a) or low.is_constant(b)
+    work = Matmul(rows, inner, cols, batch, not product.batch)
     if low.is_constant(a):
         work = _transposed(work)
+    work = replace(work, right_transposed=product.right_transposed and not weighted)
     inputs = low.activations([a, b])
-    whole = range(len(inputs))
+    whole = [0] if low.is_constant(a) else []
     kind = "dense" if weighted else "matmul"
     low.emit(kind, node, work, inputs, weights=low.weights([a, b]), whole=whole)
-
-
-def _einsum_work(low: OnnxLowering, node: OnnxNode) -> Matmul | None:
-    """Indices in both operands and the result are the batch, indices that are summed the inner axis."""
-    equation = node.text("equation", "").replace(" ", "")
-    terms, _, result = equation.partition("->")
-    operands = terms.split(",")
-    if len(operands) != 2 or len(node.inputs) != 2 or "." in equation:
-        return None
-    left, right = (set(term) for term in operands)
-    everywhere = operands[0] + operands[1]
-    kept = set(result) if "->" in equation else {i for i in everywhere if everywhere.count(i) == 1}
-    summed = (left & right) - kept
-    if not summed or (left | right) - kept - summed or any(len(set(t)) < len(t) for t in operands):
-        return None
-    sizes = dict(zip(operands[1], low.shape(node.input(1)), strict=False))
-    sizes |= dict(zip(operands[0], low.shape(node.input(0)), strict=False))
-
-    def size(indices: set[str]) -> int:
-        return prod(sizes.get(index, 1) for index in indices)
-
-    batch = left & right & kept
-    return Matmul(size(left - right), size(summed), size(right - left), size(batch), not batch)
 
 
 @operator("DynamicQuantizeLSTM", domain=MICROSOFT)

@@ -163,9 +163,19 @@ CASES = {
     "einsum": Case(
         "Einsum",
         {"a": (2, 5, 3, 8), "b": (2, 7, 3, 8)},
-        ["matmul"],
+        ["transpose", "transpose", "matmul"],
         2 * 3 * 5 * 7 * 8,
         attributes={"equation": "bqhd,bkhd->bhqk"},
+    ),
+    "einsum in order": Case(
+        "Einsum",
+        {"a": (2, 3, 5, 8), "b": (2, 3, 7, 8)},
+        ["matmul"],
+        2 * 3 * 5 * 7 * 8,
+        attributes={"equation": "bhid,bhjd->bhij"},
+    ),
+    "einsum weight in another order": Case(
+        "Einsum", TOKENS, ["dense"], 10 * 8 * 6, 48, {"w": (2, 8, 3)}, {"equation": "bsd,hdk->bshk"}
     ),
     "einsum weight": Case(
         "Einsum", TOKENS, ["dense"], 10 * 8 * 6, 48, {"w": (8, 2, 3)}, {"equation": "bsd,dhk->bshk"}

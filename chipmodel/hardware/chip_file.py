@@ -124,7 +124,7 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
     missing = [path for path in own if path not in figures]
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        hint = "add it, or write 'base: luna-arcs' to take all other numbers from there"
+        hint = "add it, or take a base that has it; 'chipmodel chips' lists presets, such as luna-arcs"
         raise BadInput(f"the chip has no {', '.join(missing[:3])}{more}", where=where, hint=hint)
     chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
     chip = replace(chip, held_against=written.held_against)

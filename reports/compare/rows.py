@@ -109,7 +109,7 @@ def _psram(comparison: PlannerComparison) -> str:
     if comparison.fits_psram:
         return ""
     used, there = comparison.psram_bytes or 0, comparison.psram_capacity or 0
-    return f" Nothing fits: weights and tensors take {size(used)} of {size(there)} Psram."
+    return f" Nothing fits: {size(used)} of {size(there)} Psram are needed."
 
 
 def _answer(comparison: PlannerComparison) -> str:

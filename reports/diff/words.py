@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from reports.diff.difference import SHARING, DifferenceShare, OpChange, RunDifference, TotalPair
 from reports.words import percent, size
@@ -58,17 +59,25 @@ def _time_sentence(diff: RunDifference) -> str:
     return f"B is {time_words(abs(change))}{of} {word}: {_because(diff)}."
 
 
+class _Reason(NamedTuple):
+    words: str
+    milliseconds: Fraction
+
+
 def _because(diff: RunDifference) -> str:
-    """The largest reasons for the change, then the largest one against it unless it is negligible."""
+    """The largest reasons for the change, then the largest one against it unless it is negligible, then what
+    all others come to, so that the parts add up."""
     sign = 1 if diff.milliseconds >= 0 else -1
-    along = _clock_reason(diff, sign) + _reasons(diff, sign)
+    named = (_clock_reason(diff, sign) + _reasons(diff, sign))[:MOST_REASONS]
+    words = ", ".join(reason.words for reason in named)
     against = _clock_reason(diff, -sign) + _reasons(diff, -sign)
-    words = ", ".join(along[:MOST_REASONS])
-    return words + (
-        f"; partly offset by {against[0]}"
-        if against and _sum_of_causes(diff, -sign) > NEGLIGIBLE_SHARE * _sum_of_causes(diff, sign)
-        else ""
-    )
+    if against and _sum_of_causes(diff, -sign) > NEGLIGIBLE_SHARE * _sum_of_causes(diff, sign):
+        words += f"; partly offset by {against[0].words}"
+        named.append(against[0])
+    rest = diff.milliseconds - sum(reason.milliseconds for reason in named)
+    if abs(rest) > NEGLIGIBLE_SHARE * abs(diff.milliseconds):
+        words += f"; {time_words(abs(rest))} {'more' if rest > 0 else 'less'} by all other causes"
+    return words
 
 
 def _sum_of_causes(diff: RunDifference, sign: int) -> Fraction:
@@ -77,24 +86,24 @@ def _sum_of_causes(diff: RunDifference, sign: int) -> Fraction:
     return cycles / (diff.b.core_mhz * 1000) + max(Fraction(0), diff.clock_milliseconds * sign)
 
 
-def _clock_reason(diff: RunDifference, sign: int) -> list[str]:
+def _clock_reason(diff: RunDifference, sign: int) -> list[_Reason]:
     clock = diff.clock_milliseconds
     if not clock * sign > 0:
         return []
     word = "slower" if clock > 0 else "faster"
-    return [f"{time_words(abs(clock))} by the {word} clock"]
+    return [_Reason(f"{time_words(abs(clock))} by the {word} clock", clock)]
 
 
-def _reasons(diff: RunDifference, sign: int) -> list[str]:
+def _reasons(diff: RunDifference, sign: int) -> list[_Reason]:
     """The largest causes in one direction, until most of it is explained."""
     pulling = [part for part in diff.causes if part.cycles * sign > 0]
     total = sum(abs(part.cycles) for part in pulling)
-    reasons: list[str] = []
+    reasons: list[_Reason] = []
     explained = 0
     for part in pulling:
         if reasons and explained >= EXPLAINED_SHARE * total:
             break
-        reasons.append(_reason(diff, part))
+        reasons.append(_Reason(_reason(diff, part), part.cycles / (diff.b.core_mhz * 1000)))
         explained += abs(part.cycles)
     return reasons
 

@@ -27,9 +27,10 @@ def bound_words(bound: TimeBound) -> str:
 
 
 def psram_words(result: Result) -> str:
-    """Weights and tensors in Psram against its size."""
+    """What lies in Psram against its size."""
     psram = result.fit.psram
-    return f"weights and tensors take {size(psram.bytes)} of {size(psram.capacity_bytes)}"
+    what = "tensors" if result.chip.weights else "weights and tensors"
+    return f"{what} take {size(psram.bytes)} of {size(psram.capacity_bytes)}"
 
 
 def _segment(binding: Binding) -> str:

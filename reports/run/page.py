@@ -92,6 +92,7 @@ def render_page(
         "units": {_npus(result): _npu_slices(result, sums), "DMA": _dma_slices(result, sums)},
         "vendor_rows": vendor_rows(result),
         "vendor_words": vendor_words(result) if result.vendor else "",
+        "changed": bool(result.chip.overrides),
         "columns": columns,
         "rows": rows[:MOST_ROWS],
         "number_of_rows": len(rows),

@@ -29,10 +29,18 @@ def test_the_sentence_names_time_share_reason_and_place() -> None:
     ]
 
 
-def test_negligible_reasons_are_left_out_of_the_sentence() -> None:
+def test_small_reasons_are_not_named_but_the_parts_add_up() -> None:
     a = {"c1": {"compute": 1000, "weights": 100, "bank": 1}}
     b = {"c1": {"compute": 1100, "weights": 110, "bank": 0}}
-    assert said(a, b) == ["B is 109 ms (9.9%) slower: 100 ms more computing, all of it at c1."]
+    assert said(a, b) == [
+        "B is 109 ms (9.9%) slower: 100 ms more computing, all of it at c1; 9.00 ms more by all other causes."
+    ]
+
+
+def test_negligible_reasons_are_left_out_of_the_sentence() -> None:
+    a = {"c1": {"compute": 1000, "bank": 1}}
+    b = {"c1": {"compute": 1100, "bank": 0}}
+    assert said(a, b) == ["B is 99.0 ms (9.9%) slower: 100 ms more computing, all of it at c1."]
 
 
 def test_equal_times_with_different_reasons() -> None:

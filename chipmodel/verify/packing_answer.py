@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.suggestions import shown
 from chipmodel.model.certificate import Certificate, Searched, excludes, rests_on
+from chipmodel.model.live_sets import largest_alive, live_bytes_curve
 from chipmodel.model.plan import Memory, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.certificate_file import read_certificate
 from chipmodel.verify.fast_offsets import check_fast
 
+DERIVED = ("fits", "gap", "buffers", "largest_live_set")
+CLAIMED = (
+    *("status", "peak_bytes", "lower_bound_bytes", "capacity_bytes", "memories", "offsets"),
+    *("certificate", "explanation", *DERIVED),
+)
+REPORTED = (
+    *("source", "packer", "seconds", "proof", "certificate_verified", "nodes", "trajectory", "notes"),
+    "known_optimum_bytes",
+)
+"""What says how the answer was found, and nothing about the plan."""
 STATUSES = ("optimal", "feasible", "infeasible", "unknown")
 
 
@@ -28,6 +39,10 @@ class Claim:
     memories: tuple[Memory, ...]
     offsets: Mapping[str, int] | None
     certificate: Certificate | None
+    derived: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What the answer says and follows from the rest: any of ``DERIVED``."""
+    explanation: tuple[str, ...] = ()
+    """Buffers that alone do not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +58,7 @@ def read_claim(text: str, file: str) -> Claim:
     pack``."""
     hint = "give the file that chipmodel pack --json wrote, or what pack(...).to_json() returns"
     root = read_json(text, file, hint)
+    root.only(*CLAIMED, *REPORTED)
     return Claim(
         status=root.at("status").choice(STATUSES),
         peak=root.at("peak_bytes").optional(JsonValue.count),
@@ -51,6 +67,8 @@ def read_claim(text: str, file: str) -> Claim:
         memories=_memories(root.at("memories")),
         offsets=root.at("offsets").optional(lambda node: node.values(JsonValue.count)),
         certificate=root.at("certificate").optional(read_certificate),
+        derived={key: root.at(key).value for key in DERIVED if root.has(key)},
+        explanation=root.at("explanation").each(JsonValue.text) if root.has("explanation") else (),
     )
 
 
@@ -74,7 +92,8 @@ def _memory(node: JsonValue) -> Memory:
 def judge(problem: Problem, claim: Claim) -> Verdict:
     """Verify ``claim`` for ``problem``, which has the claim's capacity and memories."""
     faults = list(_plan_faults(problem, claim))
-    fits = claim.peak is not None and (claim.capacity is None or claim.peak <= claim.capacity)
+    faults += _derived_faults(problem, claim)
+    fits = _fits(claim)
     if claim.status in ("optimal", "feasible") and not fits:
         faults.append(f"its status is {claim.status}, but it has no plan that fits")
     if claim.status == "optimal" and claim.peak != claim.lower_bound and claim.capacity is None:
@@ -82,6 +101,31 @@ def judge(problem: Problem, claim: Claim) -> Verdict:
         faults.append(f"its status is optimal, but it has {bounds}")
     ground, bound_faults = _bound(problem, claim)
     return Verdict((*faults, *bound_faults), ground)
+
+
+def _fits(claim: Claim) -> bool:
+    return claim.peak is not None and (claim.capacity is None or claim.peak <= claim.capacity)
+
+
+def _derived_faults(problem: Problem, claim: Claim) -> Iterator[str]:
+    gap = None
+    if claim.peak is not None:
+        gap = (claim.peak - claim.lower_bound) / claim.lower_bound if claim.lower_bound else 0.0
+    live = largest_alive(problem, live_bytes_curve(problem))
+    largest = live and {
+        "start": live.start,
+        "stop": live.stop,
+        "bytes": live.bytes,
+        "buffers": [buffer.name for buffer in live.buffers],
+    }
+    true = dict(zip(DERIVED, (_fits(claim), gap, len(problem.buffers), largest), strict=True))
+    for key, said in claim.derived.items():
+        if said != true[key] or isinstance(said, bool) != isinstance(true[key], bool):
+            yield f"it says {key} {shown(said)}, and it is {shown(true[key])}"
+    known = {buffer.name for buffer in problem.buffers}
+    yield from (
+        f"its explanation names {shown(name)}, no buffer" for name in claim.explanation if name not in known
+    )
 
 
 def _plan_faults(problem: Problem, claim: Claim) -> tuple[str, ...]:

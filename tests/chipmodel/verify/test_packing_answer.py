@@ -22,6 +22,11 @@ GOOD: dict[str, Any] = {
     "memories": [],
     "certificate": {"kind": "LiveSet", "bytes": 12, "position": 0, "buffers": ["b1", "b3", "b5"], "unit": 1},
     "offsets": {"b1": 8, "b2": 8, "b3": 4, "b4": 4, "b5": 0},
+    "fits": True,
+    "gap": 0.0,
+    "buffers": 5,
+    "largest_live_set": {"start": 0, "stop": 9, "bytes": 12, "buffers": ["b1", "b3", "b5"]},
+    "explanation": [],
 }
 MEMORY: dict[str, Any] = {"name": "m", "start": 0, "stop": 8}
 INFEASIBLE: dict[str, Any] = GOOD | {
@@ -29,6 +34,8 @@ INFEASIBLE: dict[str, Any] = GOOD | {
     "peak_bytes": None,
     "capacity_bytes": 11,
     "offsets": None,
+    "fits": False,
+    "gap": None,
 }
 
 
@@ -43,6 +50,7 @@ def test_correct_answers_pass() -> None:
     assert faults_of(GOOD | {"capacity_bytes": 12}) == ()
     assert faults_of(INFEASIBLE) == ()
     assert faults_of(GOOD | {"status": "feasible", "certificate": None, "lower_bound_bytes": 0}) == ()
+    assert faults_of({key: GOOD[key] for key in list(GOOD)[:7]}) == ()
 
 
 @pytest.mark.parametrize(
@@ -57,6 +65,14 @@ def test_correct_answers_pass() -> None:
         (GOOD | {"capacity_bytes": 11}, "no plan that fits"),
         (GOOD | {"certificate": GOOD["certificate"] | {"bytes": 13}}, "it claims 13 bytes"),
         (GOOD | {"certificate": GOOD["certificate"] | {"position": 3}}, "not alive at 3"),
+        (GOOD | {"fits": False}, "it says fits false, and it is true"),
+        (GOOD | {"fits": 1}, "it says fits 1, and it is true"),
+        (GOOD | {"gap": 0.5}, "it says gap 0.5, and it is 0.0"),
+        (GOOD | {"gap": None}, "it says gap nothing"),
+        (GOOD | {"buffers": 6}, "it says buffers 6, and it is 5"),
+        (GOOD | {"largest_live_set": GOOD["largest_live_set"] | {"bytes": 8}}, "it says largest_live_set"),
+        (GOOD | {"largest_live_set": None}, "it says largest_live_set nothing"),
+        (GOOD | {"explanation": ["b9"]}, "its explanation names 'b9', no buffer"),
         (INFEASIBLE | {"certificate": None}, "no certificate"),
         (INFEASIBLE | {"capacity_bytes": 12}, "does not exclude"),
     ],
@@ -81,6 +97,7 @@ def test_a_solvers_unverifiable_bound_is_reported_as_such() -> None:
         ("[1]", "a.json:1:1: expected an object, not a list"),
         ("{}", "the key 'status' is missing"),
         ("nonsense", "not JSON"),
+        (json.dumps(GOOD | {"verified": True}), "the key 'verified' is none of status, peak_bytes"),
         ("[" * 100_000, "nested too deeply"),
         (json.dumps(GOOD | {"peak_bytes": "12"}), "a.json:1:37: peak_bytes: expected a whole number"),
         (json.dumps(GOOD | {"peak_bytes": -12}), "peak_bytes: expected a whole number of 0 or more, not -12"),

@@ -65,7 +65,7 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
     tool_has_none = request.streamer == VENDOR_STREAMER and not request.chip.vendor.cascades
     if request.cascade == CASCADE_OFF or (auto and tool_has_none):
         return plan_in_rounds(request, path, bound)
-    search = _CascadeSearch(request, path, bound)
+    search = CascadeSearch(request, path, bound)
     return search.best() if auto else search.plan(_named(request))
 
 
@@ -81,7 +81,9 @@ class _Rivals:
 
 
 @dataclass(frozen=True, slots=True)
-class _CascadeSearch:
+class CascadeSearch:
+    """Plans of one request with several sets of cascades, compared along ``path``; None for all paths."""
+
     request: PlanRequest
     path: Mapping[str, str] | None
     bound: TimeBound | None
@@ -206,9 +208,11 @@ class _CascadeSearch:
         return planned.solved.peak <= self.request.chip.shared_memory.bytes
 
     def cycles(self, planned: Planned) -> float:
+        """The cycles of a plan as those of screened sets are counted: along the path that is planned."""
         if planned.trace is not None:
             return planned.trace.cycles
-        return ScheduleForecast(self.request.program, self.request.chip).cycles(planned.schedule)
+        forecast = ScheduleForecast(self.request.program, self.request.chip, self.path)
+        return forecast.cycles(planned.schedule)
 
     def rank(self, planned: Planned) -> tuple[bool, bool, float]:
         """Smaller is better: fits SharedMemory, then Psram, then cycles; the peak where it does not fit."""

@@ -15,7 +15,7 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.pipeline import cascade_search
 from chipmodel.pipeline.cascade_screening import FURTHER_SETS, CascadeScreening
-from chipmodel.pipeline.cascade_search import FULL_PLANS
+from chipmodel.pipeline.cascade_search import FULL_PLANS, CascadeSearch
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
@@ -52,6 +52,19 @@ def _planned(network: str, chip: str, size: int, cascade: str, streamer: str = "
 def _cycles(planned: Planned) -> int:
     assert planned.trace is not None
     return planned.trace.cycles
+
+
+def test_plans_are_compared_along_the_path_that_is_planned() -> None:
+    """A plan without a trace used to have the average of all paths, and a screened set the path's cycles."""
+    program, chip = _program("zoo:branchynet"), load_chip("luna-arcs")
+    request = PlanRequest(program, chip, "large-first", "ping-pong", cascade="off")
+    found: set[float] = set()
+    for path in ({"exit1": "exit"}, {"exit1": "continue", "exit2": "exit"}):
+        planned = replace(plan_in_rounds(request, path, None), trace=None)
+        cycles = CascadeSearch(request, path, None).cycles(planned)
+        assert cycles == ScheduleForecast(program, chip, path).cycles(planned.schedule)
+        found.add(cycles)
+    assert len(found) > 1
 
 
 # Of DS-CNN everything fits 16,256 B; with two weight buffers, as for a forecast, it does not.

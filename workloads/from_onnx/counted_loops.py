@@ -1,8 +1,9 @@
 """The iterations of a loop whose condition compares a counter with a constant.
 
 A number that an iteration sees is ``slope * i + start`` in iteration ``i``: the loop's own counter, a carried
-integer to which each iteration adds a constant, and sums of those. A comparison of two of them then says
-after which iteration the loop ends. A loop that asks before its first iteration, too, asks after iteration
+number to which each iteration adds a constant, and sums of those. A comparison of two of them then says
+after which iteration the loop ends. Converters of Keras count in floats; those are followed while they hold
+whole numbers exactly. A loop that asks before its first iteration, too, asks after iteration
 -1: there, a number that the condition reads has to be what the loop is given.
 """
 
@@ -10,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, isfinite
 
 from workloads.from_onnx.graph import ACTIVATION, CarriedTensor, Fact, OnnxNode
 
@@ -18,6 +21,9 @@ DEEPEST = 12
 SAME_VALUE = frozenset(["Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze"])
 INTEGERS = frozenset({6, 7, 12, 13})
 """Element types (``onnx.TensorProto.DataType``) of counters: narrower ones wrap around or are quantised."""
+EXACT_FLOATS = {1: 1 << 24, 10: 1 << 11, 11: 1 << 53}
+"""The whole numbers up to which a float, a half, a double holds each one (IEEE 754)."""
+ANY_SIZE = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +36,16 @@ class CountedIterations:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """``slope * i + start`` in iteration ``i``."""
+    """``slope * i + start`` in iteration ``i``, as long as no value is beyond ``largest``."""
 
     slope: int
-    start: int
+    start: Fraction
+    largest: int = ANY_SIZE
+
+    def holds(self, iterations: int) -> bool:
+        """Whether all values up to the one after so many iterations are exact."""
+        values = (self.start, self.slope * iterations + self.start)
+        return self.slope == 0 or all(abs(value) <= self.largest for value in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +67,26 @@ class LoopBody:
         return None if node is None or node.domain or node.attributes.get(ACTIVATION) else node
 
     def sum(self, name: str) -> OnnxNode | None:
-        """The node that makes a tensor of integers."""
-        return self.maker(name) if self.facts[name].element in INTEGERS else None
+        """The node that makes a tensor of numbers that can be counted in."""
+        return self.maker(name) if self.largest(name) else None
 
-    def constant(self, name: str) -> int | None:
-        """The value of a constant integer of one element."""
+    def largest(self, name: str) -> int:
+        """The whole numbers that the tensor's type holds exactly; 0 for other types."""
+        element = self.facts[name].element
+        return ANY_SIZE if element in INTEGERS else EXACT_FLOATS.get(element, 0)
+
+    def number(self, name: str) -> Fraction | None:
+        """The value of a constant of one element."""
         fact = self.facts.get(name)
         if fact is None or not fact.constant or fact.array is None or fact.array.size != 1:
             return None
-        return int(fact.array.item()) if fact.element in INTEGERS else None
+        value: float = fact.array.item()
+        return Fraction(value) if self.largest(name) and isfinite(value) else None
+
+    def constant(self, name: str) -> int | None:
+        """The value of a constant of one element that is a whole number."""
+        value = self.number(name)
+        return None if value is None or value.denominator > 1 else int(value)
 
 
 def makers_of(nodes: Sequence[OnnxNode]) -> dict[str, OnnxNode]:
@@ -97,10 +120,14 @@ def _until(body: LoopBody, condition: str, depth: int) -> CountedIterations | No
 def _crossing(left: _Line, right: _Line, first: int, or_equal: bool) -> CountedIterations | None:
     """The iterations until ``left < right`` (``or_equal``: ``<=``) no longer holds, from ``first`` on."""
     slope = left.slope - right.slope
-    over = left.start - right.start - or_equal
-    if slope * first + over >= 0:
+    under = right.start - left.start
+    if slope * first > under or (slope * first == under and not or_equal):
         return CountedIterations(first + 1, True)
-    return CountedIterations(-(over // slope) + 1, True) if slope > 0 else None
+    if slope <= 0:
+        return None
+    last = floor(under / slope) + 1 if or_equal else ceil(under / slope)
+    exact = left.holds(last + 1) and right.holds(last + 1)
+    return CountedIterations(last + 1, True) if exact else None
 
 
 def _earlier(body: LoopBody, names: Sequence[str], depth: int) -> CountedIterations | None:
@@ -131,27 +158,29 @@ def _line(body: LoopBody, name: str, depth: int) -> _Line | None:
 
 def _line_inside(body: LoopBody, name: str, depth: int) -> _Line | None:
     """The same from the first iteration on."""
-    value = body.constant(name)
+    value = body.number(name)
     if value is not None:
         return _Line(0, value)
     if name == body.counter:
-        return _Line(1, 0)
+        return _Line(1, Fraction(0))
     for each in body.carried:
         if each.inside == name:
             first, step = body.constant(each.first), _added(body, each.result, name, depth)
-            return _Line(step, first) if first is not None and step is not None else None
+            if first is None or step is None:
+                return None
+            return _Line(step, Fraction(first), body.largest(name))
     node = body.sum(name)
     if node is None or depth == 0:
         return None
-    if node.op in SAME_VALUE:
-        return _line(body, node.input(0), depth - 1)
-    if node.op not in ("Add", "Sub"):
+    places = (0,) if node.op in SAME_VALUE else (0, 1) if node.op in ("Add", "Sub") else ()
+    lines = [_line(body, node.input(place), depth - 1) for place in places]
+    known = [line for line in lines if line is not None and line.start.denominator == 1]
+    if not places or len(known) < len(places):
         return None
-    left, right = (_line(body, node.input(place), depth - 1) for place in (0, 1))
-    if left is None or right is None:
-        return None
-    sign = 1 if node.op == "Add" else -1
-    return _Line(left.slope + sign * right.slope, left.start + sign * right.start)
+    sign = -1 if node.op == "Sub" else 1
+    slope = known[0].slope + sum(sign * line.slope for line in known[1:])
+    start = known[0].start + sum(sign * line.start for line in known[1:])
+    return _Line(slope, start, min(body.largest(name), *(line.largest for line in known)))
 
 
 def _added(body: LoopBody, name: str, inside: str, depth: int) -> int | None:

@@ -146,8 +146,12 @@ def _counts(condition: Sequence[Any], first: int = 0, step: int = 1, limit: str 
     inner.input.extend(info("k", 7, []))
     names = {"first": first, "step": step, "end": 10, "m": 4, "big": (1 << 63) - 1}
     constants = {name: numpy.array(value) for name, value in names.items()}
+    floats = {"float_end": 10, "between": 9.5, "far": 1e8}
+    constants |= {name: numpy.array(value, numpy.float32) for name, value in floats.items()}
     return model([looped(f"{limit} _ x first", "y last", inner)], {"x": [4]}, "y", constants)
 
+
+FLOAT_COUNTER = node("Cast", "k2", "f", to=1)
 
 COUNTED: dict[str, tuple[Any, int]] = {
     "less": (_counts([node("Less", "k2 end", "still")]), 10),
@@ -158,6 +162,9 @@ COUNTED: dict[str, tuple[Any, int]] = {
     "once, past the limit": (_counts([node("Less", "k2 end", "still")], 20), 1),
     "the limit on the left": (_counts([node("GreaterOrEqual", "end i", "still")], limit="big"), 12),
     "and the limit of the loop": (_counts([node("Less", "k2 end", "still")], limit="m"), 4),
+    "in floats": (_counts([FLOAT_COUNTER, node("Less", "f float_end", "still")]), 10),
+    "in floats, at most": (_counts([FLOAT_COUNTER, node("LessOrEqual", "f float_end", "still")]), 11),
+    "to a number between": (_counts([FLOAT_COUNTER, node("LessOrEqual", "f between", "still")]), 10),
     "of two, the earlier": (
         _counts([node("Less", "k2 end", "a"), node("Less", "i step", "b"), node("And", "a b", "still")]),
         2,
@@ -176,6 +183,12 @@ def test_a_loop_that_counts_or_ends_by_data_makes_at_most_so_many_iterations(tmp
     both = [node("Less", "whole end", "a"), node("Less", "k2 end", "b"), node("And", "a b", "still")]
     around = only(load(tmp_path, _counts([*data, *both])), Loop)
     assert [count for count, _ in around.chances] == list(range(1, 11))
+
+
+def test_a_float_that_cannot_hold_its_numbers_is_no_counter(tmp_path: Path) -> None:
+    """Above 2^24 a float skips whole numbers."""
+    far = _counts([FLOAT_COUNTER, node("Less", "f far", "still")], limit="m")
+    assert only(load(tmp_path, far), Loop).chances == tuple((n, Fraction(1, 4)) for n in (1, 2, 3, 4))
 
 
 def test_a_counter_that_goes_the_other_way_is_no_limit(tmp_path: Path) -> None:

@@ -47,9 +47,13 @@ def print_arena(answer: ArenaAnswer, console: Console) -> None:
     from rich.text import Text
 
     proven = "proven smallest" if answer.status == "optimal" else "not proven smallest"
-    rows = [
+    planned = [
         ("head, as planned here", count(answer.head_bytes), proven),
         ("head, by the runtime's planner", count(answer.runtime_bytes), _saved(answer)),
+    ]
+    at_least = [("head, by the runtime's planner", count(answer.runtime_bytes), "at least; see below")]
+    rows = [
+        *(at_least if answer.unknown else planned),
         ("lower bound", count(answer.lower_bound), "of any plan of the head"),
         ("of it memory of kernels, at most", count(answer.scratch_bytes), "at one operator"),
         ("tail, estimated", count(answer.tail_estimate), "stays for good, on 32 bits"),
@@ -65,7 +69,8 @@ def print_arena(answer: ArenaAnswer, console: Console) -> None:
     console.print(ruled_table(("name", ">B", "scopes"), lines))
     if answer.unknown:
         names = ", ".join(answer.unknown)
-        console.print(Text(f"Not counted: memory that custom operators may ask for ({names})"))
+        not_counted = f"Not counted: memory that the kernels of custom operators may ask for ({names})."
+        console.print(Text(f"{not_counted} So nothing is proven, and no offsets are given."))
 
 
 def headline(answer: ArenaAnswer) -> str:

@@ -28,9 +28,9 @@ class ArenaAnswer:
     """The head of a model's arena by the runtime's own planner and by ours, in bytes.
 
     ``offsets`` has an entry for each tensor of the model: its offset in the head, or -1 where the runtime is
-    to decide or the tensor is none of the head's. ``head_bytes`` is what the runtime then takes, the memory
-    of its kernels included, and no plan takes less than ``lower_bound``.
-    """
+    to decide or the tensor is none of the head's; it is empty where some kernel is ``unknown``.
+    ``head_bytes`` is what the runtime then takes, the memory of its kernels included, and no plan takes less
+    than ``lower_bound``."""
 
     source: str
     requests: tuple[ArenaRequest, ...]

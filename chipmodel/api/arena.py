@@ -11,7 +11,7 @@ from chipmodel.answers.arena import ArenaAnswer
 from chipmodel.api.answer import Answer
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import check_limits
-from chipmodel.comparison.arena import plan_arena
+from chipmodel.comparison.arena import plan_arena, with_arena_plan
 from chipmodel.errors import Place
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.model.plan import Status
@@ -20,7 +20,6 @@ from chipmodel.terminal.progress import stage
 from reports.arena import document, headline
 from solvers.core.outcome import Limits
 from workloads.from_tflite.model_file import parse_model, read_model
-from workloads.from_tflite.offline_plan import with_offline_plan
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -53,8 +52,9 @@ class Arena(Answer):
 
     @property
     def model(self) -> bytes:
-        """The model with the offsets as its OfflineMemoryAllocation. Raises BadInput where it has no room."""
-        return with_offline_plan(self.source, self.answer.offsets, Place(self.answer.source))
+        """The model with the offsets as its OfflineMemoryAllocation. Raises BadInput where it has no room,
+        and where the memory of some kernel is not known."""
+        return with_arena_plan(self.source, self.answer, Place(self.answer.source))
 
     def write_model(self, path: str | Path) -> None:
         """Write ``model`` to a file, whole or not at all. Raises BadInput where that cannot be."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
 from chipmodel.comparison.packing import WrongClaim
-from chipmodel.errors import Place
+from chipmodel.errors import BadInput, Place
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
@@ -19,6 +19,7 @@ from solvers.registry import solve
 from workloads.from_tflite.arena import (
     ALIGNMENT,
     arena_requests,
+    hybrid_operators,
     needs_memory,
     tail_estimate,
     unknown_kernels,
@@ -45,9 +46,17 @@ def plan_arena(model: TfliteModel, source: str, packer: str, limits: Limits) -> 
 
     The runtime places the memory of its kernels itself, around the tensors of an offline plan; so what counts
     is its planner's answer with our offsets. Where that is no better than without, its own offsets are kept.
-    Raises BadInput for an unknown packer, WrongClaim for a plan that does not hold.
-    """
-    requests = arena_requests(model)
+    Raises BadInput for an unknown packer or a model that the runtime refuses, WrongClaim for a plan that does
+    not hold."""
+    hybrid = hybrid_operators(model)
+    if hybrid:
+        named = ", ".join(hybrid[:3])
+        raise BadInput(
+            f"TensorFlow Lite Micro refuses operators of float activations and int8 weights: {named}",
+            where=Place(source),
+            hint="quantise the activations as well, or keep the weights as floats",
+        )
+    requests, unknown = arena_requests(model), unknown_kernels(model)
     problem = arena_problem(requests)
     solved = solve(problem, packer, limits)
     _check(problem, solved.plan, "the packer's")
@@ -61,18 +70,20 @@ def plan_arena(model: TfliteModel, source: str, packer: str, limits: Limits) -> 
     for _, name, offsets in tried:
         found = {str(number): at for number, at in enumerate(offsets) if requests[number].bytes}
         _check(problem, Plan(found), f"{name} planner's")
-    head, planner, offsets = min(tried[1:], key=lambda each: each[0])
+    # What a kernel that is not known asks for may lie in the way of any offsets, so the runtime decides.
+    head, planner, offsets = tried[0] if unknown else min(tried[1:], key=lambda each: each[0])
+    proven = head == solved.lower_bound
     return ArenaAnswer(
         source=source,
         requests=requests,
-        offsets=_by_tensor(model, requests, offsets),
+        offsets=() if unknown else _by_tensor(model, requests, offsets),
         runtime_bytes=tried[0][0],
         head_bytes=head,
         lower_bound=solved.lower_bound,
-        status="optimal" if head == solved.lower_bound else "feasible",
+        status="unknown" if unknown else "optimal" if proven else "feasible",
         planner=planner,
         tail_estimate=tail_estimate(model),
-        unknown=unknown_kernels(model),
+        unknown=unknown,
     )
 
 
@@ -81,7 +92,15 @@ def planned_model(path: Path, limits: Limits | None) -> bytes:
     where = Place(str(path))
     model = read_model(path, where)
     answer = plan_arena(model, path.name, PACKING_PACKER, limits or Limits(ARENA_SECONDS))
-    return with_offline_plan(model.data, answer.offsets, where)
+    return with_arena_plan(model.data, answer, where)
+
+
+def with_arena_plan(data: bytes, answer: ArenaAnswer, where: Place) -> bytes:
+    """A model with the offsets of an answer. Raises BadInput where some kernel's memory is not known."""
+    if answer.unknown:
+        what = f"no offsets can be given: the kernels of {', '.join(answer.unknown)} may ask for memory"
+        raise BadInput(what, where=where, hint="leave the plan to the runtime")
+    return with_offline_plan(data, answer.offsets, where)
 
 
 def _as_run(requests: Sequence[ArenaRequest], given: Sequence[int]) -> list[int]:

@@ -209,11 +209,32 @@ def unknown_kernels(model: TfliteModel) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+CHANNEL_AXES = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "TRANSPOSE_CONV": 0}
+"""The axis of output channels in the filters of convolutions, whose kernels keep two arrays of as many
+entries, for floats too (kernels/conv_common.cc, depthwise_conv_common.cc, transpose_conv.cc)."""
+WEIGHTED = (*CHANNEL_AXES, "FULLY_CONNECTED")
+
+
+def hybrid_operators(model: TfliteModel) -> tuple[str, ...]:
+    """Operators of float activations and quantised weights, which the runtime refuses ("Hybrid models are not
+    supported on TFLite Micro")."""
+    found = (
+        f"{op.name} {place}"
+        for graph in model.subgraphs
+        for place, op in enumerate(graph.operators)
+        if op.name in WEIGHTED
+        and (weights := op.input(1)) >= 0
+        and (x := op.input(2 if op.name == "TRANSPOSE_CONV" else 0)) >= 0
+        and (graph.tensors[x].type == "FLOAT32") != (graph.tensors[weights].type == "FLOAT32")
+    )
+    return tuple(found)
+
+
 EVAL_TENSOR, NODE, END_TENSOR, KERNEL, CHANNEL, ALLOCATOR = 12, 32, 64, 40, 8, 400
 """Bytes that stay for good, on a processor of 32 bits: a TfLiteEvalTensor of each tensor, a
 NodeAndRegistration of each operator, a TfLiteTensor with its quantisation of each input and output of the
 model, the data of a kernel (the average of those in micro/kernels), a multiplier and a shift for each channel
-of a quantised convolution, and the allocator's own objects. Estimates."""
+of a convolution, and the allocator's own objects. Estimates."""
 
 
 def tail_estimate(model: TfliteModel) -> int:
@@ -225,6 +246,6 @@ def tail_estimate(model: TfliteModel) -> int:
         total += EVAL_TENSOR * len(graph.tensors) + (NODE + KERNEL) * len(graph.operators)
         total += sum(aligned(tensor_bytes(tensor)) for tensor in graph.tensors if tensor.variable)
         for op in graph.operators:
-            if op.name in ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV") and op.input(1) >= 0:
-                total += CHANNEL * graph.tensors[op.input(1)].scales
+            if op.name in CHANNEL_AXES and op.input(1) >= 0:
+                total += CHANNEL * sum(graph.tensors[op.input(1)].shape[CHANNEL_AXES[op.name] :][:1])
     return total

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from chipmodel.answers.arena import ArenaAnswer
-from chipmodel.comparison.arena import plan_arena
-from chipmodel.errors import Place
+from chipmodel.comparison.arena import plan_arena, with_arena_plan
+from chipmodel.errors import BadInput, Place
 from solvers.core.outcome import Limits
-from tests.support.tflite_models import MODELS, residual
+from tests.support.tflite_models import MODELS, LayerWriter, residual
+from tests.support.tflite_writer import ModelWriter
 from workloads.from_tflite.model_file import parse_model
 from workloads.from_tflite.offline_plan import with_offline_plan
 
@@ -76,6 +77,35 @@ def test_the_plan_is_never_larger_than_the_runtimes_own() -> None:
     answer = answered(residual().bytes(), "naive")
     assert answer.head_bytes == answer.runtime_bytes
     assert answer.planner == "the runtime's own"
+
+
+def _dense(custom: bool, kind: str) -> bytes:
+    """A dense layer of int8 weights on activations of a ``kind``, and a custom operator behind it or none."""
+    model = ModelWriter()
+    net = LayerWriter(model.graph())
+    x = net.input(1, 64, kind=kind)
+    out = net.activation((1, 32), kind)
+    weights = net.graph.constant(np.ones((32, 64), np.int8), "INT8", scale=0.1)
+    net.graph.op("FULLY_CONNECTED", [x, weights], [out], "FullyConnectedOptions")
+    if custom:
+        last = net.activation((1, 32), kind)
+        net.graph.op("MyOperator", [out], [last])
+        out = last
+    net.output(out)
+    return model.bytes()
+
+
+def test_a_kernel_that_is_not_known_leaves_the_plan_to_the_runtime() -> None:
+    answer = answered(_dense(custom=True, kind="INT8"))
+    assert (answer.status, answer.offsets, answer.unknown) == ("unknown", (), ("MyOperator",))
+    assert answer.head_bytes == answer.runtime_bytes
+    with pytest.raises(BadInput, match="kernels of MyOperator may ask for memory"):
+        with_arena_plan(_dense(custom=True, kind="INT8"), answer, WHERE)
+
+
+def test_a_model_that_the_runtime_refuses_is_refused() -> None:
+    with pytest.raises(BadInput, match="float activations and int8 weights: FULLY_CONNECTED 0"):
+        answered(_dense(custom=False, kind="FLOAT32"))
 
 
 def test_an_offset_that_is_wrong_changes_what_the_interpreter_computes(

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from chipmodel.answers.arena import ArenaRequest
 from chipmodel.errors import BadInput, Place
 from tests.support.tflite_models import MODELS, LayerWriter, conditional, lstm, repeated, residual
 from tests.support.tflite_writer import ModelWriter
-from workloads.from_tflite.arena import arena_requests, tail_estimate, unknown_kernels
+from workloads.from_tflite.arena import arena_requests, hybrid_operators, tail_estimate, unknown_kernels
 from workloads.from_tflite.model_file import TfliteModel, parse_model
 
 
@@ -80,6 +81,32 @@ def test_custom_operators_are_named() -> None:
     net.graph.op("MyOperator", [x], [out])
     net.output(out)
     assert unknown_kernels(parsed(model)) == ("MyOperator",)
+
+
+def test_a_convolution_keeps_arrays_of_its_channels_for_floats_too() -> None:
+    def tail(channels: int) -> int:
+        model = ModelWriter()
+        net = LayerWriter(model.graph())
+        x = net.input(1, 4, 4, 2, kind="FLOAT32")
+        out = net.activation((1, 4, 4, channels), "FLOAT32")
+        filters = net.graph.constant(np.zeros((channels, 1, 1, 2), np.float32), "FLOAT32")
+        net.graph.op("CONV_2D", [x, filters], [out], "Conv2DOptions")
+        net.output(out)
+        return tail_estimate(parsed(model))
+
+    assert tail(24) - tail(8) == 16 * 8
+
+
+def test_operators_of_floats_and_quantised_weights_are_found() -> None:
+    model = ModelWriter()
+    net = LayerWriter(model.graph())
+    x = net.input(1, 8, kind="FLOAT32")
+    out = net.activation((1, 4), "FLOAT32")
+    weights = net.graph.constant(np.ones((4, 8), np.int8), "INT8", scale=0.1)
+    net.graph.op("FULLY_CONNECTED", [x, weights], [out], "FullyConnectedOptions")
+    net.output(out)
+    assert hybrid_operators(parsed(model)) == ("FULLY_CONNECTED 0",)
+    assert hybrid_operators(parsed(residual())) == ()
 
 
 def test_subgraphs_that_run_themselves_are_refused() -> None:

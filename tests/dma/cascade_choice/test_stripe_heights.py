@@ -16,10 +16,9 @@ def test_ops_before_the_last_have_as_many_rows_as_belong_to_its_stripe() -> None
 
 
 def test_options_may_begin_later() -> None:
-    found = stripe_heights(4, [(2, 0, (3, 2)), (4, 1, (5, 6, 7))], bands=2)
+    found = stripe_heights(4, [(2, 0, (3, 2)), (4, 1, (5, 6, 7))])
     assert found.stops.tolist() == [2, 4]
     assert found.lowest.tolist() == [0, 1]
-    assert found.bands == 2
     assert (found.of(0, 0), found.of(1, 1)) == ((3, 2), (5, 6, 7))
 
 

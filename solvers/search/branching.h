@@ -6,7 +6,7 @@
 inline bool closed_below(const SearchState &state, const Section &section) {
     for (const Link &member : members(state, section)) {
         const Item &item = state.items[member.to];
-        if (item.placed || item.level != section.level) {
+        if (item.level != section.level || item.placed) {
             continue;
         }
         for (const Link &other : sections_of(state, item)) {
@@ -117,7 +117,7 @@ inline void list_choices(const SearchState &state, const Section &section, Int r
     const Int first = control.choices_length, height = section.level;
     for (const Link &member : members(state, section)) {
         const Item &item = state.items[member.to];
-        if (item.placed || item.level != height) {
+        if (item.level != height || item.placed) {
             continue;
         }
         if (control.rule_twins && item.twin >= 0 && !state.items[item.twin].placed) {

@@ -16,7 +16,7 @@ def closed_below(state: SearchState, q: int) -> bool:
     level = sections[q, col.LEVEL]
     for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
         i = links[at, 0]
-        if items[i, col.PLACED] or items[i, col.ITEM_LEVEL] != level:
+        if items[i, col.ITEM_LEVEL] != level or items[i, col.PLACED]:
             continue
         for other in range(items[i, col.SECTIONS_BEGIN], items[i, col.SECTIONS_END]):
             if sections[links[other, 0], col.LEVEL] < level:
@@ -122,7 +122,7 @@ def list_choices(state: SearchState, q: int, row: int) -> None:
     height = sections[q, col.LEVEL]
     for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
         i = links[at, 0]
-        if items[i, col.PLACED] or items[i, col.ITEM_LEVEL] != height:
+        if items[i, col.ITEM_LEVEL] != height or items[i, col.PLACED]:
             continue
         twin = items[i, col.TWIN]
         if control[col.RULE_TWINS] and twin >= 0 and not items[twin, col.PLACED]:

@@ -10,7 +10,7 @@ from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.trace import Event
-from reports.run.figures import EVENTS, Category, RunChart, faint, figure
+from reports.run.figures import EVENTS, Category, RunChart, faint, figure, hover, level_trace
 from reports.words import count, duration, weight_memory
 
 MOST_BINS = 480
@@ -85,11 +85,14 @@ def bandwidth(result: Result, most: int = MOST_BINS) -> RunChart:
     own = weights_rate(result.chip)
     both = "" if own is None else f", of the weights {own:,.0f}"
     bus = Category("capacity", f"bus peak {peak:,.0f} MB/s{both}", "ink", hatched=True)
-    traces.append(_line(result, "the Psram's bus", peak))
-    if own is not None:
-        traces.append(_line(result, f"the bus of {weight_memory(result)}, which holds the weights", own))
+    of_weights = f"the bus of {weight_memory(result)}, which holds the weights"
+    buses = {"the Psram's bus": peak, **({} if own is None else {of_weights: own})}
+    traces += [
+        level_trace("bus peak", rate, result.trace.cycles, f"{name}: at most {rate:,.0f} MB/s")
+        for name, rate in buses.items()
+    ]
     top = max(peak, own or 0.0) * 1.08
-    axis: dict[str, object] = {"title": {"text": "MB/s"}, "range": [0, top], "rangemode": "tozero"}
+    axis = {"title": {"text": "MB/s"}, "range": [0, top], "rangemode": "tozero"}
     width = max(1, len(spans[0])) if spans else 1
     remark = f"Each value is the average over {count(width)} cycles ({duration(result.chip, width)})."
     drawn = figure(traces, result.trace.cycles, axis)
@@ -118,17 +121,5 @@ def _trace(
         ],
         "line": {"shape": "hv", "width": 0, "color": category.colour},
         "fillcolor": faint(category.colour).replace("0.18", "0.9"),
-        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
-    }
-
-
-def _line(result: Result, bus: str, peak: float) -> dict[str, object]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "bus peak",
-        "x": [0, result.trace.cycles],
-        "y": [peak, peak],
-        "line": {"width": 2, "color": "ink", "dash": "dash"},
-        "hovertemplate": f"{bus}: at most {peak:,.0f} MB/s<extra></extra>",
+        "hovertemplate": hover(*lines),
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.trace import Event, Unit
 
 MOST_BARS = 6_000
@@ -33,6 +34,11 @@ class Bar:
     """The core of the NPU, or of the SharedMemory that the transfer accessed."""
     index: int = -1
     """Position in the trace of its first event."""
+
+    @property
+    def span(self) -> Interval:
+        """Its cycles."""
+        return Interval(self.start, self.stop)
 
 
 def bars(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:

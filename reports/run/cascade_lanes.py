@@ -9,7 +9,7 @@ from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
 from chipmodel.model.trace import Event
-from reports.run.figures import EVENTS, Category, RunChart, figure, marker
+from reports.run.figures import EVENTS, Category, RunChart, bar_trace, event_lines, figure
 from reports.run.rolling_rows import CascadeRun, cascade_runs, column_words, row_words
 from reports.words import duration
 
@@ -45,39 +45,26 @@ def _chart(result: Result, run: CascadeRun) -> RunChart:
     rows: dict[str, object] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
     rows["range"] = [-0.6, len(names) - 0.4]
     start = min((e.start for e in events), default=run.span.start)
-    return RunChart(figure(traces, run.span.stop, rows, start), legend, len(events))
+    return RunChart(figure(traces, run.span.stop, rows, start=start), legend, len(events))
 
 
 def _trace(
     result: Result, category: Category, shown: list[Event], inside: dict[int, Step], plan: CascadePlan
 ) -> dict[str, object]:
-    lines = [
-        "<b>%{customdata[0]}</b>",
-        f"{category.label}%{{customdata[1]}}",
-        "%{customdata[2]:,} cycles, %{customdata[3]}",
-        "from %{base:,} to %{customdata[4]:,}",
+    steps_of = [inside[e.position] for e in shown]
+    tooltips = [
+        [
+            escape(step.label),
+            "".join(_rows(step, plan)) if not e.cause else f" for {escape(e.name)}",
+            e.cycles,
+            duration(result.chip, e.cycles),
+            e.stop,
+        ]
+        for e, step in zip(shown, steps_of, strict=True)
     ]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": category.label,
-        "y": [escape(inside[e.position].op) for e in shown],
-        "x": [e.cycles for e in shown],
-        "base": [e.start for e in shown],
-        "width": 0.8,
-        "marker": marker(category),
-        "customdata": [
-            [
-                escape(inside[e.position].label),
-                "".join(_rows(inside[e.position], plan)) if not e.cause else f" for {escape(e.name)}",
-                e.cycles,
-                duration(result.chip, e.cycles),
-                e.stop,
-            ]
-            for e in shown
-        ],
-        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
-    }
+    spans = [Interval(e.start, e.stop) for e in shown]
+    lanes = [escape(step.op) for step in steps_of]
+    return bar_trace(category, spans, lanes, 0.8, tooltips, event_lines(category.label))
 
 
 def _rows(step: Step, plan: CascadePlan) -> Iterator[str]:

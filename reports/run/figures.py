@@ -5,19 +5,22 @@ A wait has the colour of what it waits for, hatched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval
 from reports.colours import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
 from reports.run.bars import MOST_BARS, Bar, bars
 from reports.run.dependencies import Needs, needs
 from reports.run.rolling_rows import CascadeRun, cascade_op_names, cascade_runs
-from reports.words import CAUSES, dma_name, duration, npu_name, shortened
+from reports.words import CAUSES, KIB, dma_name, duration, npu_name, shortened
 
 LABEL_SIZE = 11
 """Pixels of the names inside of bars and boxes."""
+CYCLES: Mapping[str, object] = {"title": {"text": "cycles"}, "tickformat": "~s"}
+"""The horizontal axis of charts over time."""
 LABELLED = 400
 """With more bars or boxes than this, none has its name inside: few would be readable, and all cost time.
 Steps of cascades do not count and have none."""
@@ -140,35 +143,21 @@ def _cascade_row(result: Result, core: int) -> str:
 
 def _cascade_trace(result: Result, runs: tuple[CascadeRun, ...]) -> dict[str, object]:
     """A bar for each run of each cascade, above the NPUs, with the ops inside on hover."""
-    lines = [
-        "<b>%{customdata[0]}</b>",
-        "cascade%{customdata[1]}",
-        "%{customdata[2]:,} cycles, %{customdata[3]}",
-        "from %{base:,} to %{customdata[4]:,}%{customdata[5]}",
+    tooltips = [
+        [
+            escape(run.name),
+            f" of {len(run.plan.ops)} ops in {len(run.plan.steps):,} steps",
+            len(run.span),
+            duration(result.chip, len(run.span)),
+            run.span.stop,
+            f"<br>{escape(shortened(run.plan.ops, MOST_NAMED))}",
+        ]
+        for run in runs
     ]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": CASCADE.label,
-        "y": [_cascade_row(result, run.core) for run in runs],
-        "x": [len(run.span) for run in runs],
-        "base": [run.span.start for run in runs],
-        "width": 0.5,
-        "marker": marker(CASCADE),
-        "customdata": [
-            [
-                escape(run.name),
-                f" of {len(run.plan.ops)} ops in {len(run.plan.steps):,} steps",
-                len(run.span),
-                duration(result.chip, len(run.span)),
-                run.span.stop,
-                f"<br>{escape(shortened(run.plan.ops, MOST_NAMED))}",
-            ]
-            for run in runs
-        ],
-        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
-        **labels(CASCADE, [run.name for run in runs]),
-    }
+    rows = [_cascade_row(result, run.core) for run in runs]
+    lines = event_lines("cascade", "%{customdata[5]}")
+    names = [run.name for run in runs]
+    return bar_trace(CASCADE, [run.span for run in runs], rows, 0.5, tooltips, lines, names)
 
 
 def _event_trace(
@@ -179,39 +168,22 @@ def _event_trace(
     needed: Needs,
     crowded: frozenset[str],
 ) -> dict[str, object]:
-    lines = [
-        "<b>%{customdata[0]}</b>",
-        f"{category.label}%{{customdata[1]}}",
-        "%{customdata[2]:,} cycles, %{customdata[3]}",
-        "from %{base:,} to %{customdata[4]:,}%{customdata[5]}",
+    tooltips = [
+        [
+            _title(result, b),
+            _detail(b, result.trace.cores > 1),
+            len(b.span),
+            duration(result.chip, len(b.span)),
+            b.stop,
+            _needed(result, b, needed),
+        ]
+        for b in shown
     ]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": category.label,
-        "y": [_row(result, b) for b in shown],
-        "x": [b.stop - b.start for b in shown],
-        "base": [b.start for b in shown],
-        "width": 0.78,
-        "marker": marker(category),
-        "customdata": [
-            [
-                _title(result, b),
-                _detail(b, result.trace.cores > 1),
-                b.stop - b.start,
-                duration(result.chip, b.stop - b.start),
-                b.stop,
-                _needed(result, b, needed),
-            ]
-            for b in shown
-        ],
-        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
-        **(
-            labels(category, ["" if b.op in crowded else b.name for b in shown])
-            if labelled and solid(category)
-            else {}
-        ),
-    }
+    named = labelled and not (category.hatched or category.faint)
+    names = ["" if b.op in crowded else b.name for b in shown] if named else None
+    spans, rows = [b.span for b in shown], [_row(result, b) for b in shown]
+    lines = event_lines(category.label, "%{customdata[5]}")
+    return bar_trace(category, spans, rows, 0.78, tooltips, lines, names)
 
 
 def _row(result: Result, bar: Bar) -> str:
@@ -258,32 +230,96 @@ def marker(category: Category) -> dict[str, object]:
     return found
 
 
-def solid(category: Category) -> bool:
-    """Whether a name is readable inside of a mark of the category."""
-    return not (category.hatched or category.faint)
-
-
 def faint(colour: str) -> str:
     """``colour``, mostly transparent."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.18)"
 
 
-def labels(category: Category, names: Sequence[str]) -> dict[str, object]:
-    """Names inside of the marks that are large enough."""
-    return {
-        "text": [escape(name) for name in names],
+def bar_trace(
+    category: Category,
+    spans: Sequence[Interval],
+    rows: Sequence[object],
+    width: float | Sequence[float],
+    tooltips: Sequence[Sequence[object]],
+    lines: Sequence[str],
+    names: Sequence[str] | None = None,
+) -> dict[str, object]:
+    """A bar over each of ``spans``, at its row. ``lines`` of the tooltip take their values from ``tooltips``;
+    ``names`` are inside of the bars that are large enough."""
+    inside = {
+        "text": [escape(name) for name in names or ()],
         "textposition": "inside",
         "insidetextanchor": "middle",
         "textangle": 0,
         "textfont": {"color": "#ffffff" if category.colour == BLUE else "#14181c", "size": LABEL_SIZE},
     }
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": category.label,
+        "y": rows,
+        "x": [len(span) for span in spans],
+        "base": [span.start for span in spans],
+        "width": width,
+        "marker": marker(category),
+        "customdata": tooltips,
+        "hovertemplate": hover(*lines),
+        **(inside if names is not None else {}),
+    }
+
+
+def event_lines(label: str, more: str = "") -> tuple[str, ...]:
+    """Lines of a tooltip: title, detail, cycles, time and end."""
+    return (
+        "<b>%{customdata[0]}</b>",
+        f"{label}%{{customdata[1]}}",
+        "%{customdata[2]:,} cycles, %{customdata[3]}",
+        f"from %{{base:,}} to %{{customdata[4]:,}}{more}",
+    )
+
+
+def box_trace(
+    category: Category,
+    places: Sequence[Interval],
+    spans: Sequence[Interval],
+    tooltips: Sequence[Sequence[object]],
+    lines: Sequence[str],
+    names: Sequence[str] | None = None,
+) -> dict[str, object]:
+    """Boxes in a map of memory: at ``places``, which are bytes, during ``spans``."""
+    rows = [(place.start + place.stop) / 2 / KIB for place in places]
+    return bar_trace(category, spans, rows, [len(p) / KIB for p in places], tooltips, lines, names)
+
+
+def level_trace(name: str, height: float, last: int, words: str, width: float = 2) -> dict[str, object]:
+    """A dashed line across the chart up to ``last``."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": [0, last],
+        "y": [height, height],
+        "line": {"width": width, "color": "ink", "dash": "dash"},
+        "hovertemplate": hover(words),
+    }
+
+
+def hover(*lines: str) -> str:
+    """Plotly's template of a tooltip with these lines."""
+    return "<br>".join(lines) + "<extra></extra>"
 
 
 def figure(
-    traces: list[dict[str, object]], cycles: int, y_axis: dict[str, object], start: int = 0
+    traces: list[dict[str, object]],
+    last: int,
+    y_axis: Mapping[str, object],
+    x_axis: Mapping[str, object] = CYCLES,
+    start: int = 0,
+    **more: object,
 ) -> dict[str, object]:
-    """A figure whose horizontal axis is the cycles of the run, from ``start`` on."""
+    """A figure of bars whose horizontal axis is the run from ``start`` to ``last``; ``more`` is of its
+    layout."""
     layout = {
         "barmode": "overlay",
         "bargap": 0,
@@ -291,12 +327,8 @@ def figure(
         "hovermode": "closest",
         "dragmode": "zoom",
         "uniformtext": {"minsize": LABEL_SIZE, "mode": "hide"},
-        "xaxis": {
-            "title": {"text": "cycles"},
-            "range": [start, cycles],
-            "tickformat": "~s",
-            "zeroline": False,
-        },
+        "xaxis": {"range": [start, last], "zeroline": False, **x_axis},
         "yaxis": y_axis,
+        **more,
     }
     return {"data": traces, "layout": layout}

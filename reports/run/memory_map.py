@@ -11,7 +11,7 @@ from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.live_sets import thinned
 from reports.colours import VERMILION
 from reports.run.bars import MOST_BARS
-from reports.run.figures import BUFFERS, LABELLED, Category, RunChart, figure, labels, marker
+from reports.run.figures import BUFFERS, LABELLED, Category, RunChart, box_trace, figure, hover, level_trace
 from reports.run.lifetimes import alive_bytes, lifetimes
 from reports.run.rolling_rows import RowsBox, row_words, rows_boxes
 from reports.words import KIB, percent, ratio, size
@@ -54,7 +54,8 @@ def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
     traces.append(_profile_trace(profile))
     if top >= result.capacity:
         lines.append(Category("capacity", f"capacity {size(result.capacity)}", "ink", hatched=True))
-        traces.append(_capacity_trace(result))
+        words = f"capacity {result.capacity:,} B"
+        traces.append(level_trace("capacity", result.capacity / KIB, result.trace.cycles, words, 2.5))
     axis: dict[str, object] = {
         "title": {"text": "address (KiB)"},
         "range": [0, top / KIB],
@@ -88,59 +89,34 @@ def _boxes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[Bu
 
 
 def _box_trace(category: Category, boxes: list[BufferBox], labelled: bool) -> dict[str, object]:
-    lines = [
+    lines = (
         "<b>%{customdata[0]}</b>",
         f"{category.label}: %{{customdata[1]:,}} B at %{{customdata[2]:,}} to %{{customdata[3]:,}}",
         "alive from cycle %{base:,} to %{customdata[4]:,}",
-    ]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": category.label,
-        "y": [(b.offset + b.bytes / 2) / KIB for b in boxes],
-        "width": [b.bytes / KIB for b in boxes],
-        "x": [len(b.span) for b in boxes],
-        "base": [b.span.start for b in boxes],
-        "marker": marker(category),
-        "customdata": [[escape(b.name), b.bytes, b.offset, b.offset + b.bytes, b.span.stop] for b in boxes],
-        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
-        **(labels(category, [b.name for b in boxes]) if labelled else {}),
-    }
+    )
+    places = [Interval(b.offset, b.offset + b.bytes) for b in boxes]
+    tooltips = [[escape(b.name), b.bytes, b.offset, b.offset + b.bytes, b.span.stop] for b in boxes]
+    names = [b.name for b in boxes] if labelled else None
+    return box_trace(category, places, [b.span for b in boxes], tooltips, lines, names)
 
 
 def _rows_trace(result: Result, rows: tuple[RowsBox, ...]) -> dict[str, object]:
     """The rows inside of rolling buffers, at their addresses for as long as they are needed."""
-    offsets = result.solved.plan.offsets
-    lines = [
+    lines = (
         "<b>rows %{customdata[0]} of %{customdata[1]:,}%{customdata[8]}</b> of %{customdata[2]}",
         "made by %{customdata[3]}; the buffer then holds rows %{customdata[4]}",
         "%{customdata[5]:,} B at %{customdata[6]:,}, needed from cycle %{base:,} to %{customdata[7]:,}",
+    )
+    offsets = result.solved.plan.offsets
+    places = [Interval(offsets[b.buffer] + b.at.start, offsets[b.buffer] + b.at.stop) for b in rows]
+    tooltips = [
+        [
+            *(row_words(b.rows), b.of_rows, escape(b.tensor), escape(b.step), row_words(b.held)),
+            *(len(b.at), place.start, b.span.stop, b.columns),
+        ]
+        for b, place in zip(rows, places, strict=True)
     ]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": ROWS.label,
-        "y": [(offsets[b.buffer] + (b.at.start + b.at.stop) / 2) / KIB for b in rows],
-        "width": [len(b.at) / KIB for b in rows],
-        "x": [len(b.span) for b in rows],
-        "base": [b.span.start for b in rows],
-        "marker": marker(ROWS),
-        "customdata": [
-            [
-                row_words(b.rows),
-                b.of_rows,
-                escape(b.tensor),
-                escape(b.step),
-                row_words(b.held),
-                len(b.at),
-                offsets[b.buffer] + b.at.start,
-                b.span.stop,
-                b.columns,
-            ]
-            for b in rows
-        ],
-        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
-    }
+    return box_trace(ROWS, places, [b.span for b in rows], tooltips, lines)
 
 
 def _profile_trace(profile: list[tuple[int, int]]) -> dict[str, object]:
@@ -152,19 +128,7 @@ def _profile_trace(profile: list[tuple[int, int]]) -> dict[str, object]:
         "y": [total / KIB for _, total in profile],
         "customdata": [total for _, total in profile],
         "line": {"shape": "hv", "width": 1.5, "color": "ink"},
-        "hovertemplate": "%{customdata:,} B live from cycle %{x:,}<extra></extra>",
-    }
-
-
-def _capacity_trace(result: Result) -> dict[str, object]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "capacity",
-        "x": [0, result.trace.cycles],
-        "y": [result.capacity / KIB] * 2,
-        "line": {"width": 2.5, "color": "ink", "dash": "dash"},
-        "hovertemplate": f"capacity {result.capacity:,} B<extra></extra>",
+        "hovertemplate": hover("%{customdata:,} B live from cycle %{x:,}"),
     }
 
 

@@ -15,8 +15,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Solved
 from chipmodel.model.schedule import Step, StepIf, StepLoop, StepNode, steps
 from reports.colours import BLUE, GREEN, ORANGE, PALE, PURPLE, SKY, VERMILION
-from reports.run.figures import LABELLED, Category, RunChart, marker
-from reports.run.figures import labels as named
+from reports.run.figures import LABELLED, Category, RunChart, box_trace, figure, level_trace
 from reports.words import KIB, percent, ratio, size
 
 NONE = "none"
@@ -102,7 +101,7 @@ def _map(result: Result, solved: Solved, arms: Sequence[ArmExtent], top: float) 
     boxes = sum(len(buffer.live) for buffer in result.problem.buffers)
     traces = [_trace(category, groups[category], offsets, boxes <= LABELLED) for category in legend]
     last = max((b.live[-1].stop for b in result.problem.buffers if b.live), default=1)
-    traces.append(_peak(solved, last))
+    traces.append(level_trace("peak", solved.peak / KIB, last, f"peak {solved.peak:,} B"))
     line = Category("capacity", f"peak {size(solved.peak)}", "ink", hatched=True)
     return RunChart(_figure(traces, last, top, arms), (*legend, line), boxes)
 
@@ -114,43 +113,22 @@ def _trace(
     labelled: bool,
 ) -> dict[str, object]:
     boxes = [(b, arm, offsets[b.name], span) for b, arm in members for span in b.live]
-    lines = [
+    lines = (
         "<b>%{customdata[0]}</b>%{customdata[1]}",
         "%{customdata[2]:,} B at %{customdata[3]:,} to %{customdata[4]:,}",
         "alive at steps %{base:,} to %{customdata[5]:,}",
+    )
+    places = [Interval(offset, offset + b.bytes) for b, _, offset, _ in boxes]
+    tooltips = [
+        [escape(b.name), _where(arm), b.bytes, offset, offset + b.bytes, span.stop - 1]
+        for b, arm, offset, span in boxes
     ]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": category.label,
-        "y": [(offset + b.bytes / 2) / KIB for b, _, offset, _ in boxes],
-        "width": [b.bytes / KIB for b, *_ in boxes],
-        "x": [len(span) for *_, span in boxes],
-        "base": [span.start for *_, span in boxes],
-        "marker": marker(category),
-        "customdata": [
-            [escape(b.name), _where(arm), b.bytes, offset, offset + b.bytes, span.stop - 1]
-            for b, arm, offset, span in boxes
-        ],
-        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
-        **(named(category, [b.name for b, *_ in boxes]) if labelled else {}),
-    }
+    names = [b.name for b, *_ in boxes] if labelled else None
+    return box_trace(category, places, [span for *_, span in boxes], tooltips, lines, names)
 
 
 def _where(arm: ArmExtent | None) -> str:
     return "" if arm is None else f" in arm {escape(arm.name)} of {escape(arm.fork)}"
-
-
-def _peak(solved: Solved, last: int) -> dict[str, object]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "peak",
-        "x": [0, last],
-        "y": [solved.peak / KIB] * 2,
-        "line": {"width": 2, "color": "ink", "dash": "dash"},
-        "hovertemplate": f"peak {solved.peak:,} B<extra></extra>",
-    }
 
 
 def _figure(
@@ -171,17 +149,5 @@ def _figure(
         }
         for edge in edges
     ]
-    return {
-        "data": traces,
-        "layout": {
-            "barmode": "overlay",
-            "bargap": 0,
-            "showlegend": False,
-            "hovermode": "closest",
-            "dragmode": "zoom",
-            "shapes": lines,
-            "uniformtext": {"minsize": 11, "mode": "hide"},
-            "xaxis": {"title": {"text": "step"}, "range": [0, last], "zeroline": False},
-            "yaxis": {"title": {"text": "address (KiB)"}, "range": [0, top / KIB], "zeroline": False},
-        },
-    }
+    axis = {"title": {"text": "address (KiB)"}, "range": [0, top / KIB], "zeroline": False}
+    return figure(traces, last, axis, {"title": {"text": "step"}}, shapes=lines)

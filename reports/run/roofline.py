@@ -15,7 +15,7 @@ from chipmodel.answers.result import Result
 from chipmodel.cascades.rewrite import KIND
 from reports.colours import BLUE, GREEN, ORANGE
 from reports.run.bandwidth import peak_rate, weights_rate
-from reports.run.figures import Category, RunChart
+from reports.run.figures import Category, RunChart, hover
 from reports.run.totals import OpTotals, RunTotals
 from reports.words import magnitude, percent, plural, ratio, weight_memory
 
@@ -206,12 +206,6 @@ def _trace(
 ) -> dict[str, object]:
     names = _names(shown)
     edge, longest = ranges.high / 1.3, max(p.cycles for p in shown)
-    lines = [
-        "<b>%{customdata[0]}</b>",
-        "%{customdata[1]}",
-        "%{y:.3~g} GMAC/s, %{customdata[2]} of its ceiling",
-        "%{customdata[3]} of the run, %{customdata[4]:,} cycles",
-    ]
     return {
         "type": "scatter",
         "mode": "markers+text",
@@ -229,7 +223,12 @@ def _trace(
             "line": {"width": 1, "color": "paper"},
         },
         "customdata": [_tooltip(p, result.npu_cycles) for p in members],
-        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
+        "hovertemplate": hover(
+            "<b>%{customdata[0]}</b>",
+            "%{customdata[1]}",
+            "%{y:.3~g} GMAC/s, %{customdata[2]} of its ceiling",
+            "%{customdata[3]} of the run, %{customdata[4]:,} cycles",
+        ),
     }
 
 
@@ -296,7 +295,7 @@ def _ceiling_lines(ceilings: _Ceilings, ranges: _Ranges) -> dict[str, object]:
         "y": y,
         "customdata": texts,
         "line": {"width": 2, "color": "ink"},
-        "hovertemplate": "%{customdata}<extra></extra>",
+        "hovertemplate": hover("%{customdata}"),
     }
 
 

@@ -6,7 +6,7 @@ from html import escape
 
 from chipmodel.answers.result import Result
 from reports.colours import GREY
-from reports.run.figures import EVENTS, Category, RunChart, marker
+from reports.run.figures import EVENTS, Category, RunChart, hover, marker
 from reports.run.totals import RunTotals
 from reports.words import count, duration, percent, ratio
 
@@ -47,8 +47,9 @@ def _bar(result: Result, category: Category, base: float, cycles: float) -> dict
         "text": [f"{time} ({share})"],
         "textposition": "outside",
         "cliponaxis": False,
-        "hovertemplate": f"<b>{escape(category.label)}</b><br>{cycles:,.0f} cycles, {time}<br>"
-        f"{share} of the run<extra></extra>",
+        "hovertemplate": hover(
+            f"<b>{escape(category.label)}</b>", f"{cycles:,.0f} cycles, {time}", f"{share} of the run"
+        ),
     }
 
 
@@ -61,8 +62,9 @@ def _bound(result: Result, names: list[str]) -> dict[str, object]:
         "x": [cycles],
         "y": [TOTAL.label],
         "marker": {"symbol": "line-ns", "size": 34, "line": {"width": 3, "color": "ink"}},
-        "hovertemplate": f"{result.bound.space}: none takes less than {cycles:,} cycles, "
-        f"{duration(result.chip, cycles)}<extra></extra>",
+        "hovertemplate": hover(
+            f"{result.bound.space}: none takes less than {cycles:,} cycles, {duration(result.chip, cycles)}"
+        ),
     }
 
 

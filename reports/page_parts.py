@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +20,11 @@ class SummaryTile:
 
 
 @dataclass(frozen=True, slots=True)
-class PageColumn:
-    """A column of a sortable table; ``numeric`` ones are right-aligned and sort from the largest first."""
+class PageColumn(Generic[Row]):
+    """A column of a sortable table and its value in each row; ``numeric`` ones are right-aligned and sort
+    from the largest first."""
 
     key: str
     label: str
+    value: Callable[[Row], int | str]
     numeric: bool = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from chipmodel.answers.packing import PackingAnswer
 from chipmodel.geometry.interval import hull, merged
@@ -19,14 +19,15 @@ MOST_POINTS = 20_000
 """Points of the curve of live bytes that are drawn."""
 SHOWN_ALIVE = 12
 """Buffers of the largest live set that are listed."""
+NumberedBuffer = tuple[int, Buffer]
 
 
 def render_packing(answer: PackingAnswer) -> str:
     """The page as text; it does not depend on how long the packer took."""
     problem = answer.problem
     pressures = highest_live_bytes(problem, answer.curve)
-    rows = [_row(index, b, answer, pressures[index - 1]) for index, b in enumerate(problem.buffers, 1)]
-    columns = _columns(answer)
+    columns = _columns(answer, pressures)
+    rows = [[column.value(row) for column in columns] for row in enumerate(problem.buffers, 1)]
     live = answer.live_set
     values: dict[str, object] = {
         "answer": answer,
@@ -42,7 +43,12 @@ def render_packing(answer: PackingAnswer) -> str:
         "rows": rows[:FIRST_ROWS],
         "total": len(rows),
     }
-    data = _data(answer, pressures) | {"table": _table(columns, rows)}
+    # By column, because that is shorter.
+    table = {
+        "columns": [[column.key, column.numeric] for column in columns],
+        "values": [[row[place] for row in rows] for place in range(len(columns))],
+    }
+    data = _data(answer, pressures) | {"table": table}
     script = PageScript(("packing.js",), data, "none")
     return render("packing.html.j2", values, ("page.css", "packing.css"), script)
 
@@ -107,54 +113,46 @@ def _facts(answer: PackingAnswer) -> list[tuple[str, str]]:
     return facts + [("Note", note) for note in answer.notes]
 
 
-def _columns(answer: PackingAnswer) -> list[PageColumn]:
+def _columns(answer: PackingAnswer, pressures: Sequence[int]) -> list[PageColumn[NumberedBuffer]]:
     """The columns that every table has, and those of the constraints that some buffer has."""
-    buffers = answer.problem.buffers
-    columns = [
-        PageColumn("index", "#"),
-        PageColumn("name", "id", numeric=False),
-        PageColumn("bytes", "bytes"),
+    problem = answer.problem
+    buffers, offsets = problem.buffers, {} if answer.plan is None else answer.plan.offsets
+
+    def end(row: NumberedBuffer) -> int:
+        return offsets[row[1].name] + row[1].bytes
+
+    def memory(row: NumberedBuffer) -> str:
+        return _memory_name(problem, offsets[row[1].name], end(row)) if offsets else ""
+
+    columns: list[tuple[bool, PageColumn[NumberedBuffer]]] = [
+        (True, PageColumn("index", "#", lambda row: row[0])),
+        (True, PageColumn("name", "id", lambda row: row[1].name, numeric=False)),
+        (True, PageColumn("bytes", "bytes", lambda row: row[1].bytes)),
+        (answer.plan is not None, PageColumn("offset", "offset", lambda row: offsets[row[1].name])),
+        (answer.plan is not None, PageColumn("end", "end", end)),
+        (True, PageColumn("lower", "lower", lambda row: hull(row[1].live).start)),
+        (True, PageColumn("upper", "upper", lambda row: hull(row[1].live).stop)),
+        (True, PageColumn("pressure", "max live B", lambda row: pressures[row[0] - 1])),
+        (
+            any(b.alignment > 1 for b in buffers),
+            PageColumn("alignment", "alignment", lambda row: row[1].alignment),
+        ),
+        (
+            any(len(b.live) > 1 for b in buffers),
+            PageColumn("parts", "lifetimes", lambda row: len(row[1].live)),
+        ),
+        (any(b.pinned is not None for b in buffers), PageColumn("pinned", "pinned", _pinned, numeric=False)),
+        (bool(problem.memories), PageColumn("memory", "memory", memory, numeric=False)),
+        (
+            bool(problem.colocated),
+            PageColumn("group", "colocated with", lambda row: _group(problem, row[1].name), numeric=False),
+        ),
     ]
-    if answer.plan is not None:
-        columns += [PageColumn("offset", "offset"), PageColumn("end", "end")]
-    columns += [
-        PageColumn("lower", "lower"),
-        PageColumn("upper", "upper"),
-        PageColumn("pressure", "max live B"),
-    ]
-    if any(b.alignment > 1 for b in buffers):
-        columns.append(PageColumn("alignment", "alignment"))
-    if any(len(b.live) > 1 for b in buffers):
-        columns.append(PageColumn("parts", "lifetimes"))
-    if any(b.pinned is not None for b in buffers):
-        columns.append(PageColumn("pinned", "pinned", numeric=False))
-    if answer.problem.memories:
-        columns.append(PageColumn("memory", "memory", numeric=False))
-    if answer.problem.colocated:
-        columns.append(PageColumn("group", "colocated with", numeric=False))
-    return columns
+    return [column for wanted, column in columns if wanted]
 
 
-def _row(index: int, buffer: Buffer, answer: PackingAnswer, pressure: int) -> dict[str, int | str]:
-    life = hull(buffer.live)
-    row: dict[str, int | str] = {
-        "index": index,
-        "name": buffer.name,
-        "bytes": buffer.bytes,
-        "lower": life.start,
-        "upper": life.stop,
-        "pressure": pressure,
-        "alignment": buffer.alignment,
-        "parts": len(buffer.live),
-        "pinned": "" if buffer.pinned is None else "pinned",
-        "memory": "",
-        "group": _group(answer.problem, buffer.name),
-    }
-    if answer.plan is not None:
-        offset = answer.plan.offsets[buffer.name]
-        row |= {"offset": offset, "end": offset + buffer.bytes}
-        row["memory"] = _memory_name(answer.problem, offset, offset + buffer.bytes)
-    return row
+def _pinned(row: NumberedBuffer) -> str:
+    return "" if row[1].pinned is None else "pinned"
 
 
 def _group(problem: Problem, name: str) -> str:
@@ -165,14 +163,6 @@ def _group(problem: Problem, name: str) -> str:
 def _memory_name(problem: Problem, start: int, stop: int) -> str:
     names: Iterable[str] = (m.name for m in problem.memories if m.start <= start and stop <= m.stop)
     return next(iter(names), "")
-
-
-def _table(columns: list[PageColumn], rows: list[dict[str, int | str]]) -> dict[str, object]:
-    """Every row for the script, by column because that is shorter."""
-    return {
-        "columns": [[column.key, column.numeric] for column in columns],
-        "values": [[row[column.key] for row in rows] for column in columns],
-    }
 
 
 def _data(answer: PackingAnswer, pressures: list[int]) -> dict[str, object]:

@@ -50,6 +50,9 @@ MOST_LATE = 25
 SCRIPTS = ("timeline.js", "page.js")
 
 
+NumberedOp = tuple[int, OpTotals]
+
+
 @dataclass(frozen=True, slots=True)
 class TimeShare:
     """The cycles that a unit spent on one category, and their ``share`` of the run."""
@@ -67,9 +70,9 @@ def render_page(
     says where its script is."""
     sums = run_totals(result)
     late = late_ops(result.schedule)
-    on = core_of_ops(result)
     columns = _columns(result, sums)
-    rows = [_row(index, op, sums, on[op.name]) for index, op in enumerate(sums.ops, 1)]
+    rows = [[column.value(row) for column in columns] for row in enumerate(sums.ops, 1)]
+    idle = [index for index, op in enumerate(sums.ops, 1) if not op.runs]
     timed, work = over_time(result, most_bars), of_work(result, sums)
     saved, merged = of_merging(result)
     lanes, cascades = of_cascades(result), cascade_totals(result)
@@ -96,6 +99,7 @@ def render_page(
         "columns": columns,
         "rows": rows[:MOST_ROWS],
         "number_of_rows": len(rows),
+        "idle": idle,
         "facts": _facts(result, sums),
         "path_lines": path_lines(result),
         "path_parts": part_lines(result.paths) if result.paths else [],
@@ -109,8 +113,8 @@ def render_page(
     data = {
         "cycles": result.trace.cycles,
         "numeric": [column.numeric for column in columns],
-        "rows": [[row[column.key] for column in columns] for row in rows[MOST_ROWS:]],
-        "idle": [row["index"] for row in rows[MOST_ROWS:] if not row["runs"]],
+        "rows": rows[MOST_ROWS:],
+        "idle": [index for index in idle if index > MOST_ROWS],
         **charts_data((*timed, *work, *merged, *lanes)),
     }
     return render("page.html.j2", values, ("page.css",), PageScript(SCRIPTS, data, plotly))
@@ -236,42 +240,28 @@ def _slices(total: int, cycles: Mapping[str, int], moved: Mapping[str, int]) -> 
     ]
 
 
-def _columns(result: Result, sums: RunTotals) -> list[PageColumn]:
+def _columns(result: Result, sums: RunTotals) -> list[PageColumn[NumberedOp]]:
     """The columns that every table has, and one per cause for which the NPU waited."""
-    causes = [
-        PageColumn(f"stall:{cause}", f"for {AWAITED[cause]}") for cause in sums.stalls if cause != "finished"
-    ]
+    on = core_of_ops(result)
+    core: PageColumn[NumberedOp] = PageColumn("core", "core", lambda row: on[row[1].name])
     return [
-        PageColumn("index", "#"),
-        PageColumn("name", "op", numeric=False),
-        PageColumn("kind", "kind", numeric=False),
-        *([PageColumn("core", "core")] if result.cores else []),
-        PageColumn("runs", "runs"),
-        PageColumn("steps", "steps"),
-        PageColumn("macs", "MACs"),
-        PageColumn("compute", "compute"),
-        PageColumn("stall", "stall"),
-        *causes,
-        PageColumn("loaded", "loaded B"),
-        PageColumn("stored", "stored B"),
+        PageColumn("index", "#", lambda row: row[0]),
+        PageColumn("name", "op", lambda row: row[1].name, numeric=False),
+        PageColumn("kind", "kind", lambda row: row[1].kind, numeric=False),
+        *([core] if result.cores else []),
+        PageColumn("runs", "runs", lambda row: row[1].runs),
+        PageColumn("steps", "steps", lambda row: row[1].steps),
+        PageColumn("macs", "MACs", lambda row: row[1].macs * row[1].runs),
+        PageColumn("compute", "compute", lambda row: row[1].compute_cycles),
+        PageColumn("stall", "stall", lambda row: row[1].stall_cycles),
+        *(_stalls(cause) for cause in sums.stalls if cause != "finished"),
+        PageColumn("loaded", "loaded B", lambda row: row[1].loaded_bytes),
+        PageColumn("stored", "stored B", lambda row: row[1].stored_bytes),
     ]
 
 
-def _row(index: int, op: OpTotals, sums: RunTotals, core: int) -> dict[str, int | str]:
-    return {
-        "index": index,
-        "name": op.name,
-        "kind": op.kind,
-        "core": core,
-        "runs": op.runs,
-        "steps": op.steps,
-        "macs": op.macs * op.runs,
-        "compute": op.compute_cycles,
-        "stall": op.stall_cycles,
-        **{f"stall:{cause}": op.stalls.get(cause, 0) for cause in sums.stalls},
-        "loaded": op.loaded_bytes,
-        "stored": op.stored_bytes,
-    }
+def _stalls(cause: str) -> PageColumn[NumberedOp]:
+    return PageColumn(f"stall:{cause}", f"for {AWAITED[cause]}", lambda row: row[1].stalls.get(cause, 0))
 
 
 def _facts(result: Result, sums: RunTotals) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
@@ -28,17 +29,7 @@ def document(answer: ArenaAnswer) -> dict[str, object]:
         "tail_estimate_bytes": answer.tail_estimate,
         "unknown_kernels": list(answer.unknown),
         "offsets": list(answer.offsets),
-        "requests": [_request(each) for each in answer.requests],
-    }
-
-
-def _request(request: ArenaRequest) -> dict[str, object]:
-    return {
-        "name": request.name,
-        "bytes": request.bytes,
-        "first": request.first,
-        "last": request.last,
-        "tensor": request.tensor,
+        "requests": [asdict(each) for each in answer.requests],
     }
 
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from typing import NamedTuple
 
 from reports.diff.difference import SHARING, DifferenceShare, OpChange, RunDifference, TotalPair
-from reports.words import percent, size
+from reports.words import AWAITED, CAUSES, percent, size
 
 DOING = {
     "compute": "computing",
-    "weights": "waiting for weights",
-    "input": "waiting for an input",
-    "output": "waiting for a store",
-    "core": "waiting for another core",
-    "bank": "bank conflicts",
-    "arbitration": "waiting for the DMA engine",
+    **{cause: f"waiting for {awaited}" for cause, awaited in AWAITED.items()},
+    "bank": CAUSES["bank"],
     "refresh": "waiting for Psram refreshes",
-    "cpu": "waiting for the CPU",
-    "order": "waiting for an earlier transfer",
     "nothing issued": "idle, no transfer issued",
     "finished": "idle after the last op",
     SHARING: "sharing the work",
@@ -154,16 +148,16 @@ def diff_document(diff: RunDifference) -> dict[str, object]:
         "a": _side(diff, "a"),
         "b": _side(diff, "b"),
         "answer": " ".join(sentences(diff)),
-        "settings": [{"name": s.name, "a": s.a, "b": s.b} for s in diff.settings],
+        "settings": [asdict(setting) for setting in diff.settings],
         "change_cycles": diff.change,
         "change_milliseconds": float(diff.milliseconds),
         "clock_milliseconds": float(diff.clock_milliseconds),
-        "totals": list(_totals(diff.totals)),
-        "moved_bytes": list(_totals(diff.moved)),
-        "causes": [_part(p) for p in diff.causes],
+        "totals": [asdict(total) | {"change": total.change} for total in diff.totals],
+        "moved_bytes": [asdict(total) | {"change": total.change} for total in diff.moved],
+        "causes": [asdict(part) for part in diff.causes],
         "ops": [_op(op) for op in diff.ops],
         "rest_cycles": diff.rest,
-        "parts": [_part(p) for p in diff.parts],
+        "parts": [asdict(part) for part in diff.parts],
     }
 
 
@@ -177,15 +171,6 @@ def _side(diff: RunDifference, side: str) -> dict[str, object]:
         "total_cycles": answer.cycles,
         "milliseconds": float(answer.milliseconds),
     }
-
-
-def _totals(totals: Sequence[TotalPair]) -> Iterator[dict[str, object]]:
-    for total in totals:
-        yield {"name": total.name, "unit": total.unit, "a": total.a, "b": total.b, "change": total.change}
-
-
-def _part(part: DifferenceShare) -> dict[str, object]:
-    return {"op": part.op, "cause": part.cause, "a": part.a, "b": part.b, "cycles": part.cycles}
 
 
 def _op(op: OpChange) -> dict[str, object]:

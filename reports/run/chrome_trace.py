@@ -11,10 +11,12 @@ whole nanoseconds here.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from math import floor, inf, nextafter
 
 from chipmodel.answers.result import Result
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.trace import Event, Unit
 from reports.run.bandwidth import rates
 from reports.run.dependencies import needs
@@ -90,16 +92,25 @@ def _thread(event: Event, cores: int) -> int:
 
 
 def _complete(event: Event, mhz: Fraction, cores: int) -> dict[str, object]:
-    start, stop = _nanoseconds(event.start, mhz), _nanoseconds(event.stop, mhz)
+    name = CAUSES[event.cause] if event.cause else event.name
+    kind = f"stall,{event.cause}" if event.cause else f"busy,{event.kind}"
+    args = _args(event) | ({"core": event.core} if cores > 1 else {})
+    return _span(name, kind, _thread(event, cores), Interval(event.start, event.stop), mhz, args)
+
+
+def _span(
+    name: str, kind: str, thread: int, cycles: Interval, mhz: Fraction, args: Mapping[str, object]
+) -> dict[str, object]:
+    start, stop = _nanoseconds(cycles.start, mhz), _nanoseconds(cycles.stop, mhz)
     return {
         "ph": "X",
-        "name": CAUSES[event.cause] if event.cause else event.name,
-        "cat": f"stall,{event.cause}" if event.cause else f"busy,{event.kind}",
+        "name": name,
+        "cat": kind,
         "pid": PROCESS,
-        "tid": _thread(event, cores),
+        "tid": thread,
         "ts": _microseconds(start),
         "dur": _microseconds(stop - start),
-        "args": _args(event) | ({"core": event.core} if cores > 1 else {}),
+        "args": args,
     }
 
 
@@ -110,28 +121,16 @@ def _cascade_thread(result: Result, core: int) -> int:
 
 def _cascades(result: Result) -> list[dict[str, object]]:
     """An event for each run of each cascade, from its first step to its last."""
-    mhz = result.chip.core_mhz
     found: list[dict[str, object]] = []
     for run in cascade_runs(result):
-        start, stop = _nanoseconds(run.span.start, mhz), _nanoseconds(run.span.stop, mhz)
         args = {
             "ops": list(run.plan.ops),
             "steps": len(run.plan.steps),
             "start_cycle": run.span.start,
             "cycles": len(run.span),
         }
-        found.append(
-            {
-                "ph": "X",
-                "name": run.name,
-                "cat": "cascade",
-                "pid": PROCESS,
-                "tid": _cascade_thread(result, run.core),
-                "ts": _microseconds(start),
-                "dur": _microseconds(stop - start),
-                "args": args,
-            }
-        )
+        thread = _cascade_thread(result, run.core)
+        found.append(_span(run.name, "cascade", thread, run.span, result.chip.core_mhz, args))
     return found
 
 
@@ -159,17 +158,15 @@ def _flow(result: Result, number: int, source: Event, target: Event) -> list[dic
 
 
 def _bandwidth(result: Result) -> list[dict[str, object]]:
-    return [
-        {
-            "ph": "C",
-            "name": "Psram MB/s",
-            "pid": PROCESS,
-            "tid": 0,
-            "ts": _at(cycle, result.chip.core_mhz),
-            "args": {kind: round(rate, 3) for kind, rate in by_kind.items()},
-        }
-        for cycle, by_kind in rates(result)
-    ]
+    rounded = (
+        (cycle, {kind: round(rate, 3) for kind, rate in by_kind.items()}) for cycle, by_kind in rates(result)
+    )
+    return [_counter(result, "Psram MB/s", cycle, values) for cycle, values in rounded]
+
+
+def _counter(result: Result, name: str, cycle: int, values: Mapping[str, object]) -> dict[str, object]:
+    ts = _at(cycle, result.chip.core_mhz)
+    return {"ph": "C", "name": name, "pid": PROCESS, "tid": 0, "ts": ts, "args": values}
 
 
 def _nanoseconds(cycle: int, mhz: Fraction) -> int:
@@ -207,18 +204,8 @@ def _args(event: Event) -> dict[str, object]:
 
 def _memory(result: Result) -> list[dict[str, object]]:
     views = [(result.on_core(p.core), f" of core {p.core}") for p in result.cores] or [(result, "")]
-    return [event for view, of in views for event in _alive(view, of)]
-
-
-def _alive(result: Result, of: str) -> list[dict[str, object]]:
     return [
-        {
-            "ph": "C",
-            "name": f"SharedMemory live bytes{of}",
-            "pid": PROCESS,
-            "tid": 0,
-            "ts": _at(cycle, result.chip.core_mhz),
-            "args": {"bytes": total},
-        }
-        for cycle, total in alive_bytes(result, lifetimes(result))
+        _counter(view, f"SharedMemory live bytes{of}", cycle, {"bytes": total})
+        for view, of in views
+        for cycle, total in alive_bytes(view, lifetimes(view))
     ]

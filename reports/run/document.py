@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from chipmodel.answers.result import Attempt, Result
-from chipmodel.model.schedule import Late
 from reports.ordering import order_document
 from reports.result_file import FORMAT
 from reports.run.cascade_totals import cascades_document
 from reports.run.cores import cores_document
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document
-from reports.run.totals import BankConflict, OpTotals, RunTotals, run_totals
+from reports.run.totals import OpTotals, RunTotals, run_totals
 from reports.run.vendor import vendor_document
 from reports.words import accuracy, ratio
 
@@ -48,25 +49,12 @@ def document(result: Result) -> dict[str, object]:
         "striped": list(result.schedule.striped),
         **cascades_document(result),
         **vendor_document(result),
-        "late_weights": [_late(late) for late in result.schedule.late],
+        "late_weights": [asdict(late) for late in result.schedule.late],
         "attempts": [_attempt(a) for a in result.attempts],
         "notes": list(result.notes),
         **cores_document(result),
         "ops": [_op(o) for o in sums.ops],
-        "bank_conflicts": [_bank_conflict(each) for each in sums.bank_conflicts],
-    }
-
-
-def _late(late: Late) -> dict[str, object]:
-    return {"op": late.op, "position": late.position, "cycles": late.cycles}
-
-
-def _bank_conflict(conflict: BankConflict) -> dict[str, object]:
-    return {
-        "step": conflict.step,
-        "other": conflict.other,
-        "npu_cycles": conflict.npu_cycles,
-        "dma_cycles": conflict.dma_cycles,
+        "bank_conflicts": [asdict(each) for each in sums.bank_conflicts],
     }
 
 
@@ -92,10 +80,7 @@ def _time(result: Result, sums: RunTotals) -> dict[str, object]:
         **({} if result.sync_cycles is None else {"sync_cycles": result.sync_cycles}),
         "lower_bound_cycles": result.lower_bound_cycles,
         "bound_space": result.bound.space,
-        "lower_bound": [
-            {"unit": b.unit, "first": b.first, "last": b.last, "cycles": b.cycles}
-            for b in result.bound.bindings
-        ],
+        "lower_bound": [asdict(binding) for binding in result.bound.bindings],
         "compute_cycles": sums.compute_cycles,
         "dma_cycles": sums.dma_cycles,
         "stall_cycles": result.npu_cycles - sums.compute_cycles,

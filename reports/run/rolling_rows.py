@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
-from reports.run.lifetimes import StepPass, passes
+from reports.run.lifetimes import passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,47 +71,28 @@ def rows_boxes(result: Result, most: int) -> tuple[RowsBox, ...]:
     if not result.schedule.cascades:
         return ()
     listed = tuple(steps(result.schedule.body))
-    made = tuple(_made(result, plan, listed) for plan in result.schedule.cascades)
-    every = (box for walk in passes(result.trace) for each in made for box in _in_pass(walk, each))
+    made = [box for plan in result.schedule.cascades for box in _made(result, plan, listed)]
+    every = (
+        replace(box, span=span)
+        for walk in passes(result.trace)
+        for box in made
+        if len(span := walk.alive(box.span))
+    )
     return tuple(islice(every, most))
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """As ``RowsBox``, with positions of steps: the one that makes the rows, and the last that reads them."""
-
-    tensor: str
-    rows: Interval
-    of_rows: int
-    step: str
-    held: Interval
-    places: tuple[Interval, ...]
-    buffer: str
-    steps: Interval
-    columns: str
-
-
-def _in_pass(walk: StepPass, made: tuple[_Made, ...]) -> Iterator[RowsBox]:
-    for each in made:
-        span = walk.alive(each.steps)
-        if len(span):
-            for at in each.places:
-                yield RowsBox(
-                    *(each.tensor, each.rows, each.of_rows, each.step, each.held, at, each.buffer, span),
-                    each.columns,
-                )
-
-
-def _made(result: Result, plan: CascadePlan, listed: tuple[Step, ...]) -> tuple[_Made, ...]:
+def _made(result: Result, plan: CascadePlan, listed: tuple[Step, ...]) -> Iterator[RowsBox]:
+    """The boxes of a cascade, over positions instead of cycles: from the step that makes the rows to the last
+    that reads them."""
     inside = [step for step in listed if step.position in plan.steps]
     each = len(inside) // plan.bands  # every band has as many steps
     bands = [inside[number * each : (number + 1) * each] for number in range(plan.bands)]
-    return tuple(
-        made for tensor in plan.inside for band in bands for made in _of_tensor(result, tensor, band)
-    )
+    for tensor in plan.inside:
+        for band in bands:
+            yield from _of_tensor(result, tensor, band)
 
 
-def _of_tensor(result: Result, tensor: str, inside: list[Step]) -> Iterator[_Made]:
+def _of_tensor(result: Result, tensor: str, inside: list[Step]) -> Iterator[RowsBox]:
     uses = _tensor_uses(result, tensor, inside)
     if not uses.writes:
         return
@@ -121,11 +102,10 @@ def _of_tensor(result: Result, tensor: str, inside: list[Step]) -> Iterator[_Mad
         for piece, last in _runs(rows, later[number]):
             first = piece.start if uses.rolls else piece.start - rows.start
             taken = Interval(first * uses.row_bytes, (first + len(piece)) * uses.row_bytes)
-            where = places(taken, uses.turn)
+            of_tensor = (tensor, piece, uses.of_rows, step.label, held)
             lives = Interval(step.position, last + 1)
-            yield _Made(
-                *(tensor, piece, uses.of_rows, step.label, held, where, uses.buffer, lives), uses.columns
-            )
+            for at in places(taken, uses.turn):
+                yield RowsBox(*of_tensor, at, uses.buffer, lives, uses.columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
 
 FORMAT = "chipmodel-result/1"
-"""Of the documents that ``simulate --json`` writes; a key that changes its meaning makes it another."""
+"""The version of the documents that ``simulate --json`` writes; a key that changes its meaning makes it
+another."""
 SETTINGS = ("workload", "chip", "packer", "merge", "streamer", "order", "cascades")
 OWN_READERS = ("order", "cascades")
 """Settings that are no texts in a document."""

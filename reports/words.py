@@ -138,7 +138,7 @@ def headline(result: Result) -> str:
 
 
 def _shortfall(result: Result, need: MemoryNeed) -> str:
-    """By how much a memory is too small, and what would help."""
+    """Say by how much a memory is too small, and what would help."""
     remedy = _remedy(result) if need.memory == "SharedMemory" else _psram_remedy(result)
     more = f"{size(need.bytes - need.capacity_bytes)} more than the {size(need.capacity_bytes)} {need.memory}"
     return f"The plan needs {size(need.bytes)}, {more}. {remedy}"

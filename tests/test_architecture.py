@@ -268,3 +268,17 @@ def test_the_map_of_the_architecture_draws_imports_that_there_are() -> None:
         assert any(f"{x}.".startswith(begins[0]) and f"{y}.".startswith(begins[1]) for x, y in edges), (a, b)
     packages = {path.name for path in (ROOT / "chipmodel").iterdir() if (path / "__init__.py").exists()}
     assert {name for name in packages if f"chipmodel/{name}" not in text} == set()
+
+
+def test_docstrings_begin_with_their_subject_or_verb() -> None:
+    """One that begins with "Of" or "By" continues a thought that the reader does not have."""
+    begun = [
+        f"{name}:{each.lineno}"
+        for name, tree in trees().items()
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Expr)
+        and isinstance(each.value, ast.Constant)
+        and isinstance(each.value.value, str)
+        and each.value.value.startswith(("Of ", "By ", "As ", "Its ", "Chosen"))
+    ]
+    assert begun == []

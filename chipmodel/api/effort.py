@@ -19,7 +19,7 @@ Cancel: TypeAlias = Callable[[], bool]
 """Whether the call is to end now with what it has; asked between the steps of every search."""
 
 FAR_AWAY = 1e9
-"""Seconds (thirty years) after which a call that can only be cancelled would end. Chosen."""
+"""Seconds (thirty years) after which a call that can only be cancelled would end: longer than any call."""
 
 
 class TimeLimit:

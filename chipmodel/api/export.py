@@ -35,7 +35,7 @@ class ExportedFile:
     content: str | bytes
     """Text, or the bytes of a binary format."""
     table: str = ""
-    """Of ``tflm``: a line for each tensor with its offset, which the bytes have no names for."""
+    """For ``tflm``, a line for each tensor with its offset, which the bytes have no names for."""
     notes: tuple[str, ...] = ()
     """What the reader is to know."""
 

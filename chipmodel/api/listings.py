@@ -17,8 +17,8 @@ from workloads.zoo import networks as zoo_networks
 
 
 def tables() -> Mapping[str, Mapping[str, NamedEntry]]:
-    """By its kind, what is chosen by name and may come from plug-ins: planners, NPU models, importers. Those
-    of plug-ins that cannot be used are left out, with a warning of each."""
+    """For each kind, what is chosen by name and may come from plug-ins: planners, NPU models, importers.
+    Those of plug-ins that cannot be used are left out, with a warning of each."""
     return {
         "packer": packers(),
         "merge": mergers(),

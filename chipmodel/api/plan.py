@@ -36,7 +36,8 @@ from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
 
 ORDER_SHARE = 0.4
-"""Of the time that is left, what each of several orders of ops may take. Chosen."""
+"""The share of the time that is left that each of several orders of ops may take, so that a second one has
+some."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -28,9 +28,10 @@ from chipmodel.terminal.progress import stage
 from reports.words import accuracy, headline
 
 ORDER_SHARE = 0.3
-"""Of the time that is left, what each of several orders of ops may take. Chosen."""
+"""The share of the time that is left that each of several orders of ops may take, so that a third one has
+some."""
 EXTREME_SHARE = 0.5
-"""The same for the run that all paths are weighed by, before the best or worst one. Chosen."""
+"""The same for the run that all paths are weighed by, before the best or worst one."""
 
 RunAlong = Callable[[Mapping[str, str]], Result]
 

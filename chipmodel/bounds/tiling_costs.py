@@ -110,7 +110,7 @@ class StreamedTiling:
         return 0 if not self.weights else slice_bytes(self.program, self.op, channels) - self.one_channel
 
     def meanwhile(self, parts: PartRange, again: int = 0, halo: int = 0, weights_whole: bool = False) -> int:
-        """Of the bytes that move once, how many can move while tiles compute.
+        """How many of the bytes that move once can move while tiles compute.
 
         That is what all tiles leave of ``capacity``, less the bytes that move again: ``again``, and ``halo``
         for each border between two stripes. With ``weights_whole`` all weights lie there throughout.

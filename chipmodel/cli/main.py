@@ -38,8 +38,8 @@ COMMANDS = {
     "validate": ("measurements", "Compare the model with a table of measurements."),
     "zoo": ("lists", "List the built-in networks."),
 }
-"""By name: the module of ``chipmodel.cli`` that holds the command, and its line in ``chipmodel --help``,
-which so needs none of the modules."""
+"""For each name, the module of ``chipmodel.cli`` that holds the command, and its line in ``chipmodel
+--help``, which so needs none of the modules."""
 GARBAGE_THRESHOLD = 100_000
 """Objects made between two searches for cycles of garbage, of which planning leaves few: with Python's own
 700 they take a tenth of a command's time (measured)."""

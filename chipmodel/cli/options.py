@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from chipmodel.rewrites.in_place import InPlace
 
 INFERENCES = 8
-"""Of ``--steady-state`` without a number."""
+"""The inferences of ``--steady-state`` without a number."""
 
 
 @dataclass(frozen=True, slots=True)

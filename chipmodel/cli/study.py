@@ -171,7 +171,7 @@ class _Terminal:
 
 
 def _print(document: dict[str, Any], json_file: str | None) -> None:
-    """As JSON where stdout was asked for, else in words; errors on stderr."""
+    """Print the answer as JSON where stdout was asked for, else in words; errors on stderr."""
     if json_file == STDOUT:
         emit(json_text(document))
     else:

@@ -51,7 +51,7 @@ class RunOptions:
     """How to run a plan where the plan does not say."""
 
     seed: int = 0
-    """Of the garbage."""
+    """The seed of the garbage."""
     core_order: CoreOrder = "in turn"
     evaluate: Evaluate = evaluate
     cascades: tuple[CascadeOps, ...] = ()
@@ -83,7 +83,7 @@ class Execution:
 
     outputs: dict[str, Bytes] = field(default_factory=dict[str, Bytes])
     writers: dict[str, Writers] = field(default_factory=dict[str, Writers])
-    """By output, the number of the run in ``runs`` that made each byte; -1 for none."""
+    """For each output, the number of the run in ``runs`` that made each byte; -1 for none."""
     faults: list[str] = field(default_factory=list[str])
     """What a machine cannot do: addresses that do not exist, cores that wait forever."""
     runs: list[StepRun] = field(default_factory=list[StepRun])
@@ -102,7 +102,7 @@ class _RunningCore:
     stored: dict[str, str] = field(default_factory=dict[str, str])
     """The tensor of each store in flight, by the name of the transfer."""
     released: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """By tensor, the names of its stores that had not been waited for when it was released."""
+    """For each tensor, the names of its stores that had not been waited for when it was released."""
 
 
 def execute(

@@ -89,12 +89,13 @@ def _row_reads(op: Op, index: int, row: int, channels: Interval) -> Iterator[Sha
 
 
 def _needs(op: Op, index: int, rows: Interval, channels: Interval) -> Share:
-    """As ``Op.reads``, within a slice."""
+    """What ``Op.reads`` names, within a slice."""
     return WHOLE if index in op.whole else op.work.needs(index, rows, channels)
 
 
 def _taken(array: Bytes, share: Share) -> Bytes:
-    """As ``taken``, without a loop over runs of bytes where rows, channels and columns are whole bytes."""
+    """The same as ``taken``, without a loop over runs of bytes where rows, channels and columns are whole
+    bytes."""
     lines = share.of_rows, share.of_channels, share.of_columns
     if len(array) % (lines[0] * lines[1] * lines[2]):
         return taken(array, share)
@@ -141,7 +142,7 @@ def _spread(op: Op, name: str, words: Words, size: int, part: OpPart) -> Bytes:
 
 
 def _spread_by_share(op: Op, name: str, words: Words, size: int, part: OpPart) -> Bytes:
-    """As ``_spread``, where the lines of the output do not lie one after another."""
+    """The same as ``_spread``, where the lines of the output do not lie one after another."""
     result = np.zeros(size, np.uint8)
     for index, row in enumerate(_numbers(part.rows)):
         for word, channel in zip(words[index], _numbers(part.channels), strict=True):

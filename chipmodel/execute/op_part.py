@@ -15,7 +15,7 @@ from chipmodel.model.program import Op, Program
 Streams: TypeAlias = Sequence[tuple[Command, ...]]
 """The commands of each core."""
 Banded: TypeAlias = Mapping[str, Interval]
-"""By op of which a plan computes some columns at a time, all columns of its output."""
+"""For each op of which a plan computes some columns at a time, all columns of its output."""
 
 
 @dataclass

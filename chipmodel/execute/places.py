@@ -37,7 +37,7 @@ def part_addresses(place: Located, total: int, iteration: int) -> Numbers:
 
 
 def _before_band(share: Share, total: int, own: Numbers) -> Numbers | int:
-    """Of the bytes before each byte ``own`` of a share of some columns, those of other columns."""
+    """How many of the bytes before each byte ``own`` of a share of some columns belong to other columns."""
     if not share.banded:
         return 0
     first = share.band_bytes(total) * share.rows.start // share.of_rows

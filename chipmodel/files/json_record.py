@@ -81,7 +81,7 @@ class _Key:
     codec: Codec[Any]
     optional: bool
     default: object
-    """Of the class; an optional key with this value is not written."""
+    """The default of the class; an optional key with this value is not written."""
 
 
 class JsonRecord(Generic[T]):

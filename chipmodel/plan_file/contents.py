@@ -52,7 +52,7 @@ class PlanFile:
     chip: str
     overrides: tuple[str, ...]
     capacity_bytes: int
-    """Of SharedMemory; of each core's, if there are several."""
+    """Bytes of SharedMemory; of each core's, if there are several."""
     peak_bytes: int
     """The highest end of a buffer, on any core."""
     alignment: int

@@ -48,7 +48,8 @@ V = TypeVar("V")
 KEPT_WORKLOADS = 4
 KEPT_BOUNDS = 256
 NODES = 2_000_000
-"""Of a search for which the study sets no limit: by nodes, so that it has the same answer every time."""
+"""The limit of a search for which the study sets none: by nodes, so that it has the same answer every
+time."""
 
 
 @dataclass

@@ -127,7 +127,7 @@ class Cluster:
         return rows
 
     def _threads(self) -> int:
-        """Of all workers that are connected now."""
+        """The threads of all workers that are connected now."""
         with self._lost_is_an_error():
             return sum(self._client.nthreads().values())
 

@@ -97,7 +97,7 @@ def _kind(name: str) -> parquet.Kind:
 
 
 def _order(point: Point) -> tuple[Any, ...]:
-    """By what was asked, sizes and other numbers by their value."""
+    """The order of rows: by what was asked, sizes and other numbers by their value."""
     overrides = tuple((field, _size(value), value) for field, value in point.overrides)
     limits = point.time_limit or 0.0, point.node_limit or 0
     return (

@@ -51,7 +51,7 @@ class Source:
     """Where a workload comes from. ``file`` is empty where it is made; ``digest`` is of its content."""
 
     name: str
-    """As the study writes it."""
+    """The workload as the study writes it."""
     file: str
     digest: str
 

@@ -105,7 +105,7 @@ def headline(comparison: PlannerComparison) -> str:
 
 
 def _psram(comparison: PlannerComparison) -> str:
-    """By how much Psram is too small; empty where it is not."""
+    """Say by how much Psram is too small; empty where it is not."""
     if comparison.fits_psram:
         return ""
     used, there = comparison.psram_bytes or 0, comparison.psram_capacity or 0

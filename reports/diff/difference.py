@@ -43,7 +43,7 @@ class TotalPair:
 
     @property
     def change(self) -> int:
-        """By how much B has more."""
+        """How much B has more than A."""
         return self.b - self.a
 
 
@@ -95,12 +95,12 @@ class RunDifference:
 
     @property
     def change(self) -> int:
-        """By how many cycles B takes longer."""
+        """How many cycles B takes longer."""
         return self.b.cycles - self.a.cycles
 
     @property
     def milliseconds(self) -> Fraction:
-        """By how many milliseconds B takes longer."""
+        """How many milliseconds B takes longer."""
         return self.b.milliseconds - self.a.milliseconds
 
     @property

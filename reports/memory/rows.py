@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 FORMAT = "chipmodel-memory/1"
-"""Of the JSON document; a key that changes its meaning makes it another."""
+"""The version of the JSON document; a key that changes its meaning makes it another."""
 
 
 def document(answer: MemoryAnswer) -> dict[str, object]:
@@ -92,7 +92,7 @@ def _rows(cascade: CascadedOps) -> str:
 
 
 def front_rows(answer: MemoryAnswer) -> list[tuple[str, str, str, str]]:
-    """By size: bytes, cycles layer by layer, cycles with cascades, and what cascades save."""
+    """Rows by size: bytes, cycles layer by layer, cycles with cascades, and what cascades save."""
     return [(count(p.bytes), _cycles(p.layerwise), _cycles(p.cascaded), _saved(p)) for p in answer.front]
 
 

@@ -37,7 +37,7 @@ class Bar:
 
     @property
     def span(self) -> Interval:
-        """Its cycles."""
+        """The cycles of the bar."""
         return Interval(self.start, self.stop)
 
 

@@ -46,7 +46,7 @@ class HeldTensor:
 
     @property
     def row_bytes(self) -> int:
-        """Of a row, in those columns."""
+        """Bytes of a row in those columns."""
         return self.whole_bytes * self.columns // (self.of_rows * self.of_columns)
 
     @property

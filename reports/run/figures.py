@@ -121,7 +121,7 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
 
 
 def _needs(of_category: list[list[Bar]], needed: Needs) -> tuple[tuple[tuple[int, ...], ...], ...]:
-    """As ``RunChart.needs``; bars of several events have none."""
+    """What ``RunChart.needs`` has; bars of several events have none."""
     places = {
         b.index: (trace, point)
         for trace, members in enumerate(of_category)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from reports.diff.difference import OpChange, RunDifference
+from reports.diff.difference import OpChange, RunDifference, TotalPair
 from reports.diff.words import DOING, sentences, time_words
 from reports.words import count, percent
 
@@ -50,61 +51,45 @@ def print_diff(diff: RunDifference, console: Console) -> None:
 
 
 def _settings_table(diff: RunDifference) -> Table:
-    from rich.text import Text
-
-    table = _table("Settings that differ", ">A", ">B")
-    for one in diff.settings:
-        table.add_row(Text(f"  {one.name}"), Text(one.a or "-"), Text(one.b or "-"))
-    return table
+    rows = [(one.name, one.a or "-", one.b or "-") for one in diff.settings]
+    return _table("Settings that differ", (">A", ">B"), rows)
 
 
 def _totals_table(diff: RunDifference) -> Table:
-    from rich.text import Text
+    changed = (*diff.changed_totals, *(total for total in diff.moved if total.change))
+    return _table("Totals", (">A", ">B", ">change", ">", ""), map(_total, changed))
 
-    table = _table("Totals", ">A", ">B", ">change", ">", "")
-    for total in (*diff.changed_totals, *(t for t in diff.moved if t.change)):
-        share = percent(total.change / total.a) if total.a else ""
-        name = total.name.removesuffix("_cycles").removesuffix("_bytes").replace("_", " ")
-        name = name.replace("psram", "Psram used").replace("executed macs", "MACs done")
-        table.add_row(
-            Text(f"  {name}"),
-            count(total.a),
-            count(total.b),
-            signed(total.change),
-            share.replace("-", MINUS),
-            total.unit,
-        )
-    return table
+
+def _total(total: TotalPair) -> tuple[str, ...]:
+    share = percent(total.change / total.a) if total.a else ""
+    name = total.name.removesuffix("_cycles").removesuffix("_bytes").replace("_", " ")
+    name = name.replace("psram", "Psram used").replace("executed macs", "MACs done")
+    numbers = (count(total.a), count(total.b), signed(total.change))
+    return name, *numbers, share.replace("-", MINUS), total.unit
 
 
 def _causes_table(diff: RunDifference) -> Table:
     """The waterfall from A's cycles to B's."""
-    table = _table("From A to B, in cycles of the run", ">change", ">sum")
-    running = diff.a.cycles
-    table.add_row("  A", "", count(running))
-    for part in diff.causes:
-        running += part.cycles
-        doing = DOING.get(part.cause, f"waiting ({part.cause})")
-        table.add_row(f"  {doing}", signed(part.cycles), count(running))
-    table.add_row("  B", "", count(diff.b.cycles))
-    return table
+    sums = accumulate((part.cycles for part in diff.causes), initial=diff.a.cycles)
+    rows = [("A", "", count(next(sums)))]
+    rows += [
+        (DOING.get(part.cause, f"waiting ({part.cause})"), signed(part.cycles), count(running))
+        for part, running in zip(diff.causes, sums, strict=True)
+    ]
+    heads = (">change", ">sum")
+    return _table("From A to B, in cycles of the run", heads, [*rows, ("B", "", count(diff.b.cycles))])
 
 
 def _ops_table(diff: RunDifference) -> Table:
-    from rich.text import Text
-
-    table = _table("Change by op", ">cycles", "mainly", ">loaded B", ">stored B")
-    for op in diff.ops[:MOST_OPS]:
-        table.add_row(
-            Text(f"  {op.op}"),
-            signed(op.cycles),
-            Text(_mostly(op)),
-            signed(op.loaded.change) if op.loaded.change else "",
-            signed(op.stored.change) if op.stored.change else "",
+    rows: list[tuple[str, ...]] = [
+        (
+            *(op.op, signed(op.cycles), _mostly(op)),
+            *(signed(total.change) if total.change else "" for total in (op.loaded, op.stored)),
         )
-    if diff.rest:
-        table.add_row("  (no op)", signed(diff.rest))
-    return table
+        for op in diff.ops[:MOST_OPS]
+    ]
+    rest = [("(no op)", signed(diff.rest))] if diff.rest else []
+    return _table("Change by op", (">cycles", "mainly", ">loaded B", ">stored B"), [*rows, *rest])
 
 
 def _mostly(op: OpChange) -> str:
@@ -117,13 +102,13 @@ def _ops_left_out(ops: Sequence[OpChange]) -> str:
     return f"  and {count(len(ops))} more ops, together {signed(sum(op.cycles for op in ops))} cycles"
 
 
-def _table(title: str, *heads: str) -> Table:
+def _table(title: str, heads: Iterable[str], rows: Iterable[Sequence[str]]) -> Table:
     from rich.text import Text
 
     from reports.narrow_table import NarrowTable
 
     table = NarrowTable(box=None, padding=(0, 2, 0, 0), header_style="")
-    for head in (f"{title}", *heads):
+    for head in (title, *heads):
         right = head.startswith(">")
         table.add_column(
             Text(head.lstrip(">"), "bold" if head == title else ""),
@@ -132,4 +117,6 @@ def _table(title: str, *heads: str) -> Table:
             overflow="fold",
             max_width=None if right else NAME_WIDTH,
         )
+    for name, *cells in rows:
+        table.add_row(*map(Text, (f"  {name}", *cells)))
     return table

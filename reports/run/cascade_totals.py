@@ -112,7 +112,7 @@ def _of_schedule(program: Program, schedule: Schedule, core: int) -> tuple[Casca
     if not schedule.cascades:
         return ()
     step_counts = Counter(step.op for step in steps(schedule.body))
-    blocks = {op.name: program.block_bytes(op) for op in program.ops()}
+    blocks = block_bytes(program)
     held = {each.name: each for each in _held(program, schedule)}
     return tuple(
         CascadeTotals(
@@ -142,6 +142,11 @@ def _held(program: Program, schedule: Schedule) -> Iterator[HeldTensor]:
     for (name, buffer), rows in of_rows.items():
         sizes = schedule.buffers[buffer].bytes, program.tensors[name].bytes
         yield HeldTensor(name, buffer, *sizes, rows, *columns[name, buffer])
+
+
+def block_bytes(program: Program) -> dict[str, int]:
+    """Bytes of the weights of each op, by its name."""
+    return {op.name: program.block_bytes(op) for op in program.ops()}
 
 
 def op_bytes(plan: CascadePlan, blocks: Mapping[str, int], loaded: int) -> dict[str, int]:

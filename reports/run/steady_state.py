@@ -10,9 +10,10 @@ from chipmodel.answers.result import Result
 from chipmodel.model.program import Loop, Op, ops
 from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.rewrites.steady_state import LOOP, inferences_of
-from reports.run.cascade_totals import op_bytes
+from reports.run.cascade_totals import block_bytes, op_bytes
+from reports.run.totals import loaded_words
 from reports.terminal_table import FigureRow
-from reports.words import count, duration, percent, ratio, shortened, size
+from reports.words import count, duration, percent, ratio, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _resident_weights(result: Result) -> dict[str, int]:
     loop = next(node for node in result.schedule.body if isinstance(node, StepLoop) and node.name == LOOP)
     inside = {step.position for step in steps(loop.body)}
     cascades = {plan.name: plan for plan in result.schedule.cascades}
-    blocks = {op.name: result.program.block_bytes(op) for op in ops(result.program.body)}
+    blocks = block_bytes(result.program)
     kept: Counter[str] = Counter()
     for transfer in result.schedule.transfers:
         if transfer.part.weights and transfer.due in inside and not inside & {*transfer.issues}:
@@ -91,7 +92,7 @@ def steady_document(result: Result) -> dict[str, object]:
     found = steady_of(result)
     if found is None:
         return {}
-    blocks = {op.name: result.program.block_bytes(op) for op in ops(result.program.body)}
+    blocks = block_bytes(result.program)
     return {
         "steady_state": {
             "inferences": found.inferences,
@@ -112,22 +113,15 @@ def steady_rows(result: Result) -> list[FigureRow]:
     found = steady_of(result)
     if found is None:
         return []
-    weights, tensors, stored = (
-        found.moved.get(kind, 0) for kind in ("load weights", "load tensor", "store tensor")
-    )
+    loaded = count(found.moved.get("load weights", 0) + found.moved.get("load tensor", 0))
     each = f"{duration(result.chip, found.further_cycles)}, {found.per_second:,.1f} a second"
     share = percent(ratio(found.resident_bytes, result.program.weight_bytes))
     return [
         ("first inference", count(found.first_cycles), "cycles", duration(result.chip, found.first_cycles)),
         ("each further one", count(found.further_cycles), "cycles", each),
         ("resident weights", count(found.resident_bytes), "B", f"{share} of all weights"),
-        (
-            "loaded per inference",
-            count(weights + tensors),
-            "B",
-            f"{size(weights)} weights, {size(tensors)} tensors",
-        ),
-        ("stored per inference", count(stored), "B", ""),
+        ("loaded per inference", loaded, "B", loaded_words(found.moved)),
+        ("stored per inference", count(found.moved.get("store tensor", 0)), "B", ""),
     ]
 
 
@@ -136,7 +130,7 @@ def resident_words(result: Result) -> str:
     found = steady_of(result)
     if found is None:
         return ""
-    blocks = {op.name: result.program.block_bytes(op) for op in ops(result.program.body)}
+    blocks = block_bytes(result.program)
     names = (
         op if kept >= blocks[op] else f"{op} ({percent(ratio(kept, blocks[op]))})"
         for op, kept in found.resident.items()

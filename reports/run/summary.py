@@ -12,7 +12,7 @@ from reports.run.lateness import late_ops, lateness
 from reports.run.limits import bound_words
 from reports.run.paths import parts_table, path_lines
 from reports.run.steady_state import resident_words, steady_rows
-from reports.run.totals import BankConflict, OpTotals, RunTotals, run_totals
+from reports.run.totals import BankConflict, OpTotals, RunTotals, loaded_words, run_totals
 from reports.run.vendor import vendor_lines
 from reports.terminal_table import FigureRow, figures_table, plain_table
 from reports.words import (
@@ -87,17 +87,14 @@ def _memory(result: Result) -> list[FigureRow]:
     solved = result.solved
     used = percent(ratio(solved.peak, result.capacity))
     psram = result.fit.psram
+    parameters = f"{magnitude(result.program.parameters)} parameters"
     in_psram = percent(ratio(psram.bytes, psram.capacity_bytes))
     return [
         ("peak", count(solved.peak), "B", f"{used} of {count(result.capacity)} B"),
         ("lower bound", count(solved.lower_bound), "B", f"{peak_gap(result)} ({solved.status})"),
-        (f"weights in {weight_memory(result)}", count(result.program.weight_bytes), "B", _parameters(result)),
+        (f"weights in {weight_memory(result)}", count(result.program.weight_bytes), "B", parameters),
         ("Psram", count(psram.bytes), "B", f"{in_psram} of {count(psram.capacity_bytes)} B"),
     ]
-
-
-def _parameters(result: Result) -> str:
-    return f"{magnitude(result.program.parameters)} parameters"
 
 
 def _time(result: Result, sums: RunTotals) -> list[FigureRow]:
@@ -111,18 +108,15 @@ def _time(result: Result, sums: RunTotals) -> list[FigureRow]:
         return label, count(cycles), "cycles", percent(ratio(cycles, result.npu_cycles)) + of_all
 
     over = percent(ratio(total - result.lower_bound_cycles, result.lower_bound_cycles))
+    ordered = FOR_THIS_ORDER if result.ordering else ""
+    bound = f"gap {over}{ordered}; {result.bound.space}"
     return [
         ("total", count(total), "cycles", duration(result.chip, total)),
         part("NPU computes", sums.compute_cycles),
         *(part(CAUSES[cause], cycles) for cause, cycles in sums.stalls.items()),
         *_sync(result),
         *alone,
-        (
-            "lower bound",
-            count(result.lower_bound_cycles),
-            "cycles",
-            f"gap {over}{_ordered(result)}; {result.bound.space}",
-        ),
+        ("lower bound", count(result.lower_bound_cycles), "cycles", bound),
     ]
 
 
@@ -133,16 +127,12 @@ def _sync(result: Result) -> list[FigureRow]:
     return [("with streamer sync", count(cycles), "cycles", compared_with_sync(result, cycles))]
 
 
-def _ordered(result: Result) -> str:
-    return FOR_THIS_ORDER if result.ordering else ""
-
-
 def _units(result: Result, sums: RunTotals) -> list[FigureRow]:
     total = result.trace.cycles
     busy = ratio(sums.dma_cycles, total)
     hidden = percent(ratio(result.hidden_cycles, sums.dma_cycles))
     return [
-        ("loaded", count(sums.loaded_bytes), "B", _loads(sums)),
+        ("loaded", count(sums.loaded_bytes), "B", loaded_words(sums.moved_bytes)),
         ("stored", count(sums.stored_bytes), "B", ""),
         ("DMA busy", count(sums.dma_cycles), "cycles", percent(busy)),
         ("hidden by compute", count(result.hidden_cycles), "cycles", f"{hidden} of DMA time"),
@@ -153,11 +143,6 @@ def _units(result: Result, sums: RunTotals) -> list[FigureRow]:
             f"array {percent(sums.array_utilisation)} used while computing",
         ),
     ]
-
-
-def _loads(sums: RunTotals) -> str:
-    weights, tensors = (sums.moved_bytes.get(kind, 0) for kind in ("load weights", "load tensor"))
-    return f"{size(weights)} weights, {size(tensors)} tensors"
 
 
 def _worst(worst: list[OpTotals], stalled: int) -> Table:

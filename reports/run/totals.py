@@ -12,8 +12,8 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.model.program import DTYPE_BITS, If, Loop, Node, Op, ops
 from chipmodel.model.schedule import steps
 from chipmodel.model.trace import Event, Trace, Unit
-from reports.run.cascade_totals import op_bytes
-from reports.words import CAUSES, ratio
+from reports.run.cascade_totals import block_bytes, op_bytes
+from reports.words import CAUSES, ratio, size
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,12 @@ def _bank_conflicts(trace: Trace) -> tuple[BankConflict, ...]:
     return tuple(sorted(found, key=lambda m: (-m.npu_cycles - m.dma_cycles, m.step, m.other)))
 
 
+def loaded_words(moved: Mapping[str, int]) -> str:
+    """Bytes of weights and of tensors that were loaded, of those moved by kind."""
+    weights, tensors = (size(moved.get(kind, 0)) for kind in ("load weights", "load tensor"))
+    return f"{weights} weights, {tensors} tensors"
+
+
 def by_cause(cycles: Mapping[str, int]) -> dict[str, int]:
     """``cycles`` in the order of ``CAUSES``, without zeros."""
     return {cause: cycles[cause] for cause in CAUSES if cycles.get(cause)}
@@ -169,7 +175,7 @@ def _with_cascade_weights(result: Result, totals: tuple[OpTotals, ...]) -> tuple
     """``totals`` with the weights of a cascade, which are one transfer for its first op, by the op that reads
     them."""
     moved: Counter[str] = Counter()
-    blocks = {op.name: result.program.block_bytes(op) for op in ops(result.program.body)}
+    blocks = block_bytes(result.program)
     plans = {plan.name: plan for plan in result.schedule.cascades}
     loads = {t.name: plans[t.part.name] for t in result.schedule.transfers if t.part.name in plans}
     for event in result.trace.events:

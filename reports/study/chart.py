@@ -45,6 +45,20 @@ def axis(ticks: AxisLabels) -> dict[str, object]:
     return {"tickmode": "array", "tickangle": 0, **ticks.axis()}
 
 
+def trace(
+    mode: str,
+    x: Sequence[float | None],
+    y: Sequence[float | None],
+    texts: Sequence[str] | None = None,
+    **more: object,
+) -> dict[str, object]:
+    """Points with a text for each, which a reader sees who points at it; without texts, nothing."""
+    told = (
+        {"hoverinfo": "skip"} if texts is None else {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
+    )
+    return {"type": "scatter", "mode": mode, "x": x, "y": y, **told, **more}
+
+
 LINES = (
     SeriesStyle("", BLUE, dash="solid", symbol="circle"),
     SeriesStyle("", ORANGE, dash="dash", symbol="square"),

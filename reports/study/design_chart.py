@@ -10,7 +10,7 @@ from chipmodel.answers.study_results import StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.files.sizes import format_bytes
 from reports.colours import GREY
-from reports.study.chart import LINES, SeriesStyle, StudyChart, axis
+from reports.study.chart import LINES, SeriesStyle, StudyChart, axis, trace
 from reports.study.design import CHIP, MEMORY, Design, front, number, setting_words
 from reports.study.scale import AxisLabels, outside_in, spread
 from reports.words import count
@@ -144,29 +144,21 @@ def _line(
     scale: _SweepAxis, style: SeriesStyle, title: str, pairs: Sequence[tuple[Design, Row]]
 ) -> dict[str, object]:
     known = sorted(pairs, key=lambda pair: scale.places[_value(scale.name, pair[0])])
-    return {
-        "type": "scatter",
-        "mode": "markers" if scale.words else "lines+markers",
-        "name": title or "best planner",
-        "x": [round(scale.places[_value(scale.name, design)], 5) for design, _ in known],
-        "y": [row.milliseconds for _, row in known],
-        "line": {"color": style.colour, "width": 2, "dash": style.dash or "solid"},
-        "marker": {"color": style.colour, "symbol": style.symbol or "circle", "size": 7},
-        "text": [_text(scale, design, row) for design, row in known],
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+    return trace(
+        "markers" if scale.words else "lines+markers",
+        [round(scale.places[_value(scale.name, design)], 5) for design, _ in known],
+        [row.milliseconds for _, row in known],
+        [_text(scale, design, row) for design, row in known],
+        name=title or "best planner",
+        line={"color": style.colour, "width": 2, "dash": style.dash or "solid"},
+        marker={"color": style.colour, "symbol": style.symbol or "circle", "size": 7},
+    )
 
 
 def _front(scale: _SweepAxis, found: Sequence[Design]) -> dict[str, object]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": FRONT.label,
-        "x": [round(scale.places[_value(scale.name, design)], 5) for design in found],
-        "y": [design.milliseconds for design in found],
-        "marker": {"color": FRONT.colour, "symbol": FRONT.symbol, "size": 17, "line": {"width": 2.5}},
-        "hoverinfo": "skip",
-    }
+    x = [round(scale.places[_value(scale.name, design)], 5) for design in found]
+    marker = {"color": FRONT.colour, "symbol": FRONT.symbol, "size": 17, "line": {"width": 2.5}}
+    return trace("markers", x, [design.milliseconds for design in found], name=FRONT.label, marker=marker)
 
 
 def _text(scale: _SweepAxis, design: Design, row: Row) -> str:

@@ -10,7 +10,7 @@ from statistics import quantiles
 from chipmodel.answers.study_results import ANSWERED, JOIN, PEAK, PlannerScore, StudyMetric, StudyResults
 from chipmodel.answers.study_row import Row
 from reports.colours import BLUE, GREY, VERMILION
-from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend
+from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend, trace
 from reports.study.scale import HALF, LEAST, NARROW, WIDE, AxisLabels, gap_ticks, place
 from reports.words import count, percent, size
 
@@ -95,17 +95,15 @@ def _marks(
     index: Mapping[str, int],
 ) -> dict[str, object]:
     shift = ((number * GOLDEN) % 1 - 0.5 for number in range(len(found)))
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": mark.label,
-        "x": [round(place(gap), 4) for _, _, gap in found],
-        "y": [round(level + SPREAD * by, 3) for (level, _, _), by in zip(found, shift, strict=True)],
-        "marker": {"color": mark.colour, "symbol": mark.symbol, "size": 8, "line": {"width": 1.5}},
-        "customdata": [index[row.key] for _, row, _ in found],
-        "text": [mark_text(study, metric, row) for _, row, _ in found],
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+    return trace(
+        "markers",
+        [round(place(gap), 4) for _, _, gap in found],
+        [round(level + SPREAD * by, 3) for (level, _, _), by in zip(found, shift, strict=True)],
+        [mark_text(study, metric, row) for _, row, _ in found],
+        name=mark.label,
+        marker={"color": mark.colour, "symbol": mark.symbol, "size": 8, "line": {"width": 1.5}},
+        customdata=[index[row.key] for _, row, _ in found],
+    )
 
 
 def mark_text(study: StudyResults, metric: StudyMetric, row: Row) -> str:
@@ -139,37 +137,22 @@ def _halves(scores: Sequence[PlannerScore]) -> dict[str, object]:
             low, _, high = quantiles(score.gaps, n=4, method="inclusive")
             xs += [round(place(low), 4), round(place(high), 4), None]
             ys += [level, level, None]
-    line = {"color": GREY, "width": 4}
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": xs,
-        "y": ys,
-        "line": line,
-        "opacity": 0.7,
-        "hoverinfo": "skip",
-    }
+    return trace("lines", xs, ys, line={"color": GREY, "width": 4}, opacity=0.7)
 
 
 def _medians(scores: Sequence[PlannerScore]) -> dict[str, object]:
     known = [(level, s) for level, s in enumerate(reversed(scores)) if s.median <= s.worst]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [round(place(s.median), 4) for _, s in known],
-        "y": [level for level, _ in known],
-        "marker": {
-            "color": VERMILION,
-            "symbol": "line-ns",
-            "size": 18,
-            "line": {"color": VERMILION, "width": 3},
-        },
-        "text": [
+    marker = {"symbol": "line-ns", "size": 18, "line": {"color": VERMILION, "width": 3}}
+    return trace(
+        "markers",
+        [round(place(s.median), 4) for _, s in known],
+        [level for level, _ in known],
+        [
             f"<b>{escape(s.planner)}</b><br>median gap {percent(s.median)} of {count(s.counted)} points"
             for _, s in known
         ],
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+        marker={"color": VERMILION, **marker},
+    )
 
 
 def _strip_layout(most: float, scores: Sequence[PlannerScore]) -> dict[str, object]:
@@ -228,19 +211,17 @@ def _profile_line(score: PlannerScore, style: SeriesStyle, most: float) -> dict[
     steps: Iterable[float] = dict.fromkeys([0.0, *(max(gap, 0.0) for gap in gaps), most])
     known = [(gap, score.within(gap)) for gap in steps]
     thin = style.colour == GREY
-    return {
-        "type": "scatter",
-        "mode": "lines" if thin else "lines+markers",
-        "name": score.planner,
-        "x": [round(place(gap), 4) for gap, _ in known],
-        "y": [round(share, 4) for _, share in known],
-        "line": {"shape": "hv", "width": 1 if thin else 2, "color": style.colour, "dash": style.dash},
-        "marker": {"symbol": style.symbol, "size": 7, "color": style.colour, "maxdisplayed": 12},
-        "opacity": 0.55 if thin else 1,
-        "text": [
+    return trace(
+        "lines" if thin else "lines+markers",
+        [round(place(gap), 4) for gap, _ in known],
+        [round(share, 4) for _, share in known],
+        [
             f"<b>{escape(score.planner)}</b><br>{percent(share)} of {count(score.counted)} points "
             f"within {percent(gap)} of the bound"
             for gap, share in known
         ],
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+        name=score.planner,
+        line={"shape": "hv", "width": 1 if thin else 2, "color": style.colour, "dash": style.dash},
+        marker={"symbol": style.symbol, "size": 7, "color": style.colour, "maxdisplayed": 12},
+        opacity=0.55 if thin else 1,
+    )

@@ -10,7 +10,7 @@ from statistics import median
 
 from chipmodel.answers.study_results import PEAK, PlannerScore, StudyResults, case
 from chipmodel.answers.study_row import Improved, Row
-from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend
+from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend, trace
 from reports.study.scale import NARROW, WIDE, AxisLabels, gap_ticks, outside_in, place, spread
 from reports.words import count, percent, seconds_text
 
@@ -128,22 +128,20 @@ def _thinned(times: list[float]) -> list[float]:
 def _trace(
     score: PlannerScore, style: SeriesStyle, curve: Sequence[tuple[float, float]]
 ) -> dict[str, object]:
-    name = escape(score.planner)
-    return {
-        "type": "scatter",
-        "mode": "lines+markers" if style.symbol else "lines",
-        "name": score.planner,
-        "x": [round(seconds, 6) for seconds, _ in curve],
-        "y": [round(place(gap), 4) for _, gap in curve],
-        "line": {"shape": "hv", "width": 2, "color": style.colour, "dash": style.dash or "solid"},
-        "marker": {"symbol": style.symbol or "circle", "size": 7, "color": style.colour, "maxdisplayed": 12},
-        "text": [
-            f"<b>{name}</b><br>median gap {percent(gap)} after {seconds_text(seconds)}, "
-            f"{count(sum(bool(_steps(row)) for row in score.rows))} points"
+    number = count(sum(bool(_steps(row)) for row in score.rows))
+    return trace(
+        "lines+markers" if style.symbol else "lines",
+        [round(seconds, 6) for seconds, _ in curve],
+        [round(place(gap), 4) for _, gap in curve],
+        [
+            f"<b>{escape(score.planner)}</b><br>median gap {percent(gap)} after {seconds_text(seconds)}, "
+            f"{number} points"
             for seconds, gap in curve
         ],
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+        name=score.planner,
+        line={"shape": "hv", "width": 2, "color": style.colour, "dash": style.dash or "solid"},
+        marker={"symbol": style.symbol or "circle", "size": 7, "color": style.colour, "maxdisplayed": 12},
+    )
 
 
 def _span(seconds: Sequence[float]) -> tuple[float, float]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from chipmodel.terminal.escapes import printable
 from reports.words import count, percent, size
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 HERE = Path(__file__).parent
 PLAIN = ("page.css", "plain.css")
@@ -34,18 +37,10 @@ class PageScript:
 def render(
     name: str, values: Mapping[str, object], styles: Sequence[str], script: PageScript | None = None
 ) -> str:
-    """Render ``templates/NAME`` with ``values``; a missing value is an error."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    """Render ``templates/NAME`` with ``values``, escaped; a missing value is an error."""
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
+    environment = _environment(autoescape=True, finalize=_shown)
     environment.filters |= {"breaks": breaks, "count": count, "percent": percent, "size": size}
     plotly = script.plotly if script else "none"
     parts: dict[str, object] = {
@@ -58,6 +53,22 @@ def render(
         parts["script"] = Markup(_static(("common.js", *script.files)))
         parts["data"] = Markup(packed(script.data))
     return environment.get_template(name).render({**values, **parts})
+
+
+def render_text(name: str, values: Mapping[str, object], filters: Mapping[str, Callable[[str], str]]) -> str:
+    """Render ``templates/NAME`` with ``values`` as they are; a missing value is an error."""
+    environment = _environment(keep_trailing_newline=True)
+    environment.filters |= filters
+    return environment.get_template(name).render(values)
+
+
+def _environment(**settings: Any) -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    folder = FileSystemLoader(HERE / "templates")
+    return Environment(
+        loader=folder, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **settings
+    )
 
 
 def _shown(value: object) -> object:

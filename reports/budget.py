@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HEADS = ("budget", "quantity", "limit", "value", "of limit", "")
+OF_LIMIT = ("quantity", "unit", "limit", "value", "kept")
+"""Keys of a limit in the JSON document."""
 
 
 def document(answer: BudgetAnswer) -> dict[str, object]:
@@ -28,16 +30,7 @@ def document(answer: BudgetAnswer) -> dict[str, object]:
                 "chip": entry.chip,
                 "kept": entry.kept,
                 "refused": entry.refused or None,
-                "limits": [
-                    {
-                        "quantity": line.quantity,
-                        "unit": line.unit,
-                        "limit": line.limit,
-                        "value": line.value,
-                        "kept": line.kept,
-                    }
-                    for line in entry.lines
-                ],
+                "limits": [{key: getattr(line, key) for key in OF_LIMIT} for line in entry.lines],
             }
             for entry in answer.entries
         ],

@@ -10,7 +10,8 @@ from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.trace import Event
-from reports.run.figures import EVENTS, Category, RunChart, faint, figure, hover, level_trace
+from reports.plotly import hover, scatter
+from reports.run.figures import EVENTS, Category, RunChart, faint, figure, level_trace
 from reports.words import count, duration, weight_memory
 
 MOST_BINS = 480
@@ -102,24 +103,22 @@ def bandwidth(result: Result, most: int = MOST_BINS) -> RunChart:
 def _trace(
     result: Result, category: Category, spans: list[Interval], speeds: list[float], moved: list[float]
 ) -> dict[str, object]:
-    lines = [
-        f"<b>{escape(category.label)}</b>",
-        "%{customdata[0]:,.1f} MB/s",
-        "%{customdata[1]:,.0f} B from cycle %{x:,} to %{customdata[2]:,}",
-    ]
     last = result.trace.cycles
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": category.label,
-        "stackgroup": "moved",
-        "x": [*(s.start for s in spans), last],
-        "y": [*(round(v, 3) for v in speeds), round(speeds[-1], 3)],
-        "customdata": [
+    return scatter(
+        "lines",
+        [*(s.start for s in spans), last],
+        [*(round(v, 3) for v in speeds), round(speeds[-1], 3)],
+        hover(
+            f"<b>{escape(category.label)}</b>",
+            "%{customdata[0]:,.1f} MB/s",
+            "%{customdata[1]:,.0f} B from cycle %{x:,} to %{customdata[2]:,}",
+        ),
+        name=category.label,
+        stackgroup="moved",
+        customdata=[
             *([round(v, 1), round(b), s.stop] for v, b, s in zip(speeds, moved, spans, strict=True)),
             [round(speeds[-1], 1), round(moved[-1]), last],
         ],
-        "line": {"shape": "hv", "width": 0, "color": category.colour},
-        "fillcolor": faint(category.colour).replace("0.18", "0.9"),
-        "hovertemplate": hover(*lines),
-    }
+        line={"shape": "hv", "width": 0, "color": category.colour},
+        fillcolor=faint(category.colour).replace("0.18", "0.9"),
+    )

@@ -12,6 +12,7 @@ from html import escape
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from reports.colours import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
+from reports.plotly import hover, scatter
 from reports.run.bars import MOST_BARS, Bar, bars
 from reports.run.dependencies import Needs, needs
 from reports.run.rolling_rows import CascadeRun, cascade_op_names, cascade_runs
@@ -294,20 +295,8 @@ def box_trace(
 
 def level_trace(name: str, height: float, last: int, words: str, width: float = 2) -> dict[str, object]:
     """A dashed line across the chart up to ``last``."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": [0, last],
-        "y": [height, height],
-        "line": {"width": width, "color": "ink", "dash": "dash"},
-        "hovertemplate": hover(words),
-    }
-
-
-def hover(*lines: str) -> str:
-    """Plotly's template of a tooltip with these lines."""
-    return "<br>".join(lines) + "<extra></extra>"
+    line = {"width": width, "color": "ink", "dash": "dash"}
+    return scatter("lines", [0, last], [height, height], hover(words), name=name, line=line)
 
 
 def figure(

@@ -10,8 +10,9 @@ from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.live_sets import thinned
 from reports.colours import VERMILION
+from reports.plotly import hover, scatter
 from reports.run.bars import MOST_BARS
-from reports.run.figures import BUFFERS, LABELLED, Category, RunChart, box_trace, figure, hover, level_trace
+from reports.run.figures import BUFFERS, LABELLED, Category, RunChart, box_trace, figure, level_trace
 from reports.run.lifetimes import alive_bytes, lifetimes
 from reports.run.rolling_rows import RowsBox, row_words, rows_boxes
 from reports.words import KIB, percent, ratio, size
@@ -120,16 +121,15 @@ def _rows_trace(result: Result, rows: tuple[RowsBox, ...]) -> dict[str, object]:
 
 
 def _profile_trace(profile: list[tuple[int, int]]) -> dict[str, object]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "live bytes",
-        "x": [cycle for cycle, _ in profile],
-        "y": [total / KIB for _, total in profile],
-        "customdata": [total for _, total in profile],
-        "line": {"shape": "hv", "width": 1.5, "color": "ink"},
-        "hovertemplate": hover("%{customdata:,} B live from cycle %{x:,}"),
-    }
+    return scatter(
+        "lines",
+        [cycle for cycle, _ in profile],
+        [total / KIB for _, total in profile],
+        hover("%{customdata:,} B live from cycle %{x:,}"),
+        name="live bytes",
+        customdata=[total for _, total in profile],
+        line={"shape": "hv", "width": 1.5, "color": "ink"},
+    )
 
 
 def _top(result: Result) -> int:

@@ -120,22 +120,16 @@ def render_page(
     return render("page.html.j2", values, ("page.css",), PageScript(SCRIPTS, data, plotly))
 
 
-@dataclass(frozen=True, slots=True)
-class CascadeRow:
-    """A row of the table of cascades: ``cycles`` of its ops over the run, computing and waiting."""
-
-    cascade: CascadeTotals
-    heights: str
-    ops: str
-    compute_cycles: int
-    stall_cycles: int
-
-
-def _cascade_row(cascade: CascadeTotals, sums: RunTotals) -> CascadeRow:
+def _cascade_row(cascade: CascadeTotals, sums: RunTotals) -> dict[str, object]:
+    """A row of the table of cascades: cycles of its ops over the run, computing and waiting."""
     inside = [op for op in sums.ops if op.name in cascade.plan.ops]
-    compute = sum(op.compute_cycles for op in inside)
-    stall = sum(op.stall_cycles for op in inside)
-    return CascadeRow(cascade, heights_words(cascade), ops_words(cascade, len(inside)), compute, stall)
+    return {
+        "cascade": cascade,
+        "heights": heights_words(cascade),
+        "ops": ops_words(cascade, len(inside)),
+        "compute_cycles": sum(op.compute_cycles for op in inside),
+        "stall_cycles": sum(op.stall_cycles for op in inside),
+    }
 
 
 def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:

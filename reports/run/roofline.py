@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import log10
 
 from chipmodel.answers.result import Result
 from chipmodel.cascades.rewrite import KIND
 from reports.colours import BLUE, GREEN, ORANGE
+from reports.plotly import hover, scatter
 from reports.run.bandwidth import peak_rate, weights_rate
-from reports.run.figures import Category, RunChart, hover
+from reports.run.figures import Category, RunChart
 from reports.run.totals import OpTotals, RunTotals
 from reports.words import magnitude, percent, plural, ratio, weight_memory
 
@@ -27,6 +28,8 @@ MOST_POINTS = 1500
 """Ops that are drawn at most."""
 OVERLAP_DECADES = 0.3
 """Points less than this apart on both axes would have overlapping names."""
+SUMMED = ("macs", "steps", "compute_cycles", "loaded_bytes", "stored_bytes", "loaded_weight_bytes")
+"""What the ops of a cascade have together."""
 NAMED_OPS = 8
 """Ops that took longest and have their names next to them."""
 
@@ -140,20 +143,12 @@ def _with_cascades(result: Result, sums: RunTotals) -> Iterator[OpTotals]:
 
 
 def _sum(name: str, inside: Sequence[OpTotals]) -> OpTotals:
-    stalls: Counter[str] = Counter()
-    for op in inside:
-        stalls.update(op.stalls)
-    return OpTotals(
+    return replace(
+        inside[0],
         name=name,
         kind=KIND,
-        macs=sum(op.macs for op in inside),
-        runs=inside[0].runs,
-        steps=sum(op.steps for op in inside),
-        compute_cycles=sum(op.compute_cycles for op in inside),
-        stalls=dict(stalls),
-        loaded_bytes=sum(op.loaded_bytes for op in inside),
-        stored_bytes=sum(op.stored_bytes for op in inside),
-        loaded_weight_bytes=sum(op.loaded_weight_bytes for op in inside),
+        stalls=dict(sum((Counter(op.stalls) for op in inside), Counter())),
+        **{key: sum(getattr(op, key) for op in inside) for key in SUMMED},
     )
 
 
@@ -206,30 +201,29 @@ def _trace(
 ) -> dict[str, object]:
     names = _names(shown)
     edge, longest = ranges.high / 1.3, max(p.cycles for p in shown)
-    return {
-        "type": "scatter",
-        "mode": "markers+text",
-        "name": category.label,
-        "x": [edge if p.intensity is None else p.intensity for p in members],
-        "y": [p.speed for p in members],
-        "text": [escape(names.get(p.op.name, "")) for p in members],
-        "textposition": "bottom center",
-        "textfont": {"size": 11, "color": "ink"},
-        "marker": {
+    return scatter(
+        "markers+text",
+        [edge if p.intensity is None else p.intensity for p in members],
+        [p.speed for p in members],
+        hover(
+            "<b>%{customdata[0]}</b>",
+            "%{customdata[1]}",
+            "%{y:.3~g} GMAC/s, %{customdata[2]} of its ceiling",
+            "%{customdata[3]} of the run, %{customdata[4]:,} cycles",
+        ),
+        name=category.label,
+        text=[escape(names.get(p.op.name, "")) for p in members],
+        textposition="bottom center",
+        textfont={"size": 11, "color": "ink"},
+        marker={
             "color": category.colour,
             "symbol": SYMBOLS[category],
             "opacity": 0.85,
             "size": [_marker_pixels(p, longest) for p in members],
             "line": {"width": 1, "color": "paper"},
         },
-        "customdata": [_tooltip(p, result.npu_cycles) for p in members],
-        "hovertemplate": hover(
-            "<b>%{customdata[0]}</b>",
-            "%{customdata[1]}",
-            "%{y:.3~g} GMAC/s, %{customdata[2]} of its ceiling",
-            "%{customdata[3]} of the run, %{customdata[4]:,} cycles",
-        ),
-    }
+        customdata=[_tooltip(p, result.npu_cycles) for p in members],
+    )
 
 
 def _marker_pixels(point: RooflinePoint, longest: int) -> float:
@@ -287,16 +281,8 @@ def _ceiling_lines(ceilings: _Ceilings, ranges: _Ranges) -> dict[str, object]:
             f"the array's {array:,.4g} GMAC/s need {ridge:,.3g} MACs per byte",
             f"array {array:,.4g} GMAC/s",
         ]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "ceilings",
-        "x": x,
-        "y": y,
-        "customdata": texts,
-        "line": {"width": 2, "color": "ink"},
-        "hovertemplate": hover("%{customdata}"),
-    }
+    line = {"width": 2, "color": "ink"}
+    return scatter("lines", x, y, hover("%{customdata}"), name="ceilings", customdata=texts, line=line)
 
 
 def _figure(traces: list[dict[str, object]], ranges: _Ranges) -> dict[str, object]:

@@ -6,7 +6,8 @@ from html import escape
 
 from chipmodel.answers.result import Result
 from reports.colours import GREY
-from reports.run.figures import EVENTS, Category, RunChart, hover, marker
+from reports.plotly import hover, scatter
+from reports.run.figures import EVENTS, Category, RunChart, marker
 from reports.run.totals import RunTotals
 from reports.words import count, duration, percent, ratio
 
@@ -23,7 +24,7 @@ def waterfall(result: Result, sums: RunTotals) -> RunChart:
     waits = sorted(sums.stalls.items(), key=lambda item: -item[1])
     steps = [(BY_KEY["compute"], sums.compute_cycles), *((BY_KEY[cause], n) for cause, n in waits)]
     names = [category.label for category, _ in steps]
-    traces = [_bound(result, [*names, TOTAL.label])]
+    traces = [_bound(result)]
     base = 0
     for category, cycles in steps:
         traces.append(_bar(result, category, base / cores, cycles / cores))
@@ -53,19 +54,11 @@ def _bar(result: Result, category: Category, base: float, cycles: float) -> dict
     }
 
 
-def _bound(result: Result, names: list[str]) -> dict[str, object]:
+def _bound(result: Result) -> dict[str, object]:
     cycles = result.lower_bound_cycles
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "lower bound",
-        "x": [cycles],
-        "y": [TOTAL.label],
-        "marker": {"symbol": "line-ns", "size": 34, "line": {"width": 3, "color": "ink"}},
-        "hovertemplate": hover(
-            f"{result.bound.space}: none takes less than {cycles:,} cycles, {duration(result.chip, cycles)}"
-        ),
-    }
+    words = f"{result.bound.space}: none takes less than {cycles:,} cycles, {duration(result.chip, cycles)}"
+    marker = {"symbol": "line-ns", "size": 34, "line": {"width": 3, "color": "ink"}}
+    return scatter("markers", [cycles], [TOTAL.label], hover(words), name="lower bound", marker=marker)
 
 
 def _figure(result: Result, traces: list[dict[str, object]], names: list[str]) -> dict[str, object]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from reports.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from reports.plotly import hover, scatter
 from reports.study.scale import AxisLabels
 from reports.words import plural
 
@@ -46,17 +47,10 @@ def axis(ticks: AxisLabels) -> dict[str, object]:
 
 
 def trace(
-    mode: str,
-    x: Sequence[float | None],
-    y: Sequence[float | None],
-    texts: Sequence[str] | None = None,
-    **more: object,
+    mode: str, x: Sequence[float], y: Sequence[object], texts: Sequence[str], **more: object
 ) -> dict[str, object]:
-    """Points with a text for each, which a reader sees who points at it; without texts, nothing."""
-    told = (
-        {"hoverinfo": "skip"} if texts is None else {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
-    )
-    return {"type": "scatter", "mode": mode, "x": x, "y": y, **told, **more}
+    """Points with a text for each, which a reader sees who points at it."""
+    return scatter(mode, x, y, hover("%{text}"), text=texts, **more)
 
 
 LINES = (

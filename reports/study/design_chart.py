@@ -10,6 +10,7 @@ from chipmodel.answers.study_results import StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.files.sizes import format_bytes
 from reports.colours import GREY
+from reports.plotly import scatter
 from reports.study.chart import LINES, SeriesStyle, StudyChart, axis, trace
 from reports.study.design import CHIP, MEMORY, Design, front, number, setting_words
 from reports.study.scale import AxisLabels, outside_in, spread
@@ -158,7 +159,7 @@ def _line(
 def _front(scale: _SweepAxis, found: Sequence[Design]) -> dict[str, object]:
     x = [round(scale.places[_value(scale.name, design)], 5) for design in found]
     marker = {"color": FRONT.colour, "symbol": FRONT.symbol, "size": 17, "line": {"width": 2.5}}
-    return trace("markers", x, [design.milliseconds for design in found], name=FRONT.label, marker=marker)
+    return scatter("markers", x, [design.milliseconds for design in found], name=FRONT.label, marker=marker)
 
 
 def _text(scale: _SweepAxis, design: Design, row: Row) -> str:

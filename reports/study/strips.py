@@ -10,6 +10,7 @@ from statistics import quantiles
 from chipmodel.answers.study_results import ANSWERED, JOIN, PEAK, PlannerScore, StudyMetric, StudyResults
 from chipmodel.answers.study_row import Row
 from reports.colours import BLUE, GREY, VERMILION
+from reports.plotly import scatter
 from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend, trace
 from reports.study.scale import HALF, LEAST, NARROW, WIDE, AxisLabels, gap_ticks, place
 from reports.words import count, percent, size
@@ -137,7 +138,7 @@ def _halves(scores: Sequence[PlannerScore]) -> dict[str, object]:
             low, _, high = quantiles(score.gaps, n=4, method="inclusive")
             xs += [round(place(low), 4), round(place(high), 4), None]
             ys += [level, level, None]
-    return trace("lines", xs, ys, line={"color": GREY, "width": 4}, opacity=0.7)
+    return scatter("lines", xs, ys, line={"color": GREY, "width": 4}, opacity=0.7)
 
 
 def _medians(scores: Sequence[PlannerScore]) -> dict[str, object]:

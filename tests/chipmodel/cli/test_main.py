@@ -328,4 +328,4 @@ def test_weights_beyond_psram_do_not_fit(tmp_path: Path, capsys: pytest.CaptureF
     assert (rows["streamers"][0]["fits"], rows["streamers"][0]["fits_psram"]) == (False, False)
     code, out, _ = call(capsys, "compare", TINY, *small, "--packers", "naive", "--streamers", "sync")
     assert out.count("no: Psram") == 2
-    assert "Nothing fits: weights and tensors take" in " ".join(out.split())
+    assert "Psram are needed." in " ".join(out.split())

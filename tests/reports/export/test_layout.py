@@ -35,7 +35,7 @@ def test_a_tensor_in_parts_has_no_single_place() -> None:
 def test_a_plan_of_several_cores_needs_a_core_number() -> None:
     with pytest.raises(BadInput, match="for 2 cores: each has its own memory") as refused:
         layout_of(plan_of_cores(), "p.json")
-    assert "--core 0 to --core 1" in refused.value.hint
+    assert "--core 0 to 1" in refused.value.hint
     with pytest.raises(BadInput, match="there is no core 2"):
         layout_of(plan_of_cores(), "p.json", 2)
     with pytest.raises(BadInput, match="for one core: there is no core 1"):

@@ -32,7 +32,8 @@ class NpuModel:
     """The same for ``model_cycles``; empty where work takes the least of its division into one part."""
 
 
-def _least_padded_cycles(npu: Npu, _: ArrayCosts, op: Op, work: SingleWork, division: Division) -> int:
+def least_padded_cycles(npu: Npu, _: ArrayCosts, op: Op, work: SingleWork, division: Division) -> int:
+    """Return the least cycles of work on an array whose sizes are padded."""
     return least_array_cycles(npu, work, op.dtype, division, kind_of_op(npu, op))
 
 
@@ -42,7 +43,7 @@ _MODELS = (
     NpuModel(lambda npu: npu.ethos, "ethos_bound:least_ethos_cycles", "ethos:ethos_cycles"),
     NpuModel(lambda npu: npu.ne16, "ne16:least_ne16_cycles"),
     NpuModel(lambda npu: npu.plugin, "plugin:least_plugin_cycles", "plugin:plugin_cycles"),
-    NpuModel(lambda npu: npu.costs, "models:_least_padded_cycles"),
+    NpuModel(lambda npu: npu.costs, "models:least_padded_cycles"),
 )
 """The array is the model of an NPU that has the parameters of no other one."""
 

@@ -118,7 +118,9 @@ def _derived_faults(problem: Problem, claim: Claim) -> Iterator[str]:
         "bytes": live.bytes,
         "buffers": [buffer.name for buffer in live.buffers],
     }
-    true = dict(zip(DERIVED, (_fits(claim), gap, len(problem.buffers), largest), strict=True))
+    true: dict[str, object] = dict(
+        zip(DERIVED, (_fits(claim), gap, len(problem.buffers), largest), strict=True)
+    )
     for key, said in claim.derived.items():
         if said != true[key] or isinstance(said, bool) != isinstance(true[key], bool):
             yield f"it says {key} {shown(said)}, and it is {shown(true[key])}"

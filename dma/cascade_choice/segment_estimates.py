@@ -142,8 +142,9 @@ class _Estimates:
         *amounts, options = (np.concatenate(each) for each in zip(*columns, strict=True))
         order = np.lexsort((-amounts[0], options))
         source = np.zeros(len(order), np.int64)
-        found = (*(each[order] for each in amounts), source, options[order])
-        return SegmentTable(len(self.chain.ops), (self.stripes,), *found)
+        starts, stops, size, cycles, weights, outside = (each[order] for each in amounts)
+        sums = (starts, stops, size, cycles, weights, outside)
+        return SegmentTable(len(self.chain.ops), (self.stripes,), *sums, source, options[order])
 
 
 class _Around:

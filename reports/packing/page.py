@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from chipmodel.answers.packing import PackingAnswer
 from chipmodel.geometry.interval import hull, merged
@@ -116,7 +116,8 @@ def _facts(answer: PackingAnswer) -> list[tuple[str, str]]:
 def _columns(answer: PackingAnswer, pressures: Sequence[int]) -> list[PageColumn[NumberedBuffer]]:
     """The columns that every table has, and those of the constraints that some buffer has."""
     problem = answer.problem
-    buffers, offsets = problem.buffers, {} if answer.plan is None else answer.plan.offsets
+    buffers = problem.buffers
+    offsets: Mapping[str, int] = {} if answer.plan is None else answer.plan.offsets
 
     def end(row: NumberedBuffer) -> int:
         return offsets[row[1].name] + row[1].bytes

@@ -147,7 +147,7 @@ def _sum(name: str, inside: Sequence[OpTotals]) -> OpTotals:
         inside[0],
         name=name,
         kind=KIND,
-        stalls=dict(sum((Counter(op.stalls) for op in inside), Counter())),
+        stalls=dict(sum((Counter(op.stalls) for op in inside), Counter[str]())),
         **{key: sum(getattr(op, key) for op in inside) for key in SUMMED},
     )
 

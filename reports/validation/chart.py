@@ -26,7 +26,7 @@ def charts(series: Mapping[str, Sequence[Values]]) -> list[SvgChart]:
     if not values:
         return []
     ends = min(values) / MARGIN, max(values) * MARGIN
-    lines = (ChartLine("", "exact", path=(ends[:1] * 2, ends[1:] * 2)), *_series(shown))
+    lines = (ChartLine("", "exact", path=((ends[0], ends[0]), (ends[1], ends[1]))), *_series(shown))
     measured, predicted = (ChartAxis(title, ends, _labels(ends)) for title in ("measured", "predicted"))
     return [
         SvgChart(kind, width, height, measured, predicted, lines, _band(ends))

@@ -31,12 +31,13 @@ def _nodes(program: Program, op: Op, constants: dict[str, Array]) -> Iterator[An
     match op.work:
         case Conv():
             kernel = _kernel(op, op.work, constants)
-            summand = f"{made}.sum" if len(op.inputs) > 1 else made
-            options = {**_options(op.work.window), "group": op.work.groups}
+            image, *added = op.inputs
+            summand = f"{made}.sum" if added else made
+            options: dict[str, Any] = {**_options(op.work.window), "group": op.work.groups}
             kind = "ConvTranspose" if op.work.window.transposed else "Conv"
-            yield helper.make_node(kind, [op.inputs[0], kernel], [summand], **options)
-            if len(op.inputs) > 1:
-                yield helper.make_node("Add", [summand, op.inputs[1]], [made])
+            yield helper.make_node(kind, [image, kernel], [summand], **options)
+            if added:
+                yield helper.make_node("Add", [summand, *added], [made])
         case Vector() if op.kind == "add":
             yield helper.make_node("Add", op.inputs, [made])
         case Pool():

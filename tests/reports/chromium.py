@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser, Page
 
 from tests.support.work import PATIENCE_SECONDS
 
+ColorScheme = Literal["light", "dark"]
 CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE_MILLISECONDS = 1000 * PATIENCE_SECONDS
 """How long to wait for what a page shows."""
@@ -19,3 +24,31 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+@dataclass
+class Visit:
+    """A page on screen, and everything that it said or asked for since."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list[str])
+    requests: list[str] = field(default_factory=list[str])
+
+    def cells(self, column: int) -> list[str]:
+        return self.page.locator(f"#ops tbody tr:not([hidden]) > :nth-child({column})").all_inner_texts()
+
+    def marks(self, chart: str) -> int:
+        return self.page.locator(f"#{chart} .barlayer .point path").count()
+
+
+def visit(browser: Browser, file: Path, width: int = 1280, scheme: ColorScheme = "light") -> Visit:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
+    found = Visit(context.new_page())
+    found.page.on("console", lambda message: found.complaints.append(message.text))
+    found.page.on("pageerror", lambda error: found.complaints.append(str(error)))
+    found.page.on("request", lambda request: found.requests.append(request.url))
+    found.page.goto(file.as_uri())
+    if found.page.locator("script").count():
+        found.page.wait_for_selector("html[data-ready]")
+    return found

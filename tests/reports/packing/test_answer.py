@@ -130,7 +130,9 @@ def test_the_page_is_the_same_however_long_it_took() -> None:
 
 @pytest.mark.parametrize("answer", [ANSWER, OPTIMAL, INFEASIBLE, UNKNOWN, EMPTY])
 def test_nothing_on_the_page_refers_to_another_file(answer: PackingAnswer) -> None:
-    assert refers_to_nothing(render_packing(answer))
+    page = render_packing(answer)
+    assert refers_to_nothing(page)
+    assert ('id="map"' in page) == (answer.plan is not None and answer is not EMPTY)
 
 
 def test_names_are_text_and_never_markup() -> None:

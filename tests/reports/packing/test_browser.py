@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from chipmodel.answers.packing import PackingAnswer
 from reports.packing.page import render_packing
-from tests.reports.chromium import CHROMIUM
-from tests.reports.packing.test_answer import ANSWER, EMPTY, EVIL, INFEASIBLE, OPTIMAL, UNKNOWN, many
-from tests.reports.run.test_browser import ColorScheme, Visit, visit
+from tests.reports.chromium import CHROMIUM, Visit, visit
+from tests.reports.packing.test_answer import ANSWER, EVIL, many
 from tests.reports.sample import write
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
@@ -48,27 +46,6 @@ def colour(page: Page, box: int) -> str:
         "at => document.elementFromPoint(...at).getAttribute('fill')", middle_of(page, box)
     )
     return fill
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
-def test_it_opens_without_errors_and_fits_the_screen(
-    browser: Browser, tmp_path: Path, width: int, scheme: ColorScheme
-) -> None:
-    answers: dict[str, PackingAnswer] = {
-        "fits": ANSWER,
-        "no": INFEASIBLE,
-        "optimal": OPTIMAL,
-        "open": UNKNOWN,
-        "none": EMPTY,
-    }
-    for name, answer in answers.items():
-        file = write(tmp_path, f"{name}.html", render_packing(answer))
-        found = visit(browser, file, width, scheme)
-        assert found.complaints == []
-        assert found.requests == [file.as_uri()]
-        assert found.page.evaluate("document.documentElement.scrollWidth") <= width
-        assert found.page.locator("#map").count() == (answer.plan is not None and answer is not EMPTY)
-        found.page.context.close()
 
 
 def test_boxes_are_drawn_in_their_colours(opened: Visit) -> None:

@@ -4,38 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from chipmodel.answers.result import Result
 from chipmodel.model.plan import Plan
 from chipmodel.model.program import ops
 from reports.run.page import MOST_ROWS, render_page
 from reports.template import PLOTLY_FILE, plotly_script
-from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS
+from tests.reports.chromium import CHROMIUM, Visit, visit
 from tests.reports.sample import EVIL, large, sample, write
 
-ColorScheme = Literal["light", "dark"]
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
-
-
-@dataclass
-class Visit:
-    """A page on screen, and everything that it said or asked for since."""
-
-    page: Page
-    complaints: list[str] = field(default_factory=list[str])
-    requests: list[str] = field(default_factory=list[str])
-
-    def cells(self, column: int) -> list[str]:
-        return self.page.locator(f"#ops tbody tr:not([hidden]) > :nth-child({column})").all_inner_texts()
-
-    def marks(self, chart: str) -> int:
-        return self.page.locator(f"#{chart} .barlayer .point path").count()
 
 
 @pytest.fixture(scope="module")
@@ -49,18 +32,6 @@ def merged() -> Result:
     offsets = {**result.solved.plan.offsets, "chosen": 65536}
     plan = replace(result.solved, plan=Plan(offsets), peak=65536 + 8192)
     return replace(result, unmerged=plan)
-
-
-def visit(browser: Browser, file: Path, width: int = 1280, scheme: ColorScheme = "light") -> Visit:
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    context.set_default_timeout(PATIENCE_MILLISECONDS)
-    found = Visit(context.new_page())
-    found.page.on("console", lambda message: found.complaints.append(message.text))
-    found.page.on("pageerror", lambda error: found.complaints.append(str(error)))
-    found.page.on("request", lambda request: found.requests.append(request.url))
-    found.page.goto(file.as_uri())
-    found.page.wait_for_selector("html[data-ready]")
-    return found
 
 
 @pytest.fixture
@@ -83,23 +54,6 @@ def shown(shared_page: Visit) -> Iterator[Visit]:
     yield shared_page
     shared_page.page.mouse.move(5, 5)
     assert shared_page.complaints == []
-
-
-@pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_opens_without_errors_and_fits_the_screen(
-    browser: Browser, file: Path, width: int, scheme: ColorScheme
-) -> None:
-    found = visit(browser, file, width, scheme)
-    assert found.complaints == []
-    assert found.requests == [file.as_uri()]
-    assert found.page.evaluate("document.documentElement.scrollWidth") <= width
-    background = found.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (sum(int(c) for c in background[4:-1].split(",")) > 3 * 128) == (scheme == "light")
-    tick = found.page.locator("#timeline .xtick text").first
-    ink = tick.evaluate("e => getComputedStyle(e).fill")
-    assert (sum(int(c) for c in ink[4:-1].split(",")) < 3 * 128) == (scheme == "light")
-    found.page.context.close()
 
 
 def test_plotlys_script_may_lie_beside_the_page(browser: Browser, tmp_path: Path) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from chipmodel.answers.study_results import StudyResults
 from reports.study.page import render_study
-from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS
-from tests.reports.run.test_browser import ColorScheme, Visit, visit
+from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS, Visit, visit
 from tests.reports.sample import write
 from tests.reports.study_sample import EVIL, designs, many, small
 
@@ -34,48 +31,6 @@ def column(page: Page, number: int) -> list[str]:
 
 def marks(page: Page, chart: str) -> int:
     return page.locator(f"#{chart} .scatterlayer .point").count()
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
-def test_it_opens_without_errors_and_fits_the_screen(
-    browser: Browser, tmp_path: Path, width: int, scheme: ColorScheme
-) -> None:
-    studies = {
-        "small": small(),
-        "designs": designs(),
-        "many": many(100),
-        "none": StudyResults("none", (), points=3),
-    }
-    for name, study in studies.items():
-        file = write(tmp_path, f"{name}.html", render_study(study))
-        found = visit(browser, file, width, scheme)
-        page = found.page
-        assert found.complaints == []
-        assert found.requests == [file.as_uri()]
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert page.evaluate(EMPTY_CHARTS) == []
-        _labels_are_apart_and_readable(page, scheme)
-        page.context.close()
-
-
-EMPTY_CHARTS = """() => [...document.querySelectorAll(".chart")]
-  .filter(e => !e.querySelector(".scatterlayer .point, .scatterlayer .js-line")).map(e => e.id)"""
-LABELS = """() => [...document.querySelectorAll(".chart .xaxislayer-above")].map(axis =>
-  [...axis.querySelectorAll(".xtick text")].map(e => {
-    const box = e.getBoundingClientRect(), style = getComputedStyle(e);
-    return [box.left, box.right, parseFloat(style.fontSize), ...style.fill.match(/[0-9]+/g).map(Number)];
-  }))"""
-"""Of every label: its sides, the size of its font, its colour."""
-
-
-def _labels_are_apart_and_readable(page: Page, scheme: ColorScheme) -> None:
-    axes: list[list[list[float]]] = page.evaluate(LABELS)
-    for labels in axes:
-        for before, after in pairwise(sorted(labels)):
-            assert before[1] <= after[0]
-        for _, _, font, *ink in labels:
-            assert font >= 11
-            assert (sum(ink) < 3 * 128) == (scheme == "light")
 
 
 def test_three_hundred_points_are_drawn(browser: Browser, tmp_path: Path) -> None:

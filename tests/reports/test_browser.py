@@ -1,0 +1,98 @@
+"""Every kind of page in a real browser, on a wide screen and on a narrow one, in light and in dark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from chipmodel.answers.study_results import StudyResults
+from reports.compare.page import render_comparison
+from reports.memory.page import render_memory
+from reports.packing.page import render_packing
+from reports.run.page import render_page
+from reports.study.page import render_study
+from reports.validation.page import render_validation
+from tests.reports.chromium import CHROMIUM, ColorScheme, visit
+from tests.reports.compare.test_rows import COMPARISON
+from tests.reports.memory.test_rows import ANSWER as MEMORY
+from tests.reports.packing.test_answer import ANSWER, EMPTY, INFEASIBLE, OPTIMAL, UNKNOWN
+from tests.reports.run.test_browser import merged
+from tests.reports.run.test_cores import result as two_cores
+from tests.reports.sample import write
+from tests.reports.study_sample import designs, many, small
+from tests.reports.validation.test_chart import row
+from tests.reports.validation.test_page import answer
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
+PAGES: dict[str, Callable[[], str]] = {
+    "run": lambda: render_page(merged()),
+    "run on two cores": lambda: render_page(two_cores()),
+    "study": lambda: render_study(small()),
+    "study of designs": lambda: render_study(designs()),
+    "study of many points": lambda: render_study(many(100)),
+    "study without an answer": lambda: render_study(StudyResults("none", (), points=3)),
+    "packing that fits": lambda: render_packing(ANSWER),
+    "packing that does not": lambda: render_packing(INFEASIBLE),
+    "optimal packing": lambda: render_packing(OPTIMAL),
+    "open packing": lambda: render_packing(UNKNOWN),
+    "empty packing": lambda: render_packing(EMPTY),
+    "comparison": lambda: render_comparison(COMPARISON),
+    "memory": lambda: render_memory(MEMORY),
+    "validation": lambda: render_validation({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}),
+}
+EMPTY_CHARTS = """() => [...document.querySelectorAll(".chart")]
+  .filter(e => !e.querySelector(".point, .js-line")).map(e => e.id)"""
+LABELS = """() => [...document.querySelectorAll(".chart .xaxislayer-above")].map(axis =>
+  [...axis.querySelectorAll(".xtick text")].map(e => {
+    const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+    return [box.left, box.right, parseFloat(style.fontSize), ...style.fill.match(/[0-9]+/g).map(Number)];
+  }))"""
+"""Of every label: its sides, the size of its font, its colour."""
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
+@pytest.mark.parametrize("name", PAGES)
+def test_it_opens_without_errors_and_fits_the_screen(
+    browser: Browser, tmp_path: Path, name: str, scheme: ColorScheme, width: int
+) -> None:
+    file = write(tmp_path, "page.html", PAGES[name]())
+    found = visit(browser, file, width, scheme)
+    page = found.page
+    assert found.complaints == []
+    assert found.requests == [file.as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(int(c) for c in background[4:-1].split(",")) > 3 * 128) == (scheme == "light")
+    assert page.evaluate(EMPTY_CHARTS) == []
+    _labels_are_apart_and_readable(page, scheme)
+    _charts_without_scripts_are_readable(page, "wide" if width > 1000 else "narrow")
+    page.context.close()
+
+
+def _labels_are_apart_and_readable(page: Page, scheme: ColorScheme) -> None:
+    axes: list[list[list[float]]] = page.evaluate(LABELS)
+    for labels in axes:
+        for before, after in pairwise(sorted(labels)):
+            assert before[1] <= after[0]
+        for _, _, font, *ink in labels:
+            assert font >= 11
+            assert (sum(ink) < 3 * 128) == (scheme == "light")
+
+
+def _charts_without_scripts_are_readable(page: Page, kind: str) -> None:
+    """One of the two charts is shown, and its type is as large as that of the page, inside of it."""
+    shown = page.locator("svg.curves:visible")
+    assert shown.count() == page.locator("svg.curves").count() / 2
+    for chart in shown.all():
+        assert kind in (chart.get_attribute("class") or "")
+        frame: Any = chart.bounding_box()
+        for text in chart.locator("text").all():
+            box: Any = text.bounding_box()
+            assert 11 < box["height"] < 19
+            assert frame["x"] <= box["x"]
+            assert box["x"] + box["width"] <= frame["x"] + frame["width"]

@@ -6,6 +6,7 @@ are tested without the simulator; ``large`` makes the thousands of events that a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -130,26 +131,26 @@ class Machine:
 def machine(order: Iterable[Step], transfers: Sequence[Transfer], path: dict[str, str]) -> Trace:
     """Run steps in ``order``; a transfer belongs to the op of the step that it is due at or issued by."""
     m = Machine()
+    issued: defaultdict[tuple[str, int], list[Transfer]] = defaultdict(list)
+    due: defaultdict[tuple[str, int], list[Transfer]] = defaultdict(list)
+    for t in transfers:
+        issued[t.direction, t.issue].append(t)
+        due[t.direction, t.due].append(t)
     for step in order:
         p = step.position
-        loads = [t for t in transfers if t.direction == "load"]
-        stores = [t for t in transfers if t.direction == "store"]
-        for t in loads:
-            if t.issue == t.due == p:
-                m.issue(t, _op(t, step), p)
-        for t in loads:
+        for t in issued["load", p]:
             if t.due == p:
-                m.wait(t, step.op, p)
-        for t in loads:
-            if t.issue == p < t.due:
+                m.issue(t, _op(t, step), p)
+        for t in due["load", p]:
+            m.wait(t, step.op, p)
+        for t in issued["load", p]:
+            if t.due > p:
                 m.issue(t, _op(t, step), p)
         m.compute(step)
-        for t in stores:
-            if t.issue == p:
-                m.issue(t, step.op, p)
-        for t in stores:
-            if t.due == p:
-                m.wait(t, step.op, p)
+        for t in issued["store", p]:
+            m.issue(t, step.op, p)
+        for t in due["store", p]:
+            m.wait(t, step.op, p)
     return Trace(_finished(m), max(m.now, m.dma), path)
 
 
@@ -333,7 +334,7 @@ def large(count: int) -> Result:
     offsets = {op.name: 4096 * (i % 2) for i, op in enumerate(chain)} | {"w.0": 8192, "w.1": 8192 + 2368}
     problem = Problem(tuple(buffers), 65536)
     peak = Plan(offsets).peak(problem)
-    trace = machine(made, loads, {}) if count <= 500 else _chained(made, loads)
+    trace = machine(made, loads, {})
     return Result(
         program=net,
         chip=chip(),
@@ -345,21 +346,6 @@ def large(count: int) -> Result:
         bound=TimeBound(trace.cycles),
         attempts=(Attempt(65536, peak, peak),),
     )
-
-
-def _chained(made: list[Step], loads: list[Transfer]) -> Trace:
-    """The same machine for long chains, where each step looks only at its own transfers."""
-    m = Machine()
-    due = {t.due: t for t in loads}
-    for step in made:
-        if step.position == 0:
-            m.issue(due[0], step.op, 0)
-        m.wait(due[step.position], step.op, step.position)
-        following = due.get(step.position + 1)
-        if following:
-            m.issue(following, following.part.name, step.position)
-        m.compute(step)
-    return Trace(_finished(m), max(m.now, m.dma), {})
 
 
 def write(folder: Path, name: str, text: str) -> Path:

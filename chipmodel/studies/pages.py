@@ -26,7 +26,7 @@ from reports.packing.page import render_packing
 from reports.run.page import render_page
 
 MOST_PAGES = 1_000
-"""Without a choice of points: a page has some 0.2 MB."""
+"""Without a choice of points: a page has some 0.1 MB."""
 SHORT = 16
 """Digits of a key that name its file."""
 

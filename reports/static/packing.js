@@ -6,7 +6,7 @@ loaded().then((data) => {
   const ALIASES = column("group") !== undefined;
   // viridis (van der Walt and Smith, 2015), without its darkest and lightest ends: apart for every kind of colour vision.
   const RAMP = [[72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142], [31, 158, 137], [53, 183, 121], [110, 206, 88], [181, 222, 43]];
-  const LETTER = 6.7;
+  const LETTER = 7.4;
   const MOST_LABELS = 600;
 
   const number = (value) => Math.round(value).toLocaleString("en");

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
@@ -15,30 +15,18 @@ MOST_BARS = 6_000
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """``events`` events of one unit and category, drawn over ``[start, stop)``. A merged bar is as long as
-    the sum of its events; the merged bars of a segment of time lie end to end."""
+    """``events`` events of one unit and category, drawn over ``span``. A merged bar is as long as the sum of
+    its events; the merged bars of a segment of time lie end to end."""
 
-    unit: Unit
-    category: str
-    """The event's cause, or its kind where it has none."""
-    start: int
-    stop: int
-    name: str
-    op: str
+    event: Event
+    """The first of its events."""
+    index: int
+    """The position of that one in the trace."""
+    span: Interval
     bytes: int
-    events: int = 1
-    channel: int = 0
-    held: int = 0
+    held: int
     """Cycles for which the unit stood still while at work."""
-    core: int = 0
-    """The core of the NPU, or of the SharedMemory that the transfer accessed."""
-    index: int = -1
-    """Position in the trace of its first event."""
-
-    @property
-    def span(self) -> Interval:
-        """The cycles of the bar."""
-        return Interval(self.start, self.stop)
+    events: int = 1
 
 
 def bars(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:
@@ -65,31 +53,20 @@ def category(event: Event) -> str:
 
 def _bar(event: Event, index: int) -> Bar:
     held = sum(wait.cycles for wait in event.waits)
-    span = event.start, event.stop
-    return Bar(
-        event.unit,
-        category(event),
-        *span,
-        event.name,
-        event.op,
-        event.bytes,
-        channel=event.channel,
-        held=held,
-        core=event.core,
-        index=index,
-    )
+    return Bar(event, index, Interval(event.start, event.stop), event.bytes, held)
 
 
-def _row(bar: Bar) -> tuple[Unit, int]:
+def _row(event: Event) -> tuple[Unit, int]:
     """The row of the chart: one for each NPU and each DMA channel."""
-    return bar.unit, bar.core if bar.unit == "npu" else bar.channel
+    return event.unit, event.core if event.unit == "npu" else event.channel
 
 
 def _segments(found: list[Bar], resolution: int) -> Iterator[list[Bar]]:
     """Neighbours of one row, together at most ``resolution`` cycles long or alone."""
     segment: list[Bar] = []
     for bar in found:
-        if segment and (_row(bar) != _row(segment[0]) or bar.stop - segment[0].start > resolution):
+        apart = segment and _row(bar.event) != _row(segment[0].event)
+        if segment and (apart or bar.span.stop - segment[0].span.start > resolution):
             yield segment
             segment = []
         segment.append(bar)
@@ -99,11 +76,10 @@ def _segments(found: list[Bar], resolution: int) -> Iterator[list[Bar]]:
 def _merged(segment: list[Bar]) -> Iterator[Bar]:
     groups: dict[str, list[Bar]] = {}
     for bar in segment:
-        groups.setdefault(bar.category, []).append(bar)
-    clock = segment[0].start
+        groups.setdefault(category(bar.event), []).append(bar)
+    clock = segment[0].span.start
     for group in groups.values():
-        stop = clock + sum(b.stop - b.start for b in group)
-        total = sum(b.bytes for b in group)
-        held = sum(b.held for b in group)
-        yield replace(group[0], start=clock, stop=stop, bytes=total, events=len(group), held=held)
+        stop = clock + sum(len(b.span) for b in group)
+        total, held = sum(b.bytes for b in group), sum(b.held for b in group)
+        yield Bar(group[0].event, group[0].index, Interval(clock, stop), total, held, len(group))
         clock = stop

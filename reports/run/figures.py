@@ -11,9 +11,10 @@ from html import escape
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
+from chipmodel.model.trace import Event
 from reports.colours import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
 from reports.plotly import hover, scatter
-from reports.run.bars import MOST_BARS, Bar, bars
+from reports.run.bars import MOST_BARS, Bar, bars, category
 from reports.run.dependencies import Needs, needs
 from reports.run.rolling_rows import CascadeRun, cascade_op_names, cascade_runs
 from reports.words import CAUSES, KIB, dma_name, duration, npu_name, shortened
@@ -59,8 +60,6 @@ EVENTS = (
     Category("nothing issued", CAUSES["nothing issued"], GREY, faint=True),
     Category("finished", CAUSES["finished"], PALE, faint=True),
 )
-WORK = tuple(c.key for c in EVENTS[:4])
-"""Categories of units at work."""
 MOST_NEEDED = 6
 """Names of dependencies in a tooltip."""
 BUFFERS = (
@@ -89,10 +88,11 @@ class RunChart:
 def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
     """The timeline: a row for each NPU and DMA channel over cycles, with at most ``most`` bars."""
     shown = bars(result, most)
-    legend = tuple(c for c in EVENTS if any(b.category == c.key for b in shown))
+    groups = {c: [b for b in shown if category(b.event) == c.key] for c in EVENTS}
+    legend = tuple(c for c in EVENTS if groups[c])
     runs, crowded = cascade_runs(result), cascade_op_names(result)
-    labelled = sum(b.op not in crowded for b in shown) <= LABELLED
-    of_category = [[b for b in shown if b.category == c.key] for c in legend]
+    labelled = sum(b.event.op not in crowded for b in shown) <= LABELLED
+    of_category = [groups[c] for c in legend]
     needed = needs(result)
     traces = [
         _event_trace(result, c, members, labelled, needed, crowded)
@@ -175,40 +175,42 @@ def _event_trace(
             _detail(b, result.trace.cores > 1),
             len(b.span),
             duration(result.chip, len(b.span)),
-            b.stop,
+            b.span.stop,
             _needed(result, b, needed),
         ]
         for b in shown
     ]
     named = labelled and not (category.hatched or category.faint)
-    names = ["" if b.op in crowded else b.name for b in shown] if named else None
-    spans, rows = [b.span for b in shown], [_row(result, b) for b in shown]
+    names = ["" if b.event.op in crowded else b.event.name for b in shown] if named else None
+    spans, rows = [b.span for b in shown], [_row(result, b.event) for b in shown]
     lines = event_lines(category.label, "%{customdata[5]}")
     return bar_trace(category, spans, rows, 0.78, tooltips, lines, names)
 
 
-def _row(result: Result, bar: Bar) -> str:
-    return npu_name(result, bar.core) if bar.unit == "npu" else dma_name(result, bar.channel)
+def _row(result: Result, event: Event) -> str:
+    return npu_name(result, event.core) if event.unit == "npu" else dma_name(result, event.channel)
 
 
 def _title(result: Result, bar: Bar) -> str:
+    event = bar.event
     if bar.events > 1:
-        return f"{bar.events:,} events, the first: {escape(bar.name or bar.op)}"
-    return escape(bar.name or bar.op or _row(result, bar))
+        return f"{bar.events:,} events, the first: {escape(event.name or event.op)}"
+    return escape(event.name or event.op or _row(result, event))
 
 
 def _needed(result: Result, bar: Bar, needed: Needs) -> str:
     """A line with the names of the events that a step or transfer depends on."""
-    others = needed[bar.index] if bar.events == 1 and bar.category in WORK else ()
+    others = needed[bar.index] if bar.events == 1 and not bar.event.cause else ()
     names = list(dict.fromkeys(escape(result.trace.events[other].name) for other in others))
     more = f" and {len(names) - MOST_NEEDED:,} more" if len(names) > MOST_NEEDED else ""
     return f"<br>depends on {', '.join(names[:MOST_NEEDED])}{more}" if names else ""
 
 
 def _detail(bar: Bar, many: bool) -> str:
-    of = f" for {escape(bar.op)}" if bar.op and bar.op != bar.name else ""
-    if many and bar.unit == "dma" and not bar.category.startswith(("nothing", "order", "finished")):
-        of += f" of core {bar.core}"
+    event = bar.event
+    of = f" for {escape(event.op)}" if event.op and event.op != event.name else ""
+    if many and event.unit == "dma" and event.cause not in ("nothing issued", "order", "finished"):
+        of += f" of core {event.core}"
     held = f", stalled for {bar.held:,} of its cycles" if bar.held else ""
     return of + (f", {bar.bytes:,} B" if bar.bytes else "") + held
 

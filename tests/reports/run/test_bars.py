@@ -16,18 +16,19 @@ CHAIN = large(300)
 def sums(shown: tuple[Bar, ...]) -> Counter[tuple[str, str, str]]:
     totals: Counter[tuple[str, str, str]] = Counter()
     for bar in shown:
-        totals[bar.unit, bar.category, "cycles"] += bar.stop - bar.start
-        totals[bar.unit, bar.category, "bytes"] += bar.bytes
-        totals[bar.unit, bar.category, "events"] += bar.events
+        kind = bar.event.unit, category(bar.event)
+        totals[*kind, "cycles"] += len(bar.span)
+        totals[*kind, "bytes"] += bar.bytes
+        totals[*kind, "events"] += bar.events
     return totals
 
 
 def assert_tiles_the_run(result: Result, shown: tuple[Bar, ...]) -> None:
     for unit in UNITS:
         clock = 0
-        for bar in (b for b in shown if b.unit == unit):
-            assert bar.start == clock
-            clock = bar.stop
+        for bar in (b for b in shown if b.event.unit == unit):
+            assert bar.span.start == clock
+            clock = bar.span.stop
         assert clock == result.trace.cycles
 
 
@@ -35,9 +36,8 @@ def test_few_events_are_drawn_one_by_one() -> None:
     result = sample()
     shown = bars(result)
     assert len(shown) == len(result.trace.events)
-    assert {(b.unit, b.start, b.stop, b.category) for b in shown} == {
-        (e.unit, e.start, e.stop, category(e)) for e in result.trace.events
-    }
+    assert {b.event for b in shown} == set(result.trace.events)
+    assert all((b.span.start, b.span.stop) == (b.event.start, b.event.stop) for b in shown)
 
 
 @settings(max_examples=25, deadline=None)
@@ -52,4 +52,4 @@ def test_merged_bars_keep_every_sum_and_never_overlap(most: int) -> None:
 @pytest.mark.parametrize("most", [1, 2])
 def test_an_impossible_limit_leaves_one_bar_per_unit_and_category(most: int) -> None:
     merged = bars(CHAIN, most)
-    assert len(merged) == len({(b.unit, b.category) for b in merged})
+    assert len(merged) == len({(b.event.unit, category(b.event)) for b in merged})

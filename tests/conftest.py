@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 settings.register_profile("project", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("project")
@@ -25,3 +30,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write what is printed now into the expected files"
     )
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The one browser of a process: Playwright refuses a second one while the first is open."""
+    from playwright.sync_api import expect, sync_playwright
+
+    from tests.reports.chromium import ARGUMENTS, CHROMIUM, PATIENCE_MILLISECONDS
+
+    with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE_MILLISECONDS)
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield browser
+        browser.close()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
-from docs.tools.gallery import FOLDER, SHOTS, Shot, chromium, taken
+from docs.tools.gallery import FOLDER, SHOTS, Shot, taken
 from docs.tools.samples import folder_of_commands
 from tests.docs.pages import first_shown
 from tests.reports.chromium import CHROMIUM
@@ -33,9 +34,9 @@ def test_its_commands_are_those_of_pages(shot: Shot) -> None:
 
 
 @pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
-def test_a_picture_is_taken(tmp_path: Path) -> None:
+def test_a_picture_is_taken(tmp_path: Path, browser: Browser) -> None:
     shot = next(shot for shot in SHOTS if shot.name == "packing")
-    with folder_of_commands(tmp_path), chromium() as browser:
+    with folder_of_commands(tmp_path):
         picture = taken(browser, shot)
     assert (picture[:4], picture[8:12]) == (b"RIFF", b"WEBP")
     assert len(picture) > 5_000  # an empty page has fewer

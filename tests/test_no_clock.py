@@ -29,7 +29,7 @@ LIMITS = re.compile(r"^--time-limit$|\btime_limit: |^--timeout")
 """Texts that give a command or a study a limit in seconds."""
 ALLOWED = {
     "support/work.py": "waits minutes for what happens in any case",
-    "reports/conftest.py": "the browser gives up after minutes",
+    "conftest.py": "the browser gives up after minutes",
     "solvers/core/test_deadline.py": "the beginning of a limit that a clock of its own ends",
     "fuzz/runner.py": "a command for hours, which reports its progress; its tests give it numbers of runs",
     "fuzz/study_kills.py": "kills processes at random moments; gives up after minutes",

@@ -268,7 +268,7 @@ def sort_nodes(nodes: Sequence[OnnxNode], known: Iterable[str]) -> list[OnnxNode
         for index in networkx.lexicographical_topological_sort(graph):
             order.append(index)
     except networkx.NetworkXUnfeasible:
-        stuck = min(index for index in range(len(nodes)) if index not in order)
+        stuck = min({*range(len(nodes))} - {*order})
         hint = "an ONNX graph must be acyclic"
         raise fault(nodes[stuck], "it is part of a cycle, or depends on one", hint) from None
     return [nodes[index] for index in order]

@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 
 from chipmodel.cascades.arrivals import renumbered_arrivals
 from chipmodel.cascades.bands import work_in_bands
 from chipmodel.cascades.rows import (
     MAX_CASCADE_STEPS,
+    Groups,
     most_heights,
     recomputing,
     rolling,
@@ -116,6 +119,7 @@ def _known_cascade(key: _CascadeKey) -> Op:
     reads = tuple(rows_read(shape, groups, name) for name in shape.inputs)
     makes = tuple(rows_made(shape, groups, name) for name in shape.outputs)
     reloaded = tuple(i for i, op in enumerate(ops) if op.name in choice.reloaded and program.block_bytes(op))
+    _refuse_single_turns(ops, reloaded, groups, choice.bands)
     work = CascadeWork(
         groups,
         reads,
@@ -142,3 +146,13 @@ def _known_cascade(key: _CascadeKey) -> Op:
         place=ops[0].place,
         cascade=tuple(replace(op, overwrites=None, absorbs=()) for op in ops),
     )
+
+
+def _refuse_single_turns(ops: Sequence[Op], reloaded: Sequence[int], groups: Groups, bands: int) -> None:
+    """Raise ValueError where weights that are to be loaded again would be loaded once: such a cascade saves
+    nothing that its ops on their own would not save, and a bound on cycles counts two loads."""
+    order = [step.op for group in groups for step in group if step.op in reloaded]
+    turns = Counter(op for op, _ in groupby(order * min(bands, 2)))
+    for index in reloaded:
+        if turns[index] < 2:
+            raise ValueError(f"the weights of {ops[index].name!r} would be loaded only once")

@@ -40,24 +40,21 @@ def _choice(program: Program, chip: Chip, chain: Sequence[Op]) -> CascadeChoice:
         if _bytes(program, cascade_op(program, chain, choice)) <= chip.shared_memory.bytes:
             return choice
     rows = choices[-1]
-    if cascade_bytes(program, cascade_op(program, chain, rows)) <= chip.shared_memory.bytes:
+    if _fits_in_stripes(program, chip, chain, rows):
         return rows
     again = replace(rows, reloaded=names)
-    fits = cascade_bytes(program, cascade_op(program, chain, again)) <= chip.shared_memory.bytes
-    return next(_fitting_bands(program, chip, chain, rows), again if fits else rows)
+    others = [*(replace(rows, bands=bands) for bands in BANDS), again]
+    return next((each for each in others if _fits_in_stripes(program, chip, chain, each)), rows)
 
 
-def _fitting_bands(
-    program: Program, chip: Chip, chain: Sequence[Op], rows: CascadeChoice
-) -> Iterator[CascadeChoice]:
-    for bands in BANDS:
-        choice = replace(rows, bands=bands)
-        try:
-            op = cascade_op(program, chain, choice)
-        except ValueError:  # ops whose columns are not apart, or too few columns
-            continue
-        if cascade_bytes(program, op) <= chip.shared_memory.bytes:
-            yield choice
+def _fits_in_stripes(program: Program, chip: Chip, chain: Sequence[Op], choice: CascadeChoice) -> bool:
+    """Whether a cascade fits with what it reads and makes in stripes; not where there is no such cascade, for
+    ops whose columns are not apart, too few columns, or weights that would be loaded only once."""
+    try:
+        op = cascade_op(program, chain, choice)
+    except ValueError:
+        return False
+    return cascade_bytes(program, op) <= chip.shared_memory.bytes
 
 
 def _bytes(program: Program, op: Op) -> int:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import ceil
 
 from chipmodel.bounds.cores import least_compute_cycles
+from chipmodel.bounds.fluid import fluid_bound
 from chipmodel.bounds.longest_path import cascade_time_bound
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import window_time_bound
@@ -33,21 +34,23 @@ def time_bound(
     cascades: bool = False,
     inferences: int = 1,
 ) -> TimeBound:
-    """The largest of several bounds. Three hold for every plan:
+    """Return the largest of several bounds. Three hold for every plan:
 
     *Compute*: all ops on the path, one after another, with the least padding of any division; on several
     cores an equal share (``least_compute_cycles``). Computing rows again only adds to it.
     *DMA*: every weight block that the path needs, the rows of inputs that it reads and its outputs, each
     moved once, with one set-up in all: a plan may keep data once loaded, but must load them once.
-    *Moments*, with ``cascades``: what must be computed and loaded between starts and ends of ops
-    (``chipmodel.bounds.longest_path``); without, windows nearly always say more, in less time.
-    ``program`` has ``inferences`` of them (``steady_state.unrolled``), whose ops do not take turns.
+    *Fluid*: compute, transfers and the room in SharedMemory together (``chipmodel.bounds.fluid``); with
+    ``cascades`` any neighbours may be one. ``program`` has ``inferences`` of them
+    (``steady_state.unrolled``), whose ops do not take turns.
 
-    Others hold only where ops run one after another, so not with ``cascades``:
+    With ``cascades`` there is also *moments*: what must be computed and loaded between starts and ends of ops
+    (``chipmodel.bounds.longest_path``). Others hold only where ops run one after another, so not with
+    ``cascades``:
 
     *Chain*, on several cores: an op begins when its inputs are made (``least_compute_cycles``).
-    *Windows*: data that SharedMemory cannot hold beforehand are moved while ops run
-    (``chipmodel.bounds.windows``).
+    *Windows*, of runs that are too long for the fluid: data that SharedMemory cannot hold beforehand are
+    moved while ops run (``chipmodel.bounds.windows``).
     *Residency*, where asked for: data that leave SharedMemory have to come back
     (``chipmodel.bounds.residency``); this one may take seconds, and at the ``deadline`` proves what it has.
     """
@@ -60,10 +63,12 @@ def time_bound(
         _over_all(runs, "npu", least_compute_cycles(program, chip.cores, cycles, chain=not cascades)),
         _over_all(runs, "dma", _least_dma_cycles(program, chip, runs, cascades)),
     ]
+    fluid = fluid_bound(program, chip, path, cascades, inferences)
+    found.insert(0, fluid)
     if cascades:
-        found.insert(0, cascade_time_bound(program, chip, path, inferences))
-    else:
-        found.insert(0, window_time_bound(program, chip, path))
+        found.append(cascade_time_bound(program, chip, path, inferences))
+    elif fluid is None:
+        found.append(window_time_bound(program, chip, path))
     if residency and not cascades:
         from chipmodel.bounds.residency import residency_bound
 

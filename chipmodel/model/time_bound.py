@@ -23,6 +23,8 @@ class Binding:
     first: str
     last: str
     cycles: int
+    full: bool = False
+    """Whether SharedMemory has no room to load more of it before."""
 
 
 @dataclass(frozen=True, slots=True)

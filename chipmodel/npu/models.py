@@ -64,6 +64,13 @@ def least_model_cycles(npu: Npu, op: Op, work: SingleWork, division: Division) -
     return least
 
 
+def launch_cycles(npu: Npu) -> int | None:
+    """Return the cycles that each further part of an op adds at least; None where the model has no launch."""
+    if npu.luna or npu.ethos or npu.plugin:
+        return None
+    return (npu.vector or npu.ne16 or npu.costs).launch_cycles
+
+
 def _model_of(npu: Npu) -> tuple[NpuModel, Any]:
     """The model of an NPU, and its parameters."""
     for model in _MODELS:

@@ -37,4 +37,5 @@ def _segment(binding: Binding) -> str:
     where = (
         f"from {binding.first} to {binding.last}" if binding.first != binding.last else f"at {binding.last}"
     )
-    return f"{UNITS[binding.unit]} {where}, {count(binding.cycles)} cycles"
+    full = ", as memory has no room to load more before" if binding.full else ""
+    return f"{UNITS[binding.unit]} {where}, {count(binding.cycles)} cycles{full}"

@@ -1,0 +1,208 @@
+"""Lower bound on cycles in which bytes of weights and tensors, the DMA engine and the NPU meet.
+
+``solvers.fluid`` has the relaxation; here a program on a chip becomes its numbers, each the least that any
+plan may have. It holds for plans whose ops run in the given order, on their own or as cascades of neighbours
+in one body: a cascade holds its weights from its first step to its last, or loads them in at least two turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import groupby, islice
+from math import ceil, sqrt
+
+from chipmodel.bounds.body_runs import body_runs
+from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
+from chipmodel.bounds.program_windows import LeastTransferCosts
+from chipmodel.hardware.chip import Chip, Npu
+from chipmodel.model.program import Op, Program
+from chipmodel.model.time_bound import Binding, TimeBound
+from chipmodel.npu.models import launch_cycles
+from solvers.fluid.dynamic_program import FluidTime, least_time
+from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
+
+MAX_OP_RUNS = 600
+"""Runs of ops on a path up to which there is such a bound (assumed: about a second)."""
+
+
+def fluid_bound(
+    program: Program, chip: Chip, path: Mapping[str, str], cascades: bool, inferences: int = 1
+) -> TimeBound | None:
+    """Return the least cycles along ``path`` of plans without, or with and without, ``cascades``.
+
+    Parameters
+    ----------
+    program : Program
+        That many ``inferences`` one after another (``steady_state.unrolled``).
+    path : Mapping[str, str]
+        The arm of each ``if``, and the iterations of each ``loop``.
+
+    Returns
+    -------
+    TimeBound | None
+        None for several cores and more than ``MAX_OP_RUNS``.
+    """
+    problem = fluid_problem(program, chip, path, cascades, inferences)
+    if problem is None:
+        return None
+    found = least_time(problem)
+    names = [op.name for op, _ in islice(body_runs(program, path), MAX_OP_RUNS)]
+    return TimeBound(found.cycles, tuple(_bindings(found, names)))
+
+
+def _bindings(found: FluidTime, names: list[str]) -> Iterator[Binding]:
+    """Join neighbouring legs that the same unit bounds: the DMA engine where they take longer than they
+    compute."""
+    timed = [("dma" if leg.cycles > leg.computed else "npu", leg) for leg in found.legs]
+    for unit, group in groupby(timed, key=lambda each: each[0]):
+        legs = [leg for _, leg in group]
+        cycles = sum(leg.cycles for leg in legs)
+        first, last = names[legs[0].start], names[legs[-1].stop - 1]
+        yield Binding(
+            "npu" if unit == "npu" else "dma",
+            first,
+            last,
+            cycles,
+            unit == "dma" and any(leg.full for leg in legs),
+        )
+
+
+def fluid_problem(
+    program: Program, chip: Chip, path: Mapping[str, str], cascades: bool, inferences: int = 1
+) -> FluidProblem | None:
+    """Return the numbers of a run along ``path``; None as ``fluid_bound``."""
+    runs = list(islice(body_runs(program, path), MAX_OP_RUNS + 1))
+    if chip.cores > 1 or not runs or len(runs) > MAX_OP_RUNS:
+        return None
+    of_each = len(runs) // inferences
+    chains = [number + index // of_each for index, (_, number) in enumerate(runs)]
+    return _FluidBuilder(program, chip, [op for op, _ in runs], chains, cascades).problem()
+
+
+def may_cascade(op: Op) -> bool:
+    """Whether an op may be in a cascade (``chipmodel.cascades.shape``)."""
+    return bool(op.outputs) and op.along_rows and not (op.sliced or op.gathers or op.allocates)
+
+
+def _further_cycles(npu: Npu, op: Op, columns: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Cycles that an op takes longer in many stripes, and in many parts of any kind."""
+    launch = launch_cycles(npu)
+    if op.cycles is not None or op.absorbs:
+        return (), ()
+    if launch is not None:
+        every = tuple(launch * (count - 1) for count in PART_COUNTS)
+        return (every, every) if launch else ((), ())
+    whole = least_cycles(npu, op, columns=columns)
+
+    def further(stripes: int, slices: int) -> int:
+        return max(0, least_cycles(npu, op, stripes, slices, columns) - whole)
+
+    striped = tuple(further(min(count, op.work.rows), 1) for count in PART_COUNTS)
+    # So many parts are stripes, or slices, by at least the square root of their number.
+    roots = [ceil(sqrt(count)) for count in PART_COUNTS]
+    parted = tuple(min(further(root, 1), further(1, root)) for root in roots)
+    return striped if any(striped) else (), parted if any(parted) else ()
+
+
+@dataclass
+class _Produced:
+    """A tensor, or one of those that ops make under its name."""
+
+    name: str
+    made: int | None
+    reads: list[int] = field(default_factory=list[int])
+
+
+class _FluidBuilder:
+    def __init__(
+        self, program: Program, chip: Chip, ops: list[Op], chains: list[int], cascades: bool
+    ) -> None:
+        self.program, self.npu, self.ops, self.cascades = program, chip.npu, ops, cascades
+        self.chains, self.capacity = chains, chip.shared_memory.bytes
+        self.costs = LeastTransferCosts(chip)
+
+    def problem(self) -> FluidProblem:
+        last, results = len(self.ops) - 1, frozenset(self.program.outputs)
+        definitions = self._definitions()
+        newest = {each.name: each for each in definitions}
+        ends = [name for name in results if name in newest and newest[name].made == last]
+        size = sum(self._written(last, name) for name in ends)
+        return FluidProblem(
+            tuple(self._ops()),
+            tuple(self._tensor(each, each is newest[each.name]) for each in definitions),
+            self.capacity,
+            self.costs.weights_each,
+            max(self.costs.weights_each, self.costs.load_each, self.costs.store_each),
+            int(self.costs.store_once) if size else 0,
+        )
+
+    def _ops(self) -> Iterator[FluidOp]:
+        known: set[str] = set()
+        for run, op in enumerate(self.ops):
+            new = set[str]() if op.gathers else set(op.weights) - known
+            known |= new
+            weights = sum(self.program.weights[name].bytes for name in new)
+            yield FluidOp(
+                least_cycles(self.npu, op, columns=self.cascades),
+                *_further_cycles(self.npu, op, self.cascades),
+                weights,
+                int(self.costs.weights_once) if weights else 0,
+                run > 0 and self._joins(run),
+            )
+
+    def _joins(self, run: int) -> bool:
+        both = may_cascade(self.ops[run - 1]) and may_cascade(self.ops[run])
+        return self.cascades and both and self.chains[run - 1] == self.chains[run]
+
+    def _definitions(self) -> list[_Produced]:
+        found: list[_Produced] = []
+        newest: dict[str, _Produced] = {}
+        inputs = frozenset(self.program.inputs)
+        for run, op in enumerate(self.ops):
+            for name in dict.fromkeys(op.inputs):
+                if name == op.sliced or not self.program.tensors[name].bytes:
+                    continue
+                if name not in newest and name in inputs:
+                    newest[name] = _Produced(name, None)
+                    found.append(newest[name])
+                if name in newest:
+                    newest[name].reads.append(run)
+            for name in op.outputs:
+                newest.pop(name, None)
+                if name != op.sliced and not op.allocates and self.program.tensors[name].bytes:
+                    newest[name] = _Produced(name, run)
+                    found.append(newest[name])
+        return found
+
+    def _tensor(self, each: _Produced, newest: bool) -> FluidTensor:
+        size = self.program.tensors[each.name].bytes
+        shares = [read_share(self.ops[run], each.name, 1, columns=self.cascades) for run in each.reads]
+        absorbing = [run for run in each.reads if each.name in self.ops[run].absorbs]
+        loads = [
+            0 if run in absorbing else self._load(int(size * share))
+            for run, share in zip(each.reads, shares, strict=True)
+        ]
+        store = stored = 0
+        if each.made is not None:
+            if newest and each.name in self.program.outputs:
+                stored = int(self.costs.store(self._written(each.made, each.name)))
+            elif not self.ops[each.made].absorbs:
+                store = int(self.costs.store(int(size * min(shares, default=Fraction(0)))))
+        return FluidTensor(
+            size,
+            each.made,
+            tuple(each.reads),
+            tuple(loads),
+            store,
+            stored,
+            frozenset(r for r in each.reads if each.name == self.ops[r].overwrites) | frozenset(absorbing),
+            min(absorbing, default=None),
+        )
+
+    def _load(self, size: int) -> int:
+        return int(self.costs.load(size)) if size else 0
+
+    def _written(self, run: int, name: str) -> int:
+        return int(self.program.tensors[name].bytes * written_share(self.ops[run], name, 1))

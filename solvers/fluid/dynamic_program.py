@@ -1,0 +1,219 @@
+"""The least time of a run as a fluid, by dynamic programming over borders.
+
+For each border, and each set of tracked tensors that are in SharedMemory there, a function says how early
+the border can be reached with at least so many DMA cycles moved *ahead*: more than what the runs before load
+and store; negative where stores are still to come. Such a function never falls. It also need not grow by more
+than one cycle a cycle: where there is no room for more, the next runs may wait for it. So between two points
+of a grid it is at least what either end says, and the best amount before some runs is known: just what they
+cannot hide.
+
+All numbers are integers, rounded so that the result is a lower bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvers.fluid.alone import run_alone
+from solvers.fluid.amounts import FluidAmounts
+from solvers.fluid.groups import (
+    LONGEST_GROUP,
+    group,
+    into_long_group,
+    may_be_group,
+    through_long_group,
+)
+from solvers.fluid.problem import FluidProblem
+from solvers.fluid.table import Table
+
+Cycles = NDArray[np.int64]
+NEVER = 1 << 60
+LEVELS = 128
+"""Points of the grid (assumed)."""
+
+
+class _Reached:
+    """The functions of one border, a row for each set of tensors."""
+
+    def __init__(self, sets: int, levels: int) -> None:
+        self.times: Cycles = np.full((sets, levels), NEVER, np.int64)
+
+    def improve(self, after: Cycles, times: Cycles) -> None:
+        """Take over what is earlier; ``after`` has the set of each row of ``times``."""
+        for number in np.unique(after):
+            least = times[after == number].min(axis=0)
+            np.minimum(self.times[number], least, out=self.times[number])
+
+    def close(self, points: Cycles) -> None:
+        """Let whoever has moved more count as having moved less, and wait to move more."""
+        self.times = np.minimum.accumulate(self.times[:, ::-1], axis=1)[:, ::-1]
+        self.times = np.minimum(np.minimum.accumulate(self.times - points, axis=1) + points, NEVER)
+
+
+@dataclass(frozen=True, slots=True)
+class _Levels:
+    """Equally far points, one of them 0."""
+
+    points: Cycles
+    width: int
+
+    @property
+    def levels(self) -> int:
+        return len(self.points)
+
+    def before(self, times: Cycles, rows: Cycles, ahead: Cycles) -> Cycles:
+        """The least that the functions ``rows`` may have at the points ``ahead``."""
+        place = np.clip((ahead - self.points[0]) // self.width, 0, self.levels - 1)
+        low = times[rows[:, None], place]
+        next_ = np.minimum(place + 1, self.levels - 1)
+        high = times[rows[:, None], next_]
+        return np.maximum(low, high - np.maximum(self.points[next_] - ahead, 0))
+
+
+def _grid(most: int, levels: int) -> _Levels:
+    width = max(1, -(-2 * most // levels))
+    half = -(-most // width)
+    return _Levels(np.arange(-half, half + 1, dtype=np.int64) * width, width)
+
+
+class FluidLeg(NamedTuple):
+    """Runs ``[start, stop)`` of a fastest fluid run, on their own or as a group."""
+
+    start: int
+    stop: int
+    cycles: int
+    """From the end of the runs before to their own end."""
+    computed: int
+    """NPU cycles."""
+    full: bool
+    """Whether more could not be moved ahead because SharedMemory had no room."""
+
+
+@dataclass(frozen=True, slots=True)
+class FluidTime:
+    """The least cycles of a run, and the legs of one that takes hardly more."""
+
+    cycles: int
+    legs: tuple[FluidLeg, ...]
+
+
+def least_time(problem: FluidProblem, levels: int = LEVELS) -> FluidTime:
+    """Return the least cycles of a run.
+
+    Parameters
+    ----------
+    levels : int
+        More points of the grid give a higher bound, and take longer.
+    """
+    return _FluidSearch(problem, levels).answer()
+
+
+class _Passage(NamedTuple):
+    """Ways from a place to another one: a border, or with True a place inside a long group."""
+
+    start: tuple[int, bool]
+    stop: tuple[int, bool]
+    table: Table
+
+
+class _FluidSearch:
+    def __init__(self, problem: FluidProblem, levels: int) -> None:
+        self.amounts = FluidAmounts(problem)
+        self.grid = _grid(self.amounts.most, levels)
+        sets = [1 << len(tracked) for tracked in self.amounts.residents.tracked]
+        self.places = {(at, False): _Reached(each, self.grid.levels) for at, each in enumerate(sets)}
+        self.places |= {(at, True): _Reached(1, self.grid.levels) for at in range(len(sets))}
+        self.links: dict[tuple[int, bool], list[_Passage]] = {place: [] for place in self.places}
+        """Passages by where they lead."""
+
+    def answer(self) -> FluidTime:
+        points, last = self.grid.points, self.amounts.count
+        self.places[0, False].times[0] = np.where(points <= 0, 0, NEVER)
+        for start in range(last):
+            for inside in (False, True):
+                self.places[start, inside].close(points)
+            self._take_from_border(start)
+            self._take_long(start)
+        self.places[last, False].close(points)
+        cycles = int(self.places[last, False].times[0, points == 0][0])
+        return FluidTime(cycles, tuple(self._legs()))
+
+    def _take_from_border(self, start: int) -> None:
+        """Take the ways over one run and over groups."""
+        ops = self.amounts.problem.ops
+        self._take(_Passage((start, False), (start + 1, False), run_alone(self.amounts, start)))
+        for stop in range(start + 2, min(self.amounts.count, start + LONGEST_GROUP) + 1):
+            if not ops[stop - 1].joins:
+                return
+            if may_be_group(self.amounts, start, stop):
+                self._take(_Passage((start, False), (stop, False), group(self.amounts, start, stop)))
+
+    def _take_long(self, start: int) -> None:
+        """Take the ways of groups longer than ``LONGEST_GROUP``: into one, through it, and out of it."""
+        stop = start + LONGEST_GROUP
+        if self._goes_on(start, stop):
+            self._take(_Passage((start, False), (stop, True), into_long_group(self.amounts, start)))
+        if self.places[start, True].times[0, 0] >= NEVER:
+            return
+        if self._goes_on(start, start + 1):
+            self._take(_Passage((start, True), (start + 1, True), through_long_group(self.amounts, start, 1)))
+        out = through_long_group(self.amounts, start, len(self.places[start + 1, False].times))
+        self._take(_Passage((start, True), (start + 1, False), out))
+
+    def _goes_on(self, start: int, stop: int) -> bool:
+        """Whether a group may have all runs from ``start`` to ``stop``, that one as well."""
+        ops = self.amounts.problem.ops
+        return stop < self.amounts.count and all(op.joins for op in ops[start + 1 : stop + 1])
+
+    def _take(self, link: _Passage) -> None:
+        """Reach the end of ``link`` by any of its ways."""
+        if len(link.table):
+            times, _ = self._times(link, self.grid.points)
+            self.places[link.stop].improve(link.table[:, 1], times)
+            self.links[link.stop].append(link)
+
+    def _times(self, link: _Passage, points: Cycles) -> tuple[Cycles, Cycles]:
+        """Return for each way the times with ``points`` cycles moved ahead at the end, and what was ahead at the
+        begin."""
+        needed, cycles, moved, most_before, most_after, least = (col[:, None] for col in link.table.T[2:])
+        points = np.maximum(points, least)
+        ahead = np.maximum(needed, points + moved - cycles)
+        ahead = np.maximum(np.minimum(ahead, most_before), self.grid.points[0])
+        waits = np.maximum(needed - ahead, 0) + cycles
+        begun = self.grid.before(self.places[link.start].times, link.table[:, 0], ahead)
+        times = begun + np.maximum(waits, points - ahead + moved)
+        never = points >= most_after + self.grid.width
+        return np.minimum(np.where(never, NEVER, times), NEVER), ahead
+
+    def _legs(self) -> list[FluidLeg]:
+        """A fastest run, from its end on."""
+        place, row, ahead = (self.amounts.count, False), 0, 0
+        ends: list[tuple[int, FluidLeg]] = []
+        while place != (0, False):
+            found = [(self._fastest(link, row, ahead), link) for link in self.links[place]]
+            (time, before, step), link = min(found, key=lambda each: each[0])
+            computed, most, room = link.table[step, [3, 5, 6]].tolist()
+            ends.append(
+                (time, FluidLeg(link.start[0], place[0], 0, computed, before >= most or ahead > room))
+            )
+            place, row, ahead = link.start, int(link.table[step, 0]), before
+        ends.reverse()
+        begins = [0, *(time for time, _ in ends)]
+        return [
+            leg._replace(cycles=max(0, time - begin))
+            for begin, (time, leg) in zip(begins, ends, strict=False)
+        ]
+
+    def _fastest(self, link: _Passage, row: int, ahead: int) -> tuple[int, int, int]:
+        """The time of the fastest way of a link to a set of tensors, what was ahead at its begin, and its
+        number. Beyond what has room there, the next step waits."""
+        points = np.minimum(ahead, link.table[:, 6:7])
+        times, before = self._times(link, points)
+        times += ahead - points
+        times[link.table[:, 1] != row] = NEVER + 1
+        step = int(times[:, 0].argmin())
+        return int(times[step, 0]), int(before[step, 0]), step

@@ -1,0 +1,171 @@
+"""Which tensors are in SharedMemory at a border, and what moves between two of them.
+
+A *border* lies between two runs. Where a plan has a border, all before it has ended and nothing after it has
+begun. There each tensor that crosses it is whole in SharedMemory, or it is loaded again later. Only the
+``TRACKED`` largest are followed; others cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
+
+from solvers.fluid.problem import FluidProblem, FluidTensor
+
+TRACKED = 2
+"""Tensors that cross a border and are followed (assumed: few networks have more large ones)."""
+
+
+class Move(NamedTuple):
+    """What is in SharedMemory at two borders, as bits of the tracked tensors and in bytes, and DMA cycles."""
+
+    before: int
+    after: int
+    loads: int
+    stores: int
+    before_bytes: int
+    after_bytes: int
+    through_bytes: int
+    """Bytes of tensors that are there before and after."""
+    own_bytes: int
+    """Bytes of tensors there before or after that the runs between read or make, and do not write over."""
+    other_bytes: int
+    """Bytes of other tensors that are there after."""
+    first_loads: int
+    """Those of ``loads`` that the first run reads."""
+    behind: int
+    """DMA cycles of stores that may be still to come before: of tensors that are not there, and results."""
+    behind_after: int
+    """The same after."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Transit:
+    """Tensors that the runs between two borders read or make, by identity."""
+
+    new: frozenset[int]
+    read: dict[int, int]
+    """DMA cycles to load each tensor that was there before."""
+    own: frozenset[int]
+    inputs: int
+    """DMA cycles to load program inputs for the first time."""
+    results: int
+    """DMA cycles to store the program's results."""
+
+
+class Residents:
+    """The tracked tensors of every border."""
+
+    def __init__(self, problem: FluidProblem) -> None:
+        count = len(problem.ops)
+        self.crossing = [_crossing(problem, border) for border in range(count + 1)]
+        """The largest first."""
+        self.tracked = [crossing[:TRACKED] for crossing in self.crossing]
+        self.reading: list[list[tuple[FluidTensor, int]]] = [[] for _ in problem.ops]
+        """For each run the tensors that it reads, and the cycles to load what it reads of them."""
+        self.making: list[list[FluidTensor]] = [[] for _ in problem.ops]
+        for tensor in problem.tensors:
+            for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
+                self.reading[run].append((tensor, cycles))
+            if tensor.made is not None:
+                self.making[tensor.made].append(tensor)
+
+        results = (sum(tensor.stored for tensor in made) for made in self.making)
+        self.results_before = list(accumulate(results, initial=0))
+        """DMA cycles to store the results that are made before each border."""
+
+    def _behind(self, border: int, there: dict[int, int]) -> int:
+        """DMA cycles of stores that may be still to come at a border. What was loaded again has been stored,
+        so these are of tensors that cross it and are not there."""
+        away = sum(tensor.store for tensor in self.crossing[border] if id(tensor) not in there)
+        return self.results_before[border] + away
+
+    def operands(self, run: int) -> dict[int, FluidTensor]:
+        """Tensors with bytes of their own that a run reads or makes, but for what it may write over."""
+        own = {id(t): t for t, _ in self.reading[run] if run not in t.in_place and not _is_part(t, run)}
+        return own | {id(t): t for t in self.making[run]}
+
+    def moves(self, start: int, stop: int) -> Iterator[Move]:
+        """Yield what may be in SharedMemory at both borders, with the transfers that this takes."""
+        begins, ends = self.tracked[start], self.tracked[stop]
+        between = self._between(start, stop)
+        for before in range(1 << len(begins)):
+            kept = {id(t): t.bytes for bit, t in enumerate(begins) if before >> bit & 1}
+            away = {id(t) for t in begins} - kept.keys()
+            loads = between.inputs + sum(between.read.get(tensor, 0) for tensor in away)
+            for after in range(1 << len(ends)):
+                stores = self._stores(between, start, kept, away, after, ends)
+                if stores is None:
+                    continue
+                there = {id(t): t.bytes for bit, t in enumerate(ends) if after >> bit & 1}
+                yield Move(
+                    before,
+                    after,
+                    loads,
+                    stores,
+                    sum(kept.values()),
+                    sum(there.values()),
+                    sum(size for tensor, size in there.items() if tensor in kept),
+                    sum(size for tensor, size in (kept | there).items() if tensor in between.own),
+                    sum(size for tensor, size in there.items() if tensor not in between.own),
+                    self._first_loads(start, away),
+                    self._behind(start, kept),
+                    self._behind(stop, there),
+                )
+
+    def _between(self, start: int, stop: int) -> _Transit:
+        read: dict[int, int] = {}
+        inputs = 0
+        own: set[int] = set()
+        for run in range(start, stop):
+            own |= self.operands(run).keys()
+            for tensor, cycles in self.reading[run]:
+                if _first(tensor) < start:
+                    read[id(tensor)] = max(read.get(id(tensor), 0), cycles)
+                elif tensor.made is None and tensor.reads[0] == run:
+                    inputs += cycles
+        made = [tensor for run in range(start, stop) for tensor in self.making[run]]
+        new = frozenset(map(id, made))
+        return _Transit(new, read, frozenset(own), inputs, sum(tensor.stored for tensor in made))
+
+    def _first_loads(self, start: int, away: set[int]) -> int:
+        new = (c for t, c in self.reading[start] if t.made is None and t.reads[0] == start)
+        return sum(new) + sum(c for t, c in self.reading[start] if id(t) in away)
+
+    def _stores(
+        self,
+        between: _Transit,
+        start: int,
+        kept: dict[int, int],
+        away: set[int],
+        after: int,
+        ends: list[FluidTensor],
+    ) -> int | None:
+        """DMA cycles to store; None where a tensor that nobody loads would come back."""
+        stores = between.results
+        for bit, tensor in enumerate(ends):
+            there = after >> bit & 1
+            if there and id(tensor) in away and id(tensor) not in between.read:
+                return None
+            # A tensor that was read before may have been in Psram before, and needs no store again.
+            leaves = id(tensor) in kept and start <= tensor.reads[0]
+            if not there and (id(tensor) in between.new or leaves):
+                stores += tensor.store
+        return stores
+
+
+def _crossing(problem: FluidProblem, border: int) -> list[FluidTensor]:
+    crossing = [t for t in problem.tensors if t.last is not None and _first(t) < border <= t.last]
+    return sorted(crossing, key=lambda tensor: -tensor.bytes)
+
+
+def _is_part(tensor: FluidTensor, run: int) -> bool:
+    """Whether a tensor that ``run`` reads may be part of another one's bytes."""
+    return tensor.until is not None and run > tensor.until
+
+
+def _first(tensor: FluidTensor) -> int:
+    """The run that makes it, or that reads it first."""
+    return tensor.reads[0] if tensor.made is None else tensor.made

@@ -1,0 +1,94 @@
+"""Ways to get from a border to a later one, as rows of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvers.fluid.amounts import FluidAmounts, Integers
+from solvers.fluid.residents import Move
+
+Table = NDArray[np.int64]
+"""A row for each way, with these columns:
+
+0. the tracked tensors that are in SharedMemory before, as bits;
+1. those after;
+2. DMA cycles that must have been moved when the NPU begins, beyond what the runs before load and store;
+3. cycles of the NPU, with stores that nothing can hide;
+4. DMA cycles of everything that the runs load and store;
+5. DMA cycles that may have been moved ahead at the border before, for these runs and later ones;
+6. the same at the border after;
+7. the least there: below 0 where stores may be still to come."""
+
+
+class MoveColumns(NamedTuple):
+    """The fields of several moves (``Move``), each a column."""
+
+    before: Integers
+    after: Integers
+    loads: Integers
+    stores: Integers
+    before_bytes: Integers
+    after_bytes: Integers
+    through_bytes: Integers
+    own_bytes: Integers
+    other_bytes: Integers
+    first_loads: Integers
+    behind: Integers
+    behind_after: Integers
+
+
+def move_columns(moves: Sequence[Move]) -> MoveColumns:
+    """Return the fields of ``moves`` as columns."""
+    return MoveColumns(*np.array(moves, np.int64).reshape(len(moves), len(Move._fields)).T[:, :, None])
+
+
+class Ways(NamedTuple):
+    """Ways by move (rows) and by option (columns), before what may be behind or ahead is known."""
+
+    needed: Integers
+    """DMA cycles of loads that must be complete when the NPU begins."""
+    cycles: Integers
+    loads: Integers
+    """DMA cycles of all loads of the runs."""
+    ahead: Integers
+    """DMA cycles of loads for which there is room before the runs begin, of these and later ones."""
+    room_after: Integers
+    """Bytes for loads of later runs at the end."""
+    fits: Integers
+    """At least 0 where the way has room."""
+
+
+def table_of(amounts: FluidAmounts, move: MoveColumns, ways: Ways, stop: int) -> Table:
+    """Return the ways that fit, up to the border ``stop``, but for those that another one is better than."""
+    capacity, later = amounts.problem.capacity, amounts.loads_after[stop]
+    # Loads may overtake stores, and what those store then lies in SharedMemory still.
+    behind = np.minimum(move.behind, amounts.cycles_in(capacity - move.before_bytes))
+    least = -np.minimum(move.behind_after, amounts.cycles_in(capacity - move.after_bytes))
+    most_before = np.minimum(np.minimum(ways.ahead, ways.loads + later), amounts.most)
+    most_after = np.minimum(np.minimum(amounts.cycles_in(ways.room_after), later), amounts.most)
+    moved = ways.loads + move.stores
+    columns = (
+        move.before,
+        move.after,
+        ways.needed - behind,
+        ways.cycles,
+        moved,
+        most_before,
+        most_after,
+        least,
+    )
+    table = np.stack(np.broadcast_arrays(*columns), axis=2)
+    return table[_good(table, np.broadcast_to(ways.fits >= 0, table.shape[:2]))]
+
+
+def _good(table: Table, fits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The options of each move that fit, and that no other one is better than; of equal ones the first."""
+    no_worse = np.broadcast_to(fits[:, :, None], (*fits.shape, fits.shape[1]))
+    for column in (table[:, :, 2], table[:, :, 3], table[:, :, 4], -table[:, :, 5], -table[:, :, 6]):
+        no_worse = no_worse & (column[:, :, None] <= column[:, None, :])
+    equal_later = np.tril(no_worse & no_worse.swapaxes(1, 2))
+    return fits & ~(no_worse & ~equal_later).any(axis=1)

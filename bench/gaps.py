@@ -1,0 +1,135 @@
+"""How far plans are above the bound: networks of the zoo, chips, and amounts of memory.
+
+    python -m bench.gaps [--networks resnet8,...] [--chips alif-e7,...] [--parts 0,1,2,4] [--streamer auto]
+        [--time-limit SECONDS]
+
+SharedMemory is the chip's own (part 0), or the least at which ``ping-pong`` sends nothing out, a half or a
+quarter of it (parts 1, 2, 4). Each row has the cycles of the plan, the bound of plans with or without
+cascades, the gap, what sets the bound, and CPU seconds of the plan and of the bound. At the end the median of
+each part, the share of rows within 1 % and 3 %, and the largest gap.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.program import Program
+from chipmodel.model.time_bound import TimeBound
+from chipmodel.pipeline.choices import CASCADE_AUTO
+from chipmodel.pipeline.plan import smallest_capacity
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
+from reports.run.limits import bound_words
+from solvers.core.deadline import deadline_in
+from workloads.load import load
+
+CHIPS = ("stm32n6", "alif-e7", "luna-arcs", "gap9-psram", "corstone-300")
+NETWORKS = (
+    *("resnet8", "ds_cnn", "mobilenetv1_025", "autoencoder", "micronet_kws", "blazeface", "shufflenetv1"),
+    *("squeezenet", "mobilenetv2", "resnet18", "googlenet", "resnet50"),
+)
+PARTS = (0, 1, 2, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class GapRow:
+    """A plan beside its bound; ``seconds`` are CPU time of the plan, and of the bound alone."""
+
+    network: str
+    chip: str
+    part: int
+    size: int
+    cycles: int
+    bound: TimeBound
+    seconds: tuple[float, float]
+
+    @property
+    def gap(self) -> float:
+        return self.cycles / self.bound.cycles - 1
+
+    def cells(self) -> tuple[str, ...]:
+        seconds = tuple(f"{each:.2f}" for each in self.seconds)
+        numbers = (f"{self.size:,}", f"{self.cycles:,}", f"{self.bound.cycles:,}", f"{self.gap:.1%}")
+        return (self.network, self.chip, str(self.part), *numbers, *seconds, bound_words(self.bound))
+
+
+def sizes(program: Program, chip: Chip, parts: Sequence[int]) -> Iterator[tuple[int, Chip]]:
+    """The chip with each part of memory."""
+    least = 0
+    for part in parts:
+        if not part:
+            yield part, chip
+            continue
+        least = least or smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong")) or 0
+        align = chip.shared_memory.alignment
+        size = least // part // align * align
+        if size:
+            yield part, chip.with_memory(size)
+
+
+def row(network: str, name: str, part: int, program: Program, chip: Chip, args: argparse.Namespace) -> GapRow:
+    """Plan and bound one case. Raises DoesNotFit."""
+    began = time.process_time()
+    deadline = deadline_in(args.time_limit)
+    request = PlanRequest(program, chip, streamer=args.streamer, cascade=CASCADE_AUTO, deadline=deadline)
+    result = run(request)
+    planned = time.process_time() - began
+    began = time.process_time()
+    time_bound(program, chip, result.trace.path, cascades=True)
+    bounded = time.process_time() - began
+    size = chip.shared_memory.bytes
+    return GapRow(network, name, part, size, result.trace.cycles, result.bound, (planned, bounded))
+
+
+def summary(rows: Sequence[GapRow]) -> Iterator[str]:
+    """The gaps of each part."""
+    by_part: defaultdict[int, list[float]] = defaultdict(list)
+    for each in rows:
+        by_part[each.part].append(each.gap)
+    for part, gaps in sorted(by_part.items()):
+        near = [sum(gap <= share for gap in gaps) / len(gaps) for share in (0.01, 0.03)]
+        yield (
+            f"part {part}: {len(gaps)} rows, median {median(gaps):.1%}, within 1 % {near[0]:.0%}, "
+            f"within 3 % {near[1]:.0%}, largest {max(gaps):.0%}"
+        )
+    share = median(each.seconds[1] / max(each.seconds[0], 1e-3) for each in rows)
+    yield f"the bound takes {share:.0%} of the seconds of a plan (median)"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--networks", default=",".join(NETWORKS))
+    parser.add_argument("--chips", default=",".join(CHIPS))
+    parser.add_argument("--parts", default=",".join(map(str, PARTS)))
+    parser.add_argument("--streamer", default="auto")
+    parser.add_argument("--time-limit", type=float)
+    args = parser.parse_args()
+    rows: list[GapRow] = []
+    print("| network | chip | part | bytes | cycles | bound | gap | plan, s | bound, s | set by |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
+    for network in args.networks.split(","):
+        program = reuse(load(f"zoo:{network}"), "auto")
+        for name in args.chips.split(","):
+            for part, chip in sizes(program, load_chip(name), [int(each) for each in args.parts.split(",")]):
+                try:
+                    rows.append(row(network, name, part, program, chip, args))
+                except DoesNotFit as refusal:
+                    print(f"| {network} | {name} | {part} | {chip.shared_memory.bytes:,} | {refusal.what} |")
+                    continue
+                print("| " + " | ".join(rows[-1].cells()) + " |", flush=True)
+    for line in summary(rows):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

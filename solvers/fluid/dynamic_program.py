@@ -177,8 +177,8 @@ class _FluidSearch:
             self.links[link.stop].append(link)
 
     def _times(self, link: _Passage, points: Cycles) -> tuple[Cycles, Cycles]:
-        """Return for each way the times with ``points`` cycles moved ahead at the end, and what was ahead at the
-        begin."""
+        """Return for each way the times with ``points`` cycles moved ahead at the end, and what was ahead at
+        the begin."""
         needed, cycles, moved, most_before, most_after, least = (col[:, None] for col in link.table.T[2:])
         points = np.maximum(points, least)
         ahead = np.maximum(needed, points + moved - cycles)

@@ -23,8 +23,9 @@ LONGEST_GROUP = 6
 """Runs of a group whose tensors, weights and parts are looked at. Of a longer one the first so many hold
 their weights, and what comes after takes no room. With 12 the bounds of ResNet-18, MobileNetV2 and GoogLeNet
 rose by at most 0.3 %, and took 1.5 times as long."""
-HELD_QUARTERS = ((4, 4), (3, 4), (1, 3), (0, 1))
-"""Quarters of a group's weights that are held: at least, and at most; the rest is loaded twice."""
+CHOSEN_WEIGHTS = 3
+"""Ops of a group, those with the most weights, of which every choice is looked at. The other ones hold no
+weights and load them once."""
 BUFFER_SHARES = (4, 3, 2, 1)
 """Quarters of the largest tensor inside a group that the largest buffer takes, and then less by halves."""
 HALVINGS = 4
@@ -59,12 +60,25 @@ def may_be_group(amounts: FluidAmounts, start: int, stop: int) -> bool:
     )
 
 
+class _Weights(NamedTuple):
+    """Which weights a group holds."""
+
+    held: int
+    """Bytes, at least."""
+    loads: int
+    """DMA cycles of all loads of weights, without set-ups."""
+    further: int
+    """NPU cycles of a second stripe of each op whose weights are loaded again."""
+    last: int
+    """The least cycles for the results, and for further stripes for them."""
+
+
 class _Stripes(NamedTuple):
     further: int
-    """NPU cycles of further stripes, with stores that nothing can hide."""
+    """NPU cycles of further stripes."""
     inside: int
     """Bytes that the largest buffer of a tensor inside has at least."""
-    whole_input: int = 0
+    whole_input: int
     """1 where the first run begins with all that it reads."""
 
 
@@ -72,13 +86,18 @@ def _ways(
     amounts: FluidAmounts, start: int, stop: int, moves: Sequence[Move], stripes: Sequence[_Stripes]
 ) -> Table:
     problem, ops = amounts.problem, amounts.problem.ops[start:stop]
-    weights = sum(op.weights for op in ops)
     set_up = min((op.set_up for op in ops if op.weights), default=0)
-    quarters = HELD_QUARTERS if weights else HELD_QUARTERS[:1]
-    held_loaded = [
-        (weights * least // 4, amounts.loaded(2 * weights - weights * most // 4)) for least, most in quarters
+    options = [
+        (
+            each.held,
+            each.loads,
+            max(each.further, stripe.further) + each.last,
+            stripe.inside,
+            stripe.whole_input,
+        )
+        for each in _weights(amounts, start, stop)
+        for stripe in stripes
     ]
-    options = [(*weight, *stripe) for weight in held_loaded for stripe in stripes]
     held, loaded, further, inside, whole_input = np.array(options, np.int64).T[:, None, :]
     move = move_columns(moves)
     loads = set_up + loaded + move.loads
@@ -93,11 +112,28 @@ def _ways(
     return table_of(amounts, move, Ways(needed, cycles, loads, ahead, end, fits), stop)
 
 
+def _weights(amounts: FluidAmounts, start: int, stop: int) -> Iterator[_Weights]:
+    """Every choice of weights that are held; the others are loaded twice or more, for as many stripes."""
+    ops = amounts.problem.ops
+    weighted = sorted(
+        (run for run in range(start, stop) if ops[run].weights), key=lambda run: -ops[run].weights
+    )
+    chosen = weighted[:CHOSEN_WEIGHTS]
+    once = sum(ops[run].weights for run in weighted)
+    part = min(amounts.results(stop - 1), amounts.problem.last_part)
+    for choice in range(1 << len(chosen)):
+        again = [run for bit, run in enumerate(chosen) if choice >> bit & 1]
+        twice = sum(ops[run].weights for run in again)
+        held = sum(ops[run].weights for run in chosen) - twice
+        further = sum(ops[run].striped[0] for run in again if ops[run].striped)
+        last = part if stop - 1 in again else amounts.last_stores(stop - 1)
+        yield _Weights(held, amounts.loaded(once + twice), further, last)
+
+
 def _stripes(amounts: FluidAmounts, start: int, stop: int) -> Iterator[_Stripes]:
-    last = amounts.last_stores(stop - 1)
     for further, inside in _buffers(amounts, start, stop):
         for first in _first_stripes(amounts, start, stop):
-            yield _Stripes(first.further + further + last, inside, first.whole_input)
+            yield _Stripes(max(first.further, further), inside, first.whole_input)
 
 
 def _first_stripes(amounts: FluidAmounts, start: int, stop: int | None = None) -> Iterator[_Stripes]:
@@ -107,10 +143,10 @@ def _first_stripes(amounts: FluidAmounts, start: int, stop: int | None = None) -
     if stop is None:
         stop = next((n for n, op in enumerate(ops) if n > start and not op.joins), amounts.count)
     if start or not ops[0].striped or not _begins_with_first(amounts, stop):
-        yield _Stripes(0, 0)
+        yield _Stripes(0, 0, 0)
         return
-    yield _Stripes(0, 0, whole_input=1)
-    yield _Stripes(ops[0].striped[0], 0)
+    yield _Stripes(0, 0, 1)
+    yield _Stripes(ops[0].striped[0], 0, 0)
 
 
 def _begins_with_first(amounts: FluidAmounts, stop: int) -> bool:

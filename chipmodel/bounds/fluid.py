@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import groupby, islice
-from math import ceil, sqrt
 
 from chipmodel.bounds.body_runs import body_runs
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
@@ -87,23 +86,21 @@ def may_cascade(op: Op) -> bool:
 
 
 def _further_cycles(npu: Npu, op: Op, columns: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Cycles that an op takes longer in many stripes, and in many parts of any kind."""
-    launch = launch_cycles(npu)
+    """Cycles that an op takes longer in many stripes, and in many slices."""
     if op.cycles is not None or op.absorbs:
         return (), ()
-    if launch is not None:
+    launch = launch_cycles(npu)
+    if launch:
         every = tuple(launch * (count - 1) for count in PART_COUNTS)
-        return (every, every) if launch else ((), ())
+        return every, every
     whole = least_cycles(npu, op, columns=columns)
 
     def further(stripes: int, slices: int) -> int:
         return max(0, least_cycles(npu, op, stripes, slices, columns) - whole)
 
-    striped = tuple(further(min(count, op.work.rows), 1) for count in PART_COUNTS)
-    # So many parts are stripes, or slices, by at least the square root of their number.
-    roots = [ceil(sqrt(count)) for count in PART_COUNTS]
-    parted = tuple(min(further(root, 1), further(1, root)) for root in roots)
-    return striped if any(striped) else (), parted if any(parted) else ()
+    striped = tuple(further(min(count, op.work.rows), 1) for count in PART_COUNTS) if npu.luna else ()
+    sliced = tuple(further(1, min(count, op.work.channels)) for count in PART_COUNTS) if op.weights else ()
+    return striped if any(striped) else (), sliced if any(sliced) else ()
 
 
 @dataclass

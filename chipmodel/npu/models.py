@@ -64,14 +64,9 @@ def least_model_cycles(npu: Npu, op: Op, work: SingleWork, division: Division) -
     return least
 
 
-def launch_cycles(npu: Npu) -> int | None:
-    """Return the cycles that each further part of an op adds at least; None for LUNA, where the op decides.
-
-    A part of an Ethos-U55 of whole blocks adds nothing, and nobody knows of a plug-in's model.
-    """
-    if npu.luna:
-        return None
-    if npu.ethos or npu.plugin:
+def launch_cycles(npu: Npu) -> int:
+    """Return the cycles that each further part of an op adds at least; 0 where the model has no launch."""
+    if npu.luna or npu.ethos or npu.plugin:
         return 0
     return (npu.vector or npu.ne16 or npu.costs).launch_cycles
 

@@ -7,6 +7,7 @@ begins with a share of its weights, and a tensor that is not kept passes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,25 +23,39 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     operands = sum(tensor.bytes for tensor in amounts.residents.operands(run).values()) + op.weights
     stored = amounts.results(run)
     last = min(stored, amounts.problem.last_part)
-    options = [(1, weights, stored), *((0, first, further + last) for further, first in _parts(amounts, run))]
-    whole, first, further = np.array(options, np.int64).T[:, None, :]
+    options = [_Parts(1, weights, operands, stored)]
+    options += [each._replace(further=each.further + last) for each in _parts(amounts, run)]
+    whole, first, held, further = np.array(options, np.int64).T[:, None, :]
     move = move_columns(list(amounts.residents.moves(run, run + 1)))
     needed = first + whole * move.loads
-    room = capacity - move.other_bytes - np.where(whole == 1, operands, move.own_bytes)
+    room = capacity - move.other_bytes - held - np.where(whole == 1, 0, move.own_bytes)
     before = np.where(whole == 1, needed + amounts.cycles_in(room), amounts.most)
-    fits = np.where(whole == 1, room, 0)
     return table_of(
-        amounts, move, Ways(needed, op.cycles + further, weights + move.loads, before, room, fits), run + 1
+        amounts, move, Ways(needed, op.cycles + further, weights + move.loads, before, room, room), run + 1
     )
 
 
-def _parts(amounts: FluidAmounts, run: int) -> Iterator[tuple[int, int]]:
-    """Further cycles of a run in several parts, and DMA cycles of the weights of the first part."""
+class _Parts(NamedTuple):
+    """A number of stripes or slices."""
+
+    whole: int
+    """1 for a single part, which needs all that it reads at its begin."""
+    first: int
+    """DMA cycles of the weights that the first part needs."""
+    held: int
+    """Bytes that are there at the end, beside tensors that are kept."""
+    further: int
+    """NPU cycles of further parts, with stores that nothing can hide."""
+
+
+def _parts(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
+    """Stripes that have all weights, or slices that divide them."""
     op = amounts.problem.ops[run]
     weights = op.set_up + amounts.loaded(op.weights)
-    if not op.parted:
-        yield 0, 0
+    yield _Parts(0, weights, op.weights, op.striped[0] if op.striped else 0)
+    if not op.weights:
         return
     most = (*(count - 1 for count in PART_COUNTS[1:]), weights + 1)
-    for further, parts in zip(op.parted, most, strict=True):
-        yield further, weights // parts
+    sliced = op.sliced or (0,) * len(PART_COUNTS)
+    for further, slices in zip(sliced, most, strict=True):
+        yield _Parts(0, weights // slices, 0, further)

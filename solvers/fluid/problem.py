@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 PART_COUNTS = (2, 3, 5, 9, 17, 33, 65)
-"""Numbers of parts for which further cycles are known."""
+"""Numbers of stripes, or of slices, for which further cycles are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class FluidOp:
     """NPU cycles in one part."""
     striped: tuple[int, ...] = ()
     """Further cycles in at least as many stripes as each of ``PART_COUNTS``; none where empty."""
-    parted: tuple[int, ...] = ()
-    """The same for any parts, stripes or slices of channels."""
+    sliced: tuple[int, ...] = ()
+    """The same for slices of channels, which divide the weights."""
     weights: int = 0
     """Bytes of weights that no earlier run has had."""
     set_up: int = 0

@@ -7,11 +7,12 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers.fluid.dynamic_program import least_time
 from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
+from tests.solvers.fluid.fluid_twin import twin_time
 
 LAUNCH = tuple(1000 * (count - 1) for count in PART_COUNTS)
 """Parts that are never worth their cycles."""
@@ -112,6 +113,12 @@ def test_a_coarse_grid_never_says_more_than_the_finest(problem: FluidProblem) ->
     bounds = [least_time(problem, levels).cycles for levels in (4, 16, 4096)]
     assert bounds[0] <= bounds[2]
     assert bounds[1] <= bounds[2]
+
+
+@given(problems())
+@settings(max_examples=30)
+def test_it_equals_the_twin_that_tries_every_amount(problem: FluidProblem) -> None:
+    assert least_time(problem, 4096).cycles == twin_time(problem)
 
 
 @given(problems(), st.integers(1, 100))

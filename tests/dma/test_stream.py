@@ -202,17 +202,17 @@ def test_no_spill_is_respected() -> None:
     assert list(spilled.spilled) == sorted(spilled.spilled)
 
 
-def test_too_many_steps_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_parts_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     builder = ProgramBuilder("steps")
     builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
-    monkeypatch.setattr(module, "MAX_STEPS", 15)
-    with pytest.raises(DoesNotFit, match="more than 15 steps"):
+    monkeypatch.setattr(module, "MAX_PARTS", 14)
+    with pytest.raises(DoesNotFit, match="more than 14 parts"):
         stream(builder.build(), LUNA_LIKE, "sync", 8)
-    monkeypatch.setattr(module, "MAX_STEPS", 16)
+    monkeypatch.setattr(module, "MAX_PARTS", 15)
     assert len(stream(builder.build(), LUNA_LIKE, "sync", 8).transfers) == 2 * 16
     with pytest.raises(DoesNotFit) as refusal:
         stream(builder.build(), LUNA_LIKE, "sync", 7)
-    assert refusal.value.what == "more than 16 steps at op 'r': SharedMemory is far too small"
+    assert refusal.value.what.startswith("ops would run in more than 15 parts, 22 of them of op 'r'")
     assert "shared_memory.bytes" in refusal.value.hint
 
 

@@ -192,7 +192,8 @@ memory_options = group(
         metavar="NAME",
         default="conflict",
         show_default=True,
-        help="How the arms of branches share memory: none, unified-block, conflict or exact.",
+        help="How the arms of branches share memory: none, straight-line, unified-block,"
+        " conflict or exact.",
     ),
     click.option(
         "--cascade",

@@ -1,7 +1,7 @@
-"""Merge the arms of a branch: four ways, each with any packer.
+"""Merge the arms of a branch: five ways, each with any packer.
 
-Source: ``separate_blocks`` and ``unified_block`` are Wang et al. 2025 before and after its Algorithm 2
-(docs/references.md); the others are this project's.
+Source: ``unified_block`` is Algorithm 2 of Wang et al. 2025, ``straight_line`` and ``separate_blocks`` are
+two readings of what it compares with (docs/references.md); the others are this project's.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from chipmodel.errors import BadInput, PluginFault
+from chipmodel.geometry.interval import hull
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Plan, Problem, Solved
 from solvers.branches.blocks import has_blocks, in_blocks
@@ -30,6 +31,18 @@ def unified_block(problem: Problem, nesting: Section, packer: str, limits: Limit
     return _in_blocks(problem, nesting, packer, limits, True)
 
 
+def straight_line(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
+    """Pack the arms as straight code, one after another: a buffer lives from its first position to its last,
+    so what is read after the ``if`` lives through all later arms."""
+    began = perf_counter()
+    whole = tuple(replace(b, live=(hull(b.live),) if b.live else ()) for b in problem.buffers)
+    plan = solve(replace(problem, buffers=whole), packer, limits).plan
+    if len(plan.offsets) < len(whole):
+        what = "the packer has no plan for the arms as straight code"
+        raise BadInput(what, hint="use --merge conflict or --merge exact")
+    return _solved(problem, plan, packer, began)
+
+
 def _in_blocks(
     problem: Problem, nesting: Section, packer: str, limits: Limits | None, unified: bool
 ) -> Solved:
@@ -38,7 +51,11 @@ def _in_blocks(
     def pack(part: Problem) -> Plan:
         return solve(part, packer, limits).plan
 
-    plan = in_blocks(problem, nesting, pack, unified)
+    return _solved(problem, in_blocks(problem, nesting, pack, unified), packer, began)
+
+
+def _solved(problem: Problem, plan: Plan, packer: str, began: float) -> Solved:
+    """Return ``plan`` with the bound that the true conflicts give."""
     bound = largest_live_set(problem)
     peak = plan.peak(problem)
     status = status_of(problem, peak, bound.bytes)

@@ -23,7 +23,14 @@ MERGERS = (
         "merger",
         "solvers.branches.merge:separate_blocks",
         "one block of memory for each arm",
-        "Wang et al. 2025, before Algorithm 2",
+        "Wang et al. 2025, before Algorithm 2 (a reading)",
+    ),
+    Planner(
+        "straight-line",
+        "merger",
+        "solvers.branches.merge:straight_line",
+        "arms as straight code, one after another",
+        "Wang et al. 2025, before Algorithm 2 (a reading)",
     ),
     Planner(
         "unified-block",

@@ -193,7 +193,7 @@ memory_options = group(
         default="conflict",
         show_default=True,
         help="How the arms of branches share memory: none, straight-line, unified-block,"
-        " conflict or exact.",
+        " unified-results, conflict or exact.",
     ),
     click.option(
         "--cascade",

@@ -5,6 +5,9 @@ What the source leaves open is defined here as follows.
 * *Depth.* A buffer belongs to the innermost arm that contains its whole lifetime. One that is also alive
   outside of the arm (an operand from before the ``if``, a result that is read after it) belongs to the graph
   around the ``if`` and lives through all of the ``if``, as in a compiler whose ``if`` is one op.
+* *Results of arms* may be a part of the block instead (``results``), as in the source's figure 2, where the
+  block is what the ``if`` produces: it then lives to the last reader of a result. Each lies in the lowest
+  bytes that are free for it in all arms, which are packed before.
 * *Loops* are depths too, of one arm: a body is a sub-graph with a block of its own. The source leaves loops
   to later work and says only that what a loop uses lives as long as the loop, as an operand of one op does. A
   loop's block is the same with both mergers.
@@ -36,16 +39,16 @@ BufferGroup = tuple[Buffer, ...]
 """Buffers that belong together: one alone, or those that a constraint names."""
 
 
-def in_blocks(problem: Problem, nesting: Section, pack: Pack, unified: bool) -> Plan:
+def in_blocks(problem: Problem, nesting: Section, pack: Pack, unified: bool, results: bool = False) -> Plan:
     """Pack every arm by itself, innermost first; its peak is the size of a block in the graph around it, one
-    for all arms of an ``if`` (``unified``) or one for each. Raises BadInput for given offsets and memories,
-    and where ``pack`` has no plan.
+    for all arms of an ``if`` (``unified``, with their ``results`` or without) or one for each. Raises
+    BadInput for given offsets and memories, and where ``pack`` has no plan.
     """
     if problem.memories or problem.apart or any(b.pinned is not None for b in problem.buffers):
         what = "blocks of arms cannot keep given offsets and memories"
         others = "--merge conflict or --merge exact"
         raise BadInput(what, hint=f"use {others}, which keep all constraints")
-    blocks = _Blocks(problem, pack, unified)
+    blocks = _Blocks(problem, pack, unified, results)
     offsets = blocks.section(nesting, _groups(problem), problem.capacity).offsets
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
 
@@ -69,42 +72,72 @@ class _Blocks:
     problem: Problem
     pack: Pack
     unified: bool
+    results: bool
 
     def section(
         self, section: Section, groups: Sequence[BufferGroup], capacity: int | None = None
     ) -> _PackedBlock:
         """Pack everything that lives within ``section``; at its own depth a fork is one position."""
-        own: list[Buffer] = []
-        inside: dict[tuple[int, int], list[BufferGroup]] = {}
-        for group in groups:
-            arm = next(_arm_of(section, group), None)
-            if arm is None:
-                own += group
-            else:
-                inside.setdefault(arm, []).append(group)
+        own, after, inside = self.sorted_groups(section, groups)
         blocks: dict[str, _PackedBlock] = {}
         time = _DepthTime(section)
         buffers = [replace(b, live=time.lives(b.live)) for b in own]
         for number, fork in enumerate(section.forks):
+            live = (fork.extent, *(i for b in after.get(number, ()) for i in b.live))
             arms = [
                 self.section(arm, inside[number, which])
                 for which, arm in enumerate(fork.arms)
                 if (number, which) in inside
             ]
-            for block in self.joined(arms):
+            for block in self.joined(arms, after.get(number, [])):
                 # No buffer's name begins so: the names of tensors and ops are never empty.
                 name = f"\0{len(blocks)}"
                 blocks[name] = block
-                buffers.append(Buffer(name, block.bytes, time.lives((fork.extent,)), block.alignment))
+                buffers.append(Buffer(name, block.bytes, time.lives(live), block.alignment))
         buffers.sort(key=lambda b: b.live[0].start if b.live else 0)
         return self.placed(buffers, blocks, capacity)
 
-    def joined(self, arms: list[_PackedBlock]) -> list[_PackedBlock]:
+    def sorted_groups(
+        self, section: Section, groups: Sequence[BufferGroup]
+    ) -> tuple[list[Buffer], dict[int, list[Buffer]], dict[tuple[int, int], list[BufferGroup]]]:
+        """The buffers at ``section``'s own depth, the results of each fork, and what lies in each arm."""
+        own: list[Buffer] = []
+        after: dict[int, list[Buffer]] = {}
+        inside: dict[tuple[int, int], list[BufferGroup]] = {}
+        for group in groups:
+            place = next(_arm_of(section, group), None)
+            fork = _fork_of_result(section, group) if self.results and place is None else None
+            if fork is not None:
+                after.setdefault(fork, []).extend(group)
+            elif place is None:
+                own += group
+            else:
+                inside.setdefault(place, []).append(group)
+        return own, after, inside
+
+    def joined(self, arms: list[_PackedBlock], results: list[Buffer]) -> list[_PackedBlock]:
         """The blocks of a fork: line 6 of Algorithm 2 takes the largest arm's size for all arms."""
-        if not self.unified or len(arms) < 2:
+        if not self.unified or (len(arms) < 2 and not results):
             return arms
         offsets = {name: offset for arm in arms for name, offset in arm.offsets.items()}
-        return [_PackedBlock(offsets, max(a.bytes for a in arms), lcm(*(a.alignment for a in arms)))]
+        size, alignment = max((a.bytes for a in arms), default=0), lcm(*(a.alignment for a in arms))
+        for result in sorted(results, key=lambda b: -b.bytes):
+            offsets[result.name] = self.lowest(result, offsets)
+            size = max(size, offsets[result.name] + result.bytes)
+            alignment = lcm(alignment, result.alignment)
+        return [_PackedBlock(offsets, size, alignment)]
+
+    def lowest(self, buffer: Buffer, offsets: Mapping[str, int]) -> int:
+        """The lowest offset that keeps ``buffer`` clear of all that have one and live with it."""
+        offset = 0
+        for other in sorted(self.problem.buffers, key=lambda b: offsets.get(b.name, 0)):
+            at = offsets.get(other.name)
+            if at is None or at + other.bytes <= offset or not _meet(buffer, other):
+                continue
+            if offset + buffer.bytes <= at:
+                break
+            offset = -(-(at + other.bytes) // buffer.alignment) * buffer.alignment
+        return offset
 
     def placed(
         self, buffers: Sequence[Buffer], blocks: Mapping[str, _PackedBlock], capacity: int | None
@@ -136,6 +169,20 @@ def _arm_of(section: Section, group: BufferGroup) -> Iterator[tuple[int, int]]:
         for which, arm in enumerate(section.forks[number].arms):
             if arm.extent.start <= life.start and life.stop <= arm.extent.stop:
                 yield number, which
+
+
+def _fork_of_result(section: Section, group: BufferGroup) -> int | None:
+    """The number of the ``if`` of which several arms write this buffer, if there is one."""
+    buffer, *others = group
+    if others or not buffer.live:
+        return None
+    number = section.fork_at(buffer.live[0].start)
+    return None if number is None or section.forks[number].repeats else number
+
+
+def _meet(one: Buffer, other: Buffer) -> bool:
+    """Whether the two are alive at some position together."""
+    return any(i.overlaps(j) for i in one.live for j in other.live)
 
 
 def _groups(problem: Problem) -> list[BufferGroup]:

@@ -1,7 +1,8 @@
-"""Merge the arms of a branch: five ways, each with any packer.
+"""Merge the arms of a branch: six ways, each with any packer.
 
-Source: ``unified_block`` is Algorithm 2 of Wang et al. 2025, ``straight_line`` and ``separate_blocks`` are
-two readings of what it compares with (docs/references.md); the others are this project's.
+Source: ``unified_block`` and ``unified_results`` are two readings of Algorithm 2 of Wang et al. 2025,
+``straight_line`` and ``separate_blocks`` two of what it is compared with (docs/references.md); the others are
+this project's.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ def unified_block(problem: Problem, nesting: Section, packer: str, limits: Limit
     return _in_blocks(problem, nesting, packer, limits, True)
 
 
+def unified_results(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
+    """One block for all arms of a fork, with what they leave for after it."""
+    return _in_blocks(problem, nesting, packer, limits, True, True)
+
+
 def straight_line(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
     """Pack the arms as straight code, one after another: a buffer lives from its first position to its last,
     so what is read after the ``if`` lives through all later arms."""
@@ -44,14 +50,19 @@ def straight_line(problem: Problem, nesting: Section, packer: str, limits: Limit
 
 
 def _in_blocks(
-    problem: Problem, nesting: Section, packer: str, limits: Limits | None, unified: bool
+    problem: Problem,
+    nesting: Section,
+    packer: str,
+    limits: Limits | None,
+    unified: bool,
+    results: bool = False,
 ) -> Solved:
     began = perf_counter()
 
     def pack(part: Problem) -> Plan:
         return solve(part, packer, limits).plan
 
-    return _solved(problem, in_blocks(problem, nesting, pack, unified), packer, began)
+    return _solved(problem, in_blocks(problem, nesting, pack, unified, results), packer, began)
 
 
 def _solved(problem: Problem, plan: Plan, packer: str, began: float) -> Solved:

@@ -40,6 +40,13 @@ MERGERS = (
         "Wang et al. 2025, Algorithm 2",
     ),
     Planner(
+        "unified-results",
+        "merger",
+        "solvers.branches.merge:unified_results",
+        "one block for all arms, with their results",
+        "Wang et al. 2025, Algorithm 2 as in its figure 2",
+    ),
+    Planner(
         "conflict",
         "merger",
         "solvers.branches.merge:by_conflicts",

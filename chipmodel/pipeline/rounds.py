@@ -100,6 +100,9 @@ def plan_in_rounds(
 LAST_SHARES = (Fraction(3, 4), Fraction(1, 2))
 """The shares of SharedMemory that the last schedules may take, one after the other, where the deadline comes
 before any plan fits: heuristics alone waste less than a quarter of it nearly always."""
+LATE_ROUNDS = 2
+"""Schedules made before the deadline that are packed after it although a plan fits: the first one that does
+may be that of a probe, with four times the cycles of others (AutoEncoder on ``luna-arcs``)."""
 LAST_STREAMER = replace(sync.STREAMER, weight_floor_divisors=(16,))
 """The streamer of those: the quickest one, with a single weight floor."""
 
@@ -120,6 +123,7 @@ class _Rounds:
     simulated: tuple[tuple[Command, ...], Trace] | None = None
     """The last commands that were simulated."""
     last_shares: list[Fraction] = field(default_factory=lambda: list(LAST_SHARES))
+    late_rounds: int = LATE_ROUNDS
     race: StreamerRace = field(init=False)
 
     def __post_init__(self) -> None:
@@ -194,10 +198,13 @@ class _Rounds:
         return self.race.next()
 
     def _last(self) -> RankedSchedule | None:
-        """A schedule that is made quickly, for less memory than SharedMemory has, where time is over and no
-        plan fits; None where one does, or after the last of them."""
+        """A schedule for when time is over: one made already where a plan fits, else one that is made
+        quickly, for less memory than SharedMemory has. None after the last of them."""
+        if self.best and self._fits(self.best):
+            self.late_rounds -= 1
+            return self.race.next() if self.late_rounds >= 0 else None
         found = None
-        while found is None and self.last_shares and not (self.best and self._fits(self.best)):
+        while found is None and self.last_shares:
             found = self.race.with_less(LAST_STREAMER, int(self.capacity * self.last_shares.pop(0)))
         return found
 

@@ -28,6 +28,8 @@ from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
 
 NEVER_STOP = StopCriterion(gap=-1.0)
 """Every candidate is tried."""
+FURTHER_SCHEDULES = "further schedules"
+"""What a deadline leaves out, in the words of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ class StreamerRace:
             return True
         self._wait(replace(ranked, followers=()))
         for streamer, *fallbacks in ranked.followers:
+            if self.stop.deadline.ends(FURTHER_SCHEDULES):
+                break
             self._enter(streamer, ranked.budget, fallbacks=tuple(fallbacks))
         return False
 
@@ -137,7 +141,7 @@ class StreamerRace:
         count = len(self.portfolio.candidates)
         while self.untried:
             tried = count - len(self.untried)
-            if self.entered and self.stop.deadline.ends("further schedules"):
+            if self.entered and self.stop.deadline.ends(FURTHER_SCHEDULES):
                 return
             if self.entered and tried >= self.portfolio.always_tried and self._enough(self.least):
                 return

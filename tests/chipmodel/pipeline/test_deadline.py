@@ -83,3 +83,12 @@ def test_a_plan_that_does_not_fit_by_fragmentation_is_tried_with_less_memory_aft
         assert True not in fits[:-1]
         rescued += len(fits) > 1 and fits[-1]
     assert rescued > 1
+
+
+@pytest.mark.parametrize("moment", range(6, 30, 3))
+def test_a_probe_that_fits_before_the_deadline_does_not_win(moment: int) -> None:
+    """With the smallest slices AutoEncoder takes 3.8 M cycles, with ``sync`` 1.0 M, scheduled before."""
+    chip = with_memory(load_chip("luna-arcs"), 2_080)
+    deadline = Deadline(moment, CountedClock(1))
+    request = PlanRequest(load("zoo:autoencoder"), chip, streamer="prefetch-greedy", deadline=deadline)
+    assert run(request).trace.cycles == 953_057

@@ -38,7 +38,6 @@ SEARCHED_STEPS = 40_000
 
 FURTHER_SETS = "further sets of cascades"
 """What a deadline leaves out, in the words of the answer."""
-_Key = tuple[CascadeSet, tuple[Streamer, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,10 @@ class ScreenedSet:
     """What was built for the forecast, for the full plan."""
 
 
+KnownSets = dict[tuple[CascadeSet, tuple[Streamer, ...]], ScreenedSet | None]
+"""The forecasts so far for one program, chip, spilling and path."""
+
+
 @dataclass(slots=True)
 class CascadeScreening:
     """The sets of cascades for one request, by the forecasts of quick streamers: along ``path``, over all
@@ -60,10 +63,10 @@ class CascadeScreening:
 
     request: PlanRequest
     path: Mapping[str, str] | None = None
+    known: KnownSets = field(default_factory=KnownSets)
     portfolio: StreamerPortfolio = field(init=False)
     built: int = 0
     """Steps of all schedules so far."""
-    known: dict[_Key, ScreenedSet | None] = field(default_factory=dict[_Key, ScreenedSet | None])
 
     def __post_init__(self) -> None:
         self.portfolio = streamer_named(self.request.streamer)

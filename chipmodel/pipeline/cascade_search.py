@@ -9,7 +9,7 @@ also loads the weights of several ops at once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from chipmodel.cascades.arrivals import LateArrival
 from chipmodel.cascades.rewrite import with_cascades
@@ -19,6 +19,7 @@ from chipmodel.model.program import Program
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.pipeline.cascade_screening import (
     CascadeScreening,
+    KnownSets,
     ScreenedSet,
     moves_tensors,
     screening_streamers,
@@ -57,15 +58,18 @@ CLOSE_BEHIND = 1.1
 """How many times the cycles of its best plan a forecast may be for such a streamer to go on."""
 
 
-def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
-    """Plan as ``plan_in_rounds`` does, with the cascades that the request allows. Raises DoesNotFit, and
-    BadInput for names of ops that cannot be a cascade."""
+def plan_with_cascades(
+    request: PlanRequest, path: Mapping[str, str] | None, known: KnownSets | None = None
+) -> Planned:
+    """Plan as ``plan_in_rounds`` does, with the cascades that the request allows; what is forecast is kept in
+    ``known``, for other streamers. Raises DoesNotFit, and BadInput for names of ops that cannot be a
+    cascade."""
     bound = search_bound(request)
     auto = request.cascade == CASCADE_AUTO
     tool_has_none = request.streamer == VENDOR_STREAMER and not request.chip.vendor.cascades
     if request.cascade == CASCADE_OFF or (auto and tool_has_none):
         return plan_in_rounds(request, path, bound)
-    search = CascadeSearch(request, path, bound)
+    search = CascadeSearch(request, path, bound, KnownSets() if known is None else known)
     return search.best() if auto else search.plan(_named(request))
 
 
@@ -87,6 +91,7 @@ class CascadeSearch:
     request: PlanRequest
     path: Mapping[str, str] | None
     bound: TimeBound | None
+    known: KnownSets = field(default_factory=KnownSets)
 
     def plan(self, program: Program) -> Planned:
         return plan_in_rounds(self.request, self.path, self.bound, program)
@@ -105,7 +110,7 @@ class CascadeSearch:
         """The best plan, with cascades or without."""
         request = self.request
         screened = request.until(request.deadline.share(SCREENING_SHARE))
-        screening = CascadeScreening(screened, self.path)
+        screening = CascadeScreening(screened, self.path, self.known)
         plain: Planned | None = None
         few = self.searches and screening.every() is not None
         if screening.everything_stays():

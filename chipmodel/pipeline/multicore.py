@@ -31,6 +31,7 @@ from chipmodel.pipeline.partition import balanced, on_one_core
 from chipmodel.pipeline.plan import plan, plan_as_cut
 from chipmodel.pipeline.plugin_check import refuse_wrong_cores
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rival_streamers import made_by_all
 from dma.schedule.psram_layout import aligned
 from dma.schedule.psram_sharing import Homes, at_homes, tight_homes
 from dma.stream import streamer_named
@@ -235,6 +236,16 @@ def _rank(request: PlanRequest, tried: _Tried) -> tuple[bool, int]:
 
 
 def _try(request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]) -> _Tried:
+    """The best plans of all cores; a streamer that searches is compared with all quick ones."""
+    tried = made_by_all(
+        request,
+        lambda asked: _try_streamer(asked, choices, core_of),
+        lambda tried: not _rank(request, tried)[0],
+    )
+    return min(reversed(tried), key=lambda tried: _rank(request, tried))
+
+
+def _try_streamer(request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]) -> _Tried:
     """The plans of all cores and their simulation. A streamer that chooses by cycles sees one core at a time
     and so only forecasts; it is compared with ``sync`` here, of which it is never slower."""
     found = [_simulated(request, choices, core_of)]

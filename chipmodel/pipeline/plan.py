@@ -18,10 +18,10 @@ from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
-from chipmodel.pipeline.cascade_search import plan_with_cascades
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.plugin_check import refuse_wrong_plan
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rival_streamers import plan_beside_rivals
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
 from chipmodel.verify.fast_offsets import check_fast
@@ -41,8 +41,9 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     """The first plan that fits SharedMemory, or else the one with the smallest peak. Where large ops leave no
     room for something else they are cut finer, and the plan's program is that one.
 
-    A streamer that chooses by cycles gives the fastest of the plans that fit, simulated along ``path``; where
-    that is None, which a part of a program on several cores asks for, the one with the fastest forecast.
+    A streamer that chooses by cycles or searches gives the fastest of the plans that fit, simulated
+    along ``path``; where that is None, which a part of a program on several cores asks for, the one with the
+    fastest forecast.
 
     Raises DoesNotFit where no schedule is found at all, and, without spilling, where no plan fits: that
     message names the smallest capacity that would do; PluginFault for a wrong plan of a plug-in.
@@ -60,7 +61,7 @@ def plan_as_cut(request: PlanRequest, path: Mapping[str, str] | None) -> Planned
     began = perf_counter()
     _refuse_enormous(request.program, request.chip)
     try:
-        planned = _checked(plan_with_cascades(request, path), request)
+        planned = _checked(plan_beside_rivals(request, path), request)
     except DoesNotFit as refusal:
         if request.spill:
             raise

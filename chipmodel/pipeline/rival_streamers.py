@@ -1,0 +1,67 @@
+"""The plan of a streamer that searches, beside those of all quick streamers: the fastest one simulated.
+
+A search compares forecasts, which know no contention for banks or Psram, and a deadline may end it before it
+has found anything good. So the plan of ``auto`` is made first, whatever the deadline, then those of the other
+quick streamers while time is left, and the search has the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.pipeline.cascade_screening import KnownSets
+from chipmodel.pipeline.cascade_search import CascadeSearch, plan_with_cascades
+from chipmodel.pipeline.choices import VENDOR_STREAMER
+from chipmodel.pipeline.request import Planned, PlanRequest
+from dma.stream import streamer_named
+
+T = TypeVar("T")
+
+RIVALS = (
+    *("auto", "prefetch-greedy", "prefetch-k", "resident-knapsack", "weight-pipeline"),
+    *("ping-pong", "ping-pong-across", "sync", VENDOR_STREAMER),
+)
+"""Quick streamers, those first that are most often the fastest."""
+
+
+def made_by_all(request: PlanRequest, make: Callable[[PlanRequest], T], fits: Callable[[T], bool]) -> list[T]:
+    """Return what ``make`` gives for ``request`` with each quick streamer, and at last for itself. After the
+    deadline no more are made once one ``fits``. A streamer that does not search has no rivals. Raises
+    DoesNotFit where there is no plan at all."""
+    searches = streamer_named(request.streamer).searches_offsets
+    rivals = (replace(request, streamer=name, stop=None) for name in (RIVALS if searches else ()))
+    found: list[T] = []
+    refusal: DoesNotFit | None = None
+    for asked in (*rivals, request):
+        if any(map(fits, found)) and request.deadline.ends("further streamers"):
+            break
+        try:
+            found.append(make(asked))
+        except DoesNotFit as error:
+            refusal = error
+    if refusal and not found:
+        raise refusal
+    return found
+
+
+def plan_beside_rivals(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
+    """Plan as ``plan_with_cascades`` does; for a streamer that searches, return the fastest plan along
+    ``path`` of its own and those of quick streamers, its own among equals. Where ``path`` is None nothing can
+    be simulated, so there are no rivals. Raises DoesNotFit where no streamer has a plan."""
+    if path is None:
+        return plan_with_cascades(request, path)
+    known = KnownSets()
+    search = CascadeSearch(request, path, None)
+    found = made_by_all(request, lambda asked: plan_with_cascades(asked, path, known), search.fits)
+    if len(found) == 1:
+        return found[0]
+    fits = [_simulated(planned, request, path) for planned in reversed(found) if search.fits(planned)]
+    return replace(min(fits or found, key=search.rank), bound=found[-1].bound)
+
+
+def _simulated(planned: Planned, request: PlanRequest, path: Mapping[str, str]) -> Planned:
+    return replace(planned, trace=planned.trace or simulate(planned.commands, request.chip, path))

@@ -1,0 +1,83 @@
+"""A streamer that searches is never behind a quick one, whatever its deadline."""
+
+from __future__ import annotations
+
+import pytest
+
+from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.pipeline.choices import CASCADE_AUTO
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.rival_streamers import RIVALS, made_by_all
+from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
+from dma.stream import streamer_named, streamers
+from solvers.core.deadline import Deadline
+from tests.support.work import CountedClock
+from workloads.load import load
+
+
+def asked(network: str, chip: str, size: int, streamer: str, deadline: Deadline) -> PlanRequest:
+    loaded = load_chip(chip)
+    loaded = loaded.with_memory(size) if size else loaded
+    program = reuse(load(f"zoo:{network}"), "all")
+    return PlanRequest(program, loaded, streamer=streamer, cascade=CASCADE_AUTO, deadline=deadline)
+
+
+def cycles(network: str, chip: str, size: int, streamer: str, deadline: Deadline | None = None) -> int:
+    return run(asked(network, chip, size, streamer, deadline or Deadline())).trace.cycles
+
+
+def test_every_streamer_that_does_not_search_is_a_rival() -> None:
+    assert set(RIVALS) == {name for name in streamers() if not streamer_named(name).searches_offsets}
+
+
+def test_a_search_is_not_behind_prefetch_k() -> None:
+    """ResNet-8 of the tutorial: the search alone takes 342,512, as forecasts know no contention."""
+    assert cycles("resnet8", "luna-arcs", 0, "prefetch-k") == 342_460
+    assert cycles("resnet8", "luna-arcs", 0, "exact") <= 342_460
+
+
+def test_a_search_is_not_behind_any_quick_streamer() -> None:
+    case = ("autoencoder", "luna-arcs", 2_080)
+    assert cycles(*case, "exact") <= min(cycles(*case, rival) for rival in RIVALS)
+
+
+@pytest.mark.parametrize("moment", [1, 10, 50, 200, 1_000])
+def test_a_search_is_not_behind_auto_at_any_deadline(moment: int) -> None:
+    case = ("autoencoder", "luna-arcs", 2_080)
+
+    def within(streamer: str) -> int:
+        return cycles(*case, streamer, Deadline(moment, CountedClock(1)))
+
+    assert within("exact") <= within("auto")
+
+
+def test_after_the_deadline_there_is_one_rival_that_fits() -> None:
+    said: list[str] = []
+    request = asked("resnet8", "luna-arcs", 0, "exact", Deadline(0, lambda: 1, said.append))
+    assert made_by_all(request, lambda each: each.streamer, lambda name: True) == ["auto"]
+    assert said == ["further streamers"]
+    fits = made_by_all(request, lambda each: each.streamer, lambda name: name == "prefetch-k")
+    assert fits == list(RIVALS[: RIVALS.index("prefetch-k") + 1])
+
+
+def test_where_no_streamer_has_a_plan() -> None:
+    def refused(request: PlanRequest) -> str:
+        raise DoesNotFit(request.streamer)
+
+    with pytest.raises(DoesNotFit, match="exact"):
+        made_by_all(asked("resnet8", "luna-arcs", 0, "exact", Deadline()), refused, bool)
+
+
+def test_a_quick_streamer_has_no_rivals() -> None:
+    request = asked("resnet8", "luna-arcs", 0, "prefetch-k", Deadline())
+    assert made_by_all(request, lambda each: each, lambda each: False) == [request]
+
+
+def test_the_bound_is_that_of_the_search_whoever_is_the_fastest() -> None:
+    planned = plan(asked("resnet8", "luna-arcs", 0, "exact", Deadline()))
+    assert planned.bound is not None
+    assert planned.trace is not None
+    assert planned.bound.cycles <= planned.trace.cycles

@@ -9,6 +9,7 @@ github.com/zisianw/FaceBoxes.PyTorch) at 320 x 320. The image, 307,200 B, and th
 153,600 B, make 460,800 B. The body branch is a stack of depthwise separable blocks (MobileNet, Howard et al.
 2017) with residual additions that stays at stride 4, with maps of 153,600 B too: input, inner map and output
 of a block are 460,800 B again, and 54 blocks bring all tensors to the published sum within 1 %.
+Algorithm 2 needs more for it all the same: the stem's map lives next to the block of the branches.
 So size, stem, number of blocks and the probabilities of the branches are assumed; both have FaceBoxes' heads.
 Decoding and suppression of the 2,134 anchors run on the host.
 

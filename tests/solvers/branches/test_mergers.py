@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.known_answers import made_for_table_2
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.nesting import Fork, Section
@@ -73,19 +74,7 @@ def test_a_shape_with_the_figures_of_table_2() -> None:
     """The differences of Table 2 of Wang et al. 2025: FusionDetect needs 28,800 B more before Algorithm 2 in
     each order (489,600, 489,600 and 604,800 B), as if the first arm's result lived through the second. The
     sizes here are made for it: the second arm alone needs 460,800, 460,800 and 576,000 B."""
-    unit = 28_800
-    nesting = Section(Interval(0, 12), (fork("if", (1, 4), (4, 10)),))
-    problem = Problem(
-        (
-            buffer("face", 8 * unit, (1, 3)),
-            buffer("face.down", 4 * unit, (2, 4)),
-            buffer("result", unit, (3, 4), (9, 11)),
-            buffer("body", 4 * unit, (4, 7)),
-            buffer("body.aside", unit, (5, 6)),
-            buffer("body.up", 8 * unit, (6, 8)),
-            buffer("body.last", 8 * unit, (7, 9)),
-        )
-    )
+    problem, nesting = made_for_table_2()
     peaks = {
         name: [merge_arms(problem, nesting, packer, name).peak for packer in PAPER] for name in mergers()
     }

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given
 
+from bench.known_answers import FIGURE_4, SIX_OPS, free_list_example, lifetimes
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
@@ -24,9 +25,17 @@ def offsets(problem: Problem) -> list[int]:
 
 
 def test_the_example_of_the_source_document() -> None:
-    problem = buffers((2048, 0, 2), (2048, 1, 4), (1024, 2, 3), (2048, 3, 4), (1024, 4, 5), (4096, 5, 5))
+    live = [(i.start, i.stop - 1) for i in lifetimes(SIX_OPS)]
+    assert live == [(0, 2), (1, 4), (2, 3), (3, 4), (4, 5), (5, 5)]
+    problem = free_list_example()
     assert offsets(problem) == [0, 2048, 4096, 0, 4096, 0]
     assert free_list(problem).peak(problem) == 5120
+
+
+def test_the_lifetimes_of_figure_4() -> None:
+    """Paragraph 68 of the patent, which counts from 1: the last op ends where it starts."""
+    live = [(i.start + 1, i.stop) for i in lifetimes(FIGURE_4)]
+    assert live == [(1, 3), (2, 5), (3, 4), (4, 5), (5, 5)]
 
 
 def test_the_smallest_free_block_that_is_large_enough_is_taken() -> None:

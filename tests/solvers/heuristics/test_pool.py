@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Problem
-from chipmodel.model.program import Program, ops
+from bench.known_answers import feature_maps
+from chipmodel.model.plan import Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.heuristics.pool import REUSE_THRESHOLD, pool, pool_nodes
@@ -19,21 +18,6 @@ from tests.support.buffers import alive
 from workloads.zoo import build
 
 MIB = 1 << 20
-
-
-def feature_maps(program: Program) -> Problem:
-    """The outputs of all ops but the last, which are no feature maps: an op's output lives until its last
-    reader is done (Wang et al. 2025, eq. 1). The network's input is the caller's; activations are in place,
-    so that the zoo's networks have none of their own."""
-    steps = list(ops(program.body))
-    born = {name: at for at, op in enumerate(steps) for name in op.outputs}
-    dies = dict(born)
-    for at, op in enumerate(steps):
-        dies |= {name: at for name in op.inputs if name in born}
-    kept = [name for name in born if name not in program.outputs]
-    return Problem(
-        tuple(Buffer(n, program.tensors[n].bytes, (Interval(born[n], dies[n] + 1),)) for n in kept)
-    )
 
 
 @pytest.fixture(scope="module")

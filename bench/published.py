@@ -1,0 +1,206 @@
+"""Every figure that the five source documents print, next to what comes out here.
+
+    python -m bench.published
+
+A row has the document (docs/references.md), the item, the planners that stand for it, both figures and the
+difference; nothing is left out because it differs. The networks behind the figures are not public: those of
+Wang et al. 2025 are the shapes of ``bench.control_flow_table``, peaks are those of tensors alone on
+``luna-csk6``, and where several figures stand in one cell they are those of ``large-first``, ``short-first``
+and ``sequential``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, product
+
+from bench.control_flow_table import CHIP, SHAPES, MeasuredShape, face_align, face_detect, measure, tensors_of
+from bench.framework_memory import MIB, NETWORKS, PUBLISHED, platform, row
+from bench.known_answers import (
+    FIGURE_4,
+    SIX_OPS,
+    feature_maps,
+    free_list_example,
+    lifetimes,
+    made_for_table_2,
+)
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.nesting import Section
+from chipmodel.model.plan import Problem
+from chipmodel.model.program import Program
+from docs.tools.markdown import code, table
+from solvers.branches.mergers import merge_arms
+from solvers.heuristics.free_list import free_list
+from solvers.heuristics.pool import pool_nodes
+from workloads.zoo import build
+
+ORDERS = ("large-first", "short-first", "sequential")
+BEFORE, AFTER = ("straight-line", "none"), ("unified-results", "unified-block")
+"""The two readings of what Wang et al. compare Algorithm 2 with, and the two of Algorithm 2."""
+Peaks = tuple[int, int, int]
+FREE_LIST = "free-list patent (CN, 2022)"
+TIERED = "tiered-memory patent (CN, 2022)"
+CORES = "many-core patent (CN, 2023)"
+FRAMEWORK = "edge-framework patent (CN, 2021)"
+PAPER = "Wang et al. 2025"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPeaks:
+    """A network of Tables 1 and 2: bytes by ``ORDERS``, before Algorithm 2 and, with branches, after it."""
+
+    name: str
+    make: Callable[[], Program]
+    naive: int
+    before: Peaks
+    after: Peaks | None = None
+
+
+PEAKS = (
+    PublishedPeaks("FaceDetect", face_detect, 934_000, (409_600, 409_600, 440_320)),
+    PublishedPeaks("FaceAlign", face_align, 202_429, (46_080, 46_668, 46_668)),
+    PublishedPeaks(
+        "wake word", partial(build, "wakeword"), 312_664, (24_152, 24_152, 24_152), (24_152, 24_152, 24_152)
+    ),
+    PublishedPeaks(
+        "FusionDetect",
+        partial(build, "fusiondetect"),
+        26_502_400,
+        (489_600, 489_600, 604_800),
+        (460_800, 460_800, 576_000),
+    ),
+    PublishedPeaks(
+        "denoise", partial(build, "denoise"), 794_128, (99_840, 117_760, 142_848), (98_340, 116_224, 141_312)
+    ),
+)
+
+Row = tuple[str, str, str, str, str, str]
+"""Document, item, planners or command, published, ours, difference."""
+
+
+def rows() -> Iterator[Row]:
+    """Every figure of the five documents, document by document."""
+    yield from _free_list()
+    unknown = "not comparable: program and tiers not printed"
+    yield _text(TIERED, "cycles of figure 3", "--packer state-search", "111,528.862924", unknown)
+    yield _text(TIERED, "cycles of figure 4", "--packer state-search", "100,207.36", unknown)
+    yield _text(CORES, "no figure printed", "--packer context", "-", "-")
+    yield from _framework()
+    yield from _peaks()
+    yield from _times()
+
+
+def _free_list() -> Iterator[Row]:
+    example, planner = free_list_example(), "--packer free-list"
+    plan = free_list(example)
+    for item, reads, first, published in (
+        ("lifetimes in figure 4", FIGURE_4, 1, "1-3, 2-5, 3-4, 4-5, 5-5"),
+        ("lifetimes of six ops", SIX_OPS, 0, "0-2, 1-4, 2-3, 3-4, 4-5, 5-5"),
+    ):
+        ours = ", ".join(f"{i.start + first}-{i.stop - 1 + first}" for i in lifetimes(reads))
+        yield _text(FREE_LIST, item, "--streamer sync", published, ours)
+    offsets = ", ".join(str(offset) for offset in plan.offsets.values())
+    yield _text(FREE_LIST, "their offsets, B", planner, "0, 2048, 4096, 0, 4096, 0", offsets)
+    yield _figures(FREE_LIST, "their arena, B", planner, (5120,), (plan.peak(example),))
+
+
+def _framework() -> Iterator[Row]:
+    maps = feature_maps(build("resnet18", {"input": "448"}, dtype="float32"))
+    nodes = [size / MIB for size in pool_nodes(maps, 0).sizes]
+    item, mib = "ResNet-18's nodes at 448 x 448, MiB", (12.25, 3.06, 3.06)
+    yield _figures(FRAMEWORK, item, "--packer pool:0", mib, nodes, "{:.2f}")
+    saved = [row(network, platform()).saved for network in NETWORKS]
+    item, planner = "memory saved, mean of six networks, %", "--streamer weight-pipeline"
+    yield _figures(FRAMEWORK, item, planner, (100 * PUBLISHED,), (100 * sum(saved) / len(saved),), "{:.2f}")
+
+
+def _peaks() -> Iterator[Row]:
+    chip, made, best = load_chip(CHIP), made_for_table_2(), float("-inf")
+    for network in PEAKS:
+        program = network.make()
+        tensors = sum(each.bytes for each in program.tensors.values())
+        problem, nesting = tensors_of(program, chip)
+        item = f"Table 1, {network.name}"
+        yield _figures(PAPER, f"{item}, all tensors", "--packer naive", (network.naive,), (tensors,))
+        for merger in BEFORE if network.after else BEFORE[:1]:
+            yield _merged(item, network.before, problem, nesting, merger)
+        for merger in AFTER if network.after else ():
+            yield _merged(f"Table 2, {network.name}", network.after or (), problem, nesting, merger)
+        best = max(best, 100 * _saved(problem, nesting)) if network.after else best
+    yield _percent("abstract, Algorithm 2 saves at most", "--merge unified-results", 5.9, best)
+    yield _percent("the same, a shape made for it", "--merge unified-results", 5.9, 100 * _saved(*made))
+    fusion = PEAKS[3]
+    for merger in (*BEFORE, *AFTER):
+        figures = fusion.before if merger in BEFORE else fusion.after or ()
+        yield _merged("Tables 1 and 2, a shape made for FusionDetect", figures, *made, merger)
+
+
+def _saved(problem: Problem, nesting: Section) -> float:
+    """The largest share that Algorithm 2 saves in one order."""
+    peaks = [[merge_arms(problem, nesting, o, m).peak for m in (BEFORE[0], AFTER[0])] for o in ORDERS]
+    return max(1 - after / before for before, after in peaks)
+
+
+def _merged(item: str, published: Sequence[int], problem: Problem, nesting: Section, merger: str) -> Row:
+    ours = [merge_arms(problem, nesting, order, merger).peak for order in ORDERS]
+    return _figures(PAPER, item, f"--merge {merger}", published, ours)
+
+
+def _times() -> Iterator[Row]:
+    chip, both = load_chip(CHIP), "--streamer sync, ping-pong"
+    measured = [measure(shape, chip) for shape in SHAPES if shape.times is not None]
+    for each in measured:
+        ours = [cycles / float(chip.core_mhz) / 1000 for cycles in (each.sync, each.ping_pong)]
+        item = f"Table 3, {each.shape.name}"
+        yield _figures(PAPER, f"{item}, ms", both, each.shape.times or (), ours, "{:,.3f}")
+        yield _percent(f"{item}, saved", both, -100 * (each.published or 0), -100 * each.change)
+    yield _percent("abstract, ping-pong saves at most", both, 29, -100 * min(m.change for m in measured))
+    for shares in product(*(_shares(measured, name) for name in ("FusionDetect", "wake word"))):
+        chosen = [m for m in measured if "," not in m.shape.name or m in shares]
+        pairs = [(a, b) for a, b in combinations(chosen, 2)]
+        agree = sum((a.change < b.change) == ((a.published or 0) < (b.published or 0)) for a, b in pairs)
+        names = " and ".join(m.shape.name for m in shares)
+        yield _figures(PAPER, f"Table 3, pairs in the order of gain, {names}", both, (len(pairs),), (agree,))
+
+
+def _shares(measured: list[MeasuredShape], name: str) -> list[MeasuredShape]:
+    """The paths of one network, of which the paper does not say which one it times."""
+    return [each for each in measured if each.shape.name.startswith(f"{name},")]
+
+
+def _figures(
+    source: str,
+    item: str,
+    command: str,
+    published: Sequence[float],
+    ours: Sequence[float],
+    form: str = "{:,}",
+) -> Row:
+    changes = [mine / theirs - 1 for mine, theirs in zip(ours, published, strict=True)]
+    theirs, mine = (" / ".join(map(form.format, each)) for each in (published, ours))
+    difference = "same" if theirs == mine else " / ".join(f"{change:+.1%}" for change in changes)
+    return source, item, command, theirs, mine, difference
+
+
+def _percent(item: str, command: str, published: float, ours: float) -> Row:
+    difference = f"{ours - published:+.2f} points"
+    return PAPER, item, command, f"{published:.2f} %", f"{ours:.2f} %", difference
+
+
+def _text(source: str, item: str, command: str, published: str, ours: str) -> Row:
+    return source, item, command, published, ours, "same" if published == ours != "-" else "-"
+
+
+def main() -> None:
+    """Print the table, and how many rows agree."""
+    listed = list(rows())
+    cells = [[*each[:2], code(each[2]), *each[3:]] for each in listed]
+    print(table(("source", "item", "planner", ">published", ">ours", ">difference"), cells))
+    same = sum(each[-1] == "same" for each in listed)
+    print(f"\n{same} of {len(listed)} rows are the same.")
+
+
+if __name__ == "__main__":
+    main()

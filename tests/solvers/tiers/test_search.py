@@ -209,6 +209,28 @@ def test_the_cost_is_latency_and_bytes_by_bandwidth_of_every_task() -> None:
     assert state.cycles == write + 3 * ((2 + Fraction(4, 3)) + (10 + 5))
 
 
+def test_three_tiers_by_hand() -> None:
+    """The tiered-memory patent's cost with three tiers, as it has them: L_in + d / W_in into a tier,
+    L_out + d / W_out out of it. Each block fills the fastest tier that is free."""
+    tiers = (
+        tier("fast", 8, out=affine_cost(1, 8), into=affine_cost(1, 8)),
+        tier("middle", 8, out=affine_cost(4, 4), into=affine_cost(6, 2)),
+        tier("slow", None, out=affine_cost(20, 1), into=affine_cost(30, Fraction(1, 2))),
+    )
+    blocks = tuple(TierBlock(name, 8, 0, 2) for name in "abc")
+    steps = (
+        TierStep(tuple(TierAccess(n, True) for n in range(3))),
+        TierStep(tuple(TierAccess(n, False) for n in range(3))),
+    )
+    asked = TierProblem(tiers, blocks, steps)
+    state = initial_state(asked)
+    assert [where(asked, state, name) for name in "abc"] == [("fast", 0), ("middle", 0), ("slow", 0)]
+    written = (1 + 1) + (6 + 4) + (30 + 16)
+    read = (1 + 1) + (4 + 2) + (20 + 8)
+    assert state.cycles == written + read
+    assert search(asked).state.cycles == state.cycles, "each tier holds one block and all are read alike"
+
+
 def test_an_inputs_first_load_is_counted() -> None:
     asked = problem(4, TierBlock("input", 4, 0, 2, home=1), reads={0: [0], 1: [0]})
     assert initial_state(asked).cycles == 4 + 4 + (100 + 8 * 4) + 4

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from chipmodel.api.packing import Packing, pack
     from chipmodel.api.plan import ProgramPlan, plan
     from chipmodel.api.report import StudyReport, report
+    from chipmodel.api.settings import PlanOptions
     from chipmodel.api.simulation import Simulation, simulate
     from chipmodel.api.study import StudyTable, study
     from chipmodel.api.target import chip
@@ -54,6 +55,7 @@ __all__ = [
     "MemoryFront",
     "Network",
     "Packing",
+    "PlanOptions",
     "Program",
     "ProgramPlan",
     "Simulation",
@@ -114,6 +116,7 @@ _HOMES = {
     "chipmodel.api.packing": ("Packing", "pack"),
     "chipmodel.api.plan": ("ProgramPlan", "plan"),
     "chipmodel.api.report": ("StudyReport", "report"),
+    "chipmodel.api.settings": ("PlanOptions",),
     "chipmodel.api.simulation": ("Simulation", "simulate"),
     "chipmodel.api.study": (
         "StudyTable",
@@ -137,4 +140,5 @@ if not TYPE_CHECKING:
         return getattr(import_module(_HOME_OF[name]), name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        """List what the library offers, and nothing that this file needs itself."""
+        return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -19,9 +19,8 @@ from importlib.util import find_spec
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeVar, cast, get_args
-from warnings import warn
 
-from chipmodel.errors import ChipmodelError, PluginFault, PluginIgnored
+from chipmodel.errors import ChipmodelError, PluginFault, PluginIgnored, warn_caller
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
@@ -174,7 +173,7 @@ def plugin_rows(kind: PluginKind, built_in: Collection[str], make: Callable[[Plu
             assert plugin is not None, "it was found by its name"
             rows[name] = make(plugin)
         except PluginFault as fault:
-            warn(PluginIgnored(f"{fault.what}; it is ignored. Hint: {fault.hint}"), stacklevel=2)
+            warn_caller(PluginIgnored(f"{fault.what}; it is ignored. Hint: {fault.hint}"))
     return rows
 
 
@@ -183,7 +182,7 @@ def warn_of_unusable(kind: PluginKind, built_in: Collection[str]) -> None:
     for each in _installed(tuple(sys.path)):
         why = _unusable(each, built_in)
         if each.kind == kind and why:
-            warn(PluginIgnored(f"{each} is ignored: {why}"), stacklevel=2)
+            warn_caller(PluginIgnored(f"{each} is ignored: {why}"))
 
 
 def _unusable(plugin: Plugin, built_in: Collection[str]) -> str:
@@ -211,7 +210,7 @@ def _installed(path: tuple[str, ...]) -> tuple[Plugin, ...]:
                 found.setdefault(distribution.name, list(_plugins_of(distribution)))
         except Exception as error:
             named = getattr(distribution, "_path", "a package")
-            warn(PluginIgnored(f"{named} has entry points that cannot be read: {error}"), stacklevel=2)
+            warn_caller(PluginIgnored(f"{named} has entry points that cannot be read: {error}"))
     return tuple(each for plugins in found.values() for each in plugins)
 
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import currentframe
+from types import FrameType
+from warnings import warn
 
 EXIT_DONE = 0
 EXIT_DOES_NOT_FIT = 1
@@ -80,3 +83,15 @@ class PluginIgnored(UserWarning):
 
 class LimitedSearch(UserWarning):
     """A search lacks what makes it fast: its compiled kernel."""
+
+
+PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
+
+
+def warn_caller(warning: Warning) -> None:
+    """Warn at the line that called one of the packages from outside of them."""
+    frame: FrameType | None = currentframe()
+    level = 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PACKAGES:
+        frame, level = frame.f_back, level + 1
+    warn(warning, stacklevel=level + 1)

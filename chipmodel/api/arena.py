@@ -9,6 +9,7 @@ from typing import Any
 
 from chipmodel.answers.arena import ArenaAnswer
 from chipmodel.api.answer import Answer
+from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import check_limits
 from chipmodel.comparison.arena import plan_arena, with_arena_plan
@@ -82,6 +83,7 @@ class Arena(Answer):
         ]
 
 
+@checked
 def arena(
     model: str | Path | bytes,
     *,

@@ -9,6 +9,7 @@ from typing import Any
 
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.api.answer import Answer
+from chipmodel.api.arguments import checked
 from chipmodel.api.budget_file import EntryKeys, beside, read_budget
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.simulation import Simulation, simulate
@@ -54,6 +55,7 @@ class BudgetReport(Answer):
         return markdown(self.answer)
 
 
+@checked
 def ci(file: str | Path, *, progress: Progress | None = None) -> BudgetReport:
     """Plan and simulate every entry of a budget file, and compare it with its limits.
 

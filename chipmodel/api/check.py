@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.api.answer import Answer
+from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import PackingSource, is_packing, packing_table
 from chipmodel.api.plan import ProgramPlan
@@ -79,6 +80,7 @@ class Verification(Answer):
         ]
 
 
+@checked
 def check(
     plan: PlanSource,
     workload: WorkloadSource | PackingSource,

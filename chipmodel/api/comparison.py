@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 
 from chipmodel.answers.comparison import PlannerComparison
 from chipmodel.api.answer import PageAnswer
+from chipmodel.api.arguments import checked
 from chipmodel.api.data_frames import same_columns
 from chipmodel.api.effort import TimeLimit, observing
 from chipmodel.api.packing import PackingSource, check_limits, is_packing, packing_table
@@ -58,6 +59,7 @@ class Comparison(PageAnswer):
         return render_comparison(self.result)
 
 
+@checked
 def compare(
     workload: WorkloadSource | PackingSource,
     chip: ChipSource = DEFAULT_CHIP,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from chipmodel.api.answer import Answer
+from chipmodel.api.arguments import checked
 from chipmodel.api.simulation import Simulation
 from chipmodel.files.json_text import json_text
 from chipmodel.files.text_file import read_text
@@ -41,6 +42,7 @@ class Difference(Answer):
         ]
 
 
+@checked
 def diff(a: ResultSource, b: ResultSource) -> Difference:
     """Return what changed from one result to another, and why.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
+from chipmodel.api.arguments import checked
 from chipmodel.api.plan_text import PlanSource, text_of_plan
 from chipmodel.api.simulation import Simulation
 from chipmodel.errors import BadInput
@@ -44,6 +45,7 @@ class ExportedFile:
         write_atomically(Path(path), self.content)
 
 
+@checked
 def export(
     source: PlanSource,
     to: ExportFormat,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.api.answer import PageAnswer
+from chipmodel.api.arguments import checked
 from chipmodel.api.data_frames import same_columns
 from chipmodel.errors import BadInput
 from chipmodel.files.text_file import read_text
@@ -107,6 +108,7 @@ class FittedChip(PageAnswer):
         return render_validation(documents, changes=changes)
 
 
+@checked
 def validate(
     table: str | Path,
     chip: str | Path | None = None,
@@ -138,6 +140,7 @@ def validate(
         return Validation(compare(read, target), target)
 
 
+@checked
 def calibrate(
     table: str | Path,
     chip: str | Path | None = None,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any
 
 from chipmodel.answers.memory import MemoryAnswer, MemoryPlan
 from chipmodel.api.answer import PageAnswer
-from chipmodel.api.effort import observing
-from chipmodel.api.settings import CallOptions, PlanSettings
+from chipmodel.api.arguments import checked
+from chipmodel.api.effort import Cancel, Progress, TimeLimit, observing
+from chipmodel.api.settings import PlanSettings
 from chipmodel.api.target import ChipSource
 from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
@@ -73,6 +74,7 @@ def _cycles(plan: MemoryPlan | None) -> int | None:
     return None if plan is None else plan.cycles
 
 
+@checked
 def smallest_memory(
     workload: WorkloadSource,
     chip: ChipSource = DEFAULT_CHIP,
@@ -81,7 +83,9 @@ def smallest_memory(
     streamer: str = DEFAULT_STREAMER,
     gap: float | None = None,
     points: int = MEMORY_POINTS,
-    **effort: Unpack[CallOptions],
+    time_limit: float | TimeLimit | None = None,
+    cancel: Cancel | None = None,
+    progress: Progress | None = None,
 ) -> MemoryFront:
     """Return the smallest SharedMemory that a workload runs in, and what more of it is worth.
 
@@ -98,8 +102,12 @@ def smallest_memory(
         The share above the bound at which streamer ``exact`` ends.
     points
         How many sizes are planned, from the smallest to one in which everything fits.
-    **effort
-        ``time_limit`` in seconds, ``cancel`` and ``progress``, as in ``CallOptions``.
+    time_limit
+        Seconds, or a ``TimeLimit`` that several calls share; then the search ends with what it has.
+    cancel
+        Is asked now and then whether to end so.
+    progress
+        Receives a line for every stage.
 
     Raises
     ------
@@ -108,7 +116,15 @@ def smallest_memory(
     DoesNotFit
         If no size suffices.
     """
-    settings = PlanSettings(packer, streamer, cascade=CASCADE_OFF, gap=gap, **effort)
+    settings = PlanSettings(
+        packer,
+        streamer,
+        cascade=CASCADE_OFF,
+        gap=gap,
+        time_limit=time_limit,
+        cancel=cancel,
+        progress=progress,
+    )
     with observing(settings.progress):
         target = chip_of(chip)
         asked = settings.request(load(workload), target, fits=False)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard, Unpack
+from typing import Any, TypeAlias, TypeGuard
 
 from chipmodel.answers.packing import PackingAnswer
 from chipmodel.api.answer import PageAnswer
-from chipmodel.api.effort import TimeLimit, observing
-from chipmodel.api.settings import CallOptions
+from chipmodel.api.arguments import checked
+from chipmodel.api.effort import Cancel, Progress, TimeLimit, observing
 from chipmodel.comparison.packing import checked_answer
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
@@ -108,6 +109,7 @@ class Packing(PageAnswer):
         return render_packing(self.answer)
 
 
+@checked
 def pack(
     buffers: PackingSource,
     *,
@@ -117,7 +119,9 @@ def pack(
     node_limit: int | None = None,
     seed: int = 0,
     name: str = "buffers",
-    **effort: Unpack[CallOptions],
+    time_limit: float | TimeLimit | None = None,
+    cancel: Cancel | None = None,
+    progress: Progress | None = None,
 ) -> Packing:
     """Return an offset for every buffer, in as few bytes as possible or within ``capacity``.
 
@@ -139,8 +143,12 @@ def pack(
         Seed of the search.
     name
         What messages and the answer call buffers that are no file.
-    **effort
-        ``time_limit`` in seconds, ``cancel`` and ``progress``, as in ``CallOptions``.
+    time_limit
+        Seconds, or a ``TimeLimit`` that several calls share; then the search ends with what it has.
+    cancel
+        Is asked now and then whether to end so.
+    progress
+        Receives a line for every stage.
 
     Raises
     ------
@@ -152,12 +160,12 @@ def pack(
     >>> pack([("a", 0, 2, 64), ("b", 1, 3, 64), ("c", 2, 4, 64)]).peak_bytes
     128
     """
-    limit = effort.get("time_limit")
+    limit = time_limit
     if not isinstance(limit, TimeLimit):
         check_limits(limit, node_limit, seed)
         seconds = PACK_SECONDS if limit is None and node_limit is None else limit
-        limit = TimeLimit(seconds, effort.get("cancel"))
-    with observing(effort.get("progress")):
+        limit = TimeLimit(seconds, cancel)
+    with observing(progress):
         table = packing_table(buffers, capacity, memories)
         called = str(buffers) if isinstance(buffers, str | Path) else name
         limits = Limits(limit.seconds, node_limit, seed, deadline=limit.deadline)
@@ -179,6 +187,9 @@ def packing_table(
     if isinstance(buffers, Problem):
         problem = replace(buffers, capacity=buffers.capacity if size is None else size)
         return table_of(replace(problem, memories=places or problem.memories))
+    if hasattr(buffers, "to_dict"):
+        what = f"buffers is a {type(buffers).__name__}, which is no sequence of rows"
+        raise BadInput(what, hint="give a list of rows; of a pandas table: table.to_dict('records')")
     return parse_packing(_as_csv(buffers), "buffers", size, places)
 
 
@@ -212,7 +223,7 @@ def _as_csv(rows: Sequence[BufferRow]) -> str:
     """The rows as text, with every column that one of them has."""
     named = [_by_column(row) for row in rows]
     columns = list(dict.fromkeys([*REQUIRED, *(key for row in named for key in row)]))
-    lines = [tuple(_cell(row.get(column)) for column in columns) for row in named]
+    lines = [tuple(_cell(column, row.get(column)) for column in columns) for row in named]
     return "\n".join(map(csv_line, [tuple(columns), *lines])) + "\n"
 
 
@@ -225,5 +236,9 @@ def _by_column(row: BufferRow) -> Mapping[str, object]:
     return dict(zip(REQUIRED, row, strict=True))
 
 
-def _cell(value: object) -> str:
+def _cell(column: str, value: object) -> str:
+    """``value`` as a CSV file has it: there, sizes are digits only."""
+    if column == "size" and isinstance(value, str):
+        with suppress(BadInput):  # whoever reads the table says in which row
+            return str(parse_bytes(value))
     return "" if value is None else str(value)

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from chipmodel.answers.result import Ordering
 from chipmodel.api.answer import Answer
+from chipmodel.api.arguments import checked_with
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import ChipSource
@@ -132,10 +133,12 @@ class ProgramPlan(Answer):
         write_atomically(Path(path), self.to_json())
 
 
+@checked_with(streamer="exact")
 def plan(
     workload: WorkloadSource, chip: ChipSource = DEFAULT_CHIP, **options: Unpack[PlanOptions]
 ) -> ProgramPlan:
-    """Plan a workload on a chip of one core, by default with streamer ``exact``.
+    """Plan a workload on a chip of one core, by default with streamer ``exact``: a plan that is kept is worth
+    a search, unlike that of ``simulate``.
 
     A plan that is too large for the chip is an answer, with ``fits`` False.
 

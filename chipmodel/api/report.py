@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.study_rows import StudyRows, stored_results
 from chipmodel.errors import BadInput, Place
@@ -88,6 +89,7 @@ class _PointPage:
     page: str
 
 
+@checked
 def report(study: str | Path, store: str | Path | None = None) -> StudyReport:
     """Return what a study has found so far.
 

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 from chipmodel.answers.result import Result
 from chipmodel.api.answer import PageAnswer
+from chipmodel.api.arguments import checked
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import ChipSource
@@ -140,6 +141,7 @@ def _flat(op: Mapping[str, Any], causes: Sequence[str]) -> dict[str, object]:
     return plain | {f"stall_{cause.replace(' ', '_')}": stalls.get(cause, 0) for cause in causes}
 
 
+@checked
 def simulate(
     workload: WorkloadSource,
     chip: ChipSource = DEFAULT_CHIP,

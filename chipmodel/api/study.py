@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from chipmodel.answers.study_row import Row
+from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Cancel, Progress
 from chipmodel.api.study_rows import StudyRows, stored_results
 from chipmodel.errors import BadInput
@@ -125,6 +126,7 @@ class _Calls(StopRequest):
             self.asked = True
 
 
+@checked
 def study(
     file: str | Path,
     store: str | Path | None = None,

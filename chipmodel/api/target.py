@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from chipmodel.api.arguments import checked
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, parse_chip, with_overrides
 from chipmodel.pipeline.choices import DEFAULT_CHIP
@@ -14,6 +15,7 @@ ChipSource: TypeAlias = str | Path | Mapping[str, Any] | Chip
 """What names a chip: a preset, a chip file, what a chip file says, or a chip itself."""
 
 
+@checked
 def chip(source: ChipSource = DEFAULT_CHIP, /, **overrides: object) -> Chip:
     """Return the chip that ``source`` names, with other values for some of its fields.
 

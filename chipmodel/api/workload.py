@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
+from chipmodel.api.arguments import checked
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from chipmodel.rewrites.states import with_states
@@ -17,15 +18,23 @@ from workloads.load import load as load_source
 from workloads.load import load_bytes
 from workloads.profile import read_profile, with_profile
 
-if TYPE_CHECKING:
-    from onnx import ModelProto
 
-WorkloadSource: TypeAlias = "str | Path | bytes | ModelProto | Network | Program"
+@runtime_checkable
+class ModelProto(Protocol):
+    """What is asked of an ``onnx.ModelProto``, which is not imported for it."""
+
+    def SerializeToString(self) -> bytes:  # noqa: N802
+        """The contents of an ONNX file."""
+        ...
+
+
+WorkloadSource: TypeAlias = str | Path | bytes | ModelProto | Network | Program
 """What names a workload: a file or ``zoo:NAME``, a file's contents, a model, or a program itself."""
 
 Chance: TypeAlias = float | Fraction
 
 
+@checked
 def load(
     source: WorkloadSource,
     *,

@@ -71,7 +71,8 @@ class _Levels:
         low = times[rows[:, None], place]
         next_ = np.minimum(place + 1, self.levels - 1)
         high = times[rows[:, None], next_]
-        return np.maximum(low, high - np.maximum(self.points[next_] - ahead, 0))
+        least: Cycles = np.maximum(low, high - np.maximum(self.points[next_] - ahead, 0))
+        return least
 
 
 def _grid(most: int, levels: int) -> _Levels:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
-from warnings import warn
 
-from chipmodel.errors import LimitedSearch
+from chipmodel.errors import LimitedSearch, warn_caller
 from solvers.search import kernel as python_kernel
 from solvers.search.state import SearchState
 
@@ -32,7 +31,7 @@ def fastest_kernel() -> Kernel:
         return cast(Kernel, import_module("solvers.search._kernel"))
     except ImportError as error:
         what = f"the search runs as Python, a few hundred times slower: {error}"
-        warn(LimitedSearch(f"{what}; {HOW_TO_BUILD}"), stacklevel=2)
+        warn_caller(LimitedSearch(f"{what}; {HOW_TO_BUILD}"))
         return python_kernel
 
 

@@ -452,3 +452,10 @@ def test_workers_of_a_study_see_the_plugins(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(text)
     (row,) = cm.study(tmp_path / "s.yaml", workers=1).rows()
     assert row["status"] in ("optimal", "feasible"), row
+
+
+def test_a_warning_points_at_the_line_of_the_caller(other: Install) -> None:
+    other("plug-again", {"chipmodel.packers": {"exact": "plug_again"}}, {"plug_again.py": ""})
+    with pytest.warns(PluginIgnored) as told:
+        planners()
+    assert {each.filename for each in told} == {__file__}

@@ -1,0 +1,118 @@
+"""Arguments of a wrong kind: refused as BadInput, with the name, the value and what would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from chipmodel.api.settings import PlanSettings
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown, suggest
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_NUMBERS: Mapping[object, type] = {int: Integral, float: Real}
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Let ``function`` refuse arguments of a wrong kind as BadInput, and show its options by name.
+
+    Types are looked at only once a call has failed, so that a value that works is never refused.
+    """
+    return checked_with()(function)
+
+
+def checked_with(**defaults: object) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return ``checked`` for a function with other ``defaults`` of its options than PlanSettings has."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        return _checked(function, _with_options(signature(function), defaults))
+
+    return decorate
+
+
+def _checked(function: Callable[P, R], visible: Signature) -> Callable[P, R]:
+
+    @wraps(function)
+    def call(*args: P.args, **keys: P.kwargs) -> R:
+        try:
+            return function(*args, **keys)
+        except (AttributeError, TypeError, ValueError) as error:
+            mistake = _mistake(function, visible, args, keys)
+            if mistake is None:
+                raise
+            raise mistake from error
+
+    call.__signature__ = visible  # type: ignore[attr-defined]
+    return call
+
+
+def _with_options(written: Signature, defaults: Mapping[str, object]) -> Signature:
+    """``written`` with the fields of PlanSettings in place of ``**options``, some with other ``defaults``."""
+    named = {name: each for name, each in written.parameters.items() if name != "options"}
+    if len(named) == len(written.parameters):
+        return written
+    options = signature(PlanSettings).parameters.items()
+    others = (
+        each.replace(kind=Parameter.KEYWORD_ONLY, default=defaults.get(name, each.default))
+        for name, each in options
+    )
+    return written.replace(parameters=[*named.values(), *others])
+
+
+def _mistake(
+    function: Callable[..., object], visible: Signature, args: Sequence[object], keys: Mapping[str, object]
+) -> BadInput | None:
+    """What is wrong with the arguments of a call; None where each is of a kind that it may be."""
+    known = visible.parameters
+    anything = any(each.kind is Parameter.VAR_KEYWORD for each in known.values())
+    for key in keys:
+        if key not in known and not anything:
+            hint = suggest(key, known, "arguments are")
+            return BadInput(f"{function.__name__}() takes no argument '{key}'", hint=hint)
+    try:
+        given = visible.bind(*args, **keys).arguments
+    except TypeError as error:
+        return BadInput(f"{function.__name__}(): {error}", hint=f"call {function.__name__}{_brief(visible)}")
+    kinds = get_type_hints(PlanSettings) | get_type_hints(function)
+    for name, value in given.items():
+        if known[name].kind is not Parameter.VAR_KEYWORD and not _is_a(value, kinds[name]):
+            return BadInput(f"{name} is {shown(value)}", hint=f"{name} takes {_words(kinds[name])}")
+    return None
+
+
+def _brief(visible: Signature) -> str:
+    return f"({', '.join(visible.parameters)})"
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    """Whether ``value`` is of the annotated ``kind``, with what it contains."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any or kind is object:
+        return True
+    if origin is None:
+        return isinstance(value, _NUMBERS.get(kind, kind))
+    if origin is Literal:
+        return value in inner
+    if origin in (Union, UnionType):
+        return any(_is_a(value, each) for each in inner)
+    if not isinstance(value, origin):
+        return False
+    if issubclass(origin, Mapping):
+        return all(_is_a(k, inner[0]) and _is_a(v, inner[1]) for k, v in value.items())
+    return not issubclass(origin, Sequence) or all(_is_a(each, inner[0]) for each in value)
+
+
+def _words(kind: Any) -> str:
+    """The ``kind`` as a list of names."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return " or ".join(map(repr, inner))
+    if origin in (Union, UnionType):
+        return ", ".join(dict.fromkeys(map(_words, inner)))
+    return "None" if kind is NoneType else str(getattr(origin or kind, "__name__", kind))

@@ -73,22 +73,8 @@ GUARDS = {
     "chipmodel/bounds/op_costs.py": ("chipmodel/bounds/test_time_bound.py",),
     "chipmodel/bounds/residency.py": ("chipmodel/bounds/test_residency.py",),
     "chipmodel/bounds/program_windows.py": ("chipmodel/bounds/test_windows.py",),
-    "chipmodel/bounds/row_needs.py": (
-        "chipmodel/bounds/test_longest_path.py",
-        "chipmodel/bounds/test_time_bound.py",
-    ),
-    "chipmodel/bounds/cascade_rows.py": (
-        "chipmodel/bounds/test_longest_path.py",
-        "chipmodel/bounds/test_time_bound.py",
-    ),
-    "chipmodel/bounds/cascade_events.py": (
-        "chipmodel/bounds/test_longest_path.py",
-        "chipmodel/bounds/test_time_bound.py",
-    ),
-    "chipmodel/bounds/longest_path.py": (
-        "chipmodel/bounds/test_longest_path.py",
-        "chipmodel/bounds/test_time_bound.py",
-    ),
+    "chipmodel/bounds/fluid.py": ("chipmodel/bounds/test_fluid.py", "chipmodel/bounds/test_body_runs.py"),
+    "solvers/fluid/dynamic_program.py": ("solvers/fluid/test_dynamic_program.py",),
 }
 """The tests next to each file, below ``tests``."""
 NOT_TRIED = re.compile(r"BitOr|Variable|RemoveDecorator|_Is(Not)?$")

@@ -7,10 +7,10 @@ in one body: a cascade holds its weights from its first step to its last, or loa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import groupby, islice
+from itertools import groupby, islice, takewhile
 
 from chipmodel.bounds.body_runs import body_runs
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
@@ -136,18 +136,33 @@ class _FluidBuilder:
         )
 
     def _ops(self) -> Iterator[FluidOp]:
+        earlier: set[str] = set()
         known: set[str] = set()
         for run, op in enumerate(self.ops):
+            begins = run > 0 and self.chains[run - 1] != self.chains[run]
+            if begins:
+                earlier, known = earlier | known, set()
             new = set[str]() if op.gathers else set(op.weights) - known
             known |= new
-            weights = sum(self.program.weights[name].bytes for name in new)
             yield FluidOp(
                 least_cycles(self.npu, op, columns=self.cascades),
                 *_further_cycles(self.npu, op, self.cascades),
-                weights,
-                int(self.costs.weights_once) if weights else 0,
+                self._weight_bytes(new),
+                int(self.costs.weights_once) if new - earlier else 0,
                 run > 0 and self._joins(run),
+                self._weight_bytes(self._used_in_chain(run) & earlier) if begins else 0,
             )
+
+    def _weight_bytes(self, names: Iterable[str]) -> int:
+        return sum(self.program.weights[name].bytes for name in names)
+
+    def _used_in_chain(self, first: int) -> set[str]:
+        """The weights of the runs from ``first`` on that are in its straight chain."""
+        chain = takewhile(
+            lambda each: each[1] == self.chains[first],
+            zip(self.ops[first:], self.chains[first:], strict=True),
+        )
+        return {name for op, _ in chain if not op.gathers for name in op.weights}
 
     def _joins(self, run: int) -> bool:
         both = may_cascade(self.ops[run - 1]) and may_cascade(self.ops[run])

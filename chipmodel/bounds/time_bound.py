@@ -9,7 +9,6 @@ from math import ceil
 
 from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.fluid import fluid_bound
-from chipmodel.bounds.longest_path import cascade_time_bound
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.hardware.chip import Chip
@@ -44,9 +43,7 @@ def time_bound(
     ``cascades`` any neighbours may be one. ``program`` has ``inferences`` of them
     (``steady_state.unrolled``), whose ops do not take turns.
 
-    With ``cascades`` there is also *moments*: what must be computed and loaded between starts and ends of ops
-    (``chipmodel.bounds.longest_path``). Others hold only where ops run one after another, so not with
-    ``cascades``:
+    Others hold only where ops run one after another, so not with ``cascades``:
 
     *Chain*, on several cores: an op begins when its inputs are made (``least_compute_cycles``).
     *Windows*, of runs that are too long for the fluid: data that SharedMemory cannot hold beforehand are
@@ -65,9 +62,7 @@ def time_bound(
     ]
     fluid = fluid_bound(program, chip, path, cascades, inferences)
     found.insert(0, fluid)
-    if cascades:
-        found.append(cascade_time_bound(program, chip, path, inferences))
-    elif fluid is None:
+    if fluid is None and not cascades:
         found.append(window_time_bound(program, chip, path))
     if residency and not cascades:
         from chipmodel.bounds.residency import residency_bound

@@ -48,6 +48,13 @@ class _Reached:
             least = times[after == number].min(axis=0)
             np.minimum(self.times[number], least, out=self.times[number])
 
+    def keep(self, levels: int) -> None:
+        """Count so many levels as moved ahead that nobody has moved: what they would load is still there."""
+        if levels:
+            before = self.times.copy()
+            self.times[:] = before[:, :1]
+            self.times[:, levels:] = before[:, :-levels]
+
     def close(self, points: Cycles) -> None:
         """Let whoever has moved more count as having moved less, and wait to move more."""
         self.times = np.minimum.accumulate(self.times[:, ::-1], axis=1)[:, ::-1]
@@ -130,6 +137,11 @@ class _FluidSearch:
         self.places |= {(at, True): _Reached(1, self.grid.levels) for at in range(len(sets))}
         self.links: dict[tuple[int, bool], list[_Passage]] = {place: [] for place in self.places}
         """Passages by where they lead."""
+        self.kept = [self._levels_of(op.kept) for op in problem.ops]
+        """Levels of each border that what has been kept counts."""
+
+    def _levels_of(self, size: int) -> int:
+        return min(-(-self.amounts.loaded(size) // self.grid.width), self.grid.levels - 1)
 
     def answer(self) -> FluidTime:
         points, last = self.grid.points, self.amounts.count
@@ -137,6 +149,7 @@ class _FluidSearch:
         for start in range(last):
             for inside in (False, True):
                 self.places[start, inside].close(points)
+            self.places[start, False].keep(self.kept[start])
             self._take_from_border(start)
             self._take_long(start)
         self.places[last, False].close(points)
@@ -201,7 +214,9 @@ class _FluidSearch:
             ends.append(
                 (time, FluidLeg(link.start[0], place[0], 0, computed, before >= most or ahead > room))
             )
-            place, row, ahead = link.start, int(link.table[step, 0]), before
+            place, row = link.start, int(link.table[step, 0])
+            own = 0 if place[1] else self.kept[place[0]]
+            ahead = max(before - own * self.grid.width, int(self.grid.points[0]))
         ends.reverse()
         begins = [0, *(time for time, _ in ends)]
         return [

@@ -23,11 +23,13 @@ class FluidOp:
     sliced: tuple[int, ...] = ()
     """The same for slices of channels, which divide the weights."""
     weights: int = 0
-    """Bytes of weights that no earlier run has had."""
+    """Bytes of weights that no earlier run of the same iteration has had."""
     set_up: int = 0
     """DMA cycles to start the load of them; one load may have those of a whole group."""
     joins: bool = False
     """Whether it may be in one group with the run before."""
+    kept: int = 0
+    """Bytes that may be left from earlier iterations, of its weights and of those that come after it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ def twin_time(problem: FluidProblem) -> int:
     reached: list[dict[State, int]] = [defaultdict(lambda: 1 << 60) for _ in range(amounts.count + 1)]
     reached[0][0, 0] = 0
     for start in range(amounts.count):
+        _keep(reached[start], amounts.loaded(problem.ops[start].kept))
         for stop in range(start + 1, min(amounts.count, start + LONGEST_GROUP) + 1):
             if stop > start + 1 and not problem.ops[stop - 1].joins:
                 break
@@ -28,6 +29,12 @@ def twin_time(problem: FluidProblem) -> int:
             elif may_be_group(amounts, start, stop):
                 _step(reached[start], reached[stop], group(amounts, start, stop))
     return min(time for (_, ahead), time in reached[-1].items() if ahead >= 0)
+
+
+def _keep(there: dict[State, int], most: int) -> None:
+    for (tensors, ahead), time in list(there.items()):
+        for free in range(1, most + 1):
+            there[tensors, ahead + free] = min(there[tensors, ahead + free], time)
 
 
 def _step(start: dict[State, int], stop: dict[State, int], table: Table) -> None:

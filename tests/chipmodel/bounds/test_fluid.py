@@ -1,0 +1,68 @@
+"""The bound for plans with cascades: never above the best plan of tiny networks, and high enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+from chipmodel.bounds.fluid import fluid_bound
+from chipmodel.bounds.op_costs import least_cycles
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.window import Window
+from chipmodel.hardware.chip import Chip, Dma, Route
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.cascade_work import Band
+from chipmodel.model.program import Op, Program
+from chipmodel.model.work import Conv
+from chipmodel.npu.cycles import op_cycles
+from tests.chipmodel.bounds.cascade_oracle import least_cycles_of, random_network
+from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.support.chips import with_memory
+from workloads.load import load
+
+BYTE_A_CYCLE: Chip = replace(PLAIN, dma=Dma(Route(0, 1, Fraction(0)), Route(0, 1, Fraction(0)), port_bytes=1))
+"""A MAC and a byte take a cycle each, without set-ups."""
+
+
+def cascaded(program: Program, capacity: int, path: Mapping[str, str] | None = None) -> int:
+    found = fluid_bound(program, with_memory(BYTE_A_CYCLE, capacity), path or {}, cascades=True)
+    assert found is not None
+    return found.cycles
+
+
+def test_no_plan_of_a_tiny_network_beats_the_bound() -> None:
+    found: list[tuple[int, int]] = []
+    for seed in range(40):
+        random = Random(seed)
+        network = random_network(random)
+        capacity = random.randint(1, max(op.weights for op in network.ops) + network.input_rows + 3)
+        best = least_cycles_of(network, capacity, 8000)
+        if best is None:
+            continue
+        chip = with_memory(BYTE_A_CYCLE, capacity)
+        found.append((time_bound(network.program(), chip, {}, cascades=True).cycles, best))
+        assert found[-1][0] <= best, seed
+    bounds, least = map(sum, zip(*found, strict=True))
+    assert bounds > 0.7 * least
+
+
+def test_bands_out_of_step_with_a_stride_cost_at_least_their_bound() -> None:
+    """A whole row aligns all of its windows with the padding on the left, of which a later band has none."""
+    window = Window(15, 78, 11, 26, 5, 2, stride_h=1, stride_w=3, pad_left=1)
+    op = Op("op", "depthwise_conv", Conv(window, 64, 64, groups=64, batch=3), ("x",), ("y",))
+    npu = load_chip("luna-arcs").npu
+    bands = [Band(Interval(0, 15), 26), Band(Interval(15, 26), 26)]
+    cycles = sum(op_cycles(npu, op, rows, 64, band) for band in bands for rows in (32, 1))
+    assert least_cycles(npu, op) > cycles >= least_cycles(npu, op, columns=True)
+
+
+def test_mobilenetv2_in_353_kib_takes_over_1_12_times_the_cycles() -> None:
+    """What Vela's 3 % cannot be on a chip whose weights come from HyperRAM: the DMA engine has to wait for
+    memory while the first ops compute, and it is what 1,474 KiB take (8,205,709 by ``exact``)."""
+    chip = load_chip("alif-e7", ("shared_memory.bytes=353KiB",))
+    bound = fluid_bound(load("zoo:mobilenetv2"), chip, {}, cascades=True)
+    assert bound is not None
+    assert bound.cycles > 1.12 * 8_205_709

@@ -141,7 +141,7 @@ class _FluidSearch:
         """Levels of each border that what has been kept counts."""
 
     def _levels_of(self, size: int) -> int:
-        return min(-(-self.amounts.loaded(size) // self.grid.width), self.grid.levels - 1)
+        return min(int(-(-self.amounts.loaded(size) // self.grid.width)), self.grid.levels - 1)
 
     def answer(self) -> FluidTime:
         points, last = self.grid.points, self.amounts.count

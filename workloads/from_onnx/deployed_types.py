@@ -15,7 +15,7 @@ from workloads.from_onnx.graph_view import GraphView
 SMALL_INTEGERS = frozenset({2, 3, 4, 5, 21, 22})
 """Element types (``onnx.TensorProto.DataType``) of quantised activations: those of 4, 8 and 16 bits."""
 
-MOVES = frozenset(["Identity", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Split"])
+MOVES = frozenset(["Identity", "Transpose", "Slice", "Split"])
 """Operators whose results are elements of their first operand."""
 
 

@@ -3,17 +3,20 @@
 First affine nodes: a BatchNormalization, and additions and multiplications by one constant per channel, are
 merged into the weights and the bias. Then the activation function: a group of element-wise nodes of one
 variable (a Relu; the Add, Clip, Mul and Div of a hard swish) of which only one tensor is read outside. An
-integer chip looks the function up in a table, a float chip applies it while it writes the output.
+integer chip looks the function up in a table, a float chip applies it while it writes the output. Views may
+be in between: the op writes its output in its own shape.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from chipmodel.model.program import DTYPE_BITS
 from workloads.from_onnx.graph import FLOATS, Fact, OnnxNode
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering
+from workloads.from_onnx.views import RESHAPES
 
 UNARY = frozenset(
     [
@@ -57,8 +60,8 @@ LINEAR = frozenset(["Add", "Sub", "Mul", "Div"])
 SCALED = LINEAR | {"Min", "Max", "Pow", "Sum"}
 """Element-wise operators that have one operand where all others are scalars."""
 
-VIEWS = frozenset(["Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear"])
-"""Free element-wise operators: they may be inside a fused group, but are not its last node."""
+VIEWS = RESHAPES | {"Dropout", "Cast", "QuantizeLinear", "DequantizeLinear"}
+"""Free operators: they may be inside a fused group, but are not its last node."""
 
 
 @dataclass(slots=True)
@@ -80,8 +83,10 @@ class FusionResult:
 class _FusionGroup:
     """The nodes fused so far, in order; ``open`` are tensors that other nodes read as well."""
 
-    channel_axis: int
-    shape: tuple[int, ...]
+    channels: int
+    stride: int
+    """Elements from one channel to the next, the same in every view that keeps the channels' axis."""
+    elements: int
     open: set[str]
     tensors: set[str]
     nodes: list[OnnxNode]
@@ -98,7 +103,10 @@ def fuse(low: OnnxLowering, output: str, *, channel_axis: int, scales: bool = Tr
     ``channel_axis`` is that of the output channels. Without ``scales``, for an op without weights, no node
     with a constant per channel is fused.
     """
-    group = _FusionGroup(channel_axis, low.shape(output), {output}, {output}, [], affine=scales)
+    before, *after = low.shape(output)[channel_axis:] or (1,)
+    group = _FusionGroup(
+        before, prod(after), low.fact(output).elements, {output}, {output}, [], affine=scales
+    )
     best = FusionResult(output)
     taken = 0
     while (node := _next(low, group)) is not None:
@@ -121,7 +129,7 @@ def _next(low: OnnxLowering, group: _FusionGroup) -> OnnxNode | None:
 def _take(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
     if group.open & low.kept or node.captured or any(low.is_used(name) for name in node.outputs[1:]):
         return False
-    if low.shape(node.output) != group.shape or not (
+    if low.fact(node.output).elements != group.elements or not (
         _affine(low, group, node) or _activation(low, group, node)
     ):
         return False
@@ -140,7 +148,7 @@ def _affine(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
         return False
     if node.op in VIEWS:
         return is_view(low, node)
-    if is_inference_norm(low, node):
+    if is_inference_norm(low, node) and _at_channels(group, low.shape(node.output), 1):
         group.bias = group.bias or node.input(2)
         group.merged += node.inputs[1:]
         return True
@@ -150,7 +158,7 @@ def _affine(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
     if node.op == "Div" and not low.is_constant(node.input(1)):
         return False
     fact = constants[0]
-    if fact.elements != 1 and not per_channel(fact, group.shape, group.channel_axis):
+    if fact.elements != 1 and not _per_channel(group, low.shape(node.output), fact):
         return False
     if node.op in {"Add", "Sub"} and fact.elements > 1:
         group.bias = group.bias or fact.name
@@ -176,14 +184,14 @@ def _activation(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
     if (unary or (node.op in SCALED and not node.domain)) and all(c.elements == 1 for c in constants):
         group.affine = False
         return True
-    return not node.domain and node.op == "PRelu" and _slopes(group, constants)
+    return not node.domain and node.op == "PRelu" and _slopes(group, low.shape(node.output), constants)
 
 
-def _slopes(group: _FusionGroup, constants: Sequence[Fact]) -> bool:
+def _slopes(group: _FusionGroup, shape: tuple[int, ...], constants: Sequence[Fact]) -> bool:
     if len(constants) != 1 or group.slopes:
         return False
     slope = constants[0]
-    if slope.elements != 1 and not per_channel(slope, group.shape, group.channel_axis):
+    if slope.elements != 1 and not _per_channel(group, shape, slope):
         return False
     group.affine = False
     group.slopes.append(slope.name)
@@ -191,7 +199,7 @@ def _slopes(group: _FusionGroup, constants: Sequence[Fact]) -> bool:
 
 
 def is_view(low: OnnxLowering, node: OnnxNode) -> bool:
-    """Whether a deployed network needs no op for an element-wise node."""
+    """Whether a deployed network needs no op for a node."""
     if node.op == "Dropout":
         training = low.facts[node.input(2)] if node.input(2) else None
         off = training is None or (training.array is not None and not training.array.any())
@@ -226,7 +234,11 @@ def is_inference_norm(low: OnnxLowering, node: OnnxNode) -> bool:
     )
 
 
-def per_channel(fact: Fact, shape: tuple[int, ...], axis: int) -> bool:
+def _per_channel(group: _FusionGroup, shape: tuple[int, ...], fact: Fact) -> bool:
     """Whether a constant, broadcast to ``shape``, has one element for each channel."""
-    place = axis % len(shape) - (len(shape) - len(fact.shape))
-    return 0 <= place < len(fact.shape) and fact.shape[place] == fact.elements == shape[axis]
+    axes = (axis for axis, size in enumerate(fact.shape, len(shape) - len(fact.shape)) if size > 1)
+    return fact.elements == group.channels and any(_at_channels(group, shape, axis) for axis in axes)
+
+
+def _at_channels(group: _FusionGroup, shape: tuple[int, ...], axis: int) -> bool:
+    return shape[axis : axis + 1] == (group.channels,) and prod(shape[axis + 1 :]) == group.stride

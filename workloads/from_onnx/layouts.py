@@ -15,7 +15,7 @@ from workloads.from_onnx.graph_view import GraphView
 from workloads.from_onnx.runtime_operators import NCHWC
 
 ELEMENTWISE = UNARY | {
-    *("Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "Sum", "Where", "Cast", "Identity"),
+    *("Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "Sum", "Where", "Cast"),
     *("QuantizeLinear", "DequantizeLinear"),
 }
 """Operators of which each element of the result depends on one element of each operand."""

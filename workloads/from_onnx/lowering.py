@@ -56,7 +56,8 @@ class LoweredOpOptions(TypedDict, total=False):
     """Options of an op, besides its kind, work and inputs."""
 
     outputs: Sequence[str] | None
-    """Tensors that it writes; by default those of the node's outputs that are read."""
+    """Tensors that it writes; by default those of the node's outputs that are read. Another one takes the
+    place of the node's first output: it is written in the shape of that."""
     weights: Sequence[str]
     gathers: bool
     """Whether it reads only as many weight bytes as it writes."""
@@ -260,14 +261,15 @@ class OnnxLowering:
             node.name,
             work,
             inputs,
-            [self.shape(name) for name in names],
+            [self._written_shape(node, name) for name in names],
             weights=tuple(dict.fromkeys(options.get("weights", ()))),
             outputs=names,
             out_dtype=[self.dtype(name) for name in names],
             gathers=options.get("gathers", False),
             whole=options.get("whole", ()),
         )
-        self.values.update(zip(names, written, strict=True))
+        for name, value in zip(names, written, strict=True):
+            self.bind(name, value)
 
     def vector(self, node: OnnxNode, kind: str, **options: Unpack[LoweredVectorOptions]) -> None:
         """Append work through the NPU's vector ports; nothing where no output is read."""
@@ -279,11 +281,14 @@ class OnnxLowering:
         if not written:
             return
         rows = options.get("rows")
-        cuts = point_rows(self.shape(written[0])) if rows is None else rows
+        cuts = point_rows(self._written_shape(node, written[0])) if rows is None else rows
         work = self._vector_work(inputs, written, cuts, options.get("moves", False))
         work = replace(work, attributes=options.get("attributes"))
         gathers = options.get("gathers", False)
         self.emit(kind, node, work, inputs, outputs=written, weights=weights, gathers=gathers)
+
+    def _written_shape(self, node: OnnxNode, name: str) -> tuple[int, ...]:
+        return self.shape(name if name in node.outputs else node.output)
 
     def _outputs(self, node: OnnxNode, options: LoweredOpOptions) -> list[str]:
         given = options.get("outputs")

@@ -21,10 +21,12 @@ LEAST_INTEGER = {2: 0, 3: -128, 4: 0, 5: -(1 << 15), 6: -(1 << 31), 7: -(1 << 63
 
 ZERO_POINT = {"Conv": None, "FusedConv": None, "ConvInteger": 2, "QLinearConv": 2}
 """The convolutions, with the operand that holds the zero point of their input."""
-BETWEEN = frozenset(["QuantizeLinear", "DequantizeLinear", "Identity"])
+BETWEEN = frozenset(["QuantizeLinear", "DequantizeLinear"])
 """Operators that keep the order of elements, behind which the padding may move."""
 NOT_NEGATIVE = frozenset(["Relu", "Sigmoid", "HardSigmoid", "Softplus", "Abs", "Exp", "Softmax", "Sqrt"])
-ORDER_KEEPING = BETWEEN | {"MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "Concat"}
+ORDER_KEEPING = BETWEEN | {
+    *("Identity", "MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "Concat"),
+}
 """Operators whose results are not negative where no operand is."""
 DEEPEST = 16
 """Nodes looked at to see whether a tensor can be negative (assumed; limits time)."""
@@ -141,8 +143,6 @@ def _value_read(view: GraphView, chain: _PadChain) -> float | None:
                 value = point
             case "DequantizeLinear" if value == point:
                 value = 0.0
-            case "Identity":
-                pass
             case _:
                 return None
     return value

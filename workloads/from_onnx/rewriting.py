@@ -12,17 +12,21 @@ from workloads.from_onnx.graph import ControlFlow, Fact, OnnxNode
 from workloads.from_onnx.graph_view import GraphView, view_of
 from workloads.from_onnx.layouts import join_layouts, leave_out_reorders
 from workloads.from_onnx.padding import fold_padding
+from workloads.from_onnx.views import join_views
 
 Rewrite = Callable[[GraphView, Sequence[OnnxNode]], list[OnnxNode]]
 REWRITES: tuple[Rewrite, ...] = (
     leave_out_reorders,
+    join_views,
     join_layouts,
+    join_views,
     fold_padding,
     join_norms,
     join_scales,
     store_quantised,
 )
-"""Applied in this order; each is given the nodes in execution order and returns them so."""
+"""Applied in this order; each is given the nodes in execution order and returns them so. Views are joined
+again where the transposes between them are left out."""
 
 
 def rewritten(nodes: Sequence[OnnxNode], facts: dict[str, Fact], kept: Iterable[str]) -> list[OnnxNode]:

@@ -213,7 +213,10 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         "'bad'",
     ),
     "axis out of range": (lambda: _one("Concat", "x x", IMAGE, axis=9), "'bad'"),
-    "permutation of a wrong length": (lambda: _one("Transpose", "x", IMAGE, perm=[0, 1]), "'bad'"),
+    "permutation of a wrong length": (
+        lambda: _one("Transpose", "x", IMAGE, perm=[0, 1]),
+        r"'bad'.*\[0, 1\] for 4 axes",
+    ),
     "recurrent weights that do not fit": (
         lambda: _one(
             "LSTM", "x w r", {"x": [5, 1, 4]}, hidden_size=8, constants={"w": (1, 30, 4), "r": (1, 32, 8)}

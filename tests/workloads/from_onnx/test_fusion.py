@@ -161,9 +161,15 @@ def test_a_relu_is_fused_into_a_sum_of_activations(tmp_path: Path) -> None:
     assert kinds(program) == ["add"]
 
 
+def test_a_constant_that_adds_an_axis_is_fused(tmp_path: Path) -> None:
+    program = _conv(tmp_path, node("Mul", "c g", "y"), g=numpy.ones((1, 1, 1, 1, 1), "f"))
+    assert program.tensors["y"].shape == (1, 8, 5, 5)
+    assert kinds(program) == ["conv"]
+
+
 def test_a_widening_constant_is_no_activation(tmp_path: Path) -> None:
-    program = _conv(tmp_path, node("Mul", "c g", "y"), g=numpy.ones((2, 1, 1, 1, 1), "f")[:1])
-    assert program.tensors["y"].shape == (1, 1, 8, 5, 5)
+    program = _conv(tmp_path, node("Mul", "c g", "y"), g=numpy.ones((2, 1, 1, 1, 1), "f"))
+    assert program.tensors["y"].shape == (2, 1, 8, 5, 5)
     assert kinds(program) == ["conv", "mul"]
 
 

@@ -68,7 +68,7 @@ def _convolution(
     stride, dilation = _each(node, "strides", image), _each(node, "dilations", image)
     pads = _pads(node, _WindowSizes(image, out, kernel, stride, dilation, transposed))
     added = _each(node, "output_padding", image, 0)
-    low.values[fused.output] = low.builder.conv(
+    made = low.builder.conv(
         node.name,
         low.named(node, x),
         low.shape(node.output)[1],
@@ -83,6 +83,7 @@ def _convolution(
         out_dtype=low.dtype(fused.output),
         weights=weights,
     )
+    low.bind(fused.output, made)
 
 
 def _check_channels(

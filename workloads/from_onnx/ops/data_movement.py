@@ -14,7 +14,7 @@ from chipmodel.model.attributes import (
     Scaling,
     SliceRanges,
 )
-from workloads.from_onnx.graph import OnnxNode
+from workloads.from_onnx.graph import OnnxNode, fault
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, along_axis, axis_rows, leading, operator
 from workloads.from_onnx.runtime_operators import NCHWC
 
@@ -109,7 +109,7 @@ def _margins(low: OnnxLowering, node: OnnxNode) -> Margins | None:
 def _reshaping(low: OnnxLowering, node: OnnxNode, kind: str, attributes: Attributes | None) -> None:
     """Rows are the axes before the first one whose size changes; without a change it is a view."""
     x, out = low.shape(node.input(0)), low.shape(node.output)
-    if x == out or (prod(x) == prod(out) and kind in ("expand", "tile")):
+    if x == out:
         low.bind(node.output, low.value(node))
         return
     if attributes is None:
@@ -134,13 +134,11 @@ def _common(x: Sequence[int], out: Sequence[int]) -> int:
 
 @operator("Transpose")
 def transpose(low: OnnxLowering, node: OnnxNode) -> None:
-    """A view where only axes of size 1 change their places; otherwise every byte is moved."""
+    """Every byte is moved."""
     x = low.shape(node.input(0))
     order = node.integers("perm") or tuple(reversed(range(len(x))))
-    moved = [axis for axis in order if x[axis] > 1]
-    if moved == sorted(moved):
-        low.bind(node.output, low.value(node))
-        return
+    if sorted(order) != [*range(len(x))]:
+        raise fault(node, f"attribute perm is {list(order)} for {len(x)} axes")
     low.vector(node, "transpose", rows=_fixed_rows(x, order), attributes=AxisOrder(tuple(order)))
 
 

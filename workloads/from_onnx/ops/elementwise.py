@@ -7,6 +7,7 @@ from math import prod
 from workloads.from_onnx.fusion import SCALED, UNARY, FusionResult, fuse, is_view
 from workloads.from_onnx.graph import OnnxNode
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
+from workloads.from_onnx.views import RESHAPES
 
 KINDS = {
     "LeakyRelu": "leaky_relu",
@@ -44,7 +45,7 @@ def elementwise(low: OnnxLowering, node: OnnxNode) -> None:
     low.vector(node, kind, outputs=[fused.output], weights=low.weights(fused.weights))
 
 
-@operator("Identity", "Dropout", "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear")
+@operator(*RESHAPES, "Dropout", "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear")
 def view_or_cast(low: OnnxLowering, node: OnnxNode) -> None:
     """No op, except where the size of an element changes."""
     same = low.dtype(node.input(0)) == low.dtype(node.output)
@@ -63,12 +64,6 @@ def view_or_cast(low: OnnxLowering, node: OnnxNode) -> None:
 def dynamic_quantise(low: OnnxLowering, node: OnnxNode) -> None:
     """The scale depends on the whole tensor, so no rows are independent."""
     low.vector(node, "cast", rows=1)
-
-
-@operator("Reshape", "Flatten", "Squeeze", "Unsqueeze")
-def view(low: OnnxLowering, node: OnnxNode) -> None:
-    """The same bytes in another shape."""
-    low.bind(node.output, low.value(node))
 
 
 @operator(

@@ -1,0 +1,93 @@
+"""Views at random places of random networks change neither the ops nor their cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.program import Program
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from tests.support.onnx_oracle import imported
+from tests.workloads.from_onnx.test_views import CONSTANTS, ERF, NORM, TANH, floats, nodes, real
+
+CHIP = load_chip("luna-arcs")
+STEPS: Mapping[str, Sequence[str]] = {
+    "dense": ("y = MatMul r w8",),
+    "biased": ("c = MatMul r w8", "y = Add c g8"),
+    "gemm": ("f = Reshape r s2", "c = Gemm f w8 g8", "y = Reshape c s3"),
+    "relu": ("y = Relu r",),
+    "silu": ("i = Sigmoid r", "y = Mul r i"),
+    "gelu": ERF,
+    "tanh": TANH,
+    "half": ("y = Mul r half",),
+    "residual": ("y = Add r x",),
+    "norm": tuple(text.replace(" g", " g8").replace(" h", " h8") for text in NORM),
+    "softmax": ("y = Softmax r",),
+}
+"""Nodes that make ``y`` of ``r``."""
+VIEWS = {f"v{n}": np.array(shape) for n, shape in enumerate(([12, 8], [96], [2, 48], [1, 2, 6, 8], [4, 24]))}
+MORE = {**CONSTANTS, **VIEWS, "w8": floats(20, 8, 8), "g8": floats(21, 8), "h8": floats(22, 8)}
+ANY_SHAPE = frozenset(["relu", "silu", "gelu", "tanh", "half"])
+"""Steps that compute the same in every shape."""
+
+
+def network(steps: Sequence[str], views: Mapping[int, str]) -> list[str]:
+    """The nodes of ``steps``, one after another: those of step 3 write ``3y``, the first reads ``x``.
+
+    Those in ``views`` work in another shape.
+    """
+    texts, before = list[str](), "x"
+    for number, step in enumerate(steps):
+        if number in views:
+            texts.append(f"{number}in = Reshape {before} {views[number]}")
+            before = f"{number}in"
+        own = {text.split(" ", 1)[0] for text in STEPS[step]}
+        for text in STEPS[step]:
+            words = (f"{number}{word}" if word in own else word for word in text.split())
+            texts.append(" ".join(before if word == "r" else word for word in words))
+        before = f"{number}y"
+        if number in views:
+            texts.append(f"{number}out = Reshape {before} s3")
+            before = f"{number}out"
+    return texts
+
+
+def program_of(texts: Sequence[str]) -> Program:
+    with TemporaryDirectory() as folder:
+        return imported(real(nodes(*texts), MORE), Path(folder), "int8")
+
+
+def costs(program: Program) -> tuple[list[str], int]:
+    return [op.kind for op in program.ops()], run(PlanRequest(program, CHIP)).trace.cycles
+
+
+chains = st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6)
+shapes = st.sampled_from(sorted(VIEWS))
+
+
+@given(chains, st.data())
+def test_a_view_with_its_inverse_costs_nothing(steps: list[str], data: st.DataObject) -> None:
+    texts = network(steps, {})
+    changed: list[str] = []
+    for number, text in enumerate(texts):
+        name, _, op, read, *others = text.split()
+        if data.draw(st.booleans()):
+            changed += [f"shape{number} = Shape {read}", f"row{number} = Reshape {read} flat"]
+            changed += [f"back{number} = Reshape row{number} shape{number}"]
+            read = f"back{number}"
+        changed.append(" ".join((name, "=", op, read, *others)))
+    assert costs(program_of(changed)) == costs(program_of(texts))
+
+
+@given(chains, st.data())
+def test_elementwise_nodes_cost_the_same_in_another_shape(steps: list[str], data: st.DataObject) -> None:
+    able = [number for number, step in enumerate(steps) if step in ANY_SHAPE]
+    views = {number: data.draw(shapes) for number in able if data.draw(st.booleans())}
+    assert costs(program_of(network(steps, views))) == costs(program_of(network(steps, {})))

@@ -132,6 +132,7 @@ class _FluidBuilder:
             self.capacity,
             self.costs.weights_each,
             max(self.costs.weights_each, self.costs.load_each, self.costs.store_each),
+            int(max(self.costs.weights_once, self.costs.load_once, self.costs.store_once)),
             int(self.costs.store_once) if size else 0,
         )
 

@@ -29,10 +29,9 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     move = move_columns(list(amounts.residents.moves(run, run + 1)))
     needed = first + whole * move.loads
     room = capacity - move.other_bytes - held - np.where(whole == 1, 0, move.own_bytes)
-    before = np.where(whole == 1, needed + amounts.cycles_in(room), amounts.most)
-    return table_of(
-        amounts, move, Ways(needed, op.cycles + further, weights + move.loads, before, room, room), run + 1
-    )
+    before = np.where(whole == 1, needed + amounts.ahead_in(room, run), amounts.most)
+    ways = Ways(needed, op.cycles + further, weights + move.loads, before, room, room)
+    return table_of(amounts, move, ways, run, run + 1)
 
 
 class _Parts(NamedTuple):

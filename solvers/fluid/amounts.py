@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -14,20 +15,30 @@ from solvers.fluid.residents import Residents
 Integers = NDArray[np.int64]
 
 
+class _Fitting:
+    """How many of several sizes have room together."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.sums = np.cumsum(sorted(sizes), dtype=np.int64)
+
+    def count(self, room: Integers) -> Integers:
+        """Return the most of them that ``room`` bytes hold."""
+        return np.searchsorted(self.sums, room, side="right")
+
+
 class FluidAmounts:
     """DMA cycles of bytes, and of what the runs before and after a border load and store."""
 
     def __init__(self, problem: FluidProblem) -> None:
         self.problem, self.count = problem, len(problem.ops)
         self.residents = Residents(problem)
-        self.set_ups = sum(op.set_up for op in problem.ops)
-        """Cycles of set-ups that may have been moved ahead without any bytes."""
-        every = self.set_ups + self.loaded(sum(op.weights for op in problem.ops))
-        every += sum(sum(t.loads) + t.store + t.stored for t in problem.tensors)
-        self.most = max(1, min(int(self.cycles_in(np.array(problem.capacity))), every))
-        """DMA cycles that may be moved ahead anywhere."""
         self.loads_after = self._loads_after()
         """The most DMA cycles of all loads of the runs after each border, which may come before it."""
+        self._loaded_later = [_Fitting(sizes) for sizes in self._sizes_loaded_after()]
+        self._stored_before = [_Fitting(sizes) for sizes in self._sizes_stored_before()]
+        every = self.loads_after[0] + sum(t.store + t.stored for t in problem.tensors)
+        self.most = max(1, min(int(self.ahead_in(np.array(problem.capacity), 0)), every))
+        """DMA cycles that may be moved ahead anywhere."""
 
     def _loads_after(self) -> list[int]:
         loads = [op.set_up + 2 * self.loaded(op.weights) + 2 for op in self.problem.ops]
@@ -36,10 +47,49 @@ class FluidAmounts:
                 loads[run] += cycles
         return list(accumulate(reversed(loads), initial=0))[::-1]
 
-    def cycles_in(self, size: Integers) -> Integers:
-        """Return the most DMA cycles whose data lie in ``size`` bytes, with their set-ups."""
+    def _sizes_loaded_after(self) -> list[list[int]]:
+        """The least bytes of each load of the runs after each border."""
+        sizes: list[list[int]] = [[] for _ in range(self.count + 1)]
+        for run, op in enumerate(self.problem.ops):
+            if op.weights:
+                sizes[run].append(op.weights)
+        for tensor in self.problem.tensors:
+            for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
+                if cycles:
+                    sizes[run].append(self._least_bytes(cycles))
+        return list(accumulate(reversed(sizes), add, initial=[]))[::-1][:-1]
+
+    def _sizes_stored_before(self) -> list[list[int]]:
+        """The least bytes of each store of the runs before each border."""
+        sizes: list[list[int]] = [[] for _ in range(self.count)]
+        for tensor in self.problem.tensors:
+            if tensor.made is not None:
+                sizes[tensor.made] += [
+                    self._least_bytes(each) for each in (tensor.store, tensor.stored) if each
+                ]
+        return list(accumulate(sizes, add, initial=[]))
+
+    def _least_bytes(self, cycles: int) -> int:
+        """The least bytes of a transfer of so many cycles."""
         each = self.problem.most_each
-        return size * each.numerator // each.denominator + 1 + self.set_ups
+        return max(0, cycles - self.problem.set_up) * each.denominator // max(1, each.numerator)
+
+    def ahead_in(self, size: Integers, border: int) -> Integers:
+        """Return the most DMA cycles that ``size`` bytes of what is loaded after ``border`` save there.
+
+        A load that has not begun, or has ended with a part of its bytes, saves no set-up: the rest is another
+        load. So only those count that are there as a whole, and one that is on its way.
+        """
+        return self._moved(size, self._loaded_later[border])
+
+    def behind_in(self, size: Integers, border: int) -> Integers:
+        """Return the most DMA cycles of stores at ``border`` whose data lie in ``size`` bytes."""
+        return self._moved(size, self._stored_before[border])
+
+    def _moved(self, size: Integers, fitting: _Fitting) -> Integers:
+        each = self.problem.most_each
+        set_ups = self.problem.set_up * (fitting.count(size) + 1)
+        return size * each.numerator // each.denominator + 1 + set_ups
 
     def loaded(self, size: Any) -> Any:
         """Return DMA cycles to load ``size`` bytes of weights, one number or several, rounded down."""

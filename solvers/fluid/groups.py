@@ -105,11 +105,11 @@ def _ways(
     begin = problem.capacity - move.before_bytes - held
     during = problem.capacity - move.through_bytes - held - inside
     end = problem.capacity - move.after_bytes - held
-    everything = loads + move.stores + amounts.cycles_in(during)
-    ahead = np.minimum(needed + amounts.cycles_in(begin), everything)
+    everything = loads + move.stores + amounts.ahead_in(during, start)
+    ahead = np.minimum(needed + amounts.ahead_in(begin, start), everything)
     fits = np.minimum(np.minimum(begin, during), end)
     cycles = sum(op.cycles for op in ops) + further
-    return table_of(amounts, move, Ways(needed, cycles, loads, ahead, end, fits), stop)
+    return table_of(amounts, move, Ways(needed, cycles, loads, ahead, end, fits), start, stop)
 
 
 def _weights(amounts: FluidAmounts, start: int, stop: int) -> Iterator[_Weights]:

@@ -70,5 +70,7 @@ class FluidProblem:
     capacity: int
     each: Fraction
     most_each: Fraction
+    set_up: int = 0
+    """The most DMA cycles to start a transfer, of those that its set-ups, loads and stores are given with."""
     last_part: int = 0
     """DMA cycles after the last part of the last run, in any number of parts."""

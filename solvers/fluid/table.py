@@ -62,14 +62,14 @@ class Ways(NamedTuple):
     """At least 0 where the way has room."""
 
 
-def table_of(amounts: FluidAmounts, move: MoveColumns, ways: Ways, stop: int) -> Table:
-    """Return the ways that fit, up to the border ``stop``, but for those that another one is better than."""
+def table_of(amounts: FluidAmounts, move: MoveColumns, ways: Ways, start: int, stop: int) -> Table:
+    """Return the ways that fit, between two borders, but for those that another one is better than."""
     capacity, later = amounts.problem.capacity, amounts.loads_after[stop]
     # Loads may overtake stores, and what those store then lies in SharedMemory still.
-    behind = np.minimum(move.behind, amounts.cycles_in(capacity - move.before_bytes))
-    least = -np.minimum(move.behind_after, amounts.cycles_in(capacity - move.after_bytes))
+    behind = np.minimum(move.behind, amounts.behind_in(capacity - move.before_bytes, start))
+    least = -np.minimum(move.behind_after, amounts.behind_in(capacity - move.after_bytes, stop))
     most_before = np.minimum(np.minimum(ways.ahead, ways.loads + later), amounts.most)
-    most_after = np.minimum(np.minimum(amounts.cycles_in(ways.room_after), later), amounts.most)
+    most_after = np.minimum(np.minimum(amounts.ahead_in(ways.room_after, stop), later), amounts.most)
     moved = ways.loads + move.stores
     columns = (
         move.before,

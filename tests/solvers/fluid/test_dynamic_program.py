@@ -115,7 +115,7 @@ def problems(draw: st.DrawFn) -> FluidProblem:
         reads = tuple(sorted(draw(st.sets(st.integers(made + 1, count - 1), min_size=1, max_size=2))))
         tensors.append(between(draw(st.integers(1, 30)), made, *reads))
     tensors.append(FluidTensor(7, count - 1, (), (), stored=7))
-    return FluidProblem(tuple(ops), tuple(tensors), draw(st.integers(60, 200)), Fraction(1), Fraction(1))
+    return FluidProblem(tuple(ops), tuple(tensors), draw(st.integers(60, 200)), Fraction(1), Fraction(1), 2)
 
 
 @given(problems())

@@ -118,7 +118,7 @@ def main() -> None:
     print("| network | chip | part | bytes | cycles | bound | gap | plan, s | bound, s | set by |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
     for network in args.networks.split(","):
-        program = reuse(load(f"zoo:{network}"), "auto")
+        program = reuse(load(f"zoo:{network}"), "all")
         for name in args.chips.split(","):
             for part, chip in sizes(program, load_chip(name), [int(each) for each in args.parts.split(",")]):
                 try:

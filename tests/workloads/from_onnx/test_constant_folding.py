@@ -61,6 +61,22 @@ def test_attention_with_a_dynamic_reshape_chain(tmp_path: Path) -> None:
     assert program.tensors["y"].shape == (2, 10, 64)
 
 
+@pytest.mark.parametrize("opset", [10, 13, 18, 21])
+def test_quantised_shape_arithmetic_is_computed(opset: int, tmp_path: Path) -> None:
+    """Without pre-processing, ONNX Runtime's quantiser quantises the amounts of a Pad like activations."""
+    nodes = [
+        node("Shape", "x", "shape"),
+        node("Cast", "shape", "real", to=1),
+        node("QuantizeLinear", "real scale zero", "q"),
+        node("DequantizeLinear", "q scale zero", "d"),
+        node("Cast", "d", "wanted", to=7),
+        node("Reshape", "x wanted", "y"),
+    ]
+    constants: dict[str, Any] = {"scale": numpy.array(1, "f"), "zero": numpy.array(0, numpy.int8)}
+    made = model([*nodes, node("Relu", "y", "z")], {"x": [2, 3]}, "z", constants, opset=opset)
+    assert kinds(load(tmp_path, made)) == ["relu"]
+
+
 def test_initializers_listed_as_inputs_are_weights(tmp_path: Path) -> None:
     made = model([node("MatMul", "x w", "y")], {"x": [2, 4], "w": [4, 3]}, "y", {"w": (4, 3)}, opset=9)
     program = load(tmp_path, made)

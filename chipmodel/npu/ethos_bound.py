@@ -65,10 +65,12 @@ def _written(ethos: EthosNpu, layer: Layer, kind: str) -> Fraction:
 
 
 def _computed(ethos: EthosNpu, layer: Layer, times: int, division: Division) -> Fraction:
-    """What the MAC array takes: all of its micro-blocks in use, and no less than decoding the weights of
-    each stripe. Images and groups may share a part, so that work with several is not rounded."""
+    """What the MAC array takes: its micro-blocks in use as far as any parts allow, and no less than decoding
+    the weights of each stripe. Images and groups may share a part, so that work with several is not rounded."""
     passes, reads = input_passes(layer)
     positions = Fraction(layer.output.height * layer.output.width, ethos.columns_first)
+    if times == 1 and layer.output.height > 1:
+        positions = _micro_blocks(ethos, layer, division.columns)
     layers = Fraction(layer.output.depth, ethos.block_depth)
     decoded = 0
     if times == 1:
@@ -76,3 +78,14 @@ def _computed(ethos: EthosNpu, layer: Layer, times: int, division: Division) -> 
         decoded = decoding(ethos, layer) * division.stripes
     steps = sum(count * max(Fraction(decoded), cycles * positions) for count, cycles in kernel_steps(layer))
     return times * layers * passes * reads * steps
+
+
+def _micro_blocks(ethos: EthosNpu, layer: Layer, columns: bool) -> Fraction:
+    """The fewest micro-blocks that cover the rows and columns of the output, in any stripes, and with
+    ``columns`` in any bands. Each covers at most one element of which row and column are multiples of its
+    sides. A micro-block that a row of even width turns along itself covers no more elements."""
+    rows, width = layer.output.height, layer.output.width
+    high, wide = ethos.block_height, ethos.block_width
+    if high == 1 or layer.kernel[0] > 1 or (width % 2 and not columns):
+        return Fraction(-(-rows // high) * -(-width // wide))
+    return Fraction(rows * up(width, 2), ethos.columns_first)

@@ -91,6 +91,8 @@ def test_bands_of_columns_cost_at_least_the_bound(chip: str, op: Op, data: st.Da
             ),
             0.75,
         ),
+        # The first one of DS-CNN, with an odd number of rows and columns, in micro-blocks of 2 x 2.
+        (Op("op", "conv", Conv(Window(49, 10, 25, 5, 10, 4, 2, 2, 4, 1, 5, 1), 1, 64), ("x",), ("y",)), 0.9),
     ],
 )
 def test_the_bound_is_near_the_cost_of_the_whole(op: Op, near: float) -> None:

@@ -1,29 +1,32 @@
 """Whole networks on boards: what the presets predict by streamer ``vendor``, against published measurements.
 
-For every row of ``chipmodel/measured/measured``: predicted and measured milliseconds and their ratio, as the
-preset is and as a fit to all other families predicts it; then the mean error, the share of rows within 10 %,
-the largest error. Rows that are not counted, with the reason, come last.
+For every row of ``chipmodel/measured/tables``: measured and predicted milliseconds, their ratio, and the
+ratio of a prediction by a fit to the other families of networks; then the errors of all rows and by class.
+Such a fit sees the networks whose tensors stay in SharedMemory, each once, and begins at powers of ten.
 
     python -m bench.silicon [--no-fit] [BOARD ...]
+    python -m bench.silicon --write [BOARD ...]     # ``measured`` in the presets
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import log10
 from pathlib import Path
-from statistics import fmean
 
 import chipmodel.measured
-from chipmodel.errors import ChipmodelError
-from chipmodel.hardware.chip_file import load_chip
-from chipmodel.measured.compare import ComparedRow, MeasuredTable, compare, read_table
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import MEASURED, PRESET_FOLDER, load_chip
+from chipmodel.hardware.measured_networks import MeasuredNetwork, network_rows, summary
+from chipmodel.measured.compare import MeasuredTable, read_table
 from chipmodel.measured.network_fit import fit, free_numbers
-from chipmodel.measured.network_prediction import NETWORKS
+from chipmodel.measured.network_prediction import NETWORKS, predicted_networks
+from chipmodel.measured.track_record import INSIDE
 
-MEASURED = Path(chipmodel.measured.__file__).parent / "tables"
-OPEN = "-open"
-"""What the names of tables of rows end in that are not counted."""
+TABLES = Path(chipmodel.measured.__file__).parent / "tables"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -31,67 +34,56 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("boards", nargs="*", help="names of tables, such as stm32n6")
     parser.add_argument("--no-fit", action="store_true", help="do not fit with families held out")
+    parser.add_argument("--write", action="store_true", help="write what is found into the presets")
     asked = parser.parse_args(argv)
-    every = sorted(path.stem for path in MEASURED.glob("*.csv") if not path.stem.endswith(OPEN))
-    for board in asked.boards or every:
-        print("\n".join(lines(board, not asked.no_fit)), flush=True)
+    for board in asked.boards or sorted(path.stem for path in TABLES.glob("*.csv")):
+        found = networks(board, not asked.no_fit)
+        if asked.write:
+            write(board, found)
+        print("\n".join(lines(board, found)), flush=True)
 
 
-def lines(board: str, fitted: bool) -> Iterator[str]:
-    """The table of one board, the chip of that name."""
-    table, chip = read(MEASURED / f"{board}.csv"), load_chip(board)
-    rows = compare(table, chip).rows
+def networks(board: str, fitted: bool) -> tuple[MeasuredNetwork, ...]:
+    """The rows of a board's table, as the preset of that name predicts them."""
+    read, chip = table(board), load_chip(board)
+    rows = predicted_networks(read, chip)
+    trained = {number for number, row in enumerate(rows) if row.traits.kind.endswith(INSIDE)}
     free = free_numbers(chip) if fitted else ()
-    found = fit(table, chip, free) if free else None
-    held = found.held_out.rows if found else ()
-    yield f"## {board}\n\n| network | measured ms | predicted ms | ratio | held out |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
-    for number, row in enumerate(rows):
-        ratio = f"{1 + float(held[number].relative):.3f}" if held else "-"
-        yield f"| {row.row.text('workload')} | {_cells(row)} | {ratio} |"
-    yield f"\nAs the preset is: {errors(rows)}."
-    if found:
-        yield f"Fitted to all rows: {errors(found.after.rows)}."
-        yield f"Families held out: {errors(held)}."
-        moved = ", ".join(f"{c.path} {float(c.before):g} -> {float(c.after):g}" for c in found.changes)
-        count = len(free_numbers(chip))
-        yield f"{count} free number{'s' if count > 1 else ''} for {len(rows)} rows: {moved}."
-    yield from open_lines(board)
+    if not free:
+        return rows
+    held = fit(read, chip, free, trained, outset(chip, free)).held_out.rows
+    return tuple(replace(row, held_out=float(other.predicted)) for row, other in zip(rows, held, strict=True))
 
 
-def open_lines(board: str) -> Iterator[str]:
-    """The rows that are not counted, each with the reason."""
-    path = MEASURED / f"{board}{OPEN}.csv"
-    if not path.exists():
-        return
-    yield "\nNot counted:\n\n| network | measured ms | predicted ms | ratio | why |"
-    yield "| --- | ---: | ---: | ---: | --- |"
-    table, chip = read(path), load_chip(board)
-    for row in table.rows:
-        one = MeasuredTable(table.file, table.kinds, (row,))
-        why = row.text("why") if "why" in row.cells else ""
-        try:
-            (found,) = compare(one, chip).rows
-            yield f"| {row.text('workload')} | {_cells(found)} | {why} |"
-        except ChipmodelError as error:
-            yield f"| {row.text('workload')} | {float(row.number('milliseconds')):g} | - | - | {error.what} |"
+def outset(chip: Chip, free: Sequence[str]) -> dict[str, Fraction]:
+    """Where fits begin that are not to know the whole fit: the powers of ten next to its numbers."""
+    values = {text: float(Fraction(chip.figures[text.split("+")[0]].value)) for text in free}
+    return {text: Fraction(10) ** round(log10(value)) for text, value in values.items()}
 
 
-def read(path: Path) -> MeasuredTable:
-    """The table in a file of networks."""
+def table(board: str) -> MeasuredTable:
+    """The published rows of a board."""
+    path = TABLES / f"{board}.csv"
     return read_table(path.read_text(encoding="utf-8"), path.name, None, {NETWORKS.name: NETWORKS})
 
 
-def errors(rows: Sequence[ComparedRow]) -> str:
-    """The errors of rows in words."""
-    found = [abs(float(row.relative)) for row in rows]
-    within = sum(error <= 0.1 for error in found) / len(found)
-    near = f"{within:.0%} of {len(found)} rows within 10 %"
-    return f"mean error {fmean(found):.1%}, {near}, worst {max(found):.1%}"
+def lines(board: str, rows: Sequence[MeasuredNetwork]) -> Iterator[str]:
+    """The table of one board, the chip of that name."""
+    yield f"## {board}\n\n| network | class | measured ms | predicted ms | ratio | held out |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: |"
+    for row in rows:
+        held_out = row.held_out / row.measured
+        times = f"{row.measured:g} | {row.predicted:.2f} | {1 + row.error:.3f} | {held_out:.3f}"
+        yield f"| {row.workload.partition(' ')[0]} | {row.traits.kind} | {times} |"
+    yield f"\n{summary(rows)}."
 
 
-def _cells(row: ComparedRow) -> str:
-    return f"{float(row.measured):g} | {float(row.predicted):.2f} | {1 + float(row.relative):.3f}"
+def write(board: str, rows: Sequence[MeasuredNetwork]) -> None:
+    """Write ``rows`` into the preset, the last of its fields."""
+    path = PRESET_FOLDER / f"{board}.yaml"
+    rest = path.read_text(encoding="utf-8").partition(f"\n{MEASURED}:")[0].rstrip("\n")
+    block = "".join(f"  {line}\n" for line in network_rows(rows).splitlines())
+    path.write_text(f"{rest}\n{MEASURED}: |\n{block}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import Literal
 
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.luna_npu import LunaNpu
+from chipmodel.hardware.measured_networks import MeasuredNetwork, summary
 from chipmodel.hardware.ne16_npu import Ne16Npu
 from chipmodel.hardware.plugin_npu import PluginNpu
 from chipmodel.hardware.psram_device import WIRES, Device, Protocol
@@ -357,6 +358,8 @@ class Vendor:
     """The streamer whose loads overlap with computing as the tool's do."""
     cascades: bool = False
     """Whether the tool makes cascades."""
+    tensor_share: Fraction = Fraction(1)
+    """The share of SharedMemory that tensors alive at once may take before the tool may move some out."""
 
 
 UNCHECKED = "not held against silicon"
@@ -384,7 +387,9 @@ class Chip:
     compiled: CompiledWeights = CompiledWeights()
     vendor: Vendor = Vendor()
     held_against: str = ""
-    """What its predictions were compared with, and how far off they were; empty for nothing."""
+    """What its predictions were compared with; empty for nothing."""
+    measured: tuple[MeasuredNetwork, ...] = ()
+    """Every published row of whole networks, with what was predicted for it."""
     source: str = field(default="", compare=False)
     """The preset or chip file that it was read from; empty for neither."""
 
@@ -404,13 +409,17 @@ class Chip:
 
     @property
     def accuracy(self) -> str:
-        """What a result on this chip was held against, in words."""
+        """What predictions for this chip were compared with, and how far off they were."""
         if not self.held_against:
             return UNCHECKED
+        errors = f": {summary(self.measured)}" if self.measured else ""
+        return f"{self.before}{self.held_against}{errors}"
+
+    @property
+    def before(self) -> str:
+        """The fields that were changed after its predictions were compared, in words; empty for none."""
         changed = [path for path, figure in self.figures.items() if figure.source == OVERRIDE]
-        if not changed:
-            return self.held_against
-        return f"before {', '.join(changed)} {'were' if changed[1:] else 'was'} changed: {self.held_against}"
+        return f"before {', '.join(changed)} {'were' if changed[1:] else 'was'} changed: " if changed else ""
 
     @property
     def knows_vendor(self) -> bool:

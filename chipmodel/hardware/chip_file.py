@@ -41,12 +41,14 @@ from chipmodel.hardware.dma_fields import check_controller, dma_of, psram_of, we
 from chipmodel.hardware.ethos_npu import ethos_of
 from chipmodel.hardware.fields import FIELDS, MODEL, children, field_at, fields_with, read_choice, read_number
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
+from chipmodel.hardware.measured_networks import MeasuredNetwork, read_networks
 from chipmodel.hardware.ne16_npu import ne16_of
 from chipmodel.hardware.plugin_npu import plugin_npu_of
 from chipmodel.hardware.vector_cpu import vector_cpu_of
 
 PRESET_FOLDER = Path(__file__).parent / "presets"
 TEXTS = ("base", "name", "title", "held_against")
+MEASURED = "measured"
 MAX_TEXT = 200
 """Characters of a name, a title, or what a chip was held against."""
 DEFAULT_ORIGIN = (
@@ -67,6 +69,7 @@ class _ChipFields:
     numbers: Mapping[str, Fraction]
     choices: Mapping[str, str]
     held_against: str = ""
+    measured: tuple[MeasuredNetwork, ...] = ()
 
 
 def preset_names() -> tuple[str, ...]:
@@ -107,7 +110,9 @@ def with_overrides(chip: Chip, overrides: Sequence[str]) -> Chip:
     choices: dict[str, str] = {}
     for path, figure in chip.figures.items():
         _take(path, figure.value, Place(path), numbers, choices)
-    written = _ChipFields(chip.name, chip.title, chip.figures, numbers, choices, chip.held_against)
+    written = _ChipFields(
+        chip.name, chip.title, chip.figures, numbers, choices, chip.held_against, chip.measured
+    )
     return replace(_finished(written, overrides, Place(chip.name)), source=chip.source)
 
 
@@ -127,7 +132,7 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
         hint = "add it, or take a base that has it; 'chipmodel chips' lists presets, such as luna-arcs"
         raise BadInput(f"the chip has no {', '.join(missing[:3])}{more}", where=where, hint=hint)
     chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
-    chip = replace(chip, held_against=written.held_against)
+    chip = replace(chip, held_against=written.held_against, measured=written.measured)
     _check_luna(chip, where)
     _check_cpu(chip, where)
     check_controller(chip, where)
@@ -200,9 +205,11 @@ def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFiel
     """``_read`` of what the file at ``path`` holds."""
     texts = {key: _text(document, key) for key in TEXTS}
     figures, numbers, choices = _figures(document)
+    measured = _measured(document)
     name = texts["name"] or path.stem
     if not texts["base"]:
-        return _ChipFields(name, texts["title"] or name, figures, numbers, choices, texts["held_against"])
+        title, held_against = texts["title"] or name, texts["held_against"]
+        return _ChipFields(name, title, figures, numbers, choices, held_against, measured)
     where = document.place(("base",))
     base_path = _find(texts["base"], where)
     trail = (*seen, path.resolve())
@@ -218,7 +225,13 @@ def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFiel
         {**base.numbers, **numbers},
         {**base.choices, **choices},
         texts["held_against"],
+        measured,
     )
+
+
+def _measured(document: Document) -> tuple[MeasuredNetwork, ...]:
+    text = _mapping(document, document.data, ()).get(MEASURED, "")
+    return read_networks(str(text), document.place((MEASURED,))) if text else ()
 
 
 def _text(document: Document, key: str) -> str:
@@ -256,8 +269,8 @@ def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]
             found.append((here, value))
         elif key and children(path):
             found.extend(_leaves(document, value, here))
-        elif keys or key not in TEXTS:
-            known = children(".".join(keys)) if keys else (*TEXTS, *children(""))
+        elif keys or key not in (*TEXTS, MEASURED):
+            known = children(".".join(keys)) if keys else (*TEXTS, MEASURED, *children(""))
             inside = f" in {'.'.join(keys)}" if keys else ""
             hint = suggest(key, known, "keys here are")
             raise BadInput(f"unknown key {shown(key)}{inside}", where=document.place(here), hint=hint)
@@ -358,7 +371,11 @@ def _chip(
                 for name in ("bits_per_weight", "padded_channels", "bytes_per_channel")
             )
         ),
-        vendor=Vendor(cast(VendorStreamer, choices["vendor.streamer"]), choices["vendor.cascades"] == "yes"),
+        vendor=Vendor(
+            cast(VendorStreamer, choices["vendor.streamer"]),
+            choices["vendor.cascades"] == "yes",
+            numbers["vendor.tensor_share"],
+        ),
     )
 
 

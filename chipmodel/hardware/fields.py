@@ -225,6 +225,9 @@ FIELDS: Mapping[str, Field] = {
     "npu.ne16.cluster_output_cycles": _default("0", _ne16(_rationals("0", 10**6, "core cycles"))),
     "vendor.streamer": _default("ping-pong", _choice(*get_args(VendorStreamer))),
     "vendor.cascades": _default("no", _choice("no", "yes")),
+    "vendor.tensor_share": _default(
+        "1", Field("rational", Fraction(1, 1000), Fraction(1), "of SharedMemory")
+    ),
     **{
         f"cpu.cycles_per_element.{kind}": _default("0", _array(_rationals("0", 10**6, "core cycles")))
         for kind in CPU_KINDS

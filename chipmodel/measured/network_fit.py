@@ -7,7 +7,7 @@ Plans stay those of the chip as it was: only the NPU's part of their time is com
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean
@@ -17,6 +17,7 @@ from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.hardware.chip_file import with_overrides
 from chipmodel.hardware.fields import FIELDS
+from chipmodel.hardware.measured_networks import MeasuredNetwork
 from chipmodel.measured.calibration import FittedConstant
 from chipmodel.measured.compare import ComparedRow, MeasuredTable, TableComparison
 from chipmodel.measured.network_prediction import (
@@ -24,9 +25,11 @@ from chipmodel.measured.network_prediction import (
     PlannedNetwork,
     chip_of,
     families,
+    measured_network,
     milliseconds,
     planned_network,
     settings_of,
+    workload_of,
 )
 from chipmodel.measured.table import MeasuredRow
 
@@ -48,6 +51,9 @@ ROWS_PER_NUMBER = 5
 """Rows that each free number needs at least."""
 FACTORS = (1.5, 1.2, 1.08, 1.03, 1.01)
 """Factors by which numbers are moved up and down, one after the other."""
+RUNAWAY = 100
+"""Times by which a fitted number may differ from the one that it began with. Assumed: launches and rates of
+the presets, from a microcontroller to an NPU, are within it."""
 DIGITS = 3
 """Significant digits of a fitted number: more would not be carried by the measurements."""
 
@@ -61,6 +67,8 @@ class NetworkFit:
     before: TableComparison
     after: TableComparison
     held_out: TableComparison
+    networks: tuple[MeasuredNetwork, ...]
+    """The rows as the chip file keeps them: predicted by the fitted chip."""
 
 
 def free_numbers(chip: Chip) -> tuple[str, ...]:
@@ -68,38 +76,75 @@ def free_numbers(chip: Chip) -> tuple[str, ...]:
     return FREE_BY_MODEL.get(chip.figures["npu.model"].value, FREE_NUMBERS)
 
 
-def fit(table: MeasuredTable, chip: Chip, free: Sequence[str]) -> NetworkFit:
-    """Fit the fields ``free`` of ``chip`` to the networks in ``table``. Raises BadInput for fields that the
-    chip does not have or that are 0, and for more of them than the rows carry."""
+def fit(
+    table: MeasuredTable,
+    chip: Chip,
+    free: Sequence[str],
+    trained: Collection[int] | None = None,
+    outset: Mapping[str, Fraction] | None = None,
+) -> NetworkFit:
+    """Fit the fields ``free`` of ``chip`` to the networks in ``table``, or to those with the numbers
+    ``trained``; fits without a family begin at ``outset``, or like the whole fit at the chip's own numbers.
+
+    Raises BadInput for fields that the chip does not have or that are 0, for more of them than the rows
+    carry, and for numbers that run away (``refuse_runaways``).
+    """
     start = {text: _value(chip, text) for text in free}
-    if len(start) * ROWS_PER_NUMBER > len(table.rows):
-        most = len(table.rows) // ROWS_PER_NUMBER
-        numbers, verb = ("number", "is") if len(start) == 1 else ("numbers", "are")
-        what = f"{len(start)} {numbers} {verb} too many for {len(table.rows)} rows"
-        more = f"measure more networks, {ROWS_PER_NUMBER} for each number"
-        raise BadInput(what, hint=f"name at most {most} with --free, or {more}" if most else more)
+    numbers = range(len(table.rows)) if trained is None else sorted(trained)
+    _refuse_too_many(len(start), len(numbers))
     rows = [_FittedRow(row, chip_of(chip, row)) for row in table.rows]
-    found = _search(chip, rows, start)
-    held = _held_out(table, chip, rows, found)
+    found = _search(chip, [rows[number] for number in numbers], start)
+    refuse_runaways(start, found)
+    held = _held_out(table, chip, rows, numbers, outset or start)
     fitted = with_overrides(chip, _settings(found))
     changes = (FittedConstant(path, start[text], found[text]) for text in start for path in text.split("+"))
+    after = [row.predicted(found) for row in rows]
     return NetworkFit(
         fitted,
         tuple(changes),
         comparison(table, chip, [row.predicted({}) for row in rows]),
-        comparison(table, chip, [row.predicted(found) for row in rows]),
+        comparison(table, chip, after),
         comparison(table, chip, held),
+        tuple(
+            map(measured_network, table.rows, (r.chip for r in rows), (r.network for r in rows), after, held)
+        ),
     )
 
 
+def _refuse_too_many(free: int, rows: int) -> None:
+    if free * ROWS_PER_NUMBER <= rows:
+        return
+    most = rows // ROWS_PER_NUMBER
+    numbers, verb = ("number", "is") if free == 1 else ("numbers", "are")
+    more = f"measure more networks, {ROWS_PER_NUMBER} for each number"
+    hint = f"name at most {most} with --free, or {more}" if most else more
+    raise BadInput(f"{free} {numbers} {verb} too many for {rows} rows", hint=hint)
+
+
+def refuse_runaways(start: Mapping[str, Fraction], found: Mapping[str, Fraction]) -> None:
+    """Raise BadInput for a number that the rows cannot tell, or that hides what the model lacks: one that
+    ends where the search may not go on, or further from where it began than any two chips are."""
+    for text, value in found.items():
+        least = max(FIELDS[text.split("+")[0]].low, Fraction(_least(text)))
+        far = not start[text] / RUNAWAY <= value <= start[text] * RUNAWAY
+        if value != start[text] and (far or value <= least):
+            what = f"{text} runs away: from {float(start[text]):g} to {float(value):g}"
+            hint = "the rows do not tell it: leave it out with --free, or take a base nearer to the board"
+            raise BadInput(what, hint=f"{hint} (docs/howto/chip.md)")
+
+
 def _held_out(
-    table: MeasuredTable, chip: Chip, rows: Sequence[_FittedRow], start: Mapping[str, Fraction]
+    table: MeasuredTable,
+    chip: Chip,
+    rows: Sequence[_FittedRow],
+    trained: Collection[int],
+    outset: Mapping[str, Fraction],
 ) -> list[Fraction]:
     """Each row as predicted by a fit to all families but its own."""
     result = [Fraction(0)] * len(rows)
     for members in families(table.rows).values():
-        others = [row for number, row in enumerate(rows) if number not in members]
-        found = _search(chip, others, start) if others else start
+        others = [rows[number] for number in trained if number not in members]
+        found = _search(chip, others, outset) if others else outset
         for number in members:
             result[number] = rows[number].predicted(found)
     return result
@@ -110,6 +155,7 @@ class _FittedRow:
 
     def __init__(self, row: MeasuredRow, chip: Chip) -> None:
         self.chip, self.measured = chip, row.number(MILLISECONDS)
+        self.workload = workload_of(row)
         self.given = frozenset(setting.partition("=")[0] for setting in settings_of(row))
         try:
             self.network: PlannedNetwork = planned_network(row.text("workload"), chip)
@@ -130,13 +176,23 @@ class _FittedRow:
         return self._known[key]
 
 
+def _once(rows: Sequence[_FittedRow]) -> list[tuple[_FittedRow, Fraction]]:
+    """A row of each workload, with the mean of what its rows measured."""
+    found: dict[str, list[_FittedRow]] = {}
+    for row in rows:
+        found.setdefault(row.workload, []).append(row)
+    return [
+        (same[0], sum((row.measured for row in same), Fraction(0)) / len(same)) for same in found.values()
+    ]
+
+
 def _search(chip: Chip, rows: Sequence[_FittedRow], start: Mapping[str, Fraction]) -> dict[str, Fraction]:
     same = all(row.chip.npu == chip.npu for row in rows)
+    once = _once(rows)
 
     def error(values: Mapping[str, Fraction]) -> float:
         npu = with_overrides(chip, _settings(values)).npu if same else None
-        times = (row.predicted(values, npu) for row in rows)
-        return fmean(abs(float(time / row.measured - 1)) for time, row in zip(times, rows, strict=True))
+        return fmean(abs(float(row.predicted(values, npu) / measured - 1)) for row, measured in once)
 
     best = dict(start)
     least = error(best)
@@ -156,7 +212,12 @@ def _search(chip: Chip, rows: Sequence[_FittedRow], start: Mapping[str, Fraction
 def rounded(text: str, value: Fraction) -> Fraction:
     """``value`` with ``DIGITS`` significant digits; whole for a field of whole numbers, and at least 1."""
     shortened = Fraction(f"{float(value):.{DIGITS}g}")
-    return Fraction(max(1, round(shortened))) if FIELDS[text.split("+")[0]].kind == "whole" else shortened
+    return Fraction(max(1, round(shortened))) if _least(text) else shortened
+
+
+def _least(text: str) -> int:
+    """The least value of a search: 1 for a field of whole numbers."""
+    return 1 if FIELDS[text.split("+")[0]].kind == "whole" else 0
 
 
 def _value(chip: Chip, text: str) -> Fraction:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.hardware.chip_file import with_overrides
+from chipmodel.hardware.measured_networks import APART, MeasuredNetwork
 from chipmodel.machine.simulate import simulate
+from chipmodel.measured.compare import MeasuredTable
 from chipmodel.measured.table import MeasuredRow, TableColumn, TableKind
-from chipmodel.model.program import Op
+from chipmodel.measured.track_record import traits_of
+from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import steps
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
@@ -29,6 +32,8 @@ MILLISECONDS = "milliseconds"
 class PlannedNetwork:
     """A network's plan on a chip, and where its cycles go."""
 
+    program: Program
+    """What was planned, with nothing in place but what it declares."""
     cycles: int
     """Simulated core cycles."""
     parts: tuple[tuple[Op, int, int, int], ...]
@@ -45,8 +50,8 @@ class PlannedNetwork:
 
 def planned_network(workload: str, chip: Chip) -> PlannedNetwork:
     """Plan and simulate ``workload`` as the chip's own tool would. Raises BadInput, DoesNotFit."""
-    program = reuse(fitted(compiled(load(workload), chip), chip), "all")
-    planned = plan(PlanRequest(program, chip, streamer=VENDOR_STREAMER, cascade=CASCADE_AUTO))
+    program = fitted(compiled(load(workload), chip), chip)
+    planned = plan(PlanRequest(reuse(program, "all"), chip, streamer=VENDOR_STREAMER, cascade=CASCADE_AUTO))
     trace = planned.trace or simulate(planned.commands, chip, {})
     ops = {op.name: op for op in planned.program.ops()}
     counts: Counter[tuple[str, int, int]] = Counter()
@@ -56,7 +61,7 @@ def planned_network(workload: str, chip: Chip) -> PlannedNetwork:
             counts[step.op, len(step.rows), len(step.channels)] += 1
             computed += step.cycles
     parts = tuple((ops[name], rows, channels, n) for (name, rows, channels), n in counts.items())
-    return PlannedNetwork(trace.cycles, parts, computed)
+    return PlannedNetwork(program, trace.cycles, parts, computed)
 
 
 def milliseconds(chip: Chip, cycles: int) -> Fraction:
@@ -73,6 +78,34 @@ def chip_of(chip: Chip, row: MeasuredRow) -> Chip:
 def settings_of(row: MeasuredRow) -> list[str]:
     """The settings of a row, each as ``FIELD=VALUE``."""
     return row.text("set").split() if "set" in row.cells else []
+
+
+def workload_of(row: MeasuredRow) -> str:
+    """The workload of a row with its settings: rows with the same one are predicted alike."""
+    return " ".join((row.text("workload"), *settings_of(row)))
+
+
+def measured_network(
+    row: MeasuredRow, chip: Chip, network: PlannedNetwork, predicted: Fraction, held_out: Fraction
+) -> MeasuredNetwork:
+    """A row as a chip file keeps it; ``chip`` has the row's settings."""
+    traits = traits_of(network.program, chip)
+    if "why" in row.cells:
+        traits = replace(traits, kind=APART)
+    family = row.text("family") if "family" in row.cells else row.text("workload")
+    measured = float(row.number(MILLISECONDS))
+    return MeasuredNetwork(workload_of(row), family, measured, float(predicted), float(held_out), traits)
+
+
+def predicted_networks(table: MeasuredTable, chip: Chip) -> tuple[MeasuredNetwork, ...]:
+    """The rows of a table as ``chip`` predicts them, with no fit: ``held_out`` is what is predicted."""
+    found: list[MeasuredNetwork] = []
+    for row in table.rows:
+        board = chip_of(chip, row)
+        network = planned_network(row.text("workload"), board)
+        time = milliseconds(board, network.cycles)
+        found.append(measured_network(row, board, network, time, time))
+    return tuple(found)
 
 
 def _predict(chip: Chip, row: MeasuredRow) -> Mapping[str, Fraction]:
@@ -92,8 +125,9 @@ NETWORKS = TableKind(
     group="family",
 )
 """Tables of whole networks: the workload as on the command line, fields of the chip with spaces between them,
-and the milliseconds that a board was measured to take; rows are summed up by family. The compiler (``tool``),
-the ``source``, and ``why`` a row is not to be counted are for readers."""
+and the milliseconds that a board was measured to take; rows are summed up by family. The compiler (``tool``)
+and the ``source`` are for readers; ``why`` says that the row is of a network that is not built here, or of
+other software."""
 
 
 def families(rows: Sequence[MeasuredRow]) -> dict[str, list[int]]:

@@ -60,8 +60,7 @@ def ordered(program: Program, in_place: InPlace, name: OrderName) -> OrderedProg
 def live_bytes(program: Program, in_place: InPlace) -> int:
     """The most bytes of tensors alive at one op of ``program`` as it is, with nothing spilled and the inputs
     of concats in memory of their own."""
-    table = ResidencyTable(reuse(program, _APART[in_place]))
-    return max(table.residency(table.initial_decisions()).through, default=0)
+    return ResidencyTable(reuse(program, _APART[in_place])).most_alive()
 
 
 _APART: Mapping[InPlace, InPlace] = {

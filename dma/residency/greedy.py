@@ -278,6 +278,10 @@ class ResidencyTable:
         candidates = range(touches[0].position, arrives - 1, -1)
         return next((p for p in candidates if self.scopes.top[p]), None)
 
+    def most_alive(self) -> int:
+        """The most bytes of tensors alive at one op with nothing spilled."""
+        return max(self.residency(self.initial_decisions()).through, default=0)
+
     def initial_decisions(self) -> _Decisions:
         """Everything in SharedMemory, and everything in place that may be."""
         overwrites = self.overwrites()

@@ -145,6 +145,8 @@ MEANING: Mapping[str, str] = {
     "npu.ne16.cluster_output_cycles": "What each output of such work costs in addition.",
     "vendor.streamer": "The streamer whose loads overlap with computing as those of the chip's own tool do.",
     "vendor.cascades": "Whether that tool makes cascades.",
+    "vendor.tensor_share": "The share of SharedMemory that tensors alive at once may take before that tool "
+    "may move some of them out of it. It decides the class of networks whose error is printed, no cycles.",
     "cpu.cycles_per_element.broadcast": "Element-wise work on operands of different shapes, as the scaling "
     "of squeeze and excitation, on the CPU: what each output element costs. 0: the NPU does it.",
     "cpu.cycles_per_element.softmax": "The same for softmax.",

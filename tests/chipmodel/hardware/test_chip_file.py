@@ -216,7 +216,7 @@ def test_a_base_may_be_a_file_in_the_same_folder_and_keys_may_be_dotted(tmp_path
 
 
 def _unnamed(chip: Chip) -> Chip:
-    return replace(chip, name="", title="", held_against="", figures={})
+    return replace(chip, name="", title="", held_against="", measured=(), figures={})
 
 
 def test_a_complete_chip_of_plain_numbers(tmp_path: Path) -> None:

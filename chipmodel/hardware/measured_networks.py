@@ -1,0 +1,173 @@
+"""Networks that a board was measured with, as a chip file keeps them, and what they say of a prediction.
+
+Every published row is there. What a network shows before it is measured decides its class, so that a user's
+network has a class too: ``chipmodel.measured.track_record``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from math import hypot, inf, log
+from statistics import fmean
+
+from chipmodel.errors import BadInput, Place
+
+APART = "another network or software"
+"""The class of rows that no prediction here is about: no network of a user falls into it."""
+SHARE = 0.8
+"""The share of measured networks that fall into an interval."""
+LEAST_NETWORKS = 9
+"""With so many networks, 80 % of further ones lie between the smallest and the largest ratio. With fewer the
+interval is the same, and words do not promise a share."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkTraits:
+    """What a network shows on a chip without being measured."""
+
+    kind: str
+    """The class that it belongs to."""
+    macs: int
+    weight_bytes: int
+    live_bytes: int
+    """The most bytes of tensors that are alive at one op."""
+    ops: frozenset[str]
+    """The kinds of its ops."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The sizes that are compared, by what they count."""
+        return {"MACs": self.macs, "bytes of weights": self.weight_bytes, "bytes of tensors": self.live_bytes}
+
+    def distance(self, other: NetworkTraits) -> float:
+        """How unlike the sizes are: the length of the vector of their logarithms' differences."""
+        pairs = zip(self.sizes.values(), other.sizes.values(), strict=True)
+        return hypot(*(log((a + 1) / (b + 1)) for a, b in pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredNetwork:
+    """A published row: times in milliseconds, ``held_out`` by a fit that has not seen the family."""
+
+    workload: str
+    family: str
+    measured: float
+    predicted: float
+    held_out: float
+    traits: NetworkTraits
+
+    @property
+    def error(self) -> float:
+        """Predicted less measured, as a share of measured."""
+        return self.predicted / self.measured - 1
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkClass:
+    """The measured networks of one class, of which several rows of one workload are one."""
+
+    kind: str
+    networks: tuple[MeasuredNetwork, ...]
+
+    @property
+    def mean_error(self) -> float:
+        """The mean of the errors' sizes."""
+        return mean_error(self.networks)
+
+    @property
+    def held_out_error(self) -> float:
+        """The same of predictions by fits that have not seen a network's family."""
+        return fmean(abs(each.held_out / each.measured - 1) for each in self.networks)
+
+    @property
+    def promises(self) -> bool:
+        """Whether its networks are enough for the interval to leave some of them out."""
+        return len(self.networks) >= LEAST_NETWORKS
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The smallest and largest of measured by predicted (held out), without the outer 10 % on each side
+        of where a further network would stand among these."""
+        ratios = sorted(each.measured / each.held_out for each in self.networks)
+        outside = max(1, int((len(ratios) + 1) * (1 - SHARE) / 2 + 1e-9))
+        return ratios[outside - 1], ratios[-outside]
+
+
+def mean_error(rows: Iterable[MeasuredNetwork]) -> float:
+    """The mean of the sizes of the errors of ``rows``."""
+    return fmean(abs(row.error) for row in rows)
+
+
+def classes(rows: Sequence[MeasuredNetwork]) -> dict[str, NetworkClass]:
+    """The classes of ``rows`` in the order of their first rows, the rows apart among them, last."""
+    found: dict[str, dict[str, list[MeasuredNetwork]]] = {}
+    for row in sorted(rows, key=lambda row: row.traits.kind == APART):
+        found.setdefault(row.traits.kind, {}).setdefault(row.workload, []).append(row)
+    return {
+        kind: NetworkClass(kind, tuple(map(_once, networks.values()))) for kind, networks in found.items()
+    }
+
+
+def _once(rows: Sequence[MeasuredNetwork]) -> MeasuredNetwork:
+    return replace(rows[0], measured=fmean(row.measured for row in rows))
+
+
+def summary(rows: Sequence[MeasuredNetwork]) -> str:
+    """The errors of all rows and of each class in words."""
+    every = f"{len(rows)} published row{'s' if rows[1:] else ''}, mean error {mean_error(rows):.1%}"
+    return "; ".join((every, *map(_class_words, classes(rows).values())))
+
+
+def _class_words(each: NetworkClass) -> str:
+    count = len(each.networks)
+    held = f" ({each.held_out_error:.1%} held out)" if each.held_out_error != each.mean_error else ""
+    of = "of" if each.kind == APART else f"network{'s' if count > 1 else ''} with"
+    return f"{count} {of} {each.kind} {each.mean_error:.1%}{held}"
+
+
+_HEADER = (
+    "workload",
+    "family",
+    "measured",
+    "predicted",
+    "held_out",
+    *(f.name for f in fields(NetworkTraits)),
+)
+
+
+def network_rows(rows: Iterable[MeasuredNetwork]) -> str:
+    """``rows`` as the CSV text of a chip file's ``measured``."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_HEADER)
+    for row in rows:
+        traits = (*astuple(row.traits)[:-1], " ".join(sorted(row.traits.ops)))
+        times = (f"{time:.5g}" for time in (row.measured, row.predicted, row.held_out))
+        writer.writerow((row.workload, row.family, *times, *traits))
+    return text.getvalue()
+
+
+def read_networks(text: str, where: Place) -> tuple[MeasuredNetwork, ...]:
+    """The rows in a chip file's ``measured``. Raises BadInput for a row that is none."""
+    lines = list(csv.reader(io.StringIO(text)))
+    if not lines or tuple(lines[0]) != _HEADER:
+        hint = f"begin it with the line {','.join(_HEADER)}"
+        raise BadInput("'measured' is no table of networks", where=where, hint=hint)
+    return tuple(_read(cells, where) for cells in lines[1:])
+
+
+def _read(cells: Sequence[str], where: Place) -> MeasuredNetwork:
+    try:
+        workload, family, measured, predicted, held_out, kind, macs, weights, live, ops = cells
+        traits = NetworkTraits(kind, int(macs), int(weights), int(live), frozenset(ops.split()))
+        times = float(measured), float(predicted), float(held_out)
+        if not all(0 < time < inf for time in times) or min(traits.sizes.values()) < 0:
+            raise ValueError
+    except ValueError:
+        what = f"'measured' has a row that cannot be read: {','.join(cells)[:80]}"
+        hint = "write all of it again: chipmodel calibrate, or python -m bench.silicon --write"
+        raise BadInput(what, where=where, hint=hint) from None
+    return MeasuredNetwork(workload, family, *times, traits)

@@ -1,0 +1,70 @@
+"""The class of a network, from what it shows on a chip, and the measured networks that are like it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from chipmodel.answers.track_record import TrackRecord
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.measured_networks import APART, MeasuredNetwork, NetworkTraits, classes
+from chipmodel.model.fit import used_weight_bytes
+from chipmodel.model.program import Program
+from chipmodel.rewrites.in_place import reuse
+from dma.residency.greedy import ResidencyTable
+from reports.words import magnitude
+
+INSIDE = "tensors in SharedMemory"
+MAY_LEAVE = "tensors that may leave SharedMemory"
+LEAVE = "tensors that leave SharedMemory"
+KERNELS = "npu.vector.kernels"
+
+
+def track_record(program: Program, chip: Chip) -> TrackRecord | None:
+    """What the measured networks of ``chip`` say of a prediction for ``program``, None where it has none.
+
+    The nearest network is the one with the least distance of the logarithms of MACs, bytes of weights and
+    bytes of tensors, in the class of the program if that has any.
+    """
+    rows = [row for row in chip.measured if row.traits.kind != APART]
+    if not rows:
+        return None
+    traits = traits_of(program, chip)
+    like = classes(rows).get(traits.kind)
+    nearest = min(like.networks if like else rows, key=lambda row: row.traits.distance(traits))
+    return TrackRecord(traits, like, nearest, tuple(_warnings(traits, rows, like is None)))
+
+
+def traits_of(program: Program, chip: Chip) -> NetworkTraits:
+    """What a network shows on a chip: its class, sizes, and kinds of ops."""
+    live = ResidencyTable(reuse(program, "elementwise")).most_alive()
+    ops = frozenset(op.kind for op in program.ops())
+    return NetworkTraits(_kind(live, chip), program.macs, used_weight_bytes(program), live, ops)
+
+
+def _kind(live: int, chip: Chip) -> str:
+    capacity = chip.shared_memory.bytes
+    place = (
+        INSIDE if live <= capacity * chip.vendor.tensor_share else MAY_LEAVE if live <= capacity else LEAVE
+    )
+    kernels = chip.figures.get(KERNELS)
+    return f"{kernels.value} kernels and {place}" if kernels else place
+
+
+def _warnings(traits: NetworkTraits, rows: Sequence[MeasuredNetwork], alone: bool) -> Iterator[str]:
+    if alone:
+        yield f"no measured network has {traits.kind}"
+    unknown = sorted(traits.ops.difference(*(row.traits.ops for row in rows)))
+    if unknown:
+        yield f"no measured network has ops of kind {', '.join(unknown)}"
+    beyond = tuple(_beyond(traits, rows))
+    if beyond:
+        yield f"no measured network has {', '.join(beyond)}"
+
+
+def _beyond(traits: NetworkTraits, rows: Sequence[MeasuredNetwork]) -> Iterator[str]:
+    """The sizes that no measured network comes up to, or down to."""
+    for name, size in traits.sizes.items():
+        known = [row.traits.sizes[name] for row in rows]
+        if not min(known) <= size <= max(known):
+            word, limit = ("few", min(known)) if size < min(known) else ("many", max(known))
+            yield f"so {word} {name} ({magnitude(size)}, there {magnitude(limit)})"

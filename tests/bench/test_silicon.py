@@ -1,0 +1,52 @@
+"""What the presets say of their errors is what the tables of measurements give, with no row left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bench.silicon import TABLES, lines, networks, outset, table
+from chipmodel.hardware.chip_file import load_chip, preset_names
+from chipmodel.hardware.measured_networks import mean_error
+from chipmodel.measured.network_fit import free_numbers
+
+BOARDS = sorted(path.stem for path in TABLES.glob("*.csv"))
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_a_preset_keeps_every_row_of_its_table_as_it_predicts_it(board: str) -> None:
+    """Where this fails: python -m bench.silicon --write BOARD."""
+    kept, found = load_chip(board).measured, networks(board, fitted=False)
+    assert len(kept) == len(table(board).rows)
+    for old, new in zip(kept, found, strict=True):
+        assert (old.measured, old.predicted) == pytest.approx((new.measured, new.predicted), rel=1e-4)
+        assert old == replace(new, measured=old.measured, predicted=old.predicted, held_out=old.held_out)
+
+
+def test_only_presets_with_a_table_keep_rows() -> None:
+    assert [name for name in preset_names() if load_chip(name).measured] == BOARDS
+
+
+def test_all_rows_of_stm32ai_modelzoo_count() -> None:
+    """The mean error of all 76 published rows, tensors off chip or not."""
+    rows = load_chip("stm32n6").measured
+    assert len(rows) == 76
+    assert mean_error(rows) == pytest.approx(0.185, abs=0.001)
+
+
+def test_families_held_out_on_gap9_are_what_the_preset_keeps() -> None:
+    kept, found = load_chip("gap9").measured, networks("gap9", fitted=True)
+    assert [row.held_out for row in kept] == pytest.approx([row.held_out for row in found], rel=1e-4)
+
+
+def test_fits_begin_at_powers_of_ten() -> None:
+    chip = load_chip("stm32n6")
+    assert [float(value) for value in outset(chip, free_numbers(chip)).values()] == [10_000, 1, 100, 10]
+
+
+def test_the_table_ends_with_the_errors() -> None:
+    *_, last = lines("gap9", load_chip("gap9").measured)
+    assert last.startswith(
+        "\n6 published rows, mean error 1.9%; 6 networks with tensors in SharedMemory 1.9%"
+    )

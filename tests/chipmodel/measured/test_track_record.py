@@ -1,0 +1,90 @@
+"""The class of a network follows from its tensors and the chip; what no measured network has is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip, with_overrides
+from chipmodel.hardware.measured_networks import APART
+from chipmodel.measured.track_record import track_record, traits_of
+from chipmodel.model.program import Program
+from workloads.build.builder import ProgramBuilder
+from workloads.load import load
+
+BOARD = load_chip("stm32n6")
+
+
+def program(size: int) -> Program:
+    """A network that has two tensors of ``size`` bytes alive at once."""
+    builder = ProgramBuilder("net")
+    builder.conv("c", builder.input("x", (1, size // 1024, 32, 32)), size // 1024, 1, bias=False)
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("size", "kind"),
+    [
+        (542 << 10, "tensors in SharedMemory"),
+        (543 << 10, "tensors that may leave SharedMemory"),
+        (1408 << 10, "tensors that may leave SharedMemory"),
+        (1409 << 10, "tensors that leave SharedMemory"),
+    ],
+)
+def test_tensors_alive_at_once_decide_the_class(size: int, kind: str) -> None:
+    """2,816 KiB, of which 0.385 are 1,084 KiB."""
+    assert traits_of(program(size), BOARD).kind == kind
+
+
+def test_the_kernels_of_a_cpu_are_part_of_the_class() -> None:
+    other = load_chip("esp32s3", ["npu.vector.kernels=esp-nn"])
+    assert traits_of(program(1024), other).kind == "esp-nn kernels and tensors in SharedMemory"
+
+
+def test_a_measured_network_is_the_nearest_to_itself() -> None:
+    record = track_record(load("zoo:yolo11?input=256&classes=1"), BOARD)
+    assert record
+    assert record.like
+    assert record.nearest.workload == "zoo:yolo11?input=256&classes=1"
+    assert record.warnings == ()
+    assert len(record.like.networks) == 36
+
+
+def test_kinds_and_sizes_that_were_not_measured_are_said() -> None:
+    builder = ProgramBuilder("net")
+    hidden = builder.conv("c", builder.input("x", (1, 8, 32, 32)), 8, 1, bias=False)
+    builder.elementwise("gelu", "g", [hidden])
+    record = track_record(builder.build(), BOARD)
+    assert record
+    kinds, sizes = record.warnings
+    assert kinds == "no measured network has ops of kind gelu"
+    assert sizes.startswith("no measured network has so few MACs (65.54 k, there ")
+    assert "so few bytes of weights (64, there 107.95 k)" in sizes
+
+
+def test_a_class_that_was_not_measured_is_said() -> None:
+    few = tuple(row for row in BOARD.measured if row.traits.kind == "tensors in SharedMemory")
+    record = track_record(program(1409 << 10), replace(BOARD, measured=few))
+    assert record
+    assert record.like is None
+    assert record.interval(1.0) is None
+    assert record.warnings[0] == "no measured network has tensors that leave SharedMemory"
+
+
+def test_rows_of_other_networks_are_like_none() -> None:
+    alone = tuple(replace(row, traits=replace(row.traits, kind=APART)) for row in BOARD.measured)
+    assert track_record(program(1024), replace(BOARD, measured=alone)) is None
+    assert track_record(program(1024), load_chip("gap9-psram")) is None
+
+
+def test_the_interval_is_of_measured_by_predicted() -> None:
+    chip: Chip = with_overrides(BOARD, ["core_mhz=1000"])
+    record = track_record(load("zoo:mobilenetv2?width=0.35&input=128"), chip)
+    assert record
+    assert record.like
+    low, high = record.like.interval
+    assert record.interval(10.0) == (10 * low, 10 * high)
+    inside = [row for row in record.like.networks if low <= row.measured / row.held_out <= high]
+    assert len(inside) / len(record.like.networks) >= 0.8

@@ -212,15 +212,6 @@ def off_chip(result: Result) -> str:
     return "Off-chip" if result.chip.weights else "Psram"
 
 
-def accuracy(result: Result) -> str:
-    """What the chip was held against, and whether that is about this plan."""
-    text = result.chip.accuracy
-    if not result.vendor:
-        return text
-    takes = duration(result.chip, result.vendor.trace.cycles)
-    return f"{text}. That is about the plan of the board's own tool, which takes {takes} (streamer vendor)"
-
-
 def shortened(names: Sequence[str], most: int = 6) -> str:
     """The first ``most`` names, and how many more there are."""
     rest = len(names) - most

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from chipmodel.answers.track_record import TrackRecord
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command
 from chipmodel.model.core_parts import CorePart
@@ -122,6 +123,8 @@ class Result:
     vendor: Result | None = None
     """The same program along the same path as the board's own tool would run it (streamer ``vendor``), to
     compare with; None where the chip file does not say how, or where this is that plan."""
+    record: TrackRecord | None = None
+    """What measured networks say of the time by the board's own tool; None where the chip file has none."""
     cut_short: tuple[str, ...] = ()
     """What a time limit ended early or left out, in a few words each."""
 

@@ -18,6 +18,7 @@ from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.hardware.chip import Chip
+from chipmodel.measured.track_record import track_record
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.pipeline import run as pipeline
@@ -26,7 +27,8 @@ from chipmodel.pipeline.order_choice import run_in_order
 from chipmodel.pipeline.vendor import with_vendor
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
-from reports.words import accuracy, headline
+from reports.run.track_record import accuracy
+from reports.words import headline
 
 ORDER_SHARE = 0.3
 """The share of the time that is left that each of several orders of ops may take, so that a third one has
@@ -207,7 +209,8 @@ def simulate(
         with stage(f"planning {asked.program.name} as the board's own tool does"):
             program = reuse(asked.program, settings.in_place)
             found = with_vendor(found, replace(asked, program=program, deadline=limit.deadline))
-    return Simulation(replace(found, cut_short=limit.cut_short))
+        record = track_record(asked.program, target)
+    return Simulation(replace(found, record=record, cut_short=limit.cut_short))
 
 
 def _weighed(

@@ -12,8 +12,9 @@ from reports.run.cores import cores_document
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document
 from reports.run.totals import OpTotals, RunTotals, run_totals
+from reports.run.track_record import accuracy, record_document
 from reports.run.vendor import vendor_document
-from reports.words import accuracy, ratio
+from reports.words import ratio
 
 
 def document(result: Result) -> dict[str, object]:
@@ -36,6 +37,7 @@ def document(result: Result) -> dict[str, object]:
         "streamer": result.schedule.streamer,
         "asked": result.asked._asdict() if result.asked else None,
         "accuracy": accuracy(result),
+        **record_document(result),
         "fits": result.fits,
         "status": result.solved.status,
         **_memory(result),

@@ -19,12 +19,12 @@ from reports.run.limits import bound_words, psram_words
 from reports.run.paths import part_lines, path_lines
 from reports.run.steady_state import resident_words, steady_of
 from reports.run.totals import OpTotals, RunTotals, run_totals
+from reports.run.track_record import accuracy, board_words
 from reports.run.vendor import vendor_rows, vendor_words
 from reports.template import PageScript, render
 from reports.words import (
     AWAITED,
     CAUSES,
-    accuracy,
     count,
     duration,
     headline,
@@ -81,6 +81,7 @@ def render_page(
         "verdict": verdict(result),
         "headline": headline(result),
         "accuracy": accuracy(result),
+        "board": board_words(result),
         "tiles": _tiles(result, sums),
         "cores": core_totals(result),
         "core_causes": _core_causes(core_totals(result)),

@@ -13,12 +13,12 @@ from reports.run.limits import bound_words
 from reports.run.paths import parts_table, path_lines
 from reports.run.steady_state import resident_words, steady_rows
 from reports.run.totals import BankConflict, OpTotals, RunTotals, loaded_words, run_totals
+from reports.run.track_record import accuracy, board_words
 from reports.run.vendor import vendor_lines
 from reports.terminal_table import FigureRow, figures_table, plain_table
 from reports.words import (
     AWAITED,
     CAUSES,
-    accuracy,
     compared_with_sync,
     count,
     duration,
@@ -56,7 +56,9 @@ def print_summary(result: Result, console: Console) -> None:
         (result.program.name, "bold"), f" on {result.chip.headline}: ", (verdict(result), style)
     )
     console.print(title, highlight=False)
-    console.print(Text(headline(result)), highlight=False)
+    console.print(Text(f"{headline(result)} {board_words(result)}".rstrip()), highlight=False)
+    for warning in result.record.warnings if result.record else ():
+        console.print(Text.assemble(("Warning: ", "bold yellow"), f"{warning}."), highlight=False)
     sections = {
         "Memory": _memory(result),
         "Time": _time(result, sums),

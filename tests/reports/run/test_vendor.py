@@ -11,8 +11,8 @@ from chipmodel.pipeline.run import run
 from chipmodel.pipeline.vendor import with_vendor
 from reports.run.document import document
 from reports.run.page import render_page
+from reports.run.track_record import accuracy
 from reports.run.vendor import vendor_document, vendor_lines, vendor_rows
-from reports.words import accuracy
 from tests.reports.run.test_summary import printed
 from workloads.load import load
 

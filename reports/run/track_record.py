@@ -1,0 +1,91 @@
+"""How far a simulated time may be from the board's: the errors of measured networks of its class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chipmodel.answers.result import Result
+from chipmodel.answers.track_record import TrackRecord
+from chipmodel.hardware.measured_networks import SHARE, MeasuredNetwork, NetworkClass, mean_error
+from reports.words import count, duration, percent, plural
+
+VENDOR = "vendor"
+"""The streamer whose plans were measured."""
+
+
+def accuracy(result: Result) -> str:
+    """What the chip was compared with, how far off it was, and whether that is about this plan."""
+    chip, record = result.chip, result.record
+    text = f"{chip.before}{chip.held_against}: {_errors(record, result)}" if record else chip.accuracy
+    if not result.vendor:
+        return text
+    takes = duration(chip, result.vendor.trace.cycles)
+    return f"{text}. That is about the plan of the board's own tool, which takes {takes} (streamer vendor)"
+
+
+def _errors(record: TrackRecord, result: Result) -> str:
+    rows = result.chip.measured
+    everything = f"{plural(len(rows), 'published row')}, mean error {percent(mean_error(rows))}"
+    if record.like is None:
+        return f"{everything}, but none is of a network with {record.traits.kind}"
+    like = record.like
+    held = f"{percent(like.mean_error)}, {percent(like.held_out_error)} with families held out"
+    return f"{everything}; of {_networks(like)} {held}"
+
+
+def _networks(like: NetworkClass) -> str:
+    return f"{plural(len(like.networks), 'network')} with {like.kind}"
+
+
+def board_milliseconds(result: Result) -> tuple[float, float] | None:
+    """The interval of what the board takes today by its own tool; None where nothing like it was measured."""
+    own = result.asked is not None and result.asked.streamer == VENDOR
+    tool = result if own else result.vendor
+    if tool is None or result.record is None:
+        return None
+    return result.record.interval(result.chip.milliseconds(tool.trace.cycles))
+
+
+def board_words(result: Result) -> str:
+    """What the board takes, and the nearest network of which that is known; empty without measurements."""
+    if result.record is None:
+        return ""
+    record, interval = result.record, board_milliseconds(result)
+    nearest = f"like {record.nearest.workload.partition(' ')[0]}: {_off(record.nearest)}"
+    if interval is None or record.like is None:
+        return f"What the board takes is not known; the nearest measured network is {nearest[5:]}."
+    low, high = interval
+    between = f"between {_short(low)} and {_short(high)} ms"
+    share = f"{SHARE:.0%} of" if record.like.promises else "all of"
+    return f"On the board by its own tool {between}, as {share} {_networks(record.like)}; {nearest}."
+
+
+def _short(milliseconds: float) -> str:
+    return count(round(milliseconds)) if milliseconds >= 100 else f"{milliseconds:.3g}"
+
+
+def _off(row: MeasuredNetwork) -> str:
+    """``19% too fast``."""
+    return f"{abs(row.error):.0%} too {'fast' if row.error < 0 else 'slow'}"
+
+
+def record_document(result: Result) -> Mapping[str, object]:
+    """The same for JSON."""
+    record = result.record
+    if record is None:
+        return {}
+    like, interval = record.like, board_milliseconds(result)
+    near = record.nearest
+    return {
+        "measured": {
+            "class": record.traits.kind,
+            "networks": len(like.networks) if like else 0,
+            "mean_error": like.mean_error if like else None,
+            "held_out_error": like.held_out_error if like else None,
+            "rows": len(result.chip.measured),
+            "mean_error_of_all_rows": mean_error(result.chip.measured),
+            "board_milliseconds": list(interval) if interval else None,
+            "nearest": {"workload": near.workload, "milliseconds": near.measured, "error": near.error},
+            "warnings": list(record.warnings),
+        }
+    }

@@ -1,0 +1,79 @@
+"""What a result says of measured networks: in words, in JSON and on the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any, cast
+
+from chipmodel.answers.result import Result
+from chipmodel.api.simulation import simulate
+from reports.run.document import document
+from reports.run.page import render_page
+from reports.run.track_record import accuracy, board_milliseconds, board_words
+from tests.reports.run.test_summary import printed, sample
+
+
+@cache
+def found() -> Result:
+    return simulate("zoo:resnet8", "stm32n6").result
+
+
+def text_of(result: Result) -> str:
+    return " ".join(printed(result).split())
+
+
+def test_the_first_lines_have_the_interval_the_nearest_and_the_warnings() -> None:
+    before_memory = text_of(found()).partition(" Memory ")[0]
+    assert "On the board by its own tool between 0.491 and 0.587 ms, as 80% of 36 networks" in before_memory
+    assert "like zoo:fdmobilenet?width=0.25&input=128&classes=101: 1% too slow." in before_memory
+    assert "Warning: no measured network has so few bytes of weights" in before_memory
+
+
+def test_the_interval_is_about_the_plan_of_the_boards_own_tool() -> None:
+    result = found()
+    assert result.vendor
+    own = simulate("zoo:resnet8", "stm32n6", streamer="vendor").result
+    assert own.vendor is None
+    assert board_milliseconds(own) == board_milliseconds(result)
+    low, high = cast("tuple[float, float]", board_milliseconds(own))
+    assert low < own.chip.milliseconds(own.trace.cycles) < high
+
+
+def test_the_accuracy_is_that_of_the_class_beside_that_of_all_rows() -> None:
+    text = accuracy(found())
+    assert "STM32N6570-DK, streamer vendor: 76 published rows, mean error 18.5%; of 36 networks with" in text
+    assert "That is about the plan of the board's own tool" in text
+
+
+def test_without_a_like_network_nothing_is_promised() -> None:
+    result = found()
+    assert result.record
+    alone = replace(result, record=replace(result.record, like=None))
+    assert board_words(alone).startswith(
+        "What the board takes is not known; the nearest measured network is zoo:"
+    )
+    assert "but none is of a network with tensors in SharedMemory" in accuracy(alone)
+    assert cast("dict[str, Any]", document(alone)["measured"])["board_milliseconds"] is None
+
+
+def test_json_has_the_class_its_error_and_the_nearest() -> None:
+    measured = cast("dict[str, Any]", document(found())["measured"])
+    assert measured["class"] == "tensors in SharedMemory"
+    assert (measured["networks"], measured["rows"]) == (36, 76)
+    assert 0.05 < measured["mean_error"] < measured["held_out_error"] < 0.08
+    assert measured["nearest"]["workload"].startswith("zoo:fdmobilenet")
+    assert measured["warnings"] == list(cast("Any", found().record).warnings)
+
+
+def test_the_page_says_it_too() -> None:
+    page = render_page(found())
+    assert "On the board by its own tool between" in page
+    assert '<p class="warning">Warning: no measured network has' in page
+
+
+def test_a_chip_without_measurements_says_nothing() -> None:
+    result = sample()
+    assert board_words(result) == ""
+    assert "measured" not in document(result)
+    assert "Warning" not in printed(result)

@@ -1,7 +1,8 @@
 """Leave out transposes around a part of a graph that works on images with channels last.
 
 ONNX Runtime writes quantised convolutions so, and exporters of networks from TensorFlow. Between a transpose
-to that layout and the ones back, element-wise ops and concats compute the same in the layout before.
+to that layout and the ones back, element-wise ops, concats and reductions compute the same in the layout
+before; a reduction that leaves the other axes in order needs no transpose back.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def join_layouts(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
         if _order(node) is None or node.name in changed:
             continue
         region = _region(view, node)
-        if region is not None and region.exits and not changed.keys() & region.inside.keys():
+        if region is not None and not changed.keys() & region.inside.keys():
             changed.update(_joined(view, region))
     return [changed.get(node.name, node) for node in nodes]
 
@@ -96,6 +97,8 @@ def _region(view: GraphView, start: OnnxNode) -> _Region | None:
 def _enter(view: GraphView, region: _Region, node: OnnxNode, waiting: list[str]) -> bool:
     """Whether ``node`` can work in the other layout; its tensors then wait to be looked at."""
     rank = len(region.order)
+    if not node.domain and node.op.startswith("Reduce"):
+        return _enter_reduction(view, region, node, waiting)
     if node.domain or node.captured or not (node.op in ELEMENTWISE or node.op == "Concat"):
         return False
     axis = node.integer("axis", 1) if node.op in ("QuantizeLinear", "DequantizeLinear") else None
@@ -113,8 +116,32 @@ def _enter(view: GraphView, region: _Region, node: OnnxNode, waiting: list[str])
     return True
 
 
+def _enter_reduction(view: GraphView, region: _Region, node: OnnxNode, waiting: list[str]) -> bool:
+    """Whether a reduction over known axes can work in the other layout.
+
+    Where it leaves the other axes in order, its result is the same; else that is in the other layout as well.
+    """
+    x, axes, rank = view.facts[node.input(0)].shape, _reduced_axes(view, node), len(region.order)
+    if not axes or len(x) != rank:
+        return False
+    kept = [place for axis, place in enumerate(region.order) if axis not in axes and x[axis] != 1]
+    moved = kept != sorted(kept) or node.output in region.tensors
+    if moved and len(view.facts[node.output].shape) != rank:
+        return False
+    region.inside[node.name] = node
+    waiting.extend((node.input(0), node.output) if moved else (node.input(0),))
+    return True
+
+
+def _reduced_axes(view: GraphView, node: OnnxNode) -> tuple[int, ...]:
+    """The axes of a reduction, none where they are computed or left out."""
+    rank = len(view.facts[node.input(0)].shape)
+    axes = node.integers("axes") or view.integers(node.input(1)) or ()
+    return tuple(axis % rank for axis in axes) if rank else ()
+
+
 def _joined(view: GraphView, region: _Region) -> dict[str, OnnxNode]:
-    """The nodes that change: transposes that only rename a tensor, and concats along another axis."""
+    """The nodes that change: transposes that rename a tensor, concats and reductions along other axes."""
     changed: dict[str, OnnxNode] = {}
     back = _inverse(region.order)
     for node in (*region.entries.values(), *region.exits.values()):
@@ -128,5 +155,8 @@ def _joined(view: GraphView, region: _Region) -> dict[str, OnnxNode]:
         if node.op == "Concat":
             axis = region.order[node.integer("axis", 0) % len(region.order)]
             kept = replace(node, attributes={**node.attributes, "axis": axis})
+        elif node.op.startswith("Reduce"):
+            axes = tuple(sorted(region.order[axis] for axis in _reduced_axes(view, node)))
+            kept = replace(node, inputs=node.inputs[:1], attributes={**node.attributes, "axes": axes})
         changed[node.name] = kept
     return changed

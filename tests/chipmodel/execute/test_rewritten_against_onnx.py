@@ -47,6 +47,7 @@ def padded(reader: Any, kinds: str, *before: Any, value: str = "", **constants: 
 
 
 CONV = node("Conv", "p w b", "y", strides=[2, 2], pads=[1, 0, 0, 0])
+LAST = node("Transpose", "x", "t", perm=[0, 2, 3, 1])
 NORM = {"two": np.array(2, "f"), "eps": np.array(1e-5, "f"), "g": floats(5, 12), "h": floats(6, 12)}
 LAYER_NORM = [
     node("ReduceMean", "x", "m", axes=[-1]),
@@ -90,6 +91,26 @@ CASES = {
     ),
     "largest over columns and rows": Case(
         [node("ReduceMax", "x", "y", axes=[-1, -2], keepdims=1)], ["max_pool"]
+    ),
+    "mean over rows and columns, channels last": Case(
+        [LAST, node("ReduceMean", "t", "y", axes=[1, 2], keepdims=0)], ["average_pool"]
+    ),
+    "largest over rows and columns, channels last": Case(
+        [LAST, node("ReduceMax", "t", "m", axes=[1, -2]), node("Transpose", "m", "y", perm=[0, 3, 1, 2])],
+        ["max_pool"],
+    ),
+    "mean over channels, channels last": Case(
+        [LAST, node("ReduceMean", "t", "y", axes=[-1], keepdims=0)], ["reduce_mean"]
+    ),
+    "mean over channels that keeps their axis, channels last": Case(
+        [LAST, node("ReduceMean", "t", "y", axes=[-1])], ["reduce_mean"]
+    ),
+    "mean over rows between transposes": Case(
+        [LAST, node("ReduceMean", "t", "m", axes=[1]), node("Transpose", "m", "y", perm=[0, 3, 1, 2])],
+        ["reduce_mean"],
+    ),
+    "mean that leaves the channels last": Case(
+        [LAST, node("ReduceMean", "t", "y", axes=[1], keepdims=0)], ["transpose", "reduce_mean"]
     ),
     "layer norm in pieces": Case(LAYER_NORM, ["layer_norm"], NORM, (2, 5, 12)),
     "layer norm in pieces without a bias": Case(

@@ -2,7 +2,8 @@
 
 Exporters write them in many ways: PyTorch before operator set 17 with Sub, Pow, Sqrt and Div, TensorFlow with
 SQUARED_DIFFERENCE and RSQRT, and with the mean multiplied by the scale before it is taken off. So the nodes
-are evaluated on what they mean: sums of the operand and of its mean, each with a factor.
+are evaluated on what they mean: sums of the operand and of its mean, each with a factor. Quantisation in
+between changes nothing of that.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from heapq import heappop, heappush
 from workloads.from_onnx.graph import ACTIVATION, OnnxNode
 from workloads.from_onnx.graph_view import GraphView
 
-MOST_NODES = 24
-"""Nodes of one norm (assumed; those of TensorFlow are 11)."""
+MOST_NODES = 48
+"""Nodes of one norm (assumed; those of TensorFlow are 11, each with two of quantisation 33)."""
+QUANTISATION = frozenset(["QuantizeLinear", "DequantizeLinear"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ class _Match:
 
     def _norm(self, node: OnnxNode, value: _Value) -> OnnxNode | None:
         """The norm in place of ``node`` and those before it, if ``value`` is one."""
+        if node.op in QUANTISATION:
+            return None
         if not isinstance(value, _Sum) or value.x is None or value.x.over is None or value.x.sign < 0:
             return None
         centred = value.x.over.centred
@@ -156,18 +160,12 @@ class _Match:
                 return None
             case "ReduceMean":
                 return self._mean(node, known[0])
-            case "Sqrt":
-                return _root(known[0])
-            case "Reciprocal":
-                return _reciprocal(known[0])
-            case "Neg":
-                return _negated(known[0])
             case "Pow":
                 return self._power(known[0], self.view.number(node.input(1)))
             case "Add" | "Sub" | "Mul" | "Div" if len(known) == 2:
                 return self._of_two(node, known[0], known[1])
             case _:
-                return None
+                return _of_one(node.op, known[0])
 
     def _mean(self, node: OnnxNode, value: _Value | None) -> _Value | None:
         """The mean over axes that it keeps, all of them the same ones."""
@@ -248,6 +246,20 @@ class _Match:
             return False
         own = (*(1,) * (len(shape) - len(fact.shape)), *fact.shape)
         return own == tuple(size if axis in self.axes else 1 for axis, size in enumerate(shape))
+
+
+def _of_one(op: str, value: _Value | None) -> _Value | None:
+    match op:
+        case "Sqrt":
+            return _root(value)
+        case "Reciprocal":
+            return _reciprocal(value)
+        case "Neg":
+            return _negated(value)
+        case "QuantizeLinear" | "DequantizeLinear":
+            return value
+        case _:
+            return None
 
 
 def _root(value: _Value | None) -> _Square | None:

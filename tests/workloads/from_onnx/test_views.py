@@ -88,6 +88,13 @@ QUANTISED = (
     *("rd = DequantizeLinear rq scale zero", "i = Sigmoid rd", "iq = QuantizeLinear i scale zero"),
     *("id = DequantizeLinear iq scale zero", "y = Mul rd id"),
 )
+QUANTISED_NORM = (
+    *("xq = QuantizeLinear x scale zero", "xd = DequantizeLinear xq scale zero", "p = Pow xd two"),
+    *("v = ReduceMean p last", "vq = QuantizeLinear v scale zero", "vd = DequantizeLinear vq scale zero"),
+    *("a = Add vd scale", "s = Sqrt a", "i = Reciprocal s", "iq = QuantizeLinear i scale zero"),
+    *("id = DequantizeLinear iq scale zero", "n = Mul xd id", "nq = QuantizeLinear n scale zero"),
+    *("nd = DequantizeLinear nq scale zero", "y = Mul b2 nd"),
+)
 CASES: Mapping[str, tuple[Sequence[str], str]] = {
     "SiLU": ((*GEMM, "r = Reshape c s3", "i = Sigmoid r", "y = Mul r i"), "dense"),
     "GELU by erf": ((*GEMM, "r = Reshape c s3", *ERF), "dense"),
@@ -102,6 +109,7 @@ CASES: Mapping[str, tuple[Sequence[str], str]] = {
     ),
     "layer norm": ((*GEMM, "r = Reshape c s3", *NORM), "dense layer_norm"),
     "quantised": (QUANTISED, "dense"),
+    "quantised norm": (QUANTISED_NORM, "rms_norm"),
     "bias and slopes": ((*GEMM, "r = Reshape c s3", "a = Add r g", "y = PRelu a h"), "dense"),
     "axes of size 1": (
         (*GEMM, "r = Unsqueeze c axes", "t = Transpose r", "y = Relu t"),

@@ -180,6 +180,10 @@ def _not_negative(view: GraphView, name: str, depth: int) -> bool:
     if node.op == "Clip":
         limit = view.number(node.input(1)) if node.input(1) else node.number("min", -1.0)
         return limit is not None and limit >= 0
+    if node.op == "QuantizeLinear":
+        point = view.number(node.input(2)) if node.input(2) else 0.0
+        if point == LEAST_INTEGER.get(view.facts[node.output].element, nan):
+            return True
     if node.op in ORDER_KEEPING:
         data = node.inputs if node.op == "Concat" else node.inputs[:1]
         return all(_not_negative(view, each, depth - 1) for each in data)

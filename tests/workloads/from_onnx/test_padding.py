@@ -109,3 +109,15 @@ def test_a_window_of_nothing_but_padding_keeps_its_pad(width: int, kept: list[st
         node("MaxPool", "p", "y", kernel_shape=[3, 3]),
     ]
     assert kinds(_loaded(tmp_path, *nodes, pads=ints(0, 0, 0, width, 0, 0, 0, 0))) == kept
+
+
+@pytest.mark.parametrize(("point", "kept"), [(0, ["max_pool"]), (3, ["pad", "max_pool"])])
+def test_what_is_quantised_from_zero_on_is_not_negative(point: int, kept: list[str], tmp_path: Path) -> None:
+    """ONNX Runtime's quantiser leaves out a Relu in front of such a node."""
+    nodes = [
+        node("QuantizeLinear", "x scale point", "q"),
+        node("DequantizeLinear", "q scale point", "d"),
+        node("Pad", "d pads", "p"),
+        node("MaxPool", "p", "y", kernel_shape=[3, 3]),
+    ]
+    assert kinds(_loaded(tmp_path, *nodes, scale=scalar(0.5), point=scalar(point, "uint8"))) == kept

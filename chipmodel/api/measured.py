@@ -189,4 +189,5 @@ def _fit_networks(
     chip = chip_for(table, name, overrides)
     found = fit_networks(table, chip, tuple(free) or free_numbers(chip))
     given = {path: figure.value for path, figure in chip.figures.items() if figure.source == OVERRIDE}
-    return Calibration(found.chip, given, found.changes, found.before, found.after, found.held_out)
+    comparisons = found.before, found.after, found.held_out
+    return Calibration(found.chip, given, found.changes, *comparisons, found.networks)

@@ -132,7 +132,7 @@ def calibrate(
     The tables are those of chipmodel validate. Free are set-ups, overheads and configurations: what only a
     measurement can tell. For networks on boards they are the launch, the ports, the rate and the CPU's share,
     unless --free names others, at most one for five rows; the error is given once more for each family as
-    predicted by a fit to all others.
+    predicted by a fit to all others. A number that runs away is refused: the base lacks what takes the time.
     """
     from chipmodel.api.measured import calibrate as fit_chip
     from reports.lists import print_calibration

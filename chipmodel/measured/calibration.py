@@ -8,6 +8,7 @@ DOI 10.1145/321062.321069) on the sum of squared relative errors.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +17,7 @@ from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.fields import FIELDS
+from chipmodel.hardware.measured_networks import MeasuredNetwork, network_rows
 from chipmodel.measured.compare import MeasuredTable, TableComparison, chip_for, compare
 
 FREE_CONSTANTS: Mapping[str, tuple[str, ...]] = {
@@ -69,11 +71,13 @@ class Calibration:
     after: TableComparison
     held_out: TableComparison | None = None
     """Each row as a fit to all other families of networks predicts it."""
+    networks: tuple[MeasuredNetwork, ...] = ()
+    """The rows of a table of networks, as a chip file keeps them."""
 
 
 def calibrate(table: MeasuredTable, name: str | None = None, overrides: Sequence[str] = ()) -> Calibration:
     """Fit the chip called ``name``, or the table's default chip. Raises BadInput where the table has no free
-    constants, or the chip does not have the model that they belong to."""
+    constants, the chip does not have the model that they belong to, or one runs away."""
     chip = chip_for(table, name, overrides)
     before = compare(table, chip)
     free = [path for path in FREE_CONSTANTS.get(before.kind.name, ()) if path in chip.figures]
@@ -93,10 +97,22 @@ def calibrate(table: MeasuredTable, name: str | None = None, overrides: Sequence
 
     start = {path: Fraction(chip.figures[path].value) for path in free}
     found = _search(start, error)
+    for path, value in found.items():
+        if value != start[path] and value >= FIELDS[path].high:
+            raise runaway(path, start[path], value)
     fitted = load_chip(name or before.kind.chip, (*overrides, *_settings(found)))
     changes = tuple(FittedConstant(path, start[path], found[path]) for path in free)
     given = {path: figure.value for path, figure in chip.figures.items() if figure.source == "--set"}
     return Calibration(fitted, given, changes, before, compare(table, fitted))
+
+
+def runaway(path: str, start: Fraction, found: Fraction) -> BadInput:
+    """Refuse a number that the rows cannot tell, or that hides what the model lacks."""
+    what = f"{path} runs away: from {float(start):g} to {float(found):g}"
+    hint = (
+        "the rows do not tell it: take a base nearer to the board (docs/howto/chip.md), or of networks other"
+    )
+    return BadInput(what, hint=f"{hint} fields with --free")
 
 
 def _settings(values: Mapping[str, Fraction]) -> list[str]:
@@ -173,17 +189,24 @@ def _halved(step: Fraction, smallest: Fraction) -> Fraction:
 
 
 def chip_text(calibration: Calibration, base: str, table: str) -> str:
-    """The YAML of a chip file: the base, the user's own numbers, and the constants that moved with their
-    source."""
+    """The YAML of a chip file: the base, the user's own numbers, the constants that moved with their source,
+    and how far off the fitted chip is."""
     before, after = (float(_mean(c)) for c in (calibration.before, calibration.after))
     source = f"calibrated to {table}: mean relative error {before:.3%} before, {after:.3%} after"
     fields = dict(calibration.given)
     for change in calibration.changes:
         if change.after != change.before:
             value = change.after if change.after.denominator == 1 else float(change.after)
-            fields[change.path] = f'{{value: {value}, mark: derived, source: "{source}"}}'
+            fields[change.path] = f"{{value: {value}, mark: derived, source: {json.dumps(source)}}}"
     lines = [f"base: {base}", f"name: {calibration.chip.name}-calibrated"]
-    return "\n".join([*lines, *(f"{path}: {text}" for path, text in fields.items())]) + "\n"
+    lines += (f"{path}: {text}" for path, text in fields.items())
+    if calibration.networks:
+        rows = "".join(f"\n  {line}" for line in network_rows(calibration.networks).splitlines())
+        lines += (f"held_against: {json.dumps(f'{table}, streamer vendor')}", f"measured: |{rows}")
+    else:
+        errors = f"{table}, {len(calibration.after.rows)} rows: mean error {after:.2%}"
+        lines.append(f"held_against: {json.dumps(errors)}")
+    return "\n".join(lines) + "\n"
 
 
 def _mean(comparison: TableComparison) -> Fraction:

@@ -18,7 +18,7 @@ from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.hardware.chip_file import with_overrides
 from chipmodel.hardware.fields import FIELDS
 from chipmodel.hardware.measured_networks import MeasuredNetwork
-from chipmodel.measured.calibration import FittedConstant
+from chipmodel.measured.calibration import FittedConstant, runaway
 from chipmodel.measured.compare import ComparedRow, MeasuredTable, TableComparison
 from chipmodel.measured.network_prediction import (
     MILLISECONDS,
@@ -128,9 +128,7 @@ def refuse_runaways(start: Mapping[str, Fraction], found: Mapping[str, Fraction]
         least = max(FIELDS[text.split("+")[0]].low, Fraction(_least(text)))
         far = not start[text] / RUNAWAY <= value <= start[text] * RUNAWAY
         if value != start[text] and (far or value <= least):
-            what = f"{text} runs away: from {float(start[text]):g} to {float(value):g}"
-            hint = "the rows do not tell it: leave it out with --free, or take a base nearer to the board"
-            raise BadInput(what, hint=f"{hint} (docs/howto/chip.md)")
+            raise runaway(text, start[text], value)
 
 
 def _held_out(

@@ -39,3 +39,14 @@ def test_calibrate_writes_a_page_and_a_chip(table: Path, capsys: pytest.CaptureF
     assert text.count("<circle") == 2 * 3 * 5
     assert "families held out" in text
     assert "npu.launch_cycles" in chip.read_text()
+
+
+def test_a_calibrated_chip_says_how_far_off_it_is(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chip = table.with_suffix(".yaml")
+    words = ("--chip", "stm32n6", "--free", "npu.launch_cycles", "-o", str(chip))
+    assert call(capsys, "calibrate", str(table), *words)[0] == 0
+    status, shown, _ = call(capsys, "simulate", "zoo:resnet8", "--chip", str(chip), "--streamer", "vendor")
+    assert status == 0
+    text = " ".join(shown.split())
+    assert "as all of 5 networks with tensors in SharedMemory; like zoo:resnet8" in text
+    assert "Accuracy: board.csv, streamer vendor: 5 published rows, mean error" in text

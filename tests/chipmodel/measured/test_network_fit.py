@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,6 +12,7 @@ from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.measured.compare import MeasuredTable, read_table
 from chipmodel.measured.network_fit import fit, free_numbers, rounded
 from chipmodel.measured.network_prediction import NETWORKS, planned_network
+from chipmodel.measured.table import MeasuredRow, TableCell
 
 BOARD = load_chip("stm32n6")
 NETS = (
@@ -75,6 +77,49 @@ def test_what_cannot_be_fitted_is_refused(free: tuple[str, ...], fault: str) -> 
     with pytest.raises(BadInput) as refusal:
         fit(read_table(text, "boards.csv", None, {NETWORKS.name: NETWORKS}), BOARD, free)
     assert refusal.value.what == fault
+
+
+PORTS = "npu.read_bytes_per_cycle+npu.write_bytes_per_cycle"
+
+
+@pytest.mark.parametrize(
+    ("board", "free", "fault"),
+    [
+        ("npu.launch_cycles=1", "npu.launch_cycles", "runs away: from 9640 to 1"),
+        (PORTS.replace("+", "=154000+") + "=154000", PORTS, "runs away: from 1.69 to "),
+    ],
+)
+def test_a_number_that_runs_away_is_refused(board: str, free: str, fault: str) -> None:
+    """Fits to boards where a launch takes no time, and where operands take none: any smaller launch and any
+    quicker port would do as well."""
+    with pytest.raises(BadInput) as refusal:
+        fit(measured_on(*board.split("+")), BOARD, (free,))
+    assert refusal.value.what.startswith(f"{free} {fault}")
+    assert "howto/chip.md" in str(refusal.value.hint)
+
+
+def test_a_fold_does_not_begin_at_the_whole_fit() -> None:
+    """With no other family to fit to, a family is predicted by the numbers that the fit began with."""
+    table = measured_on("npu.launch_cycles=5000")
+    one = MeasuredTable(table.file, table.kinds, tuple(_of_family(row, "one") for row in table.rows))
+    found = fit(one, BOARD, ("npu.launch_cycles",))
+    assert max(abs(row.relative) for row in found.after.rows) < 0.02
+    assert [row.predicted for row in found.held_out.rows] == [row.predicted for row in found.before.rows]
+
+
+def _of_family(row: MeasuredRow, name: str) -> MeasuredRow:
+    return replace(row, cells={**row.cells, "family": TableCell(name, 1)})
+
+
+def test_rows_of_one_workload_count_once() -> None:
+    """Nine copies of one slow row move the fit no more than one copy does."""
+    table = measured_on()
+    slow = replace(table.rows[0], cells={**table.rows[0].cells, "milliseconds": TableCell(Fraction(9), 1)})
+    once, often = (
+        fit(MeasuredTable(table.file, table.kinds, (*table.rows[1:], *copies)), BOARD, ("npu.launch_cycles",))
+        for copies in ((slow,), (slow,) * 9)
+    )
+    assert once.changes == often.changes
 
 
 def test_a_network_that_cannot_be_loaded_names_its_line() -> None:

@@ -167,6 +167,14 @@ def test_a_constant_that_adds_an_axis_is_fused(tmp_path: Path) -> None:
     assert kinds(program) == ["conv"]
 
 
+@pytest.mark.parametrize("op", ["Mul", "Add"])
+def test_a_relu_is_fused_into_what_is_left_of_a_batch_norm(op: str, tmp_path: Path) -> None:
+    """TensorFlow moves the shift of a batch norm into the convolution after it."""
+    nodes = [node("MaxPool", "x", "p", kernel_shape=[2, 2]), node(op, "p g", "c"), node("Relu", "c", "y")]
+    program = load(tmp_path, model(nodes, {"x": [1, 8, 5, 5]}, "y", {"g": (8, 1, 1)}))
+    assert kinds(program) == ["max_pool", op.lower()]
+
+
 def test_a_widening_constant_is_no_activation(tmp_path: Path) -> None:
     program = _conv(tmp_path, node("Mul", "c g", "y"), g=numpy.ones((2, 1, 1, 1, 1), "f"))
     assert program.tensors["y"].shape == (2, 1, 8, 5, 5)

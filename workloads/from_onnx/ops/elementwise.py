@@ -28,8 +28,8 @@ OTHERS = (
 """Element-wise operators that are never fused into another op."""
 
 FUSED_WITH_ACTIVATION = frozenset(["Add", "Sub", "Mul", "Div", "Sum"])
-"""Operators on two activations that an activation function is fused into, as into ADD, SUB, MUL and DIV in
-TensorFlow Lite's schema (schema.fbs)."""
+"""Operators that an activation function is fused into, as into ADD, SUB, MUL and DIV in TensorFlow Lite's
+schema (schema.fbs)."""
 
 OTHERS_MICROSOFT = "Gelu FastGelu QuickGelu BiasGelu BiasAdd"
 
@@ -39,7 +39,7 @@ OTHERS_MICROSOFT = "Gelu FastGelu QuickGelu BiasGelu BiasAdd"
 def elementwise(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands are broadcast; constants of several elements are weights, scalars parameters of the op."""
     fused = FusionResult(node.output)
-    if node.op in FUSED_WITH_ACTIVATION and len(low.activations(node.inputs)) > 1:
+    if node.op in FUSED_WITH_ACTIVATION:
         fused = fuse(low, node.output, channel_axis=1, scales=False)
     kind = KINDS.get(node.op, node.op.lower())
     low.vector(node, kind, outputs=[fused.output], weights=low.weights(fused.weights))

@@ -66,7 +66,7 @@ def _written(ethos: EthosNpu, layer: Layer, kind: str) -> Fraction:
 
 def _computed(ethos: EthosNpu, layer: Layer, times: int, division: Division) -> Fraction:
     """What the MAC array takes: its micro-blocks in use as far as any parts allow, and no less than decoding
-    the weights of each stripe. Images and groups may share a part, so that work with several is not rounded."""
+    the weights of each stripe. Images and groups may share a part, so work with several is not rounded."""
     passes, reads = input_passes(layer)
     positions = Fraction(layer.output.height * layer.output.width, ethos.columns_first)
     if times == 1 and layer.output.height > 1:

@@ -33,7 +33,7 @@ from dma.schedule.effort import DEFAULT_GAP
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import MemoryProbe, StreamerPortfolio
 from dma.stream import streamer_named
-from dma.streamers import vendor
+from dma.streamers import vendor, weight_pipeline
 
 FAR_BEHIND = 1.4
 """How many times the cycles of a plan with cascades make a forecast not worth a full plan: other
@@ -183,9 +183,9 @@ class CascadeSearch:
 
     def few_streamers(self, plain: Planned | None) -> StreamerPortfolio | None:
         """The streamers of a quick portfolio that a cascaded program is planned by: the one that made
-        ``plain``, the best plan without cascades, and the one of the forecasts, whose schedule is there
-        already; without ``plain`` those that need the least memory. Others are rarely better. None for any
-        other streamer."""
+        ``plain``, the best plan without cascades, ``weight-pipeline``, which leaves room for stripes, and the
+        one of the forecasts, whose schedule is there already; without ``plain`` those that need the least
+        memory. Others are rarely better. None for any other streamer."""
         portfolio = streamer_named(self.request.streamer)
         if not portfolio.chooses_by_cycles:
             return None
@@ -193,7 +193,8 @@ class CascadeSearch:
         if plain is None or plain.streamer is None:
             probes = tuple(each for each in portfolio.candidates if isinstance(each, MemoryProbe))
             return replace(portfolio, candidates=(*quick, *probes))
-        return replace(portfolio, candidates=(*quick, plain.streamer), in_loops=())
+        tried = dict.fromkeys((plain.streamer, weight_pipeline.STREAMER))
+        return replace(portfolio, candidates=(*quick, *tried), in_loops=())
 
     def is_enough(self, best: Planned, plain: Planned | None, forecast: float) -> bool:
         """Whether a set of cascades with that forecast need not be planned any more. A quick streamer goes on

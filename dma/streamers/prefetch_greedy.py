@@ -33,10 +33,11 @@ from dma.streamers.weight_pipeline import issued_weights
 from dma.streamers.weight_region import issue_positions
 
 NAME = "prefetch-greedy"
-SLICE_LIMITS = ((8, 3), (8, 8), (64, 2), (64, 3), (64, 6), (64, 12))
+SLICE_LIMITS = ((8, 1), (8, 2), (8, 3), (64, 2), (64, 3), (64, 6), (64, 12))
 """What is tried, as (weight floor divisor, slices at once): a slice takes at most an equal part of the memory
-that the op's tensors leave. Measured: chosen from 14 limits on four networks, none of which is best
-everywhere (docs/decisions)."""
+that the op's tensors leave. Measured: none is best everywhere (docs/decisions)."""
+FINER_LIMITS = ((64, 24), (64, 48))
+"""The same for ample memory: weights give way sooner, slice by slice."""
 PROBE_LIMIT = (64, 6)
 """The limit of the streamer that is tried first, with every load where it is needed."""
 FREE_EIGHTHS = (8, 6, 4, 2)
@@ -51,10 +52,14 @@ IssueWeights = Callable[[MemoryBudget, Emission, list[IssuedTransfer], Mapping[s
 def probe(weights: IssueWeights, name: str = NAME) -> MemoryProbe:
     """Return a probe that holds as little as possible; its followers use one slice limit each, and first all
     of the free memory, then smaller parts of it."""
-    followers = (
-        tuple(_streamer(name, limit, eighths, weights) for eighths in FREE_EIGHTHS) for limit in SLICE_LIMITS
-    )
-    return MemoryProbe(_streamer(name, PROBE_LIMIT, 0, weights), tuple(followers))
+
+    def followers(limits: tuple[tuple[int, int], ...]) -> tuple[tuple[Streamer, ...], ...]:
+        return tuple(
+            tuple(_streamer(name, limit, eighths, weights) for eighths in FREE_EIGHTHS) for limit in limits
+        )
+
+    lean = _streamer(name, PROBE_LIMIT, 0, weights)
+    return MemoryProbe(lean, followers(SLICE_LIMITS), followers(FINER_LIMITS))
 
 
 def _streamer(name: str, limit: tuple[int, int], eighths: int, weights: IssueWeights) -> Streamer:
@@ -71,7 +76,7 @@ def _streamer(name: str, limit: tuple[int, int], eighths: int, weights: IssueWei
     )
 
 
-_SLICES = {count: partial(equal_slices, slices_at_once=count) for _, count in SLICE_LIMITS}
+_SLICES = {count: partial(equal_slices, slices_at_once=count) for _, count in SLICE_LIMITS + FINER_LIMITS}
 """One function for each number of slices: streamers that cut alike share their steps
 (``build.BuildCache``)."""
 

@@ -10,7 +10,7 @@ with the same budget; where the packer finds no plan for one, the next of its se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import inf
@@ -41,8 +41,8 @@ class RankedSchedule:
     schedule: Schedule
     cycles: float
     """Forecast core cycles; 0 where there is one candidate only."""
-    followers: tuple[tuple[Streamer, ...], ...] = ()
-    """Those of a ``MemoryProbe``, which begin once the packer has a plan for this schedule."""
+    probe: MemoryProbe | None = None
+    """Its followers begin once the packer has a plan for this schedule."""
     fallbacks: tuple[Streamer, ...] | None = None
     """Tried with the same budget where the packer finds no plan; None: the same streamer with less memory."""
     named: bool = False
@@ -117,21 +117,30 @@ class StreamerRace:
     def fits(self, ranked: RankedSchedule) -> bool:
         """Report that the packer has a plan for ``ranked``. Returns whether to use it; if not, its followers
         are in the race now."""
-        if not ranked.followers:
+        if ranked.probe is None:
             return True
-        self._wait(replace(ranked, followers=()))
-        for streamer, *fallbacks in ranked.followers:
-            if self.stop.deadline.ends(FURTHER_SCHEDULES):
+        self._wait(replace(ranked, probe=None))
+        entered = inf
+        for streamer, *fallbacks in ranked.probe.followers:
+            entered = self._follow(streamer, ranked.budget, fallbacks)
+        for streamer, *fallbacks in ranked.probe.finer:
+            if entered > self.least:
                 break
-            self._enter(streamer, ranked.budget, fallbacks=tuple(fallbacks))
+            entered = self._follow(streamer, ranked.budget, fallbacks)
         return False
+
+    def _follow(self, streamer: Streamer, budget: int, fallbacks: Sequence[Streamer]) -> float:
+        """Let a follower enter while there is time. Returns its forecast; infinity where it has none."""
+        if self.stop.deadline.ends(FURTHER_SCHEDULES):
+            return inf
+        return self._enter(streamer, budget, fallbacks=tuple(fallbacks))
 
     def does_not_fit(self, ranked: RankedSchedule, budget: int) -> None:
         """Report that the packer has no plan for ``ranked``: it is tried again with ``budget`` bytes, if that
         is more than 0 and the portfolio tries less memory, or gives way to its first fallback."""
         if ranked.fallbacks is None:
             if budget > 0 and self.portfolio.tries_less:
-                self._enter(ranked.streamer, budget, ranked.followers)
+                self._enter(ranked.streamer, budget, ranked.probe)
         elif ranked.fallbacks:
             self._enter(ranked.fallbacks[0], ranked.budget, fallbacks=ranked.fallbacks[1:])
         self._try_more()
@@ -147,7 +156,7 @@ class StreamerRace:
                 return
             candidate = self.untried.pop()
             if isinstance(candidate, MemoryProbe):
-                self._enter(candidate.streamer, self.request.budget, candidate.followers)
+                self._enter(candidate.streamer, self.request.budget, candidate)
             else:
                 self._enter(candidate, self.request.budget)
             if self.stop.report and self.waiting:
@@ -190,17 +199,19 @@ class StreamerRace:
         self,
         streamer: Streamer,
         budget: int,
-        followers: tuple[tuple[Streamer, ...], ...] = (),
+        probe: MemoryProbe | None = None,
         fallbacks: tuple[Streamer, ...] | None = None,
-    ) -> None:
+    ) -> float:
+        """Build a schedule that waits to be packed. Returns its forecast; infinity where there is none."""
         schedule = self._build(streamer, budget, self.cache)
         if schedule is None:
-            return
+            return inf
         cycles = 0.0
         if self.rivals or streamer.recut:
             schedule = self._named(schedule, streamer)
             cycles = self.forecast.cycles(schedule)
-        self._wait(RankedSchedule(streamer, budget, schedule, cycles, followers, fallbacks))
+        self._wait(RankedSchedule(streamer, budget, schedule, cycles, probe, fallbacks))
+        return cycles
 
     def _named(self, schedule: Schedule, streamer: Streamer) -> Schedule:
         name = streamer.family if self.portfolio.chooses_by_cycles else self.portfolio.name
@@ -215,4 +226,4 @@ class StreamerRace:
 
     def _wait(self, ranked: RankedSchedule) -> None:
         self.entered += 1
-        heappush(self.waiting, (not ranked.followers, ranked.cycles, self.entered, ranked))
+        heappush(self.waiting, (ranked.probe is None, ranked.cycles, self.entered, ranked))

@@ -127,11 +127,11 @@ def test_a_probe_goes_first_and_its_followers_begin_with_its_budget() -> None:
     held = race(sync.STREAMER, lean)
     first = held.next()
     assert first is not None
-    assert (first.followers, first.streamer) == (lean.followers, lean.streamer)
+    assert (first.probe, first.streamer) == (lean, lean.streamer)
     held.does_not_fit(first, 30_000)
     first = held.next()
     assert first is not None
-    assert (first.followers, first.budget) == (lean.followers, 30_000)
+    assert (first.probe, first.budget) == (lean, 30_000)
     assert not held.fits(first)
     seen = [ranked for _ in range(2 + len(SLICE_LIMITS)) if (ranked := held.next())]
     assert held.next() is None

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
+from itertools import accumulate
 from math import hypot, inf, log
 from statistics import fmean
 
@@ -19,9 +21,9 @@ APART = "another network or software"
 """The class of rows that no prediction here is about: no network of a user falls into it."""
 SHARE = 0.8
 """The share of measured networks that fall into an interval."""
-LEAST_NETWORKS = 9
-"""With so many networks, 80 % of further ones lie between the smallest and the largest ratio. With fewer the
-interval is the same, and words do not promise a share."""
+LEAST_FAMILIES = 4
+"""With so many families the interval of all of them has 80 % of further ones; with fewer it is the same, and
+words do not promise a share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +85,31 @@ class NetworkClass:
         return fmean(abs(each.held_out / each.measured - 1) for each in self.networks)
 
     @property
+    def families(self) -> Mapping[str, int]:
+        """How many networks there are of each family."""
+        return Counter(each.family for each in self.networks)
+
+    @property
     def promises(self) -> bool:
-        """Whether its networks are enough for the interval to leave some of them out."""
-        return len(self.networks) >= LEAST_NETWORKS
+        """Whether its families are enough for the share that the interval is to have."""
+        return len(self.families) >= LEAST_FAMILIES
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The smallest and largest of measured by predicted (held out), without the outer 10 % on each side
-        of where a further network would stand among these."""
-        ratios = sorted(each.measured / each.held_out for each in self.networks)
-        outside = max(1, int((len(ratios) + 1) * (1 - SHARE) / 2 + 1e-9))
-        return ratios[outside - 1], ratios[-outside]
+        """The least and largest of measured by predicted (held out): the shortest interval with 80 % of the
+        families and one that is still to come. Networks of one family are as one, and may count in part."""
+        families = self.families
+        ratios = sorted((each.measured / each.held_out, 1 / families[each.family]) for each in self.networks)
+        needed = min(len(families), SHARE * (len(families) + 1)) - 1e-9
+        found = (_from(ratios[first:], needed) for first in range(len(ratios)))
+        return min((each for each in found if each), key=lambda each: each[1] / each[0])
+
+
+def _from(ratios: Sequence[tuple[float, float]], needed: float) -> tuple[float, float] | None:
+    """The interval from the first of ``ratios`` that has the weight ``needed``; None where there is none."""
+    weights = accumulate(weight for _, weight in ratios)
+    last = next((ratio for (ratio, _), sum_ in zip(ratios, weights, strict=True) if sum_ >= needed), None)
+    return (ratios[0][0], last) if last is not None else None
 
 
 def mean_error(rows: Iterable[MeasuredNetwork]) -> float:

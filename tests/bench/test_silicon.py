@@ -8,7 +8,7 @@ import pytest
 
 from bench.silicon import TABLES, lines, networks, outset, table
 from chipmodel.hardware.chip_file import load_chip, preset_names
-from chipmodel.hardware.measured_networks import mean_error
+from chipmodel.hardware.measured_networks import APART, classes, mean_error
 from chipmodel.measured.network_fit import free_numbers
 
 BOARDS = sorted(path.stem for path in TABLES.glob("*.csv"))
@@ -33,6 +33,19 @@ def test_all_rows_of_stm32ai_modelzoo_count() -> None:
     rows = load_chip("stm32n6").measured
     assert len(rows) == 76
     assert mean_error(rows) == pytest.approx(0.185, abs=0.001)
+
+
+@pytest.mark.parametrize("board", ["stm32n6", "esp32s3"])
+def test_intervals_hold_for_families_that_were_left_out(board: str) -> None:
+    """Of the networks of a family, 80 % lie in the interval of the other families of the class."""
+    inside: list[bool] = []
+    for each in classes(load_chip(board).measured).values():
+        for family in each.families if each.promises and each.kind != APART else ():
+            others = replace(each, networks=tuple(n for n in each.networks if n.family != family))
+            low, high = others.interval
+            own = (n for n in each.networks if n.family == family)
+            inside += (low <= n.measured / n.held_out <= high for n in own)
+    assert sum(inside) / len(inside) >= 0.8
 
 
 def test_families_held_out_on_gap9_are_what_the_preset_keeps() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from chipmodel.hardware.chip_file import load_chip, parse_chip
 from chipmodel.hardware.measured_networks import (
     APART,
     MeasuredNetwork,
+    NetworkClass,
     NetworkTraits,
     classes,
     network_rows,
@@ -26,22 +29,37 @@ def row(name: str, measured: float, predicted: float = 1.0, kind: str = "a") -> 
     return MeasuredNetwork(name, name, measured, predicted, predicted, traits)
 
 
-def test_the_interval_of_nine_networks_is_from_the_first_to_the_last() -> None:
-    """A tenth further network is equally likely to be in each of the ten gaps: 8 of 10 are inside."""
-    (found,) = classes([row(f"n{i}", float(i)) for i in range(1, 10)]).values()
-    assert found.interval == (1, 9)
+def of(ratios: Sequence[float], family: str = "") -> NetworkClass:
+    rows = [replace(row(f"n{i}", each), family=family or f"n{i}") for i, each in enumerate(ratios)]
+    (found,) = classes(rows).values()
+    return found
+
+
+def test_the_interval_of_nine_families_leaves_out_the_one_far_off() -> None:
+    """With the family to come there are ten, of which eight are to be inside."""
+    found = of([1, 2, 3, 4, 5, 6, 7, 8, 90])
+    assert found.interval == (1, 8)
     assert found.promises
 
 
-def test_of_nineteen_networks_one_on_each_side_is_outside() -> None:
-    (found,) = classes([row(f"n{i}", float(i)) for i in range(1, 20)]).values()
-    assert found.interval == (2, 18)
+def test_of_four_families_all_are_inside() -> None:
+    found = of([2, 4, 1, 8])
+    assert found.interval == (1, 8)
+    assert found.promises
 
 
-def test_few_networks_promise_nothing() -> None:
-    (found,) = classes([row("one", 2), row("two", 4)]).values()
+def test_few_families_promise_nothing() -> None:
+    found = of([2, 4, 3])
     assert found.interval == (2, 4)
     assert not found.promises
+    assert not of([1, 1, 1, 1, 1, 1, 1, 1, 1, 9], "one").promises
+
+
+def test_a_family_of_many_networks_weighs_as_much_as_a_network_alone() -> None:
+    """Of five families 4.8 are to be inside: all but two of ten networks of one family."""
+    many = [replace(row(f"m{i}", 10 + i), family="many") for i in range(10)]
+    (found,) = classes([*many, *(row(name, 10) for name in "abcd")]).values()
+    assert found.interval == (10, 17)
 
 
 def test_rows_of_one_workload_are_one_network() -> None:

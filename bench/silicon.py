@@ -6,11 +6,13 @@ Such a fit sees the networks whose tensors stay in SharedMemory, each once, and 
 
     python -m bench.silicon [--no-fit] [BOARD ...]
     python -m bench.silicon --write [BOARD ...]     # ``measured`` in the presets
+    python -m bench.silicon --predict FILE.csv      # columns chip, network, shape or variant
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -18,6 +20,7 @@ from math import log10
 from pathlib import Path
 
 import chipmodel.measured
+from bench.predicted_rows import predict
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import MEASURED, PRESET_FOLDER, load_chip
 from chipmodel.hardware.measured_networks import MeasuredNetwork, network_rows, summary
@@ -35,7 +38,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("boards", nargs="*", help="names of tables, such as stm32n6")
     parser.add_argument("--no-fit", action="store_true", help="do not fit with families held out")
     parser.add_argument("--write", action="store_true", help="write what is found into the presets")
+    parser.add_argument("--predict", type=Path, help="predict the networks of a table, as CSV")
     asked = parser.parse_args(argv)
+    if asked.predict:
+        with asked.predict.open(encoding="utf-8", newline="") as rows:
+            predict(rows, sys.stdout)
+        return
     for board in asked.boards or sorted(path.stem for path in TABLES.glob("*.csv")):
         found = networks(board, not asked.no_fit)
         if asked.write:

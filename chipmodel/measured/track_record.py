@@ -16,6 +16,8 @@ from reports.words import magnitude
 INSIDE = "tensors in SharedMemory"
 MAY_LEAVE = "tensors that may leave SharedMemory"
 LEAVE = "tensors that leave SharedMemory"
+BEYOND = 1.1
+"""A size is beyond the measured ones if it is larger or smaller by this factor (assumed)."""
 KERNELS = "npu.vector.kernels"
 
 
@@ -65,6 +67,6 @@ def _beyond(traits: NetworkTraits, rows: Sequence[MeasuredNetwork]) -> Iterator[
     """The sizes that no measured network comes up to, or down to."""
     for name, size in traits.sizes.items():
         known = [row.traits.sizes[name] for row in rows]
-        if not min(known) <= size <= max(known):
+        if not min(known) / BEYOND <= size <= max(known) * BEYOND:
             word, limit = ("few", min(known)) if size < min(known) else ("many", max(known))
             yield f"so {word} {name} ({magnitude(size)}, there {magnitude(limit)})"

@@ -1,0 +1,76 @@
+"""Predictions for tables without measurements, and published names of networks as workloads."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from bench.predicted_rows import predict
+from bench.published_names import preset_of, workload_of
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.measured.network_prediction import planned_network
+
+
+def predicted(table: str) -> list[dict[str, str]]:
+    answer = io.StringIO()
+    predict(io.StringIO(table), answer)
+    return list(csv.DictReader(io.StringIO(answer.getvalue())))
+
+
+def test_a_row_has_milliseconds_interval_and_class() -> None:
+    (row,) = predicted("chip,network,shape\nSTM32N6,mobilenetv2_0.35_food101,128x128x3\n")
+    chip = load_chip("stm32n6")
+    network = planned_network("zoo:mobilenetv2?width=0.35&input=128&classes=101", chip)
+    assert float(row["milliseconds"]) == pytest.approx(chip.milliseconds(network.cycles), rel=1e-3)
+    assert float(row["low"]) < float(row["milliseconds"]) < float(row["high"])
+    assert row["class"] == "tensors in SharedMemory"
+    assert row["nearest"] == "zoo:mobilenetv2?width=0.35&input=128&classes=101"
+    assert (row["chip"], row["shape"], row["notes"]) == ("STM32N6", "128x128x3", "")
+
+
+def test_variants_and_settings_are_used() -> None:
+    table = "chip,network,variant,set\ngap9,resnet8,classes=12&input=48,\ngap9,zoo:resnet8,,core_mhz=185\n"
+    larger, slower = predicted(table)
+    assert float(larger["milliseconds"]) > 1.5 * 0.616
+    assert float(slower["milliseconds"]) > 1.5 * 0.616
+
+
+def test_what_cannot_be_predicted_says_why() -> None:
+    unknown, no_chip, unmeasured = predicted(
+        "chip,network\nstm32n6,no_such_net\nno-such-chip,resnet8\nluna-arcs,ds_cnn\n"
+    )
+    assert (unknown["milliseconds"], unknown["notes"]) == ("", "there is no built-in network 'no_such_net'")
+    assert no_chip["notes"] == "no chip is named 'no-such-chip'"
+    assert float(unmeasured["milliseconds"]) > 0
+    assert unmeasured["low"] == unmeasured["high"] == ""
+    assert "no whole network on a board" in unmeasured["notes"]
+
+
+@pytest.mark.parametrize(
+    ("network", "shape", "workload"),
+    [
+        ("mobilenetv1_0.5_food101", "224x224x3", "zoo:mobilenetv1_025?width=0.5&classes=101&input=224"),
+        ("mobilenet_a025_pt", "224x224x3", "zoo:mobilenetv1_025?width=0.25&classes=1000&input=224"),
+        ("efficientnet_v2B0_imagenet", "", "zoo:efficientnetv2?variant=b0&classes=1000"),
+        ("st_yoloxn_d100_w025_coco80", "480x480x3", "zoo:st_yoloxn?depth=1&width=0.25&classes=80&input=480"),
+        ("resnet18wd4_pt", "", "zoo:resnet18?width=0.25"),
+        ("yolov8n_person", "256x256x3", "zoo:yolov8?scale=n&classes=1&input=256"),
+        ("yolo26n", "640", "zoo:yolo26?scale=n&input=640"),
+        ("squeezenetv10_pt", "", "zoo:squeezenet?version=1.0"),
+        ("zoo:osnet", "192x96x3", "zoo:osnet?input=192"),
+        ("zoo:yolo11?input=256", "outputs=raw", "zoo:yolo11?input=256&outputs=raw"),
+        ("mine/net.onnx", "1x3x8x8", "mine/net.onnx"),
+    ],
+)
+def test_published_names_are_workloads(network: str, shape: str, workload: str) -> None:
+    assert workload_of(network, shape) == workload
+
+
+@pytest.mark.parametrize(
+    ("name", "preset"),
+    [("STM32N6", "stm32n6"), ("ESP32-S3", "esp32s3"), ("Ethos-U55-64", "himax-we2"), ("my.yaml", "my.yaml")],
+)
+def test_chips_are_presets(name: str, preset: str) -> None:
+    assert preset_of(name) == preset

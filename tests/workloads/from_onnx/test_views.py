@@ -160,3 +160,12 @@ def _check(model: ModelProto, program: Program) -> None:
         check_reads(model, program, op, 1)
     for name, found in zip(program.outputs, right.values(), strict=True):
         np.testing.assert_allclose(values[name].reshape(found.shape), found, 1e-4, 1e-5)
+
+
+def test_transposes_with_views_in_between_undo_each_other(tmp_path: Path) -> None:
+    turned = helper.make_node("Transpose", ["x"], ["t"], "t", perm=[0, 2, 1])
+    views = nodes("n = Shape t", "v = Reshape t flat", "r = Reshape v n", "e = Relu r")
+    back = helper.make_node("Transpose", ["e"], ["y"], "y", perm=[0, 2, 1])
+    model = real([turned, *views, back], CONSTANTS)
+    program = imported(model, tmp_path)
+    assert [op.kind for op in program.ops()] == ["relu"]

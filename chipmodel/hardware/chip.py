@@ -416,9 +416,15 @@ class Chip:
         return f"{self.before}{self.held_against}{errors}"
 
     @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """The overrides that no measured network was measured with."""
+        known = {setting for row in self.measured for setting in row.workload.split()[1:]}
+        return tuple(setting for setting in self.overrides if setting not in known)
+
+    @property
     def before(self) -> str:
         """The fields that were changed after its predictions were compared, in words; empty for none."""
-        changed = [path for path, figure in self.figures.items() if figure.source == OVERRIDE]
+        changed = [setting.partition("=")[0] for setting in self.unmeasured]
         return f"before {', '.join(changed)} {'were' if changed[1:] else 'was'} changed: " if changed else ""
 
     @property

@@ -85,6 +85,11 @@ class NetworkClass:
         return fmean(abs(each.held_out / each.measured - 1) for each in self.networks)
 
     @property
+    def count(self) -> int:
+        """How many networks there are; one that was measured with several settings of the chip is one."""
+        return len({each.workload.partition(" ")[0] for each in self.networks})
+
+    @property
     def families(self) -> Mapping[str, int]:
         """How many networks there are of each family."""
         return Counter(each.family for each in self.networks)
@@ -138,7 +143,7 @@ def summary(rows: Sequence[MeasuredNetwork]) -> str:
 
 
 def _class_words(each: NetworkClass) -> str:
-    count = len(each.networks)
+    count = each.count
     held = f" ({each.held_out_error:.1%} held out)" if each.held_out_error != each.mean_error else ""
     of = "of" if each.kind == APART else f"network{'s' if count > 1 else ''} with"
     return f"{count} {of} {each.kind} {each.mean_error:.1%}{held}"

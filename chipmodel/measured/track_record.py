@@ -33,7 +33,8 @@ def track_record(program: Program, chip: Chip) -> TrackRecord | None:
     traits = traits_of(program, chip)
     like = classes(rows).get(traits.kind)
     nearest = min(like.networks if like else rows, key=lambda row: row.traits.distance(traits))
-    return TrackRecord(traits, like, nearest, tuple(_warnings(traits, rows, like is None)))
+    changed = [f"no network was measured with {', '.join(chip.unmeasured)}"] if chip.unmeasured else []
+    return TrackRecord(traits, like, nearest, (*changed, *_warnings(traits, rows, like is None)))
 
 
 def traits_of(program: Program, chip: Chip) -> NetworkTraits:

@@ -118,7 +118,7 @@ def _of_presets(chips: Sequence[Chip], model: str) -> Iterator[str]:
     own = [chip for chip in chips if chip.figures[NPU].value == model]
     for chip in own:
         if chip.held_against:
-            yield f"`{chip.name}`: {chip.held_against}"
+            yield f"`{chip.name}`: {chip.accuracy}"
     others = [f"`{chip.name}`" for chip in own if not chip.held_against]
     if others:
         yield f"{', '.join(others)}: not held against a board"

@@ -34,7 +34,7 @@ def _errors(record: TrackRecord, result: Result) -> str:
 
 
 def _networks(like: NetworkClass) -> str:
-    return f"{plural(len(like.networks), 'network')} with {like.kind}"
+    return f"{plural(like.count, 'network')} with {like.kind}"
 
 
 def board_milliseconds(result: Result) -> tuple[float, float] | None:
@@ -79,7 +79,7 @@ def record_document(result: Result) -> Mapping[str, object]:
     return {
         "measured": {
             "class": record.traits.kind,
-            "networks": len(like.networks) if like else 0,
+            "networks": like.count if like else 0,
             "mean_error": like.mean_error if like else None,
             "held_out_error": like.held_out_error if like else None,
             "rows": len(result.chip.measured),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from bench.accuracy import accuracies
 from bench.silicon import TABLES, lines, networks, outset, table
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.measured_networks import APART, classes, mean_error
@@ -61,5 +62,13 @@ def test_fits_begin_at_powers_of_ten() -> None:
 def test_the_table_ends_with_the_errors() -> None:
     *_, last = lines("gap9", load_chip("gap9").measured)
     assert last.startswith(
-        "\n6 published rows, mean error 1.9%; 6 networks with tensors in SharedMemory 1.9%"
+        "\n6 published rows, mean error 1.9%; 3 networks with tensors in SharedMemory 1.9%"
     )
+
+
+def test_what_luna_arcs_says_of_its_errors_is_what_the_tables_give() -> None:
+    tables = [each for each in accuracies() if each.chip == "luna-arcs"]
+    inexact = [each for each in tables if each.exact < each.rows]
+    assert [each.table for each in inexact] == ["luna_transfer"]
+    share = f"{inexact[0].mean_relative * 100:.1f} %"
+    assert f"exact, transfers {share} on average" in load_chip("luna-arcs").held_against

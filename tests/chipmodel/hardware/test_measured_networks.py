@@ -68,6 +68,11 @@ def test_rows_of_one_workload_are_one_network() -> None:
     assert found.mean_error == pytest.approx((2 / 3 + 1 / 2) / 2)
 
 
+def test_a_network_with_several_settings_is_one() -> None:
+    (found,) = classes([row("one set=1", 2), row("one set=2", 4), row("two", 2)]).values()
+    assert (found.count, len(found.networks)) == (2, 3)
+
+
 def test_all_rows_are_in_the_summary_those_apart_last() -> None:
     rows = [row("x", 4, kind=APART), row("one", 2), row("two", 1, kind="b")]
     assert summary(rows) == (

@@ -88,3 +88,17 @@ def test_the_interval_is_of_measured_by_predicted() -> None:
     assert record.interval(10.0) == (10 * low, 10 * high)
     inside = [row for row in record.like.networks if low <= row.measured / row.held_out <= high]
     assert len(inside) / len(record.like.networks) >= 0.8
+
+
+def test_a_setting_that_was_not_measured_is_said() -> None:
+    kernels = "npu.vector.kernels=esp-nn"
+    network = load("zoo:swift_yolo")
+    known, changed = (
+        track_record(network, load_chip("esp32s3", settings))
+        for settings in ([kernels], [kernels, "core_mhz=160"])
+    )
+    assert known
+    assert changed
+    assert known.warnings == ()
+    assert changed.warnings == ("no network was measured with core_mhz=160",)
+    assert not load_chip("esp32s3", [kernels]).before

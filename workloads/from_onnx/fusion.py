@@ -97,16 +97,17 @@ class _FusionGroup:
     affine: bool = True
 
 
-def fuse(low: OnnxLowering, output: str, *, channel_axis: int, scales: bool = True) -> FusionResult:
+def fuse(
+    low: OnnxLowering, output: str, *, channel_axis: int, axes: int = 1, scales: bool = True
+) -> FusionResult:
     """Fuse as many nodes as possible into the op that writes ``output``, and mark them as absorbed.
 
-    ``channel_axis`` is that of the output channels. Without ``scales``, for an op without weights, no node
-    with a constant per channel is fused.
+    ``channel_axis`` is the first of the ``axes`` of the output channels. Without ``scales``, for an op without
+    weights, no node with a constant per channel is fused.
     """
-    before, *after = low.shape(output)[channel_axis:] or (1,)
-    group = _FusionGroup(
-        before, prod(after), low.fact(output).elements, {output}, {output}, [], affine=scales
-    )
+    shape = low.shape(output)[channel_axis:]
+    channels, stride = prod(shape[:axes]), prod(shape[axes:])
+    group = _FusionGroup(channels, stride, prod(low.shape(output)), {output}, {output}, [], affine=scales)
     best = FusionResult(output)
     taken = 0
     while (node := _next(low, group)) is not None:
@@ -148,7 +149,7 @@ def _affine(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
         return False
     if node.op in VIEWS:
         return is_view(low, node)
-    if is_inference_norm(low, node) and _at_channels(group, low.shape(node.output), 1):
+    if is_inference_norm(low, node) and _at_channels(group, low.shape(node.output), 1, 2):
         group.bias = group.bias or node.input(2)
         group.merged += node.inputs[1:]
         return True
@@ -236,9 +237,9 @@ def is_inference_norm(low: OnnxLowering, node: OnnxNode) -> bool:
 
 def _per_channel(group: _FusionGroup, shape: tuple[int, ...], fact: Fact) -> bool:
     """Whether a constant, broadcast to ``shape``, has one element for each channel."""
-    axes = (axis for axis, size in enumerate(fact.shape, len(shape) - len(fact.shape)) if size > 1)
-    return fact.elements == group.channels and any(_at_channels(group, shape, axis) for axis in axes)
+    axes = [axis for axis, size in enumerate(fact.shape, len(shape) - len(fact.shape)) if size > 1]
+    return fact.elements == group.channels and _at_channels(group, shape, axes[0], axes[-1] + 1)
 
 
-def _at_channels(group: _FusionGroup, shape: tuple[int, ...], axis: int) -> bool:
-    return shape[axis : axis + 1] == (group.channels,) and prod(shape[axis + 1 :]) == group.stride
+def _at_channels(group: _FusionGroup, shape: tuple[int, ...], start: int, stop: int) -> bool:
+    return (prod(shape[start:stop]), prod(shape[stop:])) == (group.channels, group.stride)

@@ -112,6 +112,34 @@ CASES = {
     "mean that leaves the channels last": Case(
         [LAST, node("ReduceMean", "t", "y", axes=[1], keepdims=0)], ["transpose", "reduce_mean"]
     ),
+    "einsum to several heads": Case(
+        [
+            node("Einsum", "x w", "c", equation="bsd,dhk->bshk"),
+            node("Add", "c b", "a"),
+            node("Relu", "a", "y"),
+        ],
+        ["dense"],
+        {"w": floats(7, 8, 3, 4), "b": floats(8, 3, 4)},
+        (2, 5, 8),
+    ),
+    "einsum with the weight on the left": Case(
+        [node("Einsum", "w x", "c", equation="od,sd->os"), node("Add", "c b", "y")],
+        ["dense"],
+        {"w": floats(7, 3, 8), "b": floats(8, 3, 1)},
+        (5, 8),
+    ),
+    "einsum of activations": Case(
+        [node("Einsum", "x x", "c", equation="bid,bjd->bij"), node("Mul", "c eps", "y")],
+        ["matmul"],
+        {"eps": NORM["eps"]},
+        (2, 5, 8),
+    ),
+    "einsum with a weight for each image": Case(
+        [node("Einsum", "x w", "c", equation="bsd,bdk->bsk"), node("Add", "c b", "y")],
+        ["dense", "add"],
+        {"w": floats(7, 2, 8, 4), "b": floats(8, 4)},
+        (2, 5, 8),
+    ),
     "layer norm in pieces": Case(LAYER_NORM, ["layer_norm"], NORM, (2, 5, 12)),
     "layer norm in pieces without a bias": Case(
         [*LAYER_NORM[:7], node("Mul", "n g", "y")], ["layer_norm"], NORM, (2, 5, 12)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 from chipmodel.model.work import Matmul, Recurrent
 from workloads.build.shapes import matmul_work
 from workloads.from_onnx.contrib_shapes import transposed_last
 from workloads.from_onnx.einsum import einsum_product
-from workloads.from_onnx.fusion import fuse
+from workloads.from_onnx.fusion import FusionResult, fuse
 from workloads.from_onnx.graph import OnnxNode, fault
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
 
@@ -81,27 +81,44 @@ def product(
     shape, work = matmul_work(node.name, left, right)
     if prod(shape) != prod(low.shape(node.output)):
         raise fault(node, f"{list(left)} times {list(right)} is not {list(low.shape(node.output))}")
-    weighted = low.is_constant(a) or low.is_constant(b)
     # Output channels are rows where the weight is on the left, else the last axis.
     channels = -2 if low.is_constant(a) and len(left) > 1 and len(right) > 1 else -1
+    weighted = low.is_constant(a) or low.is_constant(b)
     fused = fuse(low, node.output, channel_axis=channels, scales=weighted)
-    biases = [name for name in (*others, fused.bias) if name]
+    if low.is_constant(b) and not low.is_constant(a):
+        work = _batch_as_rows(work, right)
+    # A left operand that is swapped has its rows in columns.
+    _append_product(low, node, _Product(a, b, work, bool(swaps[1]), others, bool(swaps[0])), fused)
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """``a`` times ``b``, either of which may be a weight, plus ``others``."""
+
+    a: str
+    b: str
+    work: Matmul
+    right_transposed: bool
+    others: Sequence[str] = ()
+    whole: bool = False
+    """Whether every part needs all of ``a``."""
+
+
+def _append_product(low: OnnxLowering, node: OnnxNode, product: _Product, fused: FusionResult) -> None:
+    a, b, work = product.a, product.b, product.work
+    weighted = low.is_constant(a) or low.is_constant(b)
+    biases = [name for name in (*product.others, fused.bias) if name]
     held = low.weights([a, b], merged=fused.merged)
     held += [
         *low.weights(biases, bias=True, merged=(*fused.merged, *fused.shifted)),
         *low.weights(fused.weights),
     ]
-    inputs = [*low.activations([a, b]), *low.activations(others)]
-    work = (
-        _transposed(work)
-        if low.is_constant(a)
-        else _batch_as_rows(work, right)
-        if low.is_constant(b)
-        else work
-    )
-    work = replace(work, right_transposed=bool(swaps[1]) and not weighted)
-    # A left operand that is swapped, or that the weights are multiplied to, has its rows in columns.
-    whole = [0] if swaps[0] or low.is_constant(a) else []
+    inputs = [*low.activations([a, b]), *low.activations(product.others)]
+    if low.is_constant(a):
+        work = _transposed(work)
+    work = replace(work, right_transposed=product.right_transposed and not weighted)
+    # What weights are multiplied to has its rows in columns.
+    whole = [0] if product.whole or low.is_constant(a) else []
     kind = "dense" if weighted else "matmul"
     low.emit(kind, node, work, inputs, outputs=[fused.output], weights=held, whole=whole)
 
@@ -132,15 +149,16 @@ def einsum(low: OnnxLowering, node: OnnxNode) -> None:
         prod(sizes.get(index, 1) for index in indices)
         for indices in (product.rows, product.inner, product.cols, product.batch)
     )
-    weighted = low.is_constant(a) or low.is_constant(b)
     work = Matmul(rows, inner, cols, batch, not product.batch)
-    if low.is_constant(a):
-        work = _transposed(work)
-    work = replace(work, right_transposed=product.right_transposed and not weighted)
-    inputs = low.activations([a, b])
-    whole = [0] if low.is_constant(a) else []
-    kind = "dense" if weighted else "matmul"
-    low.emit(kind, node, work, inputs, weights=low.weights([a, b]), whole=whole)
+    left = low.is_constant(a)
+    fused = fuse(
+        low,
+        node.output,
+        channel_axis=len(product.batch if left else product.batch + product.rows),
+        axes=len(product.rows if left else product.cols),
+        scales=not product.batch and (left or low.is_constant(b)),
+    )
+    _append_product(low, node, _Product(a, b, work, product.right_transposed), fused)
 
 
 @operator("DynamicQuantizeLSTM", domain=MICROSOFT)

@@ -102,8 +102,8 @@ def fuse(
 ) -> FusionResult:
     """Fuse as many nodes as possible into the op that writes ``output``, and mark them as absorbed.
 
-    ``channel_axis`` is the first of the ``axes`` of the output channels. Without ``scales``, for an op without
-    weights, no node with a constant per channel is fused.
+    ``channel_axis`` is the first of the ``axes`` of the output channels. Without ``scales``, for an op that
+    has no weights, no node with a constant per channel is fused.
     """
     shape = low.shape(output)[channel_axis:]
     channels, stride = prod(shape[:axes]), prod(shape[axes:])
@@ -238,7 +238,9 @@ def is_inference_norm(low: OnnxLowering, node: OnnxNode) -> bool:
 def _per_channel(group: _FusionGroup, shape: tuple[int, ...], fact: Fact) -> bool:
     """Whether a constant, broadcast to ``shape``, has one element for each channel."""
     axes = [axis for axis, size in enumerate(fact.shape, len(shape) - len(fact.shape)) if size > 1]
-    return fact.elements == group.channels and _at_channels(group, shape, axes[0], axes[-1] + 1)
+    return (
+        bool(axes) and fact.elements == group.channels and _at_channels(group, shape, axes[0], axes[-1] + 1)
+    )
 
 
 def _at_channels(group: _FusionGroup, shape: tuple[int, ...], start: int, stop: int) -> bool:

@@ -88,11 +88,11 @@ def product(
     if low.is_constant(b) and not low.is_constant(a):
         work = _batch_as_rows(work, right)
     # A left operand that is swapped has its rows in columns.
-    _append_product(low, node, _Product(a, b, work, bool(swaps[1]), others, bool(swaps[0])), fused)
+    _append_product(low, node, _ProductOperands(a, b, work, bool(swaps[1]), others, bool(swaps[0])), fused)
 
 
 @dataclass(frozen=True, slots=True)
-class _Product:
+class _ProductOperands:
     """``a`` times ``b``, either of which may be a weight, plus ``others``."""
 
     a: str
@@ -104,7 +104,9 @@ class _Product:
     """Whether every part needs all of ``a``."""
 
 
-def _append_product(low: OnnxLowering, node: OnnxNode, product: _Product, fused: FusionResult) -> None:
+def _append_product(
+    low: OnnxLowering, node: OnnxNode, product: _ProductOperands, fused: FusionResult
+) -> None:
     a, b, work = product.a, product.b, product.work
     weighted = low.is_constant(a) or low.is_constant(b)
     biases = [name for name in (*product.others, fused.bias) if name]
@@ -158,7 +160,7 @@ def einsum(low: OnnxLowering, node: OnnxNode) -> None:
         axes=len(product.rows if left else product.cols),
         scales=not product.batch and (left or low.is_constant(b)),
     )
-    _append_product(low, node, _Product(a, b, work, product.right_transposed), fused)
+    _append_product(low, node, _ProductOperands(a, b, work, product.right_transposed), fused)
 
 
 @operator("DynamicQuantizeLSTM", domain=MICROSOFT)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import log10
@@ -45,22 +45,38 @@ def main(argv: Sequence[str] | None = None) -> None:
             predict(rows, sys.stdout)
         return
     for board in asked.boards or sorted(path.stem for path in TABLES.glob("*.csv")):
-        found = networks(board, not asked.no_fit)
+        found, folds = networks(board, not asked.no_fit)
         if asked.write:
             write(board, found)
-        print("\n".join(lines(board, found)), flush=True)
+        print("\n".join((*lines(board, found), *fold_lines(folds))), flush=True)
 
 
-def networks(board: str, fitted: bool) -> tuple[MeasuredNetwork, ...]:
-    """The rows of a board's table, as the preset of that name predicts them."""
+Folds = Mapping[str, Mapping[str, Fraction]]
+"""What the fit without each family found."""
+
+
+def networks(board: str, fitted: bool) -> tuple[tuple[MeasuredNetwork, ...], Folds]:
+    """The rows of a board, as the preset of that name predicts them, and the fits without a family."""
     read, chip = table(board), load_chip(board)
     rows = predicted_networks(read, chip)
     trained = {number for number, row in enumerate(rows) if row.traits.kind.endswith(INSIDE)}
     free = free_numbers(chip) if fitted else ()
     if not free:
-        return rows
-    held = fit(read, chip, free, trained, outset(chip, free)).held_out.rows
-    return tuple(replace(row, held_out=float(other.predicted)) for row, other in zip(rows, held, strict=True))
+        return rows, {}
+    found = fit(read, chip, free, trained, outset(chip, free))
+    pairs = zip(rows, found.held_out.rows, strict=True)
+    return tuple(replace(row, held_out=float(held.predicted)) for row, held in pairs), found.folds
+
+
+def fold_lines(folds: Folds) -> Iterator[str]:
+    """The numbers of each fit, a family a row."""
+    if not folds:
+        return
+    names = list(next(iter(folds.values())))
+    yield f"\n| family left out | {' | '.join(f'`{name}`' for name in names)} |"
+    yield f"| --- |{' ---: |' * len(names)}"
+    for family, numbers in folds.items():
+        yield f"| {family} | {' | '.join(f'{float(number):g}' for number in numbers.values())} |"
 
 
 def outset(chip: Chip, free: Sequence[str]) -> dict[str, Fraction]:

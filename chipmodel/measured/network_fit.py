@@ -25,6 +25,7 @@ from chipmodel.measured.network_prediction import (
     PlannedNetwork,
     chip_of,
     families,
+    family_of,
     measured_network,
     milliseconds,
     planned_network,
@@ -69,6 +70,8 @@ class NetworkFit:
     held_out: TableComparison
     networks: tuple[MeasuredNetwork, ...]
     """The rows as the chip file keeps them: predicted by the fitted chip."""
+    folds: Mapping[str, Mapping[str, Fraction]]
+    """What the fit without each family found, by family."""
 
 
 def free_numbers(chip: Chip) -> tuple[str, ...]:
@@ -95,7 +98,8 @@ def fit(
     rows = [_FittedRow(row, chip_of(chip, row)) for row in table.rows]
     found = _search(chip, [rows[number] for number in numbers], start)
     refuse_runaways(start, found)
-    held = _held_out(table, chip, rows, numbers, outset or start)
+    folds = _folds(table, chip, rows, numbers, outset or start)
+    held = [row.predicted(folds[family_of(read)]) for row, read in zip(rows, table.rows, strict=True)]
     fitted = with_overrides(chip, _settings(found))
     changes = (FittedConstant(path, start[text], found[text]) for text in start for path in text.split("+"))
     after = [row.predicted(found) for row in rows]
@@ -108,6 +112,7 @@ def fit(
         tuple(
             map(measured_network, table.rows, (r.chip for r in rows), (r.network for r in rows), after, held)
         ),
+        folds,
     )
 
 
@@ -131,21 +136,19 @@ def refuse_runaways(start: Mapping[str, Fraction], found: Mapping[str, Fraction]
             raise runaway(text, start[text], value)
 
 
-def _held_out(
+def _folds(
     table: MeasuredTable,
     chip: Chip,
     rows: Sequence[_FittedRow],
     trained: Collection[int],
     outset: Mapping[str, Fraction],
-) -> list[Fraction]:
-    """Each row as predicted by a fit to all families but its own."""
-    result = [Fraction(0)] * len(rows)
-    for members in families(table.rows).values():
+) -> dict[str, Mapping[str, Fraction]]:
+    """What fits to all families but one find, by that family."""
+    found: dict[str, Mapping[str, Fraction]] = {}
+    for family, members in families(table.rows).items():
         others = [rows[number] for number in trained if number not in members]
-        found = _search(chip, others, outset) if others else outset
-        for number in members:
-            result[number] = rows[number].predicted(found)
-    return result
+        found[family] = _search(chip, others, outset) if others else outset
+    return found
 
 
 class _FittedRow:

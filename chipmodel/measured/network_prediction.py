@@ -92,9 +92,9 @@ def measured_network(
     traits = traits_of(network.program, chip)
     if "why" in row.cells:
         traits = replace(traits, kind=APART)
-    family = row.text("family") if "family" in row.cells else row.text("workload")
     measured = float(row.number(MILLISECONDS))
-    return MeasuredNetwork(workload_of(row), family, measured, float(predicted), float(held_out), traits)
+    times = measured, float(predicted), float(held_out)
+    return MeasuredNetwork(workload_of(row), family_of(row), *times, traits)
 
 
 def predicted_networks(table: MeasuredTable, chip: Chip) -> tuple[MeasuredNetwork, ...]:
@@ -130,10 +130,14 @@ and the ``source`` are for readers; ``why`` says that the row is of a network th
 other software."""
 
 
+def family_of(row: MeasuredRow) -> str:
+    """The family of a row, its workload where the table has none."""
+    return row.text("family" if "family" in row.cells else "workload")
+
+
 def families(rows: Sequence[MeasuredRow]) -> dict[str, list[int]]:
-    """The numbers of the rows of each family, a family for each workload where the table has none."""
+    """The numbers of the rows of each family."""
     found: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
-        name = row.text("family") if "family" in row.cells else row.text("workload")
-        found.setdefault(name, []).append(number)
+        found.setdefault(family_of(row), []).append(number)
     return found

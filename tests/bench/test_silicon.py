@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bench.accuracy import accuracies
-from bench.silicon import TABLES, lines, networks, outset, table
+from bench.silicon import TABLES, fold_lines, lines, networks, outset, table
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.measured_networks import APART, classes, mean_error
 from chipmodel.measured.network_fit import free_numbers
@@ -18,7 +18,7 @@ BOARDS = sorted(path.stem for path in TABLES.glob("*.csv"))
 @pytest.mark.parametrize("board", BOARDS)
 def test_a_preset_keeps_every_row_of_its_table_as_it_predicts_it(board: str) -> None:
     """Where this fails: python -m bench.silicon --write BOARD."""
-    kept, found = load_chip(board).measured, networks(board, fitted=False)
+    kept, (found, _) = load_chip(board).measured, networks(board, fitted=False)
     assert len(kept) == len(table(board).rows)
     for old, new in zip(kept, found, strict=True):
         assert (old.measured, old.predicted) == pytest.approx((new.measured, new.predicted), rel=1e-4)
@@ -50,8 +50,11 @@ def test_intervals_hold_for_families_that_were_left_out(board: str) -> None:
 
 
 def test_families_held_out_on_gap9_are_what_the_preset_keeps() -> None:
-    kept, found = load_chip("gap9").measured, networks("gap9", fitted=True)
+    kept, (found, folds) = load_chip("gap9").measured, networks("gap9", fitted=True)
     assert [row.held_out for row in kept] == pytest.approx([row.held_out for row in found], rel=1e-4)
+    heads, _, *numbers = fold_lines(folds)
+    assert heads == "\n| family left out | `npu.launch_cycles` |"
+    assert [line.split(" | ")[0] for line in numbers] == ["| autoencoder", "| resnet8", "| ds_cnn"]
 
 
 def test_fits_begin_at_powers_of_ten() -> None:

@@ -42,7 +42,7 @@ class RankedSchedule:
     cycles: float
     """Forecast core cycles; 0 where there is one candidate only."""
     probe: MemoryProbe | None = None
-    """Its followers begin once the packer has a plan for this schedule."""
+    """The followers of this one begin once the packer has a plan for this schedule."""
     fallbacks: tuple[Streamer, ...] | None = None
     """Tried with the same budget where the packer finds no plan; None: the same streamer with less memory."""
     named: bool = False

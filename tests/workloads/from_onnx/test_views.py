@@ -131,7 +131,7 @@ def test_views_hide_nothing(name: str, tmp_path: Path) -> None:
     model = real(nodes(*texts), CONSTANTS)
     program = imported(model, tmp_path)
     assert [op.kind for op in program.ops()] == expected.split()
-    _check(model, program)
+    check(model, program)
 
 
 def test_an_image_keeps_its_channels_in_a_view(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_an_image_keeps_its_channels_in_a_view(tmp_path: Path) -> None:
     program = imported(model, tmp_path)
     (op,) = program.ops()
     assert (op.weights, program.tensors["y"].shape) == (("k", "rows"), (1, 16, 2, 6))
-    _check(model, program)
+    check(model, program)
 
 
 def real(made: Sequence[Any], constants: Mapping[str, Array]) -> ModelProto:
@@ -150,7 +150,7 @@ def real(made: Sequence[Any], constants: Mapping[str, Array]) -> ModelProto:
     return real_model(made, {"x": floats(0, 2, 6, 8)}, held, OPSET)
 
 
-def _check(model: ModelProto, program: Program) -> None:
+def check(model: ModelProto, program: Program) -> None:
     """Fail unless the ops one after another compute what the model does, each of what it says it reads."""
     values = random_values(model, 1)
     right = computed(model, values)

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.hardware.chip_file import load_chip
@@ -15,7 +15,7 @@ from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from tests.support.onnx_oracle import imported
-from tests.workloads.from_onnx.test_views import CONSTANTS, ERF, NORM, TANH, floats, nodes, real
+from tests.workloads.from_onnx.test_views import CONSTANTS, ERF, NORM, TANH, check, floats, nodes, real
 
 CHIP = load_chip("luna-arcs")
 STEPS: Mapping[str, Sequence[str]] = {
@@ -59,9 +59,9 @@ def network(steps: Sequence[str], views: Mapping[int, str]) -> list[str]:
     return texts
 
 
-def program_of(texts: Sequence[str]) -> Program:
+def program_of(texts: Sequence[str], dtype: str = "int8") -> Program:
     with TemporaryDirectory() as folder:
-        return imported(real(nodes(*texts), MORE), Path(folder), "int8")
+        return imported(real(nodes(*texts), MORE), Path(folder), dtype)
 
 
 def costs(program: Program) -> tuple[list[str], int]:
@@ -86,8 +86,19 @@ def test_a_view_with_its_inverse_costs_nothing(steps: list[str], data: st.DataOb
     assert costs(program_of(changed)) == costs(program_of(texts))
 
 
+def drawn_views(steps: Sequence[str], data: st.DataObject) -> dict[int, str]:
+    able = [number for number, step in enumerate(steps) if step in ANY_SHAPE]
+    return {number: data.draw(shapes) for number in able if data.draw(st.booleans())}
+
+
 @given(chains, st.data())
 def test_elementwise_nodes_cost_the_same_in_another_shape(steps: list[str], data: st.DataObject) -> None:
-    able = [number for number, step in enumerate(steps) if step in ANY_SHAPE]
-    views = {number: data.draw(shapes) for number in able if data.draw(st.booleans())}
+    views = drawn_views(steps, data)
     assert costs(program_of(network(steps, views))) == costs(program_of(network(steps, {})))
+
+
+@settings(max_examples=25)
+@given(chains, st.data())
+def test_ops_compute_what_the_model_does(steps: list[str], data: st.DataObject) -> None:
+    texts = network(steps, drawn_views(steps, data))
+    check(real(nodes(*texts), MORE), program_of(texts, "float32"))

@@ -57,7 +57,7 @@ class FluidAmounts:
             for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
                 if cycles:
                     sizes[run].append(self._least_bytes(cycles))
-        return list(accumulate(reversed(sizes), add, initial=[]))[::-1][:-1]
+        return list(accumulate(reversed(sizes), add, initial=list[int]()))[::-1][:-1]
 
     def _sizes_stored_before(self) -> list[list[int]]:
         """The least bytes of each store of the runs before each border."""
@@ -67,7 +67,7 @@ class FluidAmounts:
                 sizes[tensor.made] += [
                     self._least_bytes(each) for each in (tensor.store, tensor.stored) if each
                 ]
-        return list(accumulate(sizes, add, initial=[]))
+        return list(accumulate(sizes, add, initial=list[int]()))
 
     def _least_bytes(self, cycles: int) -> int:
         """The least bytes of a transfer of so many cycles."""

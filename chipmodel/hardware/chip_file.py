@@ -168,13 +168,18 @@ def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None
 
 
 def _check_luna(chip: Chip, where: Place) -> None:
-    """Raise BadInput where LUNA's MACs a cycle are not the product of its lanes."""
-    lanes = prod(chip.npu.array)
-    if chip.npu.luna and chip.npu.macs_per_cycle[8] != lanes:
+    """Raise BadInput where LUNA's MACs a cycle are not the product of its lanes, or where passes save more
+    cycles of configuration than they take."""
+    lanes, luna = prod(chip.npu.array), chip.npu.luna
+    if luna and chip.npu.macs_per_cycle[8] != lanes:
         what = f"npu.macs_per_cycle.int8 is {chip.npu.macs_per_cycle[8]}, the array has {lanes} lanes"
         raise BadInput(
             what, where=where, hint="set both, so that the product of npu.array.* is npu.macs_per_cycle.int8"
         )
+    if luna and luna.most_saving > min(luna.conv_configuration, luna.depthwise_configuration):
+        what = f"a pass saves up to {luna.most_saving} cycles of configuration, more than it takes"
+        hint = "lower npu.luna.later_pass_saving_cycles, or raise the configuration of passes of both kinds"
+        raise BadInput(what, where=where, hint=hint)
 
 
 def _check_cpu(chip: Chip, where: Place) -> None:

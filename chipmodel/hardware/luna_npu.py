@@ -104,6 +104,11 @@ class LunaNpu:
         """A hash of a few fields: costs are cached by it, and fractions take long to hash."""
         return hash((self.in_lanes, self.out_lanes, self.columns, self.input_buffer, self.weight_buffer))
 
+    @property
+    def most_saving(self) -> int:
+        """Configuration cycles that a pass of some op saves."""
+        return max(self.later_pass_saving, self.depthwise_saving)
+
     def width(self, bits: int) -> Width:
         """The width that runs operands of ``bits``: the next larger of 8, 16 and 32, or 32."""
         return self.width_8 if bits <= 8 else self.width_16 if bits <= 16 else self.width_32

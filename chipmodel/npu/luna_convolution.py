@@ -142,9 +142,11 @@ def least_part_cost(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: Pa
     channels = channels_per_pass(parameters, run, bits)
     runs = 1 if run.depthwise else work.batch * (work.groups if isinstance(work, Conv) else 1)
     passes = runs * ceil_div(run.out_c, channels)
-    more = max(0, max(parts.groups, parts.slices) - passes)
-    lots = max(1, ceil_div(pad(channels, parameters.out_lanes) * per_channel, parameters.weight_buffer))
     first = parameters.later_pass_saving - (parameters.depthwise_saving if run.depthwise else 0)
+    # Where a part's first pass costs less than its later ones, each pass may be a slice of its own.
+    slices = parts.slices if first >= 0 else max(parts.slices, parts.groups, passes)
+    more = max(0, max(parts.groups, slices) - passes)
+    lots = max(1, ceil_div(pad(channels, parameters.out_lanes) * per_channel, parameters.weight_buffer))
     whole = parameters.depthwise_configuration if run.depthwise else parameters.conv_configuration
     later = Fraction(whole - parameters.later_pass_saving)
     load = Fraction(input_bytes(parameters, run, channels, bits), parameters.load_bytes_per_cycle)
@@ -154,9 +156,9 @@ def least_part_cost(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: Pa
     pieces = 1 if run.depthwise else count_pieces(parameters, run.window, ceil_div(run.in_c, lots), bits)
     together = parameters.piece_configuration * pieces + parameters.piece_channel * ceil_div(run.in_c, lots)
     apart = min((pieces - 1) * stripe, Fraction((passes + more) * lots * together)) if pieces > 1 else 0
-    slices = parts.stripes * (parts.slices - 1) * first
     every_pass = more * (later if run.depthwise else later + load)
-    return every_pass + max(apart, (parts.stripes - 1) * stripe) + slices
+    of_slices = parts.stripes * (slices - 1) * first
+    return every_pass + max(apart, (parts.stripes - 1) * stripe) + of_slices
 
 
 def _run_of(work: Conv | Pool, depthwise: bool) -> ImageConv:

@@ -303,6 +303,13 @@ def test_lunas_lanes_multiply_to_its_macs(tmp_path: Path) -> None:
     assert (wide.npu.luna.out_lanes, wide.npu.luna.width_8.macs_per_cycle) == (4, Fraction(128))
 
 
+def test_lunas_passes_save_no_more_configuration_than_they_take() -> None:
+    """They would take less than no time."""
+    for change in ("later_pass_saving_cycles=1300", "depthwise_configuration_cycles=200"):
+        assert "more than it takes" in refused("luna-arcs", f"npu.luna.{change}").what
+    load_chip("luna-arcs", ["npu.luna.later_pass_saving_cycles=1280"])
+
+
 def test_a_psram_part_has_its_own_clocks(tmp_path: Path) -> None:
     assert "no latency code for 300 MHz" in refused("luna-arcs", "psram.clock_mhz=300").what
     hyper = load_chip("luna-arcs", ["psram.device=S27KS0642", "psram.clock_mhz=166"])

@@ -122,3 +122,15 @@ def test_small_slices_are_padded_to_the_array(chip_name: str, op: Op, slices: in
     bound = least_cycles(npu, op, 1, len(tiles))
     assert total * 0.9 <= bound <= total
     assert bound > 1.4 * least_cycles(npu, op)
+
+
+@pytest.mark.parametrize("slices", [1, 2, 4, 8])
+def test_slices_with_cheap_first_passes_cost_at_least_the_bound(slices: int) -> None:
+    """Where nothing is saved by later passes, a slice for each pass costs less than the whole op."""
+    few = ("npu.luna.later_pass_saving_cycles=0", "npu.luna.weight_buffer_bytes=256")
+    npu = load_chip("luna-arcs", few).npu
+    op = Op("op", "depthwise_conv", Conv(Window(6, 6, 4, 4, 3, 3), 112, 112, 112), ("x",), ("y",))
+    passes = [op_cycles(npu, op, 4, 28)] * 4
+    assert sum(passes) < op_cycles(npu, op, 4, 112)
+    tiles = [op_cycles(npu, op, 4, 112 // slices)] * slices
+    assert least_cycles(npu, op, 1, slices) <= min(sum(passes) if slices <= 4 else sum(tiles), sum(tiles))

@@ -29,6 +29,7 @@ LIMITED = (
     ("pack overlapping-20000.csv", 5),
     ("pack passing-20000.csv", 5),
     ("pack passing-200000.csv", 10),
+    ("pack scattered-200000.csv", 5),
 )
 REFUSED = (
     "simulate zoo:ds_cnn --steady-state 100000",
@@ -46,6 +47,7 @@ def main() -> None:
         for count in (20_000, 200_000, 1_000_000):
             _write(folder / f"passing-{count}.csv", count, lambda i, chance: i + 1 + chance.randrange(50))
         _write(folder / "overlapping-20000.csv", 20_000, lambda i, chance: 10**6)
+        _scatter(folder / "scattered-200000.csv", 200_000)
         for command, limit in LIMITED:
             print(_row(f"{command} --time-limit {limit}", limit, folder), flush=True)
         for command in REFUSED:
@@ -56,6 +58,18 @@ def _write(path: Path, count: int, stop: Callable[[int, random.Random], int]) ->
     """Buffers of up to 5,000 B, each alive from its number on."""
     chance = random.Random(1)
     rows = (f"b{i},{i},{stop(i, chance)},{chance.randrange(1, 5000)}\n" for i in range(count))
+    path.write_text("id,lower,upper,size\n" + "".join(rows))
+
+
+def _scatter(path: Path, count: int) -> None:
+    """Buffers of five sizes, alive from anywhere on, in no order."""
+    chance = random.Random(2)
+    starts = [chance.randrange(count // 2) for _ in range(count)]
+    sizes = [chance.choice((64, 128, 256, 1024, 4096)) for _ in range(count)]
+    rows = (
+        f"b{i},{start},{start + chance.randrange(1, 401)},{size}\n"
+        for i, (start, size) in enumerate(zip(starts, sizes, strict=True))
+    )
     path.write_text("id,lower,upper,size\n" + "".join(rows))
 
 

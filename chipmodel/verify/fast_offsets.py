@@ -1,17 +1,15 @@
-"""Check the offsets of large plans: NumPy finds the pairs of buffers that overlap, a buffer at a time.
+"""Check the offsets of large plans: NumPy finds the pairs of buffers that overlap.
 
-``check`` then describes the violations of the buffers that are involved, so both checks say the same.
+Their violations are described as by ``check``, so both checks say the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-
 import numpy as np
 
 from chipmodel.model.plan import Buffer, Plan, Problem
-from chipmodel.verify.offsets import check
+from chipmodel.verify.offsets import buffer_violations, check, pair_violations
+from chipmodel.verify.overlapping_boxes import overlapping_owners
 
 MIN_BUFFERS = 100
 """Number of buffers from which NumPy is used: for fewer both take milliseconds."""
@@ -32,35 +30,20 @@ def check_by_numpy(problem: Problem, plan: Plan) -> tuple[str, ...]:
     found = [
         violation
         for later, earlier in sorted(pairs)
-        for violation in _pair_violations(problem, plan, problem.buffers[earlier], problem.buffers[later])
+        for violation in _violations(problem, plan, problem.buffers[earlier], problem.buffers[later])
     ]
     return (*single, *found)
 
 
 def _single_violations(problem: Problem, plan: Plan) -> list[str]:
     """The violations of buffers without an offset, then those of each buffer on its own."""
-    bare = replace(problem, colocated=(), separated=(), apart=())
-    missing: list[str] = []
-    single: list[str] = []
-    for buffer in problem.buffers:
-        found = check(replace(bare, buffers=(buffer,)), plan)
-        (single if buffer.name in plan.offsets else missing).extend(found)
-    return missing + single
+    missing = [f"buffer {b.name!r} has no offset" for b in problem.buffers if b.name not in plan.offsets]
+    placed = ((b, plan.offsets[b.name]) for b in problem.buffers if b.name in plan.offsets)
+    return missing + [text for b, offset in placed for text in buffer_violations(b, offset, problem)]
 
 
-def _pair_violations(problem: Problem, plan: Plan, a: Buffer, b: Buffer) -> Iterable[str]:
-    """The violations of two buffers as a pair, without those of each on its own."""
-    names = {a.name, b.name}
-    part = replace(
-        problem,
-        buffers=(replace(a, pinned=None, alignment=1), replace(b, pinned=None, alignment=1)),
-        capacity=None,
-        colocated=tuple(group for group in problem.colocated if names.issubset(group)),
-        separated=tuple(pair for pair in problem.separated if names == set(pair)),
-        apart=tuple(pair for pair in problem.apart if names == set(pair)),
-    )
-    single = _single_violations(part, plan)
-    return check(part, plan)[len(single) :]
+def _violations(problem: Problem, plan: Plan, a: Buffer, b: Buffer) -> list[str]:
+    return pair_violations(problem, a, plan.offsets[a.name], b, plan.offsets[b.name])
 
 
 def _constrained_pairs(problem: Problem, plan: Plan) -> set[tuple[int, int]]:
@@ -84,12 +67,6 @@ def _overlapping_pairs(problem: Problem, plan: Plan, placed: list[int]) -> set[t
     if not boxes:
         return set()
     # 64 bits hold all numbers of a sound plan; a plan file may have others.
-    kind = np.int64 if max(map(max, boxes)) < 1 << 62 else np.object_
-    owner, start, stop, low, high = (np.array(column, kind) for column in zip(*boxes, strict=True))
-    pairs: set[tuple[int, int]] = set()
-    for k, (i, *_) in enumerate(boxes):
-        in_time = (start[:k] < stop[k]) & (start[k] < stop[:k])
-        for j in owner[:k][in_time & (low[:k] < high[k]) & (low[k] < high[:k])]:
-            if i != j:
-                pairs.add((max(i, int(j)), min(i, int(j))))
-    return pairs
+    if max(map(max, boxes)) < 1 << 62:
+        return overlapping_owners(np.array(boxes, np.int64).T)
+    return overlapping_owners(np.array(boxes, np.object_).T)

@@ -20,14 +20,15 @@ def check(problem: Problem, plan: Plan) -> tuple[str, ...]:
             continue
         placed.append((buffer, plan.offsets[buffer.name]))
     for buffer, offset in placed:
-        violations += _buffer_violations(buffer, offset, problem)
+        violations += buffer_violations(buffer, offset, problem)
     for index, (a, a_offset) in enumerate(placed):
         for b, b_offset in placed[:index]:
-            violations += _pair_violations(problem, b, b_offset, a, a_offset)
+            violations += pair_violations(problem, b, b_offset, a, a_offset)
     return tuple(violations)
 
 
-def _buffer_violations(buffer: Buffer, offset: int, problem: Problem) -> list[str]:
+def buffer_violations(buffer: Buffer, offset: int, problem: Problem) -> list[str]:
+    """Describe what is wrong with the buffer's offset, whatever the others have."""
     violations: list[str] = []
     capacity = problem.capacity
     if offset < 0:
@@ -50,7 +51,8 @@ def _buffer_violations(buffer: Buffer, offset: int, problem: Problem) -> list[st
     return violations
 
 
-def _pair_violations(problem: Problem, a: Buffer, a_offset: int, b: Buffer, b_offset: int) -> list[str]:
+def pair_violations(problem: Problem, a: Buffer, a_offset: int, b: Buffer, b_offset: int) -> list[str]:
+    """Describe what is wrong with the offsets of the two together."""
     violations: list[str] = []
     if any(a.name in group and b.name in group for group in problem.colocated):
         if a_offset != b_offset:

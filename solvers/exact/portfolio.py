@@ -9,6 +9,7 @@ Source: this project (docs/references.md lists what its stages are based on).
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Literal
 
 from chipmodel.model.certificate import Certificate, Searched, excludes, rests_on
@@ -22,6 +23,7 @@ from solvers.core.preprocess import components, validate
 from solvers.core.start import start_plans
 from solvers.exact.component import Component, solve_component
 from solvers.exact.explain import explain
+from solvers.heuristics.free_list import free_list
 
 Goal = Literal["fit", "minimise"]
 HEURISTICS_SHARE = 0.6
@@ -92,9 +94,13 @@ class _Portfolio:
         return self._answer()
 
     def _start(self) -> None:
-        """Keep the best of the heuristics' plans for every component."""
+        """Keep the best of the heuristics' plans for every component. For so many buffers that nothing is
+        searched the first one is that of a free list, which takes a second where others take ten."""
         self.progress.stage("heuristics")
-        for plan in start_plans(self.problem, self._until.share(HEURISTICS_SHARE)):
+        plans = start_plans(self.problem, self._until.share(HEURISTICS_SHARE))
+        if self.problem.plain and len(self.problem.buffers) > MAX_SEARCHED_BUFFERS:
+            plans = chain([free_list(self.problem)], plans)
+        for plan in plans:
             for part in self.components:
                 part.offer(plan)
             self._tell()

@@ -9,14 +9,14 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Memory, Problem
+from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check
 from solvers.core.deadline import Deadline
 from solvers.core.outcome import Limits, Outcome, Progress
 from solvers.core.preprocess import components
 from solvers.exact import cp_sat, portfolio
-from solvers.exact.portfolio import exact
+from solvers.exact.portfolio import MAX_SEARCHED_BUFFERS, exact
 from solvers.registry import solve
 from solvers.search import complete as search
 from tests.fuzz.exact_packers import agree
@@ -206,3 +206,11 @@ def test_no_search_is_begun_after_the_deadline(monkeypatch: pytest.MonkeyPatch) 
     assert not check(problem, outcome.plan)
     assert outcome.proof == "the limits came first"
     assert said == ["the search for offsets"]
+
+
+def test_more_buffers_than_are_searched_have_a_good_plan_when_no_time_is_left() -> None:
+    """Of one size, so that a free list packs them in the fewest bytes; each meets the one before it."""
+    buffers = tuple(Buffer(f"b{i}", 64, (Interval(i, i + 2),)) for i in range(MAX_SEARCHED_BUFFERS + 1))
+    outcome = exact(Problem(buffers), Limits(seconds=1e-9))
+    assert outcome.plan is not None
+    assert outcome.plan.peak(Problem(buffers)) == 2 * 64

@@ -18,6 +18,7 @@ from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound
+from chipmodel.model.work import Conv, Matmul, Pool
 from chipmodel.npu.models import launch_cycles
 from solvers.fluid.dynamic_program import FluidTime, least_time
 from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
@@ -85,6 +86,11 @@ def may_cascade(op: Op) -> bool:
     return bool(op.outputs) and op.along_rows and not (op.sliced or op.gathers or op.allocates)
 
 
+def _is_single(op: Op) -> bool:
+    """Whether an op has one row only, and one column."""
+    return op.work.rows == 1 and not (isinstance(op.work, Conv | Pool) and op.work.window.out_w > 1)
+
+
 def _further_cycles(npu: Npu, op: Op, columns: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Cycles that an op takes longer in many stripes, and in many slices."""
     if op.cycles is not None or op.absorbs:
@@ -96,11 +102,24 @@ def _further_cycles(npu: Npu, op: Op, columns: bool) -> tuple[tuple[int, ...], t
     whole = least_cycles(npu, op, columns=columns)
 
     def further(stripes: int, slices: int) -> int:
-        return max(0, least_cycles(npu, op, stripes, slices, columns) - whole)
+        parts = min(stripes, op.work.rows), min(slices, op.work.channels)
+        return max(0, least_cycles(npu, op, *parts, columns) - whole)
 
-    striped = tuple(further(min(count, op.work.rows), 1) for count in PART_COUNTS) if npu.luna else ()
-    sliced = tuple(further(1, min(count, op.work.channels)) for count in PART_COUNTS) if op.weights else ()
-    return striped if any(striped) else (), sliced if any(sliced) else ()
+    if op.weights:
+        striped = tuple(further(count, 1) for count in PART_COUNTS) if npu.luna else ()
+        sliced = tuple(further(1, count) for count in PART_COUNTS)
+        return striped if any(striped) else (), sliced if any(sliced) else ()
+    if not npu.luna:
+        return (), ()
+    parts = tuple(min(further(*each) for each in _divisions(op, count)) for count in PART_COUNTS)
+    return parts if any(parts) else (), ()
+
+
+def _divisions(op: Op, parts: int) -> set[tuple[int, int]]:
+    """Stripes and slices of an op without weights that make so many parts, and among which is the cheapest.
+    A product of two tensors loads least in parts that are square; other ops pay the same for each part."""
+    stripes = range(1, parts + 1) if isinstance(op.work, Matmul) else (1, parts)
+    return {(each, -(-parts // each)) for each in stripes}
 
 
 @dataclass
@@ -152,6 +171,7 @@ class _FluidBuilder:
                 int(self.costs.weights_once) if new - earlier else 0,
                 run > 0 and self._joins(run),
                 self._weight_bytes(self._used_in_chain(run) & earlier) if begins else 0,
+                _is_single(op),
             )
 
     def _weight_bytes(self, names: Iterable[str]) -> int:
@@ -197,6 +217,10 @@ class _FluidBuilder:
             0 if run in absorbing else self._load(int(size * share))
             for run, share in zip(each.reads, shares, strict=True)
         ]
+        read = [
+            0 if run in absorbing else int(size * share)
+            for run, share in zip(each.reads, shares, strict=True)
+        ]
         store = stored = 0
         if each.made is not None:
             if newest and each.name in self.program.outputs:
@@ -208,6 +232,8 @@ class _FluidBuilder:
             each.made,
             tuple(each.reads),
             tuple(loads),
+            tuple(read),
+            self._written(each.made, each.name) if each.made is not None else 0,
             store,
             stored,
             frozenset(r for r in each.reads if each.name == self.ops[r].overwrites) | frozenset(absorbing),

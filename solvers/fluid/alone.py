@@ -15,46 +15,59 @@ from solvers.fluid.amounts import FluidAmounts
 from solvers.fluid.problem import PART_COUNTS
 from solvers.fluid.table import Table, Ways, move_columns, table_of
 
+UNLIMITED = 1 << 40
+"""More parts than there are."""
+
 
 def run_alone(amounts: FluidAmounts, run: int) -> Table:
     """Return the ways over one run."""
     op, capacity = amounts.problem.ops[run], amounts.problem.capacity
-    weights = op.set_up + amounts.loaded(op.weights)
-    operands = sum(tensor.bytes for tensor in amounts.residents.operands(run).values()) + op.weights
-    stored = amounts.results(run)
-    last = min(stored, amounts.problem.last_part)
-    options = [_Parts(1, weights, operands, stored)]
-    options += [each._replace(further=each.further + last) for each in _parts(amounts, run)]
-    whole, first, held, further = np.array(options, np.int64).T[:, None, :]
     move = move_columns(list(amounts.residents.moves(run, run + 1)))
+    options = np.array(list(_options(amounts, run)), np.int64).T[:, None, :]
+    whole, first, held, shared, passes, most, further = options
     needed = first + whole * move.loads
-    room = capacity - move.other_bytes - held - np.where(whole == 1, 0, move.own_bytes)
+    room = capacity - move.other_bytes - np.where(whole == 1, 0, move.own_bytes) - held
     before = np.where(whole == 1, needed + amounts.ahead_in(room, run), amounts.most)
-    ways = Ways(needed, op.cycles + further, weights + move.loads, before, room, room)
+    divided = shared + passes * move.passing_bytes
+    if op.linear:
+        parts = -(-divided // np.maximum(room, 1))
+        further = np.maximum(further, op.striped[0] * (parts - 1))
+    cycles = op.cycles + further + np.where(whole == 1, amounts.results(run), amounts.last_part(run))
+    loads = op.set_up + amounts.loaded(op.weights) + move.loads
+    ways = Ways(needed, cycles, loads, before, room, room - divided // most)
     return table_of(amounts, move, ways, run, run + 1)
 
 
 class _Parts(NamedTuple):
-    """A number of stripes or slices."""
+    """Numbers of parts. Of what they share, one of them has its share at least."""
 
     whole: int
     """1 for a single part, which needs all that it reads at its begin."""
     first: int
     """DMA cycles of the weights that the first part needs."""
     held: int
-    """Bytes that are there at the end, beside tensors that are kept."""
+    """Bytes that are there in every part, beside tensors that are kept."""
+    shared: int
+    """Bytes of weights that the parts share."""
+    passes: int
+    """1 where they also share tensors that are not kept."""
+    most: int
+    """The most parts."""
     further: int
-    """NPU cycles of further parts, with stores that nothing can hide."""
+    """NPU cycles of further parts."""
 
 
-def _parts(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
-    """Stripes that have all weights, or slices that divide them."""
+def _options(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
+    """One part, stripes that have all weights, and slices that divide them, in stripes or not."""
     op = amounts.problem.ops[run]
     weights = op.set_up + amounts.loaded(op.weights)
-    yield _Parts(0, weights, op.weights, op.striped[0] if op.striped else 0)
-    if not op.weights:
-        return
-    most = (*(count - 1 for count in PART_COUNTS[1:]), weights + 1)
-    sliced = op.sliced or (0,) * len(PART_COUNTS)
-    for further, slices in zip(sliced, most, strict=True):
-        yield _Parts(0, weights // slices, 0, further)
+    operands = sum(tensor.bytes for tensor in amounts.residents.operands(run).values())
+    yield _Parts(1, weights, operands + op.weights, 0, 0, 1, 0)
+    none = (0,) * len(PART_COUNTS)
+    most = (*(count - 1 for count in PART_COUNTS[1:]), UNLIMITED)
+    for further, stripes in zip(op.striped or none, most, strict=True):
+        yield _Parts(0, weights, op.weights, 0, 1, stripes, further)
+    if op.weights:
+        # Slices may be in stripes, too, of which nothing is known unless every part takes as long.
+        for further, slices in zip(op.sliced or none, most, strict=True):
+            yield _Parts(0, weights // slices, 0, op.weights, int(op.linear), slices, further)

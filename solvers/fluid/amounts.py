@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from solvers.fluid.problem import FluidProblem
 from solvers.fluid.residents import Residents
+from solvers.fluid.stripes import Separations
 
 Integers = NDArray[np.int64]
 
@@ -32,6 +33,7 @@ class FluidAmounts:
     def __init__(self, problem: FluidProblem) -> None:
         self.problem, self.count = problem, len(problem.ops)
         self.residents = Residents(problem)
+        self.separations = Separations(problem)
         self.loads_after = self._loads_after()
         """The most DMA cycles of all loads of the runs after each border, which may come before it."""
         self._loaded_later = [_Fitting(sizes) for sizes in self._sizes_loaded_after()]
@@ -101,8 +103,18 @@ class FluidAmounts:
             return 0
         return sum(tensor.stored for tensor in self.residents.making[run])
 
+    def joined(self, run: int) -> tuple[int, int]:
+        """Return the first run of the longest group that may have ``run``, and the run after its last one."""
+        ops = self.problem.ops
+        start = next(at for at in range(run, -1, -1) if not ops[at].joins)
+        return start, next((at for at in range(run + 1, self.count) if not ops[at].joins), self.count)
+
+    def last_part(self, run: int) -> int:
+        """Return the least cycles to store results after a run in a group that has several stripes."""
+        return min(self.results(run), self.problem.last_part)
+
     def last_stores(self, run: int) -> int:
         """Return the least cycles for a second stripe of a run in a group and for the results that are stored
         after its last one, or for all results after a single one."""
-        striped = self.problem.ops[run].striped
-        return min(self.results(run), (striped[0] if striped else 0) + self.problem.last_part)
+        again = self.problem.ops[run].further(2)
+        return min(self.results(run), again + self.problem.last_part)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-PART_COUNTS = (2, 3, 5, 9, 17, 33, 65)
+PART_COUNTS = (2, 3, 5, 9, 17, 33, 65, 129, 257)
 """Numbers of stripes, or of slices, for which further cycles are known."""
 
 
@@ -19,9 +19,11 @@ class FluidOp:
     cycles: int
     """NPU cycles in one part."""
     striped: tuple[int, ...] = ()
-    """Further cycles in at least as many stripes as each of ``PART_COUNTS``; none where empty."""
+    """Further cycles in at least as many stripes as each of ``PART_COUNTS``, or, of an op without weights, in
+    as many parts of any kind; none where empty."""
     sliced: tuple[int, ...] = ()
-    """The same for slices of channels, which divide the weights."""
+    """The same for slices of channels, which divide the weights. If equal to ``striped``, each further part
+    of any kind takes as long."""
     weights: int = 0
     """Bytes of weights that no earlier run of the same iteration has had."""
     set_up: int = 0
@@ -30,6 +32,20 @@ class FluidOp:
     """Whether it may be in one group with the run before."""
     kept: int = 0
     """Bytes that may be left from earlier iterations, of its weights and of those that come after it."""
+    single: bool = False
+    """Whether its rows and columns cannot be divided."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether each further part takes as long."""
+        return bool(self.striped) and self.striped == self.sliced
+
+    def further(self, stripes: int) -> int:
+        """Return the cycles that it takes longer in at least so many stripes."""
+        if self.linear:
+            return self.striped[0] * (stripes - 1)
+        known = zip(PART_COUNTS, self.striped, strict=False)
+        return max((cycles for count, cycles in known if count <= stripes), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +57,10 @@ class FluidTensor:
     reads: tuple[int, ...]
     loads: tuple[int, ...]
     """DMA cycles to load what each of ``reads`` reads, if it is not in SharedMemory."""
+    read_bytes: tuple[int, ...] = ()
+    """Bytes of it that each of ``reads`` reads at least; nothing where empty."""
+    written: int = 0
+    """Bytes of it that run ``made`` writes at least."""
     store: int = 0
     """DMA cycles to store it, so that it can be loaded again."""
     stored: int = 0

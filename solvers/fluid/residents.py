@@ -33,6 +33,8 @@ class Move(NamedTuple):
     """Bytes of tensors there before or after that the runs between read or make, and do not write over."""
     other_bytes: int
     """Bytes of other tensors that are there after."""
+    passing_bytes: int
+    """Least bytes that the runs between read or write of tensors that are there neither before nor after."""
     first_loads: int
     """Those of ``loads`` that the first run reads."""
     behind: int
@@ -48,7 +50,8 @@ class _Transit:
     new: frozenset[int]
     read: dict[int, int]
     """DMA cycles to load each tensor that was there before."""
-    own: frozenset[int]
+    own: dict[int, int]
+    """Least bytes of each tensor that they read or write, but for those that they may write over."""
     inputs: int
     """DMA cycles to load program inputs for the first time."""
     results: int
@@ -59,7 +62,7 @@ class Residents:
     """The tracked tensors of every border."""
 
     def __init__(self, problem: FluidProblem) -> None:
-        count = len(problem.ops)
+        self.problem, count = problem, len(problem.ops)
         self.crossing = [_crossing(problem, border) for border in range(count + 1)]
         """The largest first."""
         self.tracked = [crossing[:TRACKED] for crossing in self.crossing]
@@ -82,6 +85,16 @@ class Residents:
         away = sum(tensor.store for tensor in self.crossing[border] if id(tensor) not in there)
         return self.results_before[border] + away
 
+    def streamed(self, run: int) -> dict[int, int]:
+        """Least bytes that a run reads or writes of each of its ``operands``."""
+        own = self.operands(run)
+        read = {
+            id(t): t.read_bytes[t.reads.index(run)] if t.read_bytes else 0
+            for t, _ in self.reading[run]
+            if id(t) in own
+        }
+        return read | {id(t): t.written for t in self.making[run]}
+
     def operands(self, run: int) -> dict[int, FluidTensor]:
         """Tensors with bytes of their own that a run reads or makes, but for what it may write over."""
         own = {id(t): t for t, _ in self.reading[run] if run not in t.in_place and not _is_part(t, run)}
@@ -100,6 +113,7 @@ class Residents:
                 if stores is None:
                     continue
                 there = {id(t): t.bytes for bit, t in enumerate(ends) if after >> bit & 1}
+                held = kept | there
                 yield Move(
                     before,
                     after,
@@ -108,8 +122,9 @@ class Residents:
                     sum(kept.values()),
                     sum(there.values()),
                     sum(size for tensor, size in there.items() if tensor in kept),
-                    sum(size for tensor, size in (kept | there).items() if tensor in between.own),
+                    sum(size for tensor, size in held.items() if tensor in between.own),
                     sum(size for tensor, size in there.items() if tensor not in between.own),
+                    sum(size for tensor, size in between.own.items() if tensor not in held),
                     self._first_loads(start, away),
                     self._behind(start, kept),
                     self._behind(stop, there),
@@ -118,9 +133,9 @@ class Residents:
     def _between(self, start: int, stop: int) -> _Transit:
         read: dict[int, int] = {}
         inputs = 0
-        own: set[int] = set()
+        own: dict[int, int] = {}
         for run in range(start, stop):
-            own |= self.operands(run).keys()
+            own |= self.streamed(run)
             for tensor, cycles in self.reading[run]:
                 if _first(tensor) < start:
                     read[id(tensor)] = max(read.get(id(tensor), 0), cycles)
@@ -128,7 +143,7 @@ class Residents:
                     inputs += cycles
         made = [tensor for run in range(start, stop) for tensor in self.making[run]]
         new = frozenset(map(id, made))
-        return _Transit(new, read, frozenset(own), inputs, sum(tensor.stored for tensor in made))
+        return _Transit(new, read, own, inputs, sum(tensor.stored for tensor in made))
 
     def _first_loads(self, start: int, away: set[int]) -> int:
         new = (c for t, c in self.reading[start] if t.made is None and t.reads[0] == start)

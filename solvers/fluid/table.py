@@ -36,6 +36,7 @@ class MoveColumns(NamedTuple):
     through_bytes: Integers
     own_bytes: Integers
     other_bytes: Integers
+    passing_bytes: Integers
     first_loads: Integers
     behind: Integers
     behind_after: Integers

@@ -29,7 +29,8 @@ def whole(cycles: int, weights: int = 0, joins: bool = False) -> FluidOp:
 
 
 def between(size: int, made: int, *reads: int) -> FluidTensor:
-    return FluidTensor(size, made, reads, tuple(size for _ in reads), store=size)
+    each = tuple(size for _ in reads)
+    return FluidTensor(size, made, reads, each, each, size, store=size)
 
 
 def cycles_of(problem: FluidProblem) -> int:
@@ -66,6 +67,83 @@ def test_a_tensor_that_has_no_room_leaves_and_comes_back() -> None:
     assert cycles_of(run_of(*ops, capacity=2000, tensors=tensors)) == 950 + 10 + 10
     moved = 950 + 100 + 100
     assert moved <= cycles_of(run_of(*ops, capacity=1000, tensors=tensors)) <= moved + 10 + 10
+
+
+def test_weights_larger_than_memory_come_in_as_many_slices_as_they_need() -> None:
+    """Each slice beyond the first costs 1,000 cycles; with more of them the first one is loaded earlier, and
+    how many they are is known in steps only."""
+    sliced = run_of(whole(10, 500), capacity=120)
+    assert cycles_of(sliced) == cycles_of(replace(sliced, capacity=100)) == 10 + 4000 + 500 // 8
+    assert cycles_of(replace(sliced, capacity=99)) == 10 + 5000 + 500 // 8
+    assert cycles_of(replace(sliced, capacity=130)) == 10 + 3000 + 500 // 4
+    assert cycles_of(replace(sliced, capacity=500)) == 10 + 500
+
+
+def test_parts_that_are_too_few_to_fit_are_none() -> None:
+    """Stripes would cost more, and of slices only steps are known: 500 bytes in 120 are five to eight."""
+    op = FluidOp(10, tuple(10_000 * count for count in PART_COUNTS), LAUNCH, 500)
+    assert cycles_of(run_of(op, capacity=120)) == 10 + 4000 + 500 // 8
+    assert cycles_of(run_of(op, capacity=20)) == 10 + 16_000 + 500 // 32
+
+
+def test_tensors_larger_than_memory_pass_in_as_many_stripes_as_they_need() -> None:
+    """The second run reads and writes 200 bytes each: 400 bytes in 45 are nine stripes."""
+    tensors = (between(200, 0, 1), between(200, 1, 2))
+    ops = (FluidOp(10), whole(10), FluidOp(10))
+    moved = 2 * 200 + 2 * 200
+    for capacity, stripes in ((45, 9), (50, 8), (130, 4), (300, 2)):
+        found = cycles_of(run_of(*ops, capacity=capacity, tensors=tensors))
+        assert 30 + 1000 * (stripes - 1) <= found <= 30 + 1000 * (stripes - 1) + moved
+
+
+def test_a_run_in_one_stripe_divides_a_group() -> None:
+    """Three runs with 600 bytes between them: as a group, the middle one in stripes, nothing has to leave."""
+    tensors = (between(600, 0, 1), between(600, 1, 2))
+    ops = (FluidOp(10), FluidOp(10, joins=True), FluidOp(10, joins=True))
+    joined = run_of(*ops, capacity=1000, tensors=tensors)
+    single = replace(joined, ops=(ops[0], replace(ops[1], single=True), ops[2]))
+    assert cycles_of(joined) == 30
+    assert cycles_of(single) >= 600 + 600
+    beside = replace(tensors[0], reads=(1, 2), loads=(600, 600), read_bytes=(600, 600))
+    assert cycles_of(replace(single, tensors=(beside, tensors[1]))) == 30
+    partly = replace(tensors[0], read_bytes=(500,))
+    assert cycles_of(replace(single, tensors=(partly, tensors[1]))) == 30
+
+
+def test_all_runs_of_a_group_have_two_stripes() -> None:
+    """One run alone may have one, if nothing of a tensor is there that comes after it or goes before it."""
+    tensors = (between(600, 0, 1),)
+    ops = (whole(10), whole(10, joins=True))
+    assert cycles_of(run_of(*ops, capacity=1000, tensors=tensors)) == 10 + 10
+    assert cycles_of(run_of(*ops, capacity=590, tensors=tensors)) == 10 + 10 + 2 * 1000
+
+
+def test_a_later_run_that_needs_nothing_of_a_group_is_not_divided_from_it() -> None:
+    """The last run reads what the third one makes, and that reads nothing: it may come between the others."""
+    ops = (FluidOp(10), *(FluidOp(10, joins=True) for _ in range(3)))
+    tensors = (between(400, 0, 1), between(400, 1, 3), between(400, 2, 3))
+    joined = run_of(*ops, capacity=700, tensors=tensors)
+    assert cycles_of(replace(joined, ops=(ops[0], replace(ops[1], single=True), *ops[2:]))) == 40
+
+
+def test_a_step_of_a_group_needs_room() -> None:
+    """The only stripe of the second run reads and writes 1,200 bytes, at least 900 of them known; its weights
+    are there, too."""
+    ops = (FluidOp(10), FluidOp(10, single=True, joins=True), FluidOp(10, joins=True))
+    tensors = (between(600, 0, 1, 2), between(600, 1, 2))
+    assert cycles_of(run_of(*ops, capacity=900, tensors=tensors)) == 30
+    assert cycles_of(run_of(*ops, capacity=890, tensors=tensors)) > 600
+    heavy, tensors = (ops[0], FluidOp(10, weights=500, joins=True)), (between(600, 0, 1),)
+    assert cycles_of(run_of(*heavy, capacity=510, tensors=tensors)) == 500 + 20
+    assert cycles_of(run_of(*heavy, capacity=490, tensors=tensors)) > 1200
+
+
+def test_a_tensor_that_stays_is_counted_once() -> None:
+    """600 bytes are there throughout. The two runs of the group have 260 for the 500 between them."""
+    tensors = (between(600, 0, 2, 3), between(500, 1, 2))
+    cheap = tuple(100 * (count - 1) for count in PART_COUNTS)
+    ops = (FluidOp(10), FluidOp(10, cheap, cheap), FluidOp(10, cheap, cheap, joins=True), FluidOp(10))
+    assert cycles_of(run_of(*ops, capacity=860, tensors=tensors)) == 40 + 2 * 100
 
 
 def test_weights_of_an_iteration_are_loaded_unless_they_have_been_kept() -> None:
@@ -109,7 +187,9 @@ def problems(draw: st.DrawFn) -> FluidProblem:
         parts = tuple(each * (number - 1) for number in PART_COUNTS) if each else ()
         joins = run > 0 and draw(st.booleans())
         kept = 0 if joins else draw(st.sampled_from([0, 0, 20]))
-        ops.append(FluidOp(draw(size), parts, parts, draw(size), draw(st.integers(0, 2)), joins, kept))
+        single = draw(st.sampled_from([False, False, True]))
+        weights, set_up = draw(size), draw(st.integers(0, 2))
+        ops.append(FluidOp(draw(size), parts, parts, weights, set_up, joins, kept, single))
     tensors = [FluidTensor(9, None, (0,), (9,))]
     for made in range(count - 1):
         reads = tuple(sorted(draw(st.sets(st.integers(made + 1, count - 1), min_size=1, max_size=2))))

@@ -133,9 +133,9 @@ def test_a_step_of_a_group_needs_room() -> None:
     tensors = (between(600, 0, 1, 2), between(600, 1, 2))
     assert cycles_of(run_of(*ops, capacity=900, tensors=tensors)) == 30
     assert cycles_of(run_of(*ops, capacity=890, tensors=tensors)) > 600
-    heavy, tensors = (ops[0], FluidOp(10, weights=500, joins=True)), (between(600, 0, 1),)
-    assert cycles_of(run_of(*heavy, capacity=510, tensors=tensors)) == 500 + 20
-    assert cycles_of(run_of(*heavy, capacity=490, tensors=tensors)) > 1200
+    heavy = (ops[0], FluidOp(10, weights=500, joins=True))
+    assert cycles_of(run_of(*heavy, capacity=510, tensors=(between(600, 0, 1),))) == 500 + 20
+    assert cycles_of(run_of(*heavy, capacity=490, tensors=(between(600, 0, 1),))) > 1200
 
 
 def test_a_tensor_that_stays_is_counted_once() -> None:

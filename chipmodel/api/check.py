@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.fitted import fitted
+from dma.residency.tool_pools import as_tool_keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +160,21 @@ def check(
 
 
 def _checked(program: Program, file: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:
-    """The program that the plan is of, with large ops cut finer if need be, and what is wrong with the
-    plan."""
+    """The program that the plan is of, if need be with large ops cut finer or as the chip's tool keeps it,
+    and what is wrong with the plan."""
     faults = verify_file(program, file, chip)
-    for finer in finer_programs(program, chip) if faults else ():
-        if not verify_file(finer, file, chip):
-            return finer, ()
+    for other in _other_programs(program, chip) if faults else ():
+        if not verify_file(other, file, chip):
+            return other, ()
     return program, faults
+
+
+def _other_programs(program: Program, chip: Chip) -> Iterator[Program]:
+    yield from finer_programs(program, chip)
+    kept = as_tool_keeps(program, chip)
+    if kept is not program:
+        yield kept
+        yield from finer_programs(kept, chip)
 
 
 def _own_chip(plan: PlanSource) -> Chip | None:

@@ -360,6 +360,12 @@ class Vendor:
     """Whether the tool makes cascades."""
     tensor_share: Fraction = Fraction(1)
     """The share of SharedMemory that tensors alive at once may take before the tool may move some out."""
+    pool_bytes: int = 0
+    """Bytes of SharedMemory that the tool fills with tensors first; what is left is another pool, and no
+    tensor lies in both. 0: all of it is one pool."""
+    psram_byte_cycles: Fraction = Fraction(0)
+    """Core cycles for each byte of a tensor that has room in no pool, which the NPU then reads and writes in
+    Psram. 0: the tool keeps every tensor on chip that is small enough."""
 
 
 UNCHECKED = "not held against silicon"

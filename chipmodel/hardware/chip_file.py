@@ -380,6 +380,8 @@ def _chip(
             cast(VendorStreamer, choices["vendor.streamer"]),
             choices["vendor.cascades"] == "yes",
             numbers["vendor.tensor_share"],
+            whole("vendor.pool_bytes"),
+            numbers["vendor.psram_byte_cycles"],
         ),
     )
 

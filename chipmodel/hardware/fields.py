@@ -228,6 +228,8 @@ FIELDS: Mapping[str, Field] = {
     "vendor.tensor_share": _default(
         "1", Field("rational", Fraction(1, 1000), Fraction(1), "of SharedMemory")
     ),
+    "vendor.pool_bytes": _default("0", _sizes(0, 1 << 40)),
+    "vendor.psram_byte_cycles": _default("0", _rationals("0", 10**6, "core cycles")),
     **{
         f"cpu.cycles_per_element.{kind}": _default("0", _array(_rationals("0", 10**6, "core cycles")))
         for kind in CPU_KINDS

@@ -11,6 +11,7 @@ from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.program import Program
 from chipmodel.rewrites.in_place import reuse
 from dma.residency.greedy import ResidencyTable
+from dma.residency.tool_pools import tensors_left
 from reports.words import magnitude
 
 INSIDE = "tensors in SharedMemory"
@@ -41,14 +42,13 @@ def traits_of(program: Program, chip: Chip) -> NetworkTraits:
     """What a network shows on a chip: its class, sizes, and kinds of ops."""
     live = ResidencyTable(reuse(program, "elementwise")).most_alive()
     ops = frozenset(op.kind for op in program.ops())
-    return NetworkTraits(_kind(live, chip), program.macs, used_weight_bytes(program), live, ops)
+    return NetworkTraits(_kind(program, live, chip), program.macs, used_weight_bytes(program), live, ops)
 
 
-def _kind(live: int, chip: Chip) -> str:
+def _kind(program: Program, live: int, chip: Chip) -> str:
     capacity = chip.shared_memory.bytes
-    place = (
-        INSIDE if live <= capacity * chip.vendor.tensor_share else MAY_LEAVE if live <= capacity else LEAVE
-    )
+    leave = live > capacity or tensors_left(program, chip)
+    place = LEAVE if leave else INSIDE if live <= capacity * chip.vendor.tensor_share else MAY_LEAVE
     kernels = chip.figures.get(KERNELS)
     return f"{kernels.value} kernels and {place}" if kernels else place
 

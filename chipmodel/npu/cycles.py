@@ -25,7 +25,8 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
     if isinstance(op.work, CascadeWork):
         return ceil(Fraction(cascade_cycles(npu, op) * rows, op.work.rows))
     work = _part(op.work, rows, channels, band)
-    return model_cycles(npu, op, work)
+    further = -(-op.psram_cycles * rows * channels // (op.work.rows * op.work.channels))
+    return model_cycles(npu, op, work) + further
 
 
 def _part(work: SingleWork, rows: int, channels: int, band: Band | None) -> SingleWork:

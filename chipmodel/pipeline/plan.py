@@ -18,6 +18,7 @@ from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
+from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.plugin_check import refuse_wrong_plan
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -25,6 +26,7 @@ from chipmodel.pipeline.rival_streamers import plan_beside_rivals
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
 from chipmodel.verify.fast_offsets import check_fast
+from dma.residency.tool_pools import as_tool_keeps
 
 LARGEST_CUT = 1 << 28
 """Bytes of weights, or of a tensor, that are planned even where no memory of the chip can hold them: 256 MiB
@@ -49,6 +51,8 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     message names the smallest capacity that would do; PluginFault for a wrong plan of a plug-in.
     """
     capacity = request.chip.shared_memory.bytes
+    if request.streamer == VENDOR_STREAMER:
+        request = replace(request, program=as_tool_keeps(request.program, request.chip))
     planned = with_finer_cuts(
         request, lambda asked: plan_as_cut(asked, path), lambda planned: planned.solved.peak <= capacity
     )

@@ -147,6 +147,10 @@ MEANING: Mapping[str, str] = {
     "vendor.cascades": "Whether that tool makes cascades.",
     "vendor.tensor_share": "The share of SharedMemory that tensors alive at once may take before that tool "
     "may move some of them out of it. It decides the class of networks whose error is printed, no cycles.",
+    "vendor.pool_bytes": "Bytes of SharedMemory that the tool fills with tensors first; what is left is a "
+    "second pool, and no tensor lies in both. 0: all of it is one pool.",
+    "vendor.psram_byte_cycles": "What each byte of a tensor takes that has room in neither pool, and that "
+    "the NPU reads or writes in Psram. 0: tensors only leave SharedMemory as they do in other plans.",
     "cpu.cycles_per_element.broadcast": "Element-wise work on operands of different shapes, as the scaling "
     "of squeeze and excitation, on the CPU: what each output element costs. 0: the NPU does it.",
     "cpu.cycles_per_element.softmax": "The same for softmax.",

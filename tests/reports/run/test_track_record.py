@@ -43,7 +43,7 @@ def test_the_interval_is_about_the_plan_of_the_boards_own_tool() -> None:
 
 def test_the_accuracy_is_that_of_the_class_beside_that_of_all_rows() -> None:
     text = accuracy(found())
-    assert "STM32N6570-DK, streamer vendor: 76 published rows, mean error 18.5%; of 36 networks with" in text
+    assert "STM32N6570-DK, streamer vendor: 76 published rows, mean error 12.2%; of 36 networks with" in text
     assert "That is about the plan of the board's own tool" in text
 
 

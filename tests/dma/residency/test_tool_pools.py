@@ -1,0 +1,92 @@
+"""Tensors that have room in neither pool of a chip's tool, and what the NPU takes for them in Psram."""
+
+from __future__ import annotations
+
+import pytest
+
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.program import Program
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.pipeline.choices import VENDOR_STREAMER
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from dma.residency.tool_pools import as_tool_keeps, tensors_left
+from workloads.build.builder import ProgramBuilder
+from workloads.load import load
+
+
+def chip(*settings: str) -> Chip:
+    pools = ["shared_memory.bytes=1000KiB", "vendor.pool_bytes=600KiB", "vendor.psram_byte_cycles=20"]
+    return load_chip("stm32n6", [*pools, *settings])
+
+
+def chain(*kib: int) -> Program:
+    """Convolutions one after another, their outputs of so many KiB; the input has one."""
+    builder = ProgramBuilder("net")
+    made = builder.input("x", (1, 1, 32, 32))
+    for number, channels in enumerate(kib):
+        made = builder.conv(f"c{number}", made, channels, 1, bias=False)
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("kib", "left"),
+    [
+        ((300, 300), ""),  # 600 are alive at once, as many as the first pool has
+        ((400, 400), ""),  # one in each pool
+        ((500, 450), "c1"),  # the smaller one has room in neither pool, though 1000 KiB would do
+        ((601, 10), "c0"),  # a tensor lies in one pool
+        ((400, 400, 300), ""),  # the third has the place of the first
+        ((400, 10, 400), ""),  # both lie in the first pool, one after the other
+    ],
+)
+def test_the_largest_tensors_take_the_pools_first(kib: tuple[int, ...], left: str) -> None:
+    assert tensors_left(chain(*kib), chip()) == set(left.split())
+
+
+def test_one_pool_is_all_of_the_memory() -> None:
+    assert tensors_left(chain(500, 450), chip("vendor.pool_bytes=0")) == set()
+
+
+def test_each_byte_takes_its_cycles_wherever_it_is_written_or_read() -> None:
+    board, program = chip(), chain(500, 450, 10)
+    plain, slower = list(program.ops()), list(as_tool_keeps(program, board).ops())
+    further = [
+        op_cycles(board.npu, after, after.work.rows, after.work.channels)
+        - op_cycles(board.npu, before, before.work.rows, before.work.channels)
+        for before, after in zip(plain, slower, strict=True)
+    ]
+    assert further == [0, 450 * 1024 * 20, 450 * 1024 * 20]
+
+
+def test_parts_of_an_op_share_its_cycles() -> None:
+    board = chip()
+    op = list(as_tool_keeps(chain(500, 450), board).ops())[1]
+    rows, channels = op.work.rows, op.work.channels
+    whole, half = (op_cycles(board.npu, op, part, channels) for part in (rows, rows // 2))
+    assert op.psram_cycles // 2 < half < whole
+
+
+def test_chips_of_whose_tool_no_more_is_known_stay_as_they_are() -> None:
+    program = chain(500, 450)
+    assert as_tool_keeps(program, chip("vendor.psram_byte_cycles=0")) is program
+
+
+def test_only_the_tools_own_schedule_takes_longer() -> None:
+    """What the tool leaves in Psram another plan may keep on chip."""
+    board, program = chip(), chain(500, 450)
+    taken = {
+        streamer: sum(
+            op.psram_cycles for op in plan(PlanRequest(program, board, streamer=streamer)).program.ops()
+        )
+        for streamer in (VENDOR_STREAMER, "sync")
+    }
+    assert taken == {VENDOR_STREAMER: 450 * 1024 * 20, "sync": 0}
+
+
+def test_ssd_leaves_the_tensor_that_the_board_has_in_external_ram() -> None:
+    """2,109.38 KiB of external RAM (stm32ai-modelzoo, object_detection/ssd_mobilenetv2): 150 x 150 x 96."""
+    program = load("zoo:ssd_mobilenetv2?classes=1")
+    left = tensors_left(program, load_chip("stm32n6"))
+    assert [program.tensors[name].bytes for name in left] == [150 * 150 * 96]

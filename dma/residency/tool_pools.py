@@ -1,7 +1,8 @@
 """Tensors that a chip's own tool leaves in Psram, where the NPU then reads and writes them byte by byte.
 
 The tool has two pools in SharedMemory, and fills them with the largest tensors first; what has room in
-neither stays off chip. No op works in place for it.
+neither stays off chip. No op works in place for it. What only a pooling reads never lies whole: the tool
+pools it as it is made.
 
 Source: chipmodel; chosen by the published use of external RAM on STM32N6 (docs/decisions, 0121).
 """
@@ -15,6 +16,7 @@ from math import ceil
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import Op, Program, with_ops
+from chipmodel.model.work import Pool
 from dma.residency.greedy import ResidencyTable
 from solvers.core.first_fit import PlacedByTime, lowest_fit
 
@@ -34,17 +36,26 @@ def tensors_left(program: Program, chip: Chip) -> frozenset[str]:
     """Return the tensors that have room in neither pool of the tool; none where no more is known of them."""
     if not chip.vendor.psram_byte_cycles:
         return frozenset()
+    pooled = _pooled(program)
     apart = replace(program, body=with_ops(program.body, lambda op: replace(op, overwrites=None, absorbs=())))
     table = ResidencyTable(apart)
     alive = table.residency(table.initial_decisions()).segments
     left: Sequence[Buffer] = [
         Buffer(name, program.tensors[name].bytes, tuple(i for each in parts for i in table.live(each)))
         for name, parts in alive.items()
+        if name not in pooled
     ]
     capacity, first = chip.shared_memory.bytes, chip.vendor.pool_bytes
     for size in (min(first, capacity), max(0, capacity - first)):
         left = _without_room(left, size)
     return frozenset(buffer.name for buffer in left)
+
+
+def _pooled(program: Program) -> frozenset[str]:
+    """The tensors that only poolings read."""
+    others = {name for op in program.ops() if not isinstance(op.work, Pool) for name in op.inputs}
+    read = {name for op in program.ops() if isinstance(op.work, Pool) for name in op.inputs}
+    return frozenset(read - others - {*program.inputs, *program.outputs})
 
 
 def _without_room(buffers: Sequence[Buffer], size: int) -> list[Buffer]:

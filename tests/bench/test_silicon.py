@@ -30,10 +30,10 @@ def test_only_presets_with_a_table_keep_rows() -> None:
 
 
 def test_all_rows_of_stm32ai_modelzoo_count() -> None:
-    """The mean error of all 76 published rows, tensors off chip or not."""
+    """The mean error of all 81 published rows, tensors off chip or not."""
     rows = load_chip("stm32n6").measured
-    assert len(rows) == 76
-    assert mean_error(rows) == pytest.approx(0.122, abs=0.001)
+    assert len(rows) == 81
+    assert mean_error(rows) == pytest.approx(0.145, abs=0.001)
 
 
 @pytest.mark.parametrize("board", ["stm32n6", "esp32s3"])

@@ -1,5 +1,5 @@
-"""AlexNet and VGG, chains of convolutions before three wide dense layers, as torchvision builds them;
-and a chain of dense layers.
+"""AlexNet and VGG, chains of convolutions before three wide dense layers, as torchvision builds them; Tiny
+YOLO v2, a chain of convolutions only; and a chain of dense layers.
 
 The first two end in logits. An adaptive pooling before the dense layers keeps their weights the same for
 every input size; at 224 it is the identity.
@@ -36,6 +36,22 @@ def vgg16(net: ProgramBuilder, *, size: int, classes: int) -> None:
             x = net.conv(f"conv{stage}_{i}", x, channels, 3, pad=1)
         x = net.pool(f"maxpool{stage}", x, 2)
     _dense_layers(net, adaptive_pool(net, "avgpool", x, 7), classes)
+
+
+ANCHORS = 5
+
+
+def tiny_yolov2(net: ProgramBuilder, *, size: int, classes: int) -> None:
+    """yolov2-tiny.cfg of github.com/pjreddie/darknet up to its last convolution."""
+    x = image(net, size)
+    for stage in range(6):
+        x = net.conv(f"conv{stage + 1}", x, 16 << stage, 3, pad=1)
+        stays = stage == 5
+        pad = (0, 0, 1, 1) if stays else 0
+        x = net.pool(f"maxpool{stage + 1}", x, 2, stride=1 if stays else 2, pad=pad)
+    for number, channels in ((7, 1024), (8, 512)):
+        x = net.conv(f"conv{number}", x, channels, 3, pad=1)
+    net.output(net.conv("conv9", x, ANCHORS * (5 + classes), 1))
 
 
 def dnn_kws(net: ProgramBuilder, *, size: int, classes: int, width: int) -> None:

@@ -49,7 +49,7 @@ def test_a_measured_network_is_the_nearest_to_itself() -> None:
     assert record.like
     assert record.nearest.workload == "zoo:yolo11?input=256&classes=1"
     assert record.warnings == ()
-    assert len(record.like.networks) == 36
+    assert len(record.like.networks) == 38
 
 
 def test_kinds_and_sizes_that_were_not_measured_are_said() -> None:

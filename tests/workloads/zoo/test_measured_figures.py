@@ -110,6 +110,40 @@ def test_macs_and_weights_of_the_source(url: str, macs: int, kernels: int) -> No
     assert (sum(row[0] for row in found), sum(row[1] for row in found)) == (macs, kernels)
 
 
+# URL, multiply-accumulates in millions as their papers round them, and all numbers as torchvision, timm and
+# darknet have them: kernels, biases, and scale and shift of BatchNorm (darknet: also mean and variance).
+PUBLISHED = [
+    ("shufflenetv2?width=0.5", 41, 1_366_792),
+    ("shufflenetv2", 146, 2_278_604),
+    ("shufflenetv2?width=1.5", 299, 3_503_624),
+    ("shufflenetv2?width=2.0", 591, 7_393_996),
+    ("dla46c", 580, 1_301_400),
+    ("tiny_yolov2", 2703, (44_948_600 - 20) // 4),  # yolov2-tiny.weights has a head of 20 bytes
+]
+
+
+@pytest.mark.parametrize(("url", "millions", "numbers"), PUBLISHED, ids=[row[0] for row in PUBLISHED])
+def test_numbers_are_those_of_the_published_files(url: str, millions: int, numbers: int) -> None:
+    built = program(url)
+    assert built.macs == pytest.approx(millions * 10**6, rel=0.02)
+    normed = [op.work.channels for op in ops(built.body) if isinstance(op.work, Conv) and op.name != "conv9"]
+    further = 3 if "yolo" in url else 1
+    assert sum(each.elements for each in built.weights.values()) + further * sum(normed) == numbers
+
+
+def test_fastdepth_has_the_weights_and_macs_of_its_paper() -> None:
+    """1.34 M and 0.37 G (Wofk et al., Table 1); each addition is of equal shapes."""
+    built = program("fastdepth")
+    kernels = [built.weights[op.weights[0]].elements for op in ops(built.body) if op.weights]
+    assert (round(sum(kernels) / 1e6, 2), round(built.macs / 1e9, 2)) == (1.34, 0.37)
+    added = [op for op in ops(built.body) if op.kind == "add"]
+    assert [built.tensors[op.outputs[0]].shape for op in added] == [
+        (1, 256, 28, 28),
+        (1, 120, 56, 56),
+        (1, 56, 112, 112),
+    ]
+
+
 def test_a_swish_is_one_op_and_heads_are_wider_as_esp_dl_exports_them() -> None:
     """yolo26n_512_s8_s3.espdl: 66 swishes of int8, 21 tables of int16, 27 convolutions of int16."""
     built = program("yolo26?input=512&outputs=raw&head=int16")

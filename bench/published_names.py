@@ -20,6 +20,13 @@ _VALUES: Mapping[str, Callable[[str], str]] = {
 }
 """How parts of a name become values; others are values as they are."""
 _NAMES = (
+    (r"mobilenetv2_(?P<whole>\d)_(?P<tenths>\d)_s8", "mobilenetv2?width={whole}.{tenths}"),
+    (r"yolo(?P<v>11|26)n(?:_\d+)?_s8", "yolo{v}?outputs=raw"),
+    (r"espdet_pico", "espdet_pico"),
+    (r"(?P<v>mfn|mbf)_s8", "mobilefacenet?variant={v}"),
+    (r"(?P<v>msr|mnp)_s8", "face_{v}"),
+    (r"pico_s8", "picodet"),
+    (r"osn_s8", "osnet"),
     (r"mobilenetv2_(?P<w>[\d.]+)", "mobilenetv2?width={w}"),
     (r"mobilenetv1_(?P<w>[\d.]+)", "mobilenetv1_025?width={w}&classes=1000"),
     (r"mobilenet_a(?P<hundredths>\d{3})", "mobilenetv1_025?width={hundredths}&classes=1000"),
@@ -67,7 +74,7 @@ def workload_of(network: str, shape: str = "") -> str:
     if "=" in shape:
         given = parse_zoo_url(f"{SCHEME}{name}?{shape}")[1]
     else:
-        given = {"input": shape.partition("x")[0]}
+        given = {"input": re.split(r"\D", shape)[0]}
     query = "&".join(f"{key}={value}" for key, value in {**options, **given}.items())
     return f"{SCHEME}{name}?{query}"
 

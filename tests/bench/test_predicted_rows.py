@@ -59,6 +59,11 @@ def test_what_cannot_be_predicted_says_why() -> None:
         ("yolov8n_person", "256x256x3", "zoo:yolov8?scale=n&classes=1&input=256"),
         ("yolo26n", "640", "zoo:yolo26?scale=n&input=640"),
         ("squeezenetv10_pt", "", "zoo:squeezenet?version=1.0"),
+        ("mobilenetv2_0_5_s8_v1_p4", "128 * 128 * 3", "zoo:mobilenetv2?width=0.5&input=128"),
+        ("yolo11n_320_s8_v1_p4", "320 * 320 * 3", "zoo:yolo11?outputs=raw&input=320"),
+        ("espdet_pico_224_224_cat_s8_p4", "224 * 224 * 3", "zoo:espdet_pico?input=224"),
+        ("mfn_s8_v1_p4", "112 * 112 * 3", "zoo:mobilefacenet?variant=mfn&input=112"),
+        ("pico_s8_v1_p4", "224 * 224 * 3", "zoo:picodet?input=224"),
         ("zoo:osnet", "192x96x3", "zoo:osnet?input=192"),
         ("zoo:yolo11?input=256", "outputs=raw", "zoo:yolo11?input=256&outputs=raw"),
         ("mine/net.onnx", "1x3x8x8", "mine/net.onnx"),
@@ -70,7 +75,7 @@ def test_published_names_are_workloads(network: str, shape: str, workload: str) 
 
 @pytest.mark.parametrize(
     ("name", "preset"),
-    [("STM32N6", "stm32n6"), ("ESP32-S3", "esp32s3"), ("Ethos-U55-64", "himax-we2"), ("my.yaml", "my.yaml")],
+    [("STM32N6", "stm32n6"), ("ESP32-P4", "esp32p4"), ("Ethos-U55-64", "himax-we2"), ("my.yaml", "my.yaml")],
 )
 def test_chips_are_presets(name: str, preset: str) -> None:
     assert preset_of(name) == preset

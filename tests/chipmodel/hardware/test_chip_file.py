@@ -17,7 +17,7 @@ from chipmodel.hardware.psram_parts import device_named
 from tests.support.work import calls
 
 PRESETS = (
-    *("alif-e7", "axi-cdma", "corstone-300", "ef-psram", "esp32s3", "esp32s3-sram"),
+    *("alif-e7", "axi-cdma", "corstone-300", "ef-psram", "esp32p4", "esp32s3", "esp32s3-sram"),
     *("gap9", "gap9-psram", "himax-we2"),
     *("luna-arcs", "luna-csk6", "pulp-hyperbus", "stm32n6"),
 )

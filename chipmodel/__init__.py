@@ -7,7 +7,8 @@
 
 Every function answers with a frozen value that has the facts as properties, ``to_dict``, ``to_dataframe``
 and, where there is a page, ``to_html``. What is wrong with a question is raised as ``BadInput``, a workload
-without a plan as ``DoesNotFit``; both are ``ChipmodelError``, with ``what``, ``where`` and ``hint``.
+without a plan as ``DoesNotFit``, a time limit before an answer as ``TimeIsOver``; all are ``ChipmodelError``,
+with ``what``, ``where`` and ``hint``.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from chipmodel.api.study import StudyTable, study
     from chipmodel.api.target import chip
     from chipmodel.api.workload import load
-    from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
+    from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit, TimeIsOver
     from chipmodel.hardware.chip import Chip
     from chipmodel.model.program import Program
     from workloads.from_python.network import Network
@@ -61,6 +62,7 @@ __all__ = [
     "Simulation",
     "StudyReport",
     "StudyTable",
+    "TimeIsOver",
     "TimeLimit",
     "Validation",
     "Verification",
@@ -124,7 +126,7 @@ _HOMES = {
     ),
     "chipmodel.api.target": ("chip",),
     "chipmodel.api.workload": ("load",),
-    "chipmodel.errors": ("BadInput", "ChipmodelError", "DoesNotFit"),
+    "chipmodel.errors": ("BadInput", "ChipmodelError", "DoesNotFit", "TimeIsOver"),
     "chipmodel.hardware.chip": ("Chip",),
     "chipmodel.model.program": ("Program",),
     "workloads.from_python.network": ("Network",),

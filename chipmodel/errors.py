@@ -73,6 +73,12 @@ class DoesNotFit(ChipmodelError):
     exit_code = EXIT_DOES_NOT_FIT
 
 
+class TimeIsOver(ChipmodelError):
+    """The time limit came before there was an answer."""
+
+    exit_code = EXIT_UNKNOWN
+
+
 class PluginFault(BadInput):
     """A plug-in that cannot be loaded, or whose answer is wrong. Names it and its package."""
 

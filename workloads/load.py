@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Unpack
 
 from chipmodel.answers.listed import Listed, listed_by_name
 from chipmodel.entry_points import Plugin, described, plugin_named, plugin_names, plugin_rows
@@ -13,6 +14,7 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import decoded
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
+from workloads.build.read_options import ReadOptions
 from workloads.from_onnx.bundled_models import SCHEME, model_file
 from workloads.from_tflite.schema import IDENTIFIER
 from workloads.plugin import imported_program
@@ -33,102 +35,66 @@ _NEXT_NAME = re.compile(r",(?=[^,=]*[^,=0-9\s][^,=]*=)")
 """The comma before the next ``NAME=`` of an option with several names."""
 
 
-def load(
-    source: str,
-    *,
-    dtype: str | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
-    strict: bool = False,
-    iterations: Mapping[str, int] | None = None,
-) -> Program:
-    """The program that ``source`` names.
+def load(source: str, **options: Unpack[ReadOptions]) -> Program:
+    """The program that ``source`` names, read as ``Reading`` says.
 
     That is a YAML, ONNX or TensorFlow Lite file, ``zoo:NAME?key=value&...``, or ``onnx:NAME``, a model in the
-    onnx package.
-    ``dtype`` replaces the element type of tensors and weights, ``shapes`` the shapes of a file's inputs,
-    ``iterations`` how often loops of an ONNX file run. ``strict`` refuses what the ONNX importer would
-    approximate. Raises ``BadInput`` for any mistake.
+    onnx package. Raises ``BadInput`` for any mistake, TimeIsOver at the deadline.
     """
     file = str(model_file(source)) if source.startswith(SCHEME) else source
-    program = _load(file, dtype, shapes or {}, strict, iterations or {})
+    program = _load(file, options)
     validate_program(program)
     return program
 
 
-def load_bytes(
-    data: bytes,
-    name: str,
-    *,
-    dtype: str | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
-    strict: bool = False,
-    iterations: Mapping[str, int] | None = None,
-) -> Program:
+def load_bytes(data: bytes, name: str, **options: Unpack[ReadOptions]) -> Program:
     """``load`` of a file's contents, whose kind is known by them; ``name`` is what messages call the file,
     and where data beside an ONNX file is sought. Raises ``BadInput`` for any mistake."""
-    program = _parse(data, name, dtype, shapes or {}, strict, iterations or {})
+    program = _parse(data, name, options)
     validate_program(program)
     return program
 
 
-def _parse(
-    data: bytes,
-    name: str,
-    dtype: str | None,
-    shapes: Mapping[str, tuple[int, ...]],
-    strict: bool,
-    iterations: Mapping[str, int],
-) -> Program:
+def _parse(data: bytes, name: str, options: ReadOptions) -> Program:
     if data[4:8] == IDENTIFIER:
         from workloads.from_tflite.program import load_tflite  # imports the schema's readers
 
-        return load_tflite(
-            Path(name), dtype=dtype, shapes=shapes, strict=strict, iterations=iterations, data=data
-        )
+        return load_tflite(Path(name), data, **options)
     if Path(name).suffix.lower() in YAML_SUFFIXES:
         from workloads.from_yaml.program import parse_yaml_program  # imports pydantic and yaml
 
-        return parse_yaml_program(decoded(data, name), name, dtype=dtype, shapes=shapes)
+        return parse_yaml_program(decoded(data, name), name, **options)
     from workloads.from_onnx.program import load_onnx  # takes 0.1 s, needed for ONNX files only
 
-    return load_onnx(
-        Path(name), dtype=dtype or "int8", shapes=shapes, strict=strict, iterations=iterations, data=data
-    )
+    return load_onnx(Path(name), data, **options)
 
 
-def _load(
-    source: str,
-    dtype: str | None,
-    shapes: Mapping[str, tuple[int, ...]],
-    strict: bool,
-    iterations: Mapping[str, int],
-) -> Program:
+def _load(source: str, options: ReadOptions) -> Program:
+    iterations = options.get("iterations", {})
     if iterations and Path(source).suffix.lower() not in (ONNX_SUFFIX, TFLITE_SUFFIX):
         name = next(iter(iterations))
         what = f"--iterations {name}=...: only ONNX and TFLite files have loops whose iterations are open"
         raise BadInput(what, hint=f"choose the iterations of one run: --path {name}=3")
     if source.startswith(ZOO_SCHEME):
-        return _from_zoo(source, dtype, shapes)
+        return _from_zoo(source, options.get("dtype"), options.get("shapes", {}))
     suffix = Path(source).suffix.lower()
     if suffix in YAML_SUFFIXES:
         from workloads.from_yaml.program import load_yaml_program  # imports pydantic and yaml
 
-        return load_yaml_program(source, dtype=dtype, shapes=shapes)
+        return load_yaml_program(source, **options)
     if suffix == ONNX_SUFFIX:
         from workloads.from_onnx.program import load_onnx  # takes 0.1 s, needed for ONNX files only
 
-        return load_onnx(
-            Path(source), dtype=dtype or "int8", shapes=shapes, strict=strict, iterations=iterations
-        )
+        return load_onnx(Path(source), **options)
     if suffix == TFLITE_SUFFIX:
         from workloads.from_tflite.program import load_tflite  # imports the schema's readers
 
-        return load_tflite(Path(source), dtype=dtype, shapes=shapes, strict=strict, iterations=iterations)
+        return load_tflite(Path(source), **options)
     importer = plugin_named("importer", suffix.removeprefix("."))
     if importer:
-        for option, given in {"dtype": dtype, "shape": shapes, "strict": strict}.items():
-            if given:
-                raise BadInput(f"--{option} says nothing about {suffix} files", hint="leave it out")
+        for option, word in (("dtype", "dtype"), ("shapes", "shape"), ("strict", "strict")):
+            if options.get(option):
+                raise BadInput(f"--{word} says nothing about {suffix} files", hint="leave it out")
         return imported_program(importer, source)
     raise _not_accepted(source)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TypeAlias
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, TimeIsOver
 from chipmodel.files.suggestions import shown
 from chipmodel.terminal.progress import calling, observed_by
 from solvers.core.deadline import Deadline, deadline_in
@@ -20,6 +20,10 @@ Cancel: TypeAlias = Callable[[], bool]
 
 FAR_AWAY = 1e9
 """Seconds (thirty years) after which a call that can only be cancelled would end: longer than any call."""
+GRACE = 1.0
+"""Seconds by which reading a workload and its first plan may be late: what is short is done in any case."""
+SECONDS_PER_OP = 0.0003
+"""Seconds that a first plan takes for each op at least (measured on a chain of 10,000 in a slow hour)."""
 
 
 class TimeLimit:
@@ -40,6 +44,21 @@ class TimeLimit:
 
     def _cut(self, part: str) -> None:
         self.parts[part] = None
+
+    @property
+    def grace(self) -> Deadline:
+        """The deadline, and a little later, of what there is no answer without."""
+        until = self.deadline.until
+        return replace(self.deadline, until=None if until is None else until + GRACE)
+
+    def require_first_plan(self, count: int) -> None:
+        """Raise TimeIsOver where the first plan of so many ops would end after the limit. Small programs are
+        planned in any case."""
+        seconds = count * SECONDS_PER_OP - GRACE
+        if seconds > 0 and not self.deadline.allows(seconds, ""):
+            raise TimeIsOver(
+                f"unknown: the time limit is too short for any plan of {count:,} ops", hint="a longer one"
+            )
 
     @property
     def cut_short(self) -> tuple[str, ...]:

@@ -127,7 +127,7 @@ def smallest_memory(
     )
     with observing(settings.progress):
         target = chip_of(chip)
-        asked = settings.request(load(workload), target, fits=False)
+        asked = settings.request(load(workload, time_limit=settings.limit), target, fits=False)
         if target.cores > 1:
             what = f"the chip has {target.cores} cores"
             raise BadInput(what, hint="choose a chip of one core: chipmodel chips, or chips()")

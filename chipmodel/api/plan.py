@@ -169,7 +169,7 @@ def plan(
     limit = settings.limit
     with observing(settings.progress):
         target = chip_of(chip)
-        asked = settings.request(load(workload), target)
+        asked = settings.request(load(workload, time_limit=settings.limit), target)
         if target.cores > 1:
             command, call = "chipmodel simulate WORKLOAD --plan FILE", "simulate(WORKLOAD).write_plan(FILE)"
             hint = f"plan it by {command}, or {call}"

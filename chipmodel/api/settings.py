@@ -10,7 +10,7 @@ from chipmodel.api.effort import Cancel, Progress, TimeLimit
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Program
+from chipmodel.model.program import Program, ops
 from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER, OrderWish
 from chipmodel.pipeline.order_choice import OrderRequest
 from chipmodel.pipeline.request import PlanRequest
@@ -96,6 +96,7 @@ class PlanSettings:
     def request(self, program: Program, chip: Chip, fits: bool = True) -> PlanRequest:
         """``program`` with its weights as ``chip`` stores them, in the given order; with ``fits`` cut so that
         it fits the SharedMemory of ``chip``, where that can be."""
+        self.limit.require_first_plan(sum(1 for _ in ops(program.body)))
         own = compiled(program, chip)
         return PlanRequest(
             fitted(own, chip) if fits else own,

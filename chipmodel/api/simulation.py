@@ -194,7 +194,9 @@ def simulate(
     limit = settings.limit
     with observing(settings.progress):
         target = chip_of(chip)
-        asked = replace(settings.request(load(workload), target), sync_too=with_sync)
+        asked = replace(
+            settings.request(load(workload, time_limit=settings.limit), target), sync_too=with_sync
+        )
         share = ORDER_SHARE if settings.order != "given" else EXTREME_SHARE if extreme else 1.0
 
         def run(program: Program, choices: Mapping[str, str]) -> Result:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from chipmodel.api.arguments import checked
+from chipmodel.api.effort import TimeLimit
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from chipmodel.rewrites.states import with_states
 from chipmodel.rewrites.steady_state import steady
 from workloads.build.control_options import with_probabilities
+from workloads.build.read_options import ReadOptions
 from workloads.from_python.network import Network
 from workloads.load import load as load_source
 from workloads.load import load_bytes
@@ -47,6 +49,7 @@ def load(
     profile: str | Path | None = None,
     states: Mapping[str, str] | None = None,
     inferences: int | None = None,
+    time_limit: float | TimeLimit | None = None,
 ) -> Program:
     """Return the workload that ``source`` names, as a validated program.
 
@@ -73,6 +76,8 @@ def load(
         Inputs, each with the output that has its next value; ``*`` in both stands for any text.
     inferences
         How many inferences follow one another; weights may stay from one to the next.
+    time_limit
+        Seconds, or a limit that further calls share.
 
     Returns
     -------
@@ -83,6 +88,8 @@ def load(
     ------
     BadInput
         If the source cannot be read; with file, line and column where it has them.
+    TimeIsOver
+        If the time limit comes first.
 
     Examples
     --------
@@ -93,16 +100,19 @@ def load(
         program = source if isinstance(source, Program) else source.build()
         _refuse(dtype=dtype, shapes=shapes, iterations=iterations)
     else:
-        options = {n: (s,) if isinstance(s, int) else tuple(s) for n, s in (shapes or {}).items()}
+        limit = time_limit if isinstance(time_limit, TimeLimit) else TimeLimit(time_limit)
+        options: ReadOptions = {
+            "dtype": dtype,
+            "shapes": {n: (s,) if isinstance(s, int) else tuple(s) for n, s in (shapes or {}).items()},
+            "strict": strict,
+            "iterations": iterations or {},
+            "deadline": limit.grace,
+        }
         if isinstance(source, str | Path):
-            program = load_source(
-                str(source), dtype=dtype, shapes=options, strict=strict, iterations=iterations
-            )
+            program = load_source(str(source), **options)
         else:
             data = source if isinstance(source, bytes) else source.SerializeToString()
-            program = load_bytes(
-                data, name, dtype=dtype, shapes=options, strict=strict, iterations=iterations
-            )
+            program = load_bytes(data, name, **options)
     if probabilities:
         program = with_probabilities(program, {n: _chances(p) for n, p in probabilities.items()})
     if profile is not None:

@@ -59,7 +59,7 @@ def memory(
     limit = effort.start()
     chip = target.load()
     answer = smallest_memory(
-        source.load(),
+        source.load(limit),
         chip,
         packer=packer,
         streamer=streamer,

@@ -45,8 +45,8 @@ class WorkloadOptions:
     states: tuple[str, ...]
     steady_state: str | None
 
-    def load(self) -> Program:
-        """The program; its notes go to stderr. Raises BadInput."""
+    def load(self, limit: TimeLimit | None = None) -> Program:
+        """The program; its notes go to stderr. Raises BadInput, TimeIsOver."""
         from chipmodel.api.workload import load
         from chipmodel.rewrites.states import parse_state_option
         from chipmodel.rewrites.steady_state import parse_inferences
@@ -64,6 +64,7 @@ class WorkloadOptions:
                 profile=self.profile,
                 states=dict(parse_state_option(text) for text in self.states),
                 inferences=parse_inferences(self.steady_state) if self.steady_state else None,
+                time_limit=limit,
             )
         note(program.notes)
         return program

@@ -76,7 +76,7 @@ def plan(
         raise BadInput("--write-model is for TFLite files", hint="leave it out, or give a .tflite file")
     chip = target.load()
     options = plan_options(packer, streamer, memory, order, effort, limit)
-    program = source.load()
+    program = source.load(limit)
     answer = plan_workload(program, chip, **options)
     if output == STDOUT:
         emit(answer.to_json())

@@ -85,7 +85,7 @@ def simulate(
     chip = target.load()
     extreme, path = path_word(choices)
     answer = plan_and_simulate(
-        source.load(),
+        source.load(limit),
         chip,
         path=path,
         extreme=extreme,

@@ -53,14 +53,19 @@ def _places(
     def root(name: str) -> tuple[str, PlaceInTensor | None]:
         place: PlaceInTensor | None = AT_START
         size = program.tensors[name].bytes
+        name = first.get(name, name)
         while name in parents:
             outer_name, outer = parents[name]
             if place is not None:
                 place = place_within(place, size, outer, program.tensors[name].bytes)
-            name = outer_name
+            name = first.get(outer_name, outer_name)
         return name, place
 
-    parents = {new: (old, AT_START) for new, old in overwrites.items()}
+    # The memory of a long chain in place is found in one step, as what is overwritten comes before.
+    first: dict[str, str] = {}
+    for new, old in overwrites.items():
+        first[new] = first.get(old, old)
+    parents: dict[str, tuple[str, PlaceInTensor]] = {}
     for op in ops(program.body):
         if not op.absorbs:
             continue

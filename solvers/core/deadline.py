@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from chipmodel.errors import TimeIsOver
+
 
 def _to_nobody(part: str) -> None:
     """Keep quiet about what was left out."""
@@ -49,6 +51,11 @@ class Deadline:
             return True
         self.ended(part)
         return False
+
+    def require(self, part: str) -> None:
+        """Raise TimeIsOver where no time is left for ``part``, without which there is no answer."""
+        if self.over:
+            raise TimeIsOver(f"unknown: the time limit came before {part}", hint="a longer one")
 
     def share(self, part: float) -> Deadline:
         """An earlier one, after that part (0 to 1) of the time that is left."""

@@ -25,6 +25,8 @@ from chipmodel.model.program import (
 )
 from chipmodel.model.work import Work
 from chipmodel.rewrites.true_parts import with_true_parts
+from solvers.core.deadline import NO_DEADLINE
+from workloads.build.read_options import READ
 from workloads.build.shapes import Value, tensor_bytes
 
 _NO_PROBABILITIES: Mapping[str, Fraction] = {}
@@ -62,6 +64,7 @@ class TreeBuilder:
         self.place: Place | None = None
         """Where in the source file the next ops come from; loaders update it."""
         self.notes: list[str] = []
+        self.deadline = NO_DEADLINE
         self._tensors: dict[str, Tensor] = {}
         self._weights: dict[str, Weight] = {}
         self._inputs: list[str] = []
@@ -211,7 +214,8 @@ class TreeBuilder:
         shapes: Sequence[Sequence[int]],
         **options: Unpack[EmitOptions],
     ) -> tuple[Value, ...]:
-        """Append one op and declare its outputs, one for each of ``shapes``."""
+        """Append one op and declare its outputs, one for each of ``shapes``. Raises TimeIsOver."""
+        self.deadline.require(READ)
         several = [f"{name}:{i}" for i in range(len(shapes))]
         names = options.get("outputs") or ([name] if len(shapes) == 1 else several)
         dtype = inputs[0].dtype if inputs else self.dtype

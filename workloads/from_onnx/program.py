@@ -12,10 +12,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Unpack
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
+from workloads.build.read_options import Reading, ReadOptions
 from workloads.from_onnx import control_lowering
 from workloads.from_onnx.branch_inference import infer_branch
 from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, placed, sort_nodes
@@ -42,14 +44,6 @@ UNNAMED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class _ImportOptions:
-    dtype: str
-    shapes: Mapping[str, tuple[int, ...]]
-    strict: bool
-    iterations: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
 class _ModelFile:
     path: Path
     where: Place
@@ -58,36 +52,29 @@ class _ModelFile:
     notes: list[str] = field(default_factory=list[str])
 
 
-def load_onnx(
-    path: Path,
-    *,
-    dtype: str = "int8",
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
-    strict: bool = False,
-    iterations: Mapping[str, int] | None = None,
-    data: bytes | None = None,
-) -> Program:
-    """The model in ``path``, or in ``data`` if given, with its float tensors deployed as ``dtype``.
+def load_onnx(path: Path, data: bytes | None = None, **options: Unpack[ReadOptions]) -> Program:
+    """The model in ``path``, or in ``data`` if given, with its float tensors deployed as ``dtype``, int8 by
+    default.
 
     ``shapes`` fixes the shapes of inputs that the file leaves open, ``iterations`` how often loops run, by
     the names of their nodes. The program's notes list what was assumed. Raises BadInput, with file, node and
-    hint, for a broken file and a shape that is not fixed; with ``strict``, also for any approximation.
+    hint, for a broken file and a shape that is not fixed; with ``strict``, also for any approximation;
+    TimeIsOver at the deadline.
     """
     where = Place(str(path))
-    options = _ImportOptions(dtype, shapes or {}, strict, iterations or {})
     try:
         model = read_model(path, where) if data is None else parse_model(data, where)
-        return _program(_ModelFile(path, where, model), options)
+        return _program(_ModelFile(path, where, model), Reading(**options))
     except BadInput as error:
         raise placed(error, where) from None
     except UnicodeDecodeError:
         raise not_text(where) from None
 
 
-def _program(file: _ModelFile, options: _ImportOptions) -> Program:
+def _program(file: _ModelFile, options: Reading) -> Program:
     model = file.model
-    builder = ProgramBuilder(_title(model.graph, file.path), options.dtype, source=str(file.path))
-    builder.place, builder.notes = file.where, file.notes
+    builder = ProgramBuilder(_title(model.graph, file.path), options.dtype or "int8", source=str(file.path))
+    builder.deadline, builder.place, builder.notes = options.deadline, file.where, file.notes
     nodes, facts = _resolved(file, options)
     outputs = _outputs(model.graph, facts, file.where)
     nodes = needed(nodes, outputs)
@@ -103,7 +90,7 @@ def _program(file: _ModelFile, options: _ImportOptions) -> Program:
     return builder.build()
 
 
-def _resolved(file: _ModelFile, options: _ImportOptions) -> tuple[list[OnnxNode], dict[str, Fact]]:
+def _resolved(file: _ModelFile, options: Reading) -> tuple[list[OnnxNode], dict[str, Fact]]:
     """The nodes that are left to run once constants are folded, and what is known of every tensor."""
     model, where, notes = file.model, file.where, file.notes
     folder = file.path.parent
@@ -130,6 +117,7 @@ def _resolved(file: _ModelFile, options: _ImportOptions) -> tuple[list[OnnxNode]
         control_handlers={"If": infer_branch, "Loop": infer_loop, "Scan": infer_scan},
         iterations=options.iterations,
         strict=options.strict,
+        deadline=options.deadline,
         sizes={n: s for n, s in options.shapes.items() if n not in inputs and n not in symbols},
     )
     inference.run(live_nodes(nodes, wanted))

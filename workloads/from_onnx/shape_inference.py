@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import Place
+from solvers.core.deadline import NO_DEADLINE, Deadline
+from workloads.build.read_options import READ
 from workloads.from_onnx.constant_folding import evaluate, folded_without_values
 from workloads.from_onnx.contrib_shapes import Outputs
 from workloads.from_onnx.graph import Fact, OnnxNode, fault
@@ -90,6 +92,7 @@ class Inference:
     iterations: Mapping[str, int] = field(default_factory=dict[str, int])
     """The option ``--iterations``, by the name of the loop's node."""
     strict: bool = False
+    deadline: Deadline = NO_DEADLINE
     nodes: list[OnnxNode] = field(default_factory=list[OnnxNode])
     unknown: dict[str, OnnxNode] = field(default_factory=dict[str, OnnxNode])
     """Tensors of unknown shape, with the nodes that make them."""
@@ -101,8 +104,9 @@ class Inference:
     sizes_used: set[str] = field(default_factory=set[str])
 
     def run(self, nodes: Sequence[OnnxNode]) -> None:
-        """Add a fact for each output of each node."""
+        """Add a fact for each output of each node. Raises TimeIsOver."""
         for node in nodes:
+            self.deadline.require(READ)
             control = None if node.domain else self.control_handlers.get(node.op)
             self.require(name for name in (node.inputs if control else node.reads) if name)
             if control:

@@ -13,6 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput
+from workloads.build.read_options import Reading
 from workloads.from_onnx.graph import Fact, OnnxNode, unique_name, unused_name
 from workloads.from_onnx.input_shapes import empty_is_constant
 from workloads.from_tflite.model_file import TfliteModel, TfliteOperator, TfliteSubgraph, TfliteTensor
@@ -50,8 +51,7 @@ class ImportState:
 
     model: TfliteModel
     notes: list[str]
-    iterations: Mapping[str, int]
-    strict: bool
+    reading: Reading
     facts: dict[str, Fact] = field(default_factory=dict[str, Fact])
     names: set[str] = field(default_factory=set[str])
     """Names of nodes that are in use."""
@@ -61,6 +61,11 @@ class ImportState:
     """Tensors that keep their value from run to run: their value before the run, and the last one."""
     iterations_used: set[str] = field(default_factory=set[str])
     depth: int = 0
+
+    @property
+    def iterations(self) -> Mapping[str, int]:
+        """The option ``--iterations``, by the loop's output."""
+        return self.reading.iterations
 
     def fact_name(self, name: str) -> str:
         """A name for a tensor that no other has."""

@@ -7,14 +7,16 @@ turns those into ops.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import suggest
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
+from workloads.build.read_options import Reading, ReadOptions
 from workloads.from_onnx import control_lowering
 from workloads.from_onnx.graph import OnnxNode, live_nodes, placed
 from workloads.from_onnx.lowering import OnnxLowering, lowering
@@ -37,35 +39,29 @@ OPSET = 17
 """The ONNX operator set whose meaning the nodes have."""
 
 
-def load_tflite(
-    path: Path,
-    *,
-    dtype: str | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
-    strict: bool = False,
-    iterations: Mapping[str, int] | None = None,
-    data: bytes | None = None,
-) -> Program:
+def load_tflite(path: Path, data: bytes | None = None, **options: Unpack[ReadOptions]) -> Program:
     """The model in ``path``, or in ``data`` if given. Integers keep their types; floats are deployed as
     ``dtype``, by default float32.
 
     ``shapes`` fixes the shapes of inputs that the file leaves open, ``iterations`` how often loops run, by
     the names of their outputs. The program's notes list what was assumed. Raises BadInput, with file, node
-    and hint, for a broken file and a shape that is not fixed; with ``strict``, also for any approximation.
+    and hint, for a broken file and a shape that is not fixed; with ``strict``, also for any approximation;
+    TimeIsOver at the deadline.
     """
-    where = Place(str(path))
+    where, reading = Place(str(path)), Reading(**options)
     try:
         model = read_model(path, where) if data is None else parse_model(data, where)
-        model = bound_shapes(model, shapes or {})
-        state = ImportState(model, [], iterations or {}, strict)
-        return _program(state, path, dtype or REAL)
+        model = bound_shapes(model, reading.shapes)
+        state = ImportState(model, [], reading)
+        return _program(state, path)
     except BadInput as error:
         raise placed(error, where) from None
 
 
-def _program(state: ImportState, path: Path, dtype: str) -> Program:
-    builder = ProgramBuilder(path.stem, dtype, source=str(path))
+def _program(state: ImportState, path: Path) -> Program:
+    builder = ProgramBuilder(path.stem, state.reading.dtype or REAL, source=str(path))
     builder.place, builder.notes = Place(str(path)), state.notes
+    builder.deadline = state.reading.deadline
     graph = state.model.subgraphs[0]
     at = SubgraphContext(state, graph)
     inputs = [at.name(number) for number in graph.inputs]
@@ -78,7 +74,7 @@ def _program(state: ImportState, path: Path, dtype: str) -> Program:
     if not nodes:
         raise BadInput("no output depends on an input", hint="check the subgraph's outputs")
     nodes = rewritten(nodes, state.facts, kept)
-    low = lowering(builder, nodes, state.facts, kept, state.strict, OPSET)
+    low = lowering(builder, nodes, state.facts, kept, state.reading.strict, OPSET)
     _declare(low, [*inputs, *(first for first, _ in state.states.values() if first)])
     low.run(nodes)
     for name in kept:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chipmodel.errors import BadInput
+from workloads.build.read_options import READ
 from workloads.from_onnx.graph import Fact, OnnxNode
 from workloads.from_tflite.context import TFLITE, SubgraphContext
 from workloads.from_tflite.model_file import TfliteOperator
@@ -25,8 +26,10 @@ MOST_NODES = 200_000
 
 
 def translate(at: SubgraphContext) -> None:
-    """Append the nodes of a subgraph. Raises BadInput for operators that do not fit their operands."""
+    """Append the nodes of a subgraph. Raises BadInput for operators that do not fit their operands.
+    Raises TimeIsOver at the deadline."""
     for op in at.graph.operators:
+        at.state.reading.deadline.require(READ)
         at.begin(op)
         if len(at.state.names) > MOST_NODES:
             raise BadInput(f"its subgraphs have more than {MOST_NODES} operators in all places together")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
-from typing import get_args
+from typing import Unpack, get_args
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import suggest
@@ -20,6 +20,7 @@ from chipmodel.model.program import Node, Program, ops
 from chipmodel.passes.validate import validate_program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
+from workloads.build.read_options import Reading, ReadOptions
 from workloads.build.shapes import Value
 from workloads.from_yaml import compute_ops, data_movement
 from workloads.from_yaml.build_context import BuildContext, build_op, declare
@@ -35,32 +36,24 @@ __all__ = ["load_yaml_program", "parse_yaml_program", "schema"]
 OP_MODULES = (compute_ops, data_movement)
 """Imported for the ops that they register with ``build_op``."""
 
-_NO_SHAPES: Mapping[str, tuple[int, ...]] = {}
 
-
-def load_yaml_program(
-    path: FilePath | str, *, dtype: str | None = None, shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES
-) -> Program:
+def load_yaml_program(path: FilePath | str, **options: Unpack[ReadOptions]) -> Program:
     """The program in the file ``path``, validated.
 
-    ``dtype`` replaces the workload's own, ``shapes`` those of inputs, by name. Raises ``BadInput`` with file,
-    line and column for any mistake in the file.
+    Raises ``BadInput`` with file, line and column for any mistake in the file, TimeIsOver at the deadline.
     """
-    return parse_yaml_program(read_text(FilePath(path)), str(path), dtype=dtype, shapes=shapes)
+    return parse_yaml_program(read_text(FilePath(path)), str(path), **options)
 
 
-def parse_yaml_program(
-    text: str, file: str, *, dtype: str | None = None, shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES
-) -> Program:
+def parse_yaml_program(text: str, file: str, **options: Unpack[ReadOptions]) -> Program:
     """The program in ``text``; ``file`` is its name in messages."""
-    return program_of(read_yaml(text, file), dtype=dtype, shapes=shapes)
+    return program_of(read_yaml(text, file), **options)
 
 
-def program_of(
-    document: Document, *, dtype: str | None = None, shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES
-) -> Program:
+def program_of(document: Document, **options: Unpack[ReadOptions]) -> Program:
     """The program that a document describes, which may come from a file or from code."""
-    file = document.file
+    file, reading = document.file, Reading(**options)
+    dtype, shapes = reading.dtype, reading.shapes
     workload = validate(YamlWorkload, document)
     if dtype is not None and dtype not in get_args(Dtype):
         raise BadInput(f"unknown dtype '{dtype}'", hint=suggest(dtype, get_args(Dtype), "one of"))
@@ -70,6 +63,7 @@ def program_of(
             raise BadInput(f"a shape is given for '{name}', which is no input", where=Place(file), hint=hint)
     names = NameTable(document, workload)
     builder = ProgramBuilder(workload.name, dtype or workload.dtype, file)
+    builder.deadline = reading.deadline
     program = _WorkloadLoader(document, workload, names, builder).load(shapes)
     validate_program(program)
     return program

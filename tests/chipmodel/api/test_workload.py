@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import chipmodel as cm
+from chipmodel.api.effort import TimeLimit
+from chipmodel.errors import TimeIsOver
 from tests.support.folders import ROOT
 from workloads.from_onnx.bundled_models import model_file
 from workloads.from_onnx.onnx_package import module
@@ -49,3 +51,19 @@ def test_a_program_is_itself_and_says_where_options_belong() -> None:
 def test_what_is_no_model_is_bad_input() -> None:
     with pytest.raises(cm.BadInput, match="not an ONNX model"):
         cm.load(b"\x00\x01\x02\x03 nothing", name="net")
+
+
+@pytest.mark.parametrize("path", [TFLITE, YAML, ONNX], ids=["tflite", "yaml", "onnx"])
+def test_reading_a_workload_ends_at_the_time_limit(path: Path) -> None:
+    """What is cancelled at once is not read at all; a limit of 0 leaves a second for a small file."""
+    with pytest.raises(TimeIsOver, match="before the workload was read") as error:
+        cm.load(path, time_limit=TimeLimit(cancel=lambda: True))
+    assert error.value.exit_code == 3
+
+
+def test_many_ops_are_not_planned_within_a_limit_too_short_for_any_plan() -> None:
+    limit = TimeLimit(0)
+    limit.require_first_plan(3_000)
+    with pytest.raises(TimeIsOver, match="too short for any plan of 50,000 ops"):
+        limit.require_first_plan(50_000)
+    TimeLimit().require_first_plan(50_000)

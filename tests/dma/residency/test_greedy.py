@@ -13,6 +13,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.greedy import decide
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.work import calls
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
 
@@ -146,3 +147,21 @@ def test_where_no_part_of_an_op_fits_it_is_refused_before_anything_is_moved() ->
     with pytest.raises(DoesNotFit, match="the smallest part that 'conv' can be cut into has"):
         decide(program, 512, reserve)
     assert asked == [op.name for op in program.ops()]
+
+
+def chain(count: int) -> Program:
+    """Ops that each work in the memory of the one before."""
+    builder = ProgramBuilder("chain")
+    value = builder.input("x", (1, 8))
+    for number in range(count):
+        value = builder.elementwise("relu", f"r{number}", [value], in_place=True)
+    builder.output(value)
+    return builder.build()
+
+
+def test_the_work_for_a_chain_in_place_grows_as_the_chain() -> None:
+    """The way from each tensor to the first of its memory made 50,000 ops take hours."""
+    short, long = (chain(count) for count in (200, 800))
+    decide(chain(2), 8, lambda op: 0)  # fills caches
+    most = 5 * calls(lambda: decide(short, 8, lambda op: 0))
+    assert calls(lambda: decide(long, 8, lambda op: 0)) < most

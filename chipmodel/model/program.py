@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from types import MappingProxyType
 
 from chipmodel.errors import Place
 from chipmodel.geometry.axis_cut import NOTHING_READ
@@ -199,6 +200,8 @@ Node = Op | If | Loop
 
 STACKED_SLICES = 2
 """Slices of an input or output that lie in Psram while a network runs again and again: double buffering."""
+NO_CHOICES: Mapping[str, str] = MappingProxyType({})
+"""A path on which nothing is decided yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +243,11 @@ class Program:
         return sum(w.bytes for w in self.weights.values())
 
     @property
+    def conditions(self) -> dict[str, str]:
+        """The tensors that decide, by the name of their ``if``."""
+        return {n.name: n.condition for n in self.nodes() if isinstance(n, If) and n.condition is not None}
+
+    @property
     def stays_in_psram(self) -> frozenset[str]:
         """Tensors that lie in Psram before or after every inference, and so are never spilled."""
         return frozenset((*self.inputs, *(self.outputs if self.inferences > 1 else ())))
@@ -278,10 +286,10 @@ class Program:
         each ``loop`` by name."""
         return _ops_along(self.body, path)
 
-    def op_counts(self, path: Mapping[str, str] | None = None) -> Iterator[tuple[Op, int]]:
+    def op_counts(self, path: Mapping[str, str] = NO_CHOICES) -> Iterator[tuple[Op, int]]:
         """Every op in linear order, and how often it runs along ``path``: 0 in arms that are not taken.
 
-        Without a ``path`` every arm is taken and every loop makes its own iterations.
+        Of what ``path`` does not name, every arm is taken and every loop makes its own iterations.
         """
         return _op_counts(self.body, path, 1)
 
@@ -375,17 +383,17 @@ def _ops_along(body: Body, path: Mapping[str, str]) -> Iterator[Op]:
                     yield from _ops_along(node.body, path)
 
 
-def _op_counts(body: Body, path: Mapping[str, str] | None, times: int) -> Iterator[tuple[Op, int]]:
+def _op_counts(body: Body, path: Mapping[str, str], times: int) -> Iterator[tuple[Op, int]]:
     for node in body:
         match node:
             case Op():
                 yield node, times
             case If():
                 for arm in node.arms:
-                    taken = path is None or path[node.name] == arm.name
+                    taken = path.get(node.name, arm.name) == arm.name
                     yield from _op_counts(arm.body, path, times if taken else 0)
             case Loop():
-                iterations = node.iterations if path is None else int(path[node.name])
+                iterations = int(path.get(node.name, node.iterations))
                 yield from _op_counts(node.body, path, times * iterations)
 
 

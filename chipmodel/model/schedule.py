@@ -265,6 +265,23 @@ def steps(body: tuple[StepNode, ...]) -> Iterator[Step]:
                 yield from steps(node.body)
 
 
+def branches(body: tuple[StepNode, ...]) -> Iterator[tuple[int, StepIf]]:
+    """Every ``if`` below ``body`` that has steps, with the position of the first one; an outer ``if`` before
+    those inside."""
+    for node in body:
+        match node:
+            case StepIf():
+                inside = next(steps((node,)), None)
+                if inside is not None:
+                    yield inside.position, node
+                for arm in node.arms:
+                    yield from branches(arm.body)
+            case StepLoop():
+                yield from branches(node.body)
+            case Step():
+                pass
+
+
 def renamed(
     body: tuple[StepNode, ...], buffers: Mapping[str, str], op_at: Mapping[int, str] | None = None
 ) -> tuple[StepNode, ...]:

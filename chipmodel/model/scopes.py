@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from chipmodel.geometry.interval import Interval
@@ -34,34 +34,29 @@ class _PositionTable:
     regions: int = 0
 
 
-def scopes(
-    body: Iterable[Node] | Iterable[StepNode], leaves: Callable[[object], int] = lambda _: 1
-) -> Scopes:
-    """The control flow of a program's or a schedule's body; an op or step has ``leaves(leaf)`` positions."""
+def scopes(body: Iterable[Node] | Iterable[StepNode]) -> Scopes:
+    """The control flow of a program's or a schedule's body; each op or step has one position."""
     table = _PositionTable()
-    section = _section(body, leaves, table, True)
+    section = _section(body, table, True)
     return Scopes(tuple(table.loops), tuple(table.region), tuple(table.top), section)
 
 
-def _section(
-    body: Iterable[object], leaves: Callable[[object], int], table: _PositionTable, top: bool
-) -> Section:
+def _section(body: Iterable[object], table: _PositionTable, top: bool) -> Section:
     table.regions += 1
     begin = len(table.region)
     forks: list[Fork] = []
     for node in body:
         start = len(table.region)
         if isinstance(node, If | StepIf):
-            arms = tuple(_section(arm.body, leaves, table, False) for arm in node.arms)
+            arms = tuple(_section(arm.body, table, False) for arm in node.arms)
             forks.append(Fork(node.name, Interval(start, len(table.region)), arms))
             table.regions += 1
         elif isinstance(node, Loop | StepLoop):
-            inside = _section(node.body, leaves, table, False)
+            inside = _section(node.body, table, False)
             table.loops.append(inside.extent)
             forks.append(Fork(node.name, inside.extent, (inside,), True))
             table.regions += 1
         else:
-            count = leaves(node)
-            table.region += [table.regions] * count
-            table.top += [top] * count
+            table.region.append(table.regions)
+            table.top.append(top)
     return Section(Interval(begin, len(table.region)), tuple(forks))

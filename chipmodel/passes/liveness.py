@@ -24,10 +24,10 @@ from chipmodel.geometry.interval import Interval, merged
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.model.schedule import Part, Schedule, StepIf, StepLoop, StepNode, steps
+from chipmodel.model.schedule import Part, Schedule, branches, steps
 from chipmodel.model.scopes import Scopes, scopes
 
-__all__ = ["Scopes", "Touch", "conditions", "lifetime", "liveness", "scopes", "touches_of"]
+__all__ = ["Scopes", "Touch", "lifetime", "liveness", "scopes", "touches_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +164,10 @@ def touches_of(schedule: Schedule) -> Mapping[str, list[Touch]]:
     for transfer in schedule.transfers:
         if transfer.direction == "load":
             touches[transfer.buffer].append(Touch(transfer.due, True, _value(transfer.part)))
-    for position, node in conditions(schedule.body):
-        assert node.condition is not None
-        value = _value(node.condition.part)
-        touches[node.condition.buffer].append(Touch(position, False, value, node.name))
+    for position, node in branches(schedule.body):
+        if node.condition is not None:
+            value = _value(node.condition.part)
+            touches[node.condition.buffer].append(Touch(position, False, value, node.name))
     begun: dict[str, set[tuple[str, str]]] = {}
     for step in steps(schedule.body):
         for operand in step.reads:
@@ -188,20 +188,6 @@ def touches_of(schedule: Schedule) -> Mapping[str, list[Touch]]:
 
 def _value(part: Part) -> str:
     return f"{part.name} weights" if part.weights else part.name
-
-
-def conditions(body: tuple[StepNode, ...]) -> Iterator[tuple[int, StepIf]]:
-    """Each ``if`` whose condition is in a buffer, with its first position, before which the condition is
-    read."""
-    for node in body:
-        if isinstance(node, StepIf):
-            inside = next((s.position for arm in node.arms for s in steps(arm.body)), None)
-            if node.condition is not None and inside is not None:
-                yield inside, node
-            for arm in node.arms:
-                yield from conditions(arm.body)
-        elif isinstance(node, StepLoop):
-            yield from conditions(node.body)
 
 
 def liveness(schedule: Schedule, chip: Chip) -> Problem:

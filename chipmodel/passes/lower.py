@@ -20,7 +20,6 @@ from chipmodel.model.commands import (
 from chipmodel.model.core_parts import CorePart
 from chipmodel.model.nesting import waits_after
 from chipmodel.model.plan import Plan
-from chipmodel.model.program import If, Program
 from chipmodel.model.schedule import (
     Operand,
     Part,
@@ -52,7 +51,7 @@ class _ScheduleLowering:
 
     def __init__(self, schedule: Schedule, plan: Plan, part: CorePart | None) -> None:
         self.imports: Mapping[str, int] = part.imports if part else {}
-        self.conditions = _conditions(part.program) if self.imports and part else {}
+        self.conditions = part.program.conditions if self.imports and part else {}
         self.acquired: set[str] = set()
         self.schedule = schedule
         self.plan = plan
@@ -205,8 +204,3 @@ def _innermost_loops(body: tuple[StepNode, ...], loop: str = "") -> Iterator[tup
                     yield from _innermost_loops(arm.body, loop)
             case StepLoop():
                 yield from _innermost_loops(node.body, node.name)
-
-
-def _conditions(program: Program) -> dict[str, str]:
-    """The tensor that decides each ``if``, by the name of the ``if``."""
-    return {n.name: n.condition for n in program.nodes() if isinstance(n, If) and n.condition is not None}

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.commands import Branch, Command, Compute, walk
-from chipmodel.model.program import If, Program
+from chipmodel.model.program import Program
 from chipmodel.verify.accesses import AccessBody, AccessTable, ValueAccess, backwards, forwards
 
 NO_BLOCKS: Mapping[str, str] = MappingProxyType({})
@@ -119,7 +119,7 @@ def lifetime_faults(
 
 def condition_faults(program: Program, commands: tuple[Command, ...]) -> Iterator[str]:
     """Branches that read from Psram what a buffer keeps beyond them."""
-    deciding = {node.name: node.condition for node in program.nodes() if isinstance(node, If)}
+    deciding = program.conditions
     table = AccessTable(commands, NO_BLOCKS)
     accesses = table.body(commands)
     flow = _Flow(table.total, accesses, table.never_written())

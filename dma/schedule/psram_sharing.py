@@ -7,15 +7,15 @@ stay throughout, and so do tensors that ops change slice by slice.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.fit import OFF_CHIP_ALIGNMENT, off_chip_bytes
 from chipmodel.model.nesting import in_flight
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.model.program import If, Program, ops
-from chipmodel.model.schedule import Schedule, StepIf, StepLoop, StepNode, Transfer, steps
+from chipmodel.model.program import Program, ops
+from chipmodel.model.schedule import Schedule, Transfer, branches, steps
 from chipmodel.passes.liveness import Touch, lifetime, scopes
 from solvers.core.alignment import align
 from solvers.core.first_fit import ORDERS, Order, first_fit
@@ -98,7 +98,7 @@ def psram_lifetimes(program: Program, schedule: Schedule) -> dict[Interval, tupl
         home_of[transfer.part.name] = transfer.home
         for issue in transfer.issues:
             intervals += in_flight(control.section, issue, transfer.due)
-    for touch in [*_outside(program, schedule), *_decisions(program, schedule.body), *_moves(schedule)]:
+    for touch in [*_outside(program, schedule), *_decisions(program, schedule), *_moves(schedule)]:
         if touch.value in home_of:
             touches.setdefault(home_of[touch.value], []).append(touch)
     for home, found in touches.items():
@@ -128,18 +128,12 @@ def _outside(program: Program, schedule: Schedule) -> Iterator[Touch]:
     yield from (Touch(throughout.stop - 1, False, name) for name in program.outputs)
 
 
-def _decisions(program: Program, body: Sequence[StepNode]) -> Iterator[Touch]:
+def _decisions(program: Program, schedule: Schedule) -> Iterator[Touch]:
     """Each ``if`` that reads its condition from Psram, before its first position."""
-    conditions = {node.name: node.condition for node in program.nodes() if isinstance(node, If)}
-    for node in body:
-        if isinstance(node, StepIf):
-            name, inside = conditions.get(node.name), next(steps((node,)), None)
-            if node.condition is None and name is not None and inside is not None:
-                yield Touch(inside.position, False, name, node.name)
-            for arm in node.arms:
-                yield from _decisions(program, arm.body)
-        elif isinstance(node, StepLoop):
-            yield from _decisions(program, node.body)
+    conditions = program.conditions
+    for position, node in branches(schedule.body):
+        if node.condition is None and node.name in conditions:
+            yield Touch(position, False, conditions[node.name], node.name)
 
 
 def _moves(schedule: Schedule) -> Iterator[Touch]:

@@ -13,7 +13,7 @@ from html import escape
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Solved
-from chipmodel.model.schedule import Step, StepIf, StepLoop, StepNode, steps
+from chipmodel.model.schedule import StepNode, branches, steps
 from reports.colours import BLUE, GREEN, ORANGE, PALE, PURPLE, SKY, VERMILION
 from reports.run.figures import LABELLED, Category, RunChart, box_trace, figure, level_trace
 from reports.words import KIB, percent, ratio, size
@@ -39,20 +39,13 @@ class ArmExtent:
     extent: Interval
 
 
-def arms_of(body: Sequence[StepNode]) -> Iterator[ArmExtent]:
+def arms_of(body: tuple[StepNode, ...]) -> Iterator[ArmExtent]:
     """Every arm that has steps, outer arms before the arms inside of them."""
-    for node in body:
-        match node:
-            case StepIf():
-                for index, arm in enumerate(node.arms):
-                    inside = [step.position for step in steps(arm.body)]
-                    if inside:
-                        yield ArmExtent(node.name, arm.name, index, Interval(min(inside), max(inside) + 1))
-                    yield from arms_of(arm.body)
-            case StepLoop():
-                yield from arms_of(node.body)
-            case Step():
-                pass
+    for _, node in branches(body):
+        for index, arm in enumerate(node.arms):
+            inside = [step.position for step in steps(arm.body)]
+            if inside:
+                yield ArmExtent(node.name, arm.name, index, Interval(min(inside), max(inside) + 1))
 
 
 def arm_of(buffer: Buffer, arms: Sequence[ArmExtent]) -> ArmExtent | None:

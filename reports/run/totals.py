@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from chipmodel.answers.result import Result
 from chipmodel.hardware.chip import Npu
-from chipmodel.model.program import DTYPE_BITS, If, Loop, Node, Op, ops
+from chipmodel.model.program import DTYPE_BITS, Op, ops
 from chipmodel.model.schedule import steps
 from chipmodel.model.trace import Event, Trace, Unit
 from reports.run.cascade_totals import block_bytes, op_bytes
@@ -89,8 +89,7 @@ def run_totals(result: Result) -> RunTotals:
     for event in busy:
         moved_cycles[event.kind] += event.worked
         moved_bytes[event.kind] += event.bytes
-    runs = op_chains(result)
-    totals = _with_cascade_weights(result, _op_totals(result, runs))
+    totals = _with_cascade_weights(result, _op_totals(result))
     return RunTotals(
         compute_cycles=trace.busy("npu"),
         dma_cycles=trace.busy("dma"),
@@ -127,27 +126,6 @@ def by_cause(cycles: Mapping[str, int]) -> dict[str, int]:
     return {cause: cycles[cause] for cause in CAUSES if cycles.get(cause)}
 
 
-def op_chains(result: Result) -> dict[str, int]:
-    """How often each op runs on the simulated path; 0 in arms that were not taken."""
-    found: dict[str, int] = {}
-    _count_runs(result.program.body, result.trace.path, 1, found)
-    return found
-
-
-def _count_runs(body: tuple[Node, ...], path: Mapping[str, str], times: int, found: dict[str, int]) -> None:
-    for node in body:
-        match node:
-            case Op():
-                found[node.name] = times
-            case If():
-                for arm in node.arms:
-                    _count_runs(arm.body, path, times if path.get(node.name) == arm.name else 0, found)
-            case Loop():
-                taken = path.get(node.name, "")
-                iterations = int(taken) if taken.isdecimal() else node.iterations
-                _count_runs(node.body, path, times * iterations, found)
-
-
 def _array_utilisation(result: Result, totals: tuple[OpTotals, ...]) -> float:
     npu = result.chip.npu
     modelled = [(o, t) for o, t in zip(ops(result.program.body), totals, strict=True) if o.cycles is None]
@@ -161,13 +139,14 @@ def _macs_per_cycle(npu: Npu, op: Op) -> Fraction:
     return npu.macs_per_cycle[width]
 
 
-def _op_totals(result: Result, runs: Mapping[str, int]) -> tuple[OpTotals, ...]:
+def _op_totals(result: Result) -> tuple[OpTotals, ...]:
     step_counts = Counter(step.op for step in steps(result.schedule.body))
     events: defaultdict[str, list[Event]] = defaultdict(list)
     for event in result.trace.events:
         events[event.op].append(event)
     return tuple(
-        _totals(op, runs[op.name], step_counts[op.name], events[op.name]) for op in ops(result.program.body)
+        _totals(op, runs, step_counts[op.name], events[op.name])
+        for op, runs in result.program.op_counts(result.trace.path)
     )
 
 

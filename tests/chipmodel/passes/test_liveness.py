@@ -19,9 +19,10 @@ from chipmodel.model.schedule import (
     StepLoop,
     StepNode,
     Transfer,
+    branches,
     steps,
 )
-from chipmodel.passes.liveness import Touch, conditions, lifetime, liveness, scopes, touches_of
+from chipmodel.passes.liveness import Touch, lifetime, liveness, scopes, touches_of
 from dma.stream import stream
 from solvers.core.bounds import contention
 from tests.support.chips import LUNA_LIKE, with_memory
@@ -75,13 +76,6 @@ def test_positions_after_an_if_or_loop_are_a_new_region() -> None:
     for node in (StepIf("if", arms), StepLoop("loop", 2, (step(0), step(1)))):
         control = scopes((node, step(2)))
         assert control.region[2] not in control.region[:2]
-
-
-def test_a_leaf_may_have_several_positions_or_none() -> None:
-    body = (step(0), StepLoop("loop", 2, (step(1),)), step(2))
-    control = scopes(body, lambda leaf: leaf.position * 2 if isinstance(leaf, Step) else 99)
-    assert control.loops == (Interval(0, 2),)
-    assert control.top == (False, False, True, True, True, True)
 
 
 def lived(*touches: tuple[int, str]) -> tuple[Interval, ...]:
@@ -184,7 +178,8 @@ def test_a_condition_has_been_read_by_the_first_step_of_any_arm() -> None:
         gate("empty", (), ()),
         StepIf("outside", (StepArm("a", (step(4),)),)),
     )
-    assert [(position, node.name) for position, node in conditions(body)] == [(1, "out"), (3, "in")]
+    found = [(position, node.name) for position, node in branches(body)]
+    assert found == [(1, "out"), (3, "in"), (4, "outside")]
 
 
 def test_a_problem_has_the_chips_alignment_and_capacity_and_the_order_of_first_use() -> None:

@@ -8,7 +8,7 @@ from chipmodel.answers.result import Result
 from chipmodel.model.program import ops
 from chipmodel.verify.offsets import check
 from reports.run.document import document
-from reports.run.totals import op_chains, run_totals
+from reports.run.totals import run_totals
 from tests.reports.sample import EVIL, MARKUP, UNICODE, large, sample
 
 
@@ -71,13 +71,17 @@ def test_traffic_counts_every_iteration_of_a_loop() -> None:
     assert by_name[MARKUP]["kind"] == "dense"
 
 
+def runs_of(result: Result) -> dict[str, int]:
+    return {op.name: op.runs for op in run_totals(result).ops}
+
+
 def test_runs_follow_the_path() -> None:
-    assert op_chains(sample())["refine.b"] == 3
-    assert op_chains(sample())["quiet.copy"] == 0
+    assert runs_of(sample())["refine.b"] == 3
+    assert runs_of(sample())["quiet.copy"] == 0
     quiet = sample(path="quiet")
-    assert (op_chains(quiet)["quiet.copy"], op_chains(quiet)["loud.conv"]) == (1, 0)
+    assert (runs_of(quiet)["quiet.copy"], runs_of(quiet)["loud.conv"]) == (1, 0)
     fewer = replace(quiet, trace=replace(quiet.trace, path={"wake?": "quiet", "refine": "2"}))
-    assert op_chains(fewer)["refine.a"] == 2
+    assert runs_of(fewer)["refine.a"] == 2
     assert run_totals(quiet).executed_macs == quiet.program.macs - 16 * 16 * 32 * 32 * 9
 
 

@@ -60,8 +60,8 @@ def result(peak: int = 224) -> Result:
 def test_arms_are_intervals_of_positions() -> None:
     assert list(arms_of(BODY)) == [
         ArmExtent(EVIL, "left", 0, Interval(1, 3)),
-        ArmExtent("in", "x", 0, Interval(2, 3)),
         ArmExtent(EVIL, "right", 1, Interval(3, 5)),
+        ArmExtent("in", "x", 0, Interval(2, 3)),
     ]
 
 

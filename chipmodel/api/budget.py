@@ -23,7 +23,7 @@ from reports.budget import document, headline, junit, markdown
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BudgetReport(Answer):
-    """Every limit with the value that it is held against. ``answer`` has every entry."""
+    """Every limit with the value that it is compared with. ``answer`` has every entry."""
 
     answer: BudgetAnswer
 

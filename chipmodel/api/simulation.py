@@ -87,7 +87,7 @@ class Simulation(PageAnswer):
 
     @property
     def accuracy(self) -> str:
-        """What the chip's predictions were held against, and how far off they were."""
+        """What the chip's predictions were compared with, and how far off they were."""
         return accuracy(self.result)
 
     @property

@@ -1,4 +1,4 @@
-"""NPU models that are plug-ins, held against runs: no run takes less than the bound that rests on them."""
+"""NPU models that are plug-ins, compared with runs: no run takes less than the bound that rests on them."""
 
 from __future__ import annotations
 

@@ -73,7 +73,8 @@ def validate(
       luna_transfer    route,bytes,core_cycles (dma psram->shared,
                        dma shared->psram ...)
 
-    Of a board, whole networks as streamer vendor plans them (stm32n6, unless --chip names another):
+    Of a board, whole networks with the schedule of its own tool, streamer vendor
+    (stm32n6, unless --chip names another):
 
     \b
       networks         workload,milliseconds and set (fields of the chip, as

@@ -368,7 +368,7 @@ class Vendor:
     Psram. 0: the tool keeps every tensor on chip that is small enough."""
 
 
-UNCHECKED = "not held against silicon"
+UNCHECKED = "not compared with silicon"
 """What is said of a chip that nobody could compare with a board, or with its vendor's own model."""
 
 
@@ -392,7 +392,7 @@ class Chip:
     """None: the weights lie in Psram."""
     compiled: CompiledWeights = CompiledWeights()
     vendor: Vendor = Vendor()
-    held_against: str = ""
+    compared_with: str = ""
     """What its predictions were compared with; empty for nothing."""
     measured: tuple[MeasuredNetwork, ...] = ()
     """Every published row of whole networks, with what was predicted for it."""
@@ -411,15 +411,15 @@ class Chip:
     @property
     def headline(self) -> str:
         """The chip's title, and that nobody could check it where that is so."""
-        return self.title if self.held_against else f"{self.title}, {UNCHECKED}"
+        return self.title if self.compared_with else f"{self.title}, {UNCHECKED}"
 
     @property
     def accuracy(self) -> str:
         """What predictions for this chip were compared with, and how far off they were."""
-        if not self.held_against:
+        if not self.compared_with:
             return UNCHECKED
         errors = f": {summary(self.measured)}" if self.measured else ""
-        return f"{self.before}{self.held_against}{errors}"
+        return f"{self.before}{self.compared_with}{errors}"
 
     @property
     def unmeasured(self) -> tuple[str, ...]:

@@ -47,10 +47,10 @@ from chipmodel.hardware.plugin_npu import plugin_npu_of
 from chipmodel.hardware.vector_cpu import vector_cpu_of
 
 PRESET_FOLDER = Path(__file__).parent / "presets"
-TEXTS = ("base", "name", "title", "held_against")
+TEXTS = ("base", "name", "title", "compared_with")
 MEASURED = "measured"
 MAX_TEXT = 200
-"""Characters of a name, a title, or what a chip was held against."""
+"""Characters of a name, a title, or what a chip was compared with."""
 DEFAULT_ORIGIN = (
     "not given: the default. Settled by: a value in the chip file, from the chip's documentation."
 )
@@ -68,7 +68,7 @@ class _ChipFields:
     figures: Mapping[str, Figure]
     numbers: Mapping[str, Fraction]
     choices: Mapping[str, str]
-    held_against: str = ""
+    compared_with: str = ""
     measured: tuple[MeasuredNetwork, ...] = ()
 
 
@@ -111,7 +111,7 @@ def with_overrides(chip: Chip, overrides: Sequence[str]) -> Chip:
     for path, figure in chip.figures.items():
         _take(path, figure.value, Place(path), numbers, choices)
     written = _ChipFields(
-        chip.name, chip.title, chip.figures, numbers, choices, chip.held_against, chip.measured
+        chip.name, chip.title, chip.figures, numbers, choices, chip.compared_with, chip.measured
     )
     return replace(_finished(written, overrides, Place(chip.name)), source=chip.source)
 
@@ -132,7 +132,7 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
         hint = "add it, or take a base that has it; 'chipmodel chips' lists presets, such as luna-arcs"
         raise BadInput(f"the chip has no {', '.join(missing[:3])}{more}", where=where, hint=hint)
     chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
-    chip = replace(chip, held_against=written.held_against, measured=written.measured)
+    chip = replace(chip, compared_with=written.compared_with, measured=written.measured)
     _check_luna(chip, where)
     _check_cpu(chip, where)
     check_controller(chip, where)
@@ -213,8 +213,8 @@ def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFiel
     measured = _measured(document)
     name = texts["name"] or path.stem
     if not texts["base"]:
-        title, held_against = texts["title"] or name, texts["held_against"]
-        return _ChipFields(name, title, figures, numbers, choices, held_against, measured)
+        title, compared_with = texts["title"] or name, texts["compared_with"]
+        return _ChipFields(name, title, figures, numbers, choices, compared_with, measured)
     where = document.place(("base",))
     base_path = _find(texts["base"], where)
     trail = (*seen, path.resolve())
@@ -229,7 +229,7 @@ def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFiel
         {**base.figures, **figures},
         {**base.numbers, **numbers},
         {**base.choices, **choices},
-        texts["held_against"],
+        texts["compared_with"],
         measured,
     )
 

@@ -138,7 +138,7 @@ def _once(rows: Sequence[MeasuredNetwork]) -> MeasuredNetwork:
 
 def summary(rows: Sequence[MeasuredNetwork]) -> str:
     """The errors of all rows and of each class in words."""
-    every = f"{len(rows)} published row{'s' if rows[1:] else ''}, mean error {mean_error(rows):.1%}"
+    every = f"mean error {mean_error(rows):.1%} over {len(rows)} published row{'s' if rows[1:] else ''}"
     return "; ".join((every, *map(_class_words, classes(rows).values())))
 
 
@@ -146,7 +146,7 @@ def _class_words(each: NetworkClass) -> str:
     count = each.count
     held = f" ({each.held_out_error:.1%} held out)" if each.held_out_error != each.mean_error else ""
     of = "of" if each.kind == APART else f"network{'s' if count > 1 else ''} with"
-    return f"{count} {of} {each.kind} {each.mean_error:.1%}{held}"
+    return f"{each.mean_error:.1%}{held} over {count} {of} {each.kind}"
 
 
 _HEADER = (

@@ -202,10 +202,11 @@ def chip_text(calibration: Calibration, base: str, table: str) -> str:
     lines += (f"{path}: {text}" for path, text in fields.items())
     if calibration.networks:
         rows = "".join(f"\n  {line}" for line in network_rows(calibration.networks).splitlines())
-        lines += (f"held_against: {json.dumps(f'{table}, streamer vendor')}", f"measured: |{rows}")
+        board = f"{table}, with the schedule of the board's own tool"
+        lines += (f"compared_with: {json.dumps(board)}", f"measured: |{rows}")
     else:
         errors = f"{table}, {len(calibration.after.rows)} rows: mean error {after:.2%}"
-        lines.append(f"held_against: {json.dumps(errors)}")
+        lines.append(f"compared_with: {json.dumps(errors)}")
     return "\n".join(lines) + "\n"
 
 

@@ -119,7 +119,7 @@ def _answer(task: PointTask, kept: WorkerCache) -> Row:
 
 
 def _packed(task: PointTask, table: PackingTable) -> Row:
-    """The peak is made small, whatever the capacity, and only then held against it."""
+    """The peak is made small, whatever the capacity, and only then compared with it."""
     capacity = table.problem.capacity
     found = pack_task(task, table)
     return Row(

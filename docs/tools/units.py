@@ -4,7 +4,7 @@ python -m docs.tools.units
 
 A unit is an option of a field of chip files, such as ``npu.model: luna``; there is a row for each option of
 ``FIELDS_OF_UNITS``. What is modelled and what is not are sentences of this module. Errors are those of the
-tables of ``bench.accuracy``, compared again here, and what presets say that they were held against.
+tables of ``bench.accuracy``, compared again here, and what presets say that they were compared with.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIELDS_OF_UNITS = (NPU, DMA, MEMORY)
 @dataclass(frozen=True, slots=True)
 class ModelledUnit:
     """What is modelled of a unit, and what is not. ``tables`` of ``bench.accuracy`` are about it; ``held``
-    says what it was held against where there are none."""
+    says what it was compared with where there are none."""
 
     modelled: str
     omitted: str
@@ -76,7 +76,7 @@ UNITS: Mapping[tuple[str, str], ModelledUnit] = {
     (MEMORY, "banks"): ModelledUnit(
         "every access of the NPU, the DMA engine and the CPU: of two at one bank in a cycle, one waits",
         "the order of accesses within an op: each operand's come at even intervals",
-        held="not held against a board; both simulators agree in every cycle",
+        held="not compared with a board; both simulators agree in every cycle",
     ),
     (MEMORY, "flat"): ModelledUnit(
         "no access waits for another", "conflicts of banks", held="in the errors of whole networks above"
@@ -85,7 +85,7 @@ UNITS: Mapping[tuple[str, str], ModelledUnit] = {
 HOST = ModelledUnit(
     "words and lines that it takes at fixed intervals",
     "interrupts, operating systems",
-    held="not held against a board",
+    held="not compared with a board",
 )
 
 
@@ -114,14 +114,14 @@ def _of_tables(tables: Sequence[TableAccuracy]) -> str:
 
 
 def _of_presets(chips: Sequence[Chip], model: str) -> Iterator[str]:
-    """What each preset with that NPU model says that it was held against."""
+    """What each preset with that NPU model says that it was compared with."""
     own = [chip for chip in chips if chip.figures[NPU].value == model]
     for chip in own:
-        if chip.held_against:
+        if chip.compared_with:
             yield f"`{chip.name}`: {chip.accuracy}"
-    others = [f"`{chip.name}`" for chip in own if not chip.held_against]
+    others = [f"`{chip.name}`" for chip in own if not chip.compared_with]
     if others:
-        yield f"{', '.join(others)}: not held against a board"
+        yield f"{', '.join(others)}: not compared with a board"
 
 
 if __name__ == "__main__":

@@ -16,21 +16,23 @@ VENDOR = "vendor"
 def accuracy(result: Result) -> str:
     """What the chip was compared with, how far off it was, and whether that is about this plan."""
     chip, record = result.chip, result.record
-    text = f"{chip.before}{chip.held_against}: {_errors(record, result)}" if record else chip.accuracy
+    text = f"{chip.before}{chip.compared_with}: {_errors(record, result)}" if record else chip.accuracy
     if not result.vendor:
         return text
     takes = duration(chip, result.vendor.trace.cycles)
-    return f"{text}. That is about the plan of the board's own tool, which takes {takes} (streamer vendor)"
+    return (
+        f"{text}. These are errors of that schedule (streamer vendor), which takes {takes}, not of this plan"
+    )
 
 
 def _errors(record: TrackRecord, result: Result) -> str:
     rows = result.chip.measured
-    everything = f"{plural(len(rows), 'published row')}, mean error {percent(mean_error(rows))}"
+    everything = f"mean error {percent(mean_error(rows))} over {plural(len(rows), 'published row')}"
     if record.like is None:
-        return f"{everything}, but none is of a network with {record.traits.kind}"
+        return f"{everything}, of which none is of a network with {record.traits.kind}"
     like = record.like
-    held = f"{percent(like.mean_error)}, {percent(like.held_out_error)} with families held out"
-    return f"{everything}; of {_networks(like)} {held}"
+    held = f"{percent(like.held_out_error)} with families held out"
+    return f"{everything}; {percent(like.mean_error)} over {_networks(like)}, {held}"
 
 
 def _networks(like: NetworkClass) -> str:

@@ -21,7 +21,7 @@ def render_validation(
 ) -> str:
     """The page as text: the rows of one table by the name of what predicts them, such as ``predicted``, or
     ``before``, ``fitted`` and ``families held out``; the last one has the summary. ``documents`` are those of
-    ``chipmodel.measured.compare.document``; ``accuracy`` is what the chip was held against."""
+    ``chipmodel.measured.compare.document``; ``accuracy`` is what the chip was compared with."""
     answer = list(documents.values())[-1]
     rows = {name: each["rows"] for name, each in documents.items()}
     return render(

@@ -72,8 +72,8 @@ def test_each_chip_is_a_row(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     assert above == ["Shared", "core", "Psram", "int8 MACs"]
     assert heading == ["name", "Memory", "MHz", "MHz", "per cycle", "description"]
     assert rows == [
-        ["test-chip", "384 KiB", "300", "240", "64", "a chip like LUNA ARCS; not held against silicon"],
-        ["odd", "384 KiB", "133.333", "240", "64", "[b]odd[/b] :x:; not held against silicon"],
+        ["test-chip", "384 KiB", "300", "240", "64", "a chip like LUNA ARCS; not compared with silicon"],
+        ["odd", "384 KiB", "133.333", "240", "64", "[b]odd[/b] :x:; not compared with silicon"],
     ]
 
 
@@ -97,7 +97,7 @@ def test_the_users_own_text_is_no_markup(
     figure = Figure("3/7", "given", "[/b] see [red]p. 3 :smile: [link=x]")
     chip = replace(LUNA_LIKE, name="mine", title="[/i] :x: chip", figures={"core_mhz": figure})
     title, _, _, row = printed(monkeypatch, capsys, lambda: print_chip(chip))
-    assert title == ["mine: [/i] :x: chip; not held against silicon"]
+    assert title == ["mine: [/i] :x: chip; not compared with silicon"]
     assert row == ["core_mhz", "3/7", "given", figure.source]
 
 
@@ -121,4 +121,4 @@ def test_a_narrow_terminal_folds_text_but_no_name_or_number(
     rows = printed(monkeypatch, capsys, lambda: print_chips([wordy]), 80)
     assert rows[3][:5] == ["test-chip", "384 KiB", "300", "240", "64"]
     assert len(rows) > 4
-    assert " ".join(cell for row in rows[4:] for cell in row).endswith("ARCS; not held against silicon")
+    assert " ".join(cell for row in rows[4:] for cell in row).endswith("ARCS; not compared with silicon")

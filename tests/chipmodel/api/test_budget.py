@@ -1,4 +1,4 @@
-"""Budgets: every limit is held against what the simulation says."""
+"""Budgets: every limit is compared with what the simulation says."""
 
 from __future__ import annotations
 

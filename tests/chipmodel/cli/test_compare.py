@@ -73,7 +73,7 @@ def test_settings_and_repeated_names(capsys: pytest.CaptureFixture[str]) -> None
     assert answer["streamer"] == "sync"
 
 
-def test_a_packing_is_minimised_and_then_held_against_its_capacity(
+def test_a_packing_is_minimised_and_then_compared_with_its_capacity(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     answer = compared(

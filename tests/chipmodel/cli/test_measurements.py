@@ -49,4 +49,4 @@ def test_a_calibrated_chip_says_how_far_off_it_is(table: Path, capsys: pytest.Ca
     assert status == 0
     text = " ".join(shown.split())
     assert "as all of 5 networks with tensors in SharedMemory; like zoo:resnet8" in text
-    assert "Accuracy: board.csv, streamer vendor: 5 published rows, mean error" in text
+    assert "Accuracy: board.csv, with the schedule of the board's own tool: mean error" in text

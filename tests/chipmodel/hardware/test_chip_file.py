@@ -216,7 +216,7 @@ def test_a_base_may_be_a_file_in_the_same_folder_and_keys_may_be_dotted(tmp_path
 
 
 def _unnamed(chip: Chip) -> Chip:
-    return replace(chip, name="", title="", held_against="", measured=(), figures={})
+    return replace(chip, name="", title="", compared_with="", measured=(), figures={})
 
 
 def test_a_complete_chip_of_plain_numbers(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_complete_chip_of_plain_numbers(tmp_path: Path) -> None:
     text = "".join(f"{path}: {figure.value}\n" for path, figure in plain.figures.items())
     chip = load_chip(write(tmp_path, "name: plain\n" + text))
     assert _unnamed(chip) == _unnamed(plain)
-    assert chip.accuracy == "not held against silicon"
+    assert chip.accuracy == "not compared with silicon"
     assert {figure.mark for figure in chip.figures.values()} == {"given"}
 
 

@@ -76,8 +76,8 @@ def test_a_network_with_several_settings_is_one() -> None:
 def test_all_rows_are_in_the_summary_those_apart_last() -> None:
     rows = [row("x", 4, kind=APART), row("one", 2), row("two", 1, kind="b")]
     assert summary(rows) == (
-        "3 published rows, mean error 41.7%; 1 network with a 50.0%; 1 network with b 0.0%; "
-        "1 of another network or software 75.0%"
+        "mean error 41.7% over 3 published rows; 50.0% over 1 network with a; 0.0% over 1 network with b; "
+        "75.0% over 1 of another network or software"
     )
 
 
@@ -92,7 +92,7 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     text = network_rows(rows)
     assert read_networks(text, HERE) == rows
     block = "".join(f"  {line}\n" for line in text.splitlines())
-    chip = parse_chip(f"base: stm32n6\nheld_against: mine\nmeasured: |\n{block}", "mine.yaml")
+    chip = parse_chip(f"base: stm32n6\ncompared_with: mine\nmeasured: |\n{block}", "mine.yaml")
     assert chip.measured == rows
     assert chip.accuracy == f"mine: {summary(rows)}"
     assert load_chip("stm32n6").measured != rows

@@ -67,7 +67,7 @@ def test_every_table_of_a_board_names_known_networks() -> None:
 def test_a_changed_chip_says_so() -> None:
     changed = load_chip("stm32n6", ["core_mhz=800"])
     assert changed.accuracy == f"before core_mhz was changed: {BOARD.accuracy}"
-    assert load_chip("gap9-psram").accuracy == "not held against silicon"
+    assert load_chip("gap9-psram").accuracy == "not compared with silicon"
 
 
 def test_the_networks_of_mlperf_tiny_on_gap9() -> None:

@@ -114,7 +114,7 @@ def test_what_a_worker_keeps_changes_no_answer() -> None:
     assert len(shared.workloads) == 4
 
 
-def test_a_packing_is_minimised_and_then_held_against_its_capacity(tmp_path: Path) -> None:
+def test_a_packing_is_minimised_and_then_compared_with_its_capacity(tmp_path: Path) -> None:
     # Three of 4 at once at time 0 and 4: 12 bytes at least; large-first on lifetimes in a chain meets that.
     lines = ["id,lower,upper,size", "b1,0,3,4", "b2,3,9,4", "b3,0,9,4", "b4,9,21,4", "b5,0,21,4"]
     (tmp_path / "w.csv").write_text("\n".join(lines))

@@ -225,7 +225,7 @@ def test_the_table_filters_by_name_and_kind(opened: Visit) -> None:
 
 def test_names_with_markup_are_shown_as_text(shown: Visit) -> None:
     assert (
-        shown.page.inner_text("h1") == "kws-<i>demo</i> ü on Toy <chip> & friends, not held against silicon"
+        shown.page.inner_text("h1") == "kws-<i>demo</i> ü on Toy <chip> & friends, not compared with silicon"
     )
     assert shown.page.locator("main i:not(.meter i), main b, main script").count() == 0
 

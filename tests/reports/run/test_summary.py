@@ -92,8 +92,8 @@ def test_colour_only_adds_to_the_text() -> None:
 
 def test_the_first_line_says_that_nobody_could_check_the_chip() -> None:
     result = sample()
-    assert "not held against silicon" in " ".join(printed(result).split()[:20])
-    checked = replace(result, chip=replace(result.chip, held_against="a board, 3 networks: mean error 5 %"))
+    assert "not compared with silicon" in " ".join(printed(result).split()[:20])
+    checked = replace(result, chip=replace(result.chip, compared_with="a board, 3 networks: mean error 5 %"))
     text = " ".join(printed(checked).split())
-    assert "not held against silicon" not in text
+    assert "not compared with silicon" not in text
     assert "Accuracy: a board, 3 networks: mean error 5 %" in text

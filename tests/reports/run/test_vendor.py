@@ -60,7 +60,7 @@ def test_json_has_the_tools_plan_with_the_keys_of_a_plan() -> None:
 
 def test_the_accuracy_says_whose_plan_was_measured() -> None:
     result = compared()
-    assert "That is about the plan of the board's own tool, which takes" in accuracy(result)
+    assert "These are errors of that schedule (streamer vendor), which takes" in accuracy(result)
     assert result.vendor
     assert accuracy(result.vendor) == result.chip.accuracy
 

@@ -1,4 +1,4 @@
-"""Cores with private memories: each planned alone, put together, and held against exact."""
+"""Cores with private memories: each planned alone, put together, and compared with exact."""
 
 from __future__ import annotations
 

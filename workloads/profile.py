@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.csv_lines import read_lines
 from chipmodel.files.suggestions import suggest
 from chipmodel.files.text_file import read_text
 from chipmodel.model.program import Op, Program, with_ops
@@ -20,16 +20,17 @@ def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
 
     Other columns are ignored. Raises BadInput for cycles that are no whole number, and for a repeated op.
     """
-    lines = csv.reader(read_text(path).splitlines())
-    heading: list[str] = next(lines, list[str]())
+    lines = read_lines(read_text(path), str(path))
+    header = next(lines, None)
+    heading = header.cells if header else ()
     missing = [column for column in COLUMNS if column not in heading]
     if missing:
         what = f"the profile has no column {' and '.join(map(repr, missing))}"
         raise BadInput(what, where=Place(str(path), 1, 1), hint="begin it with the line: op,cycles")
     found: dict[str, tuple[int, Place]] = {}
-    for number, cells in enumerate(lines, start=2):
-        row = dict(zip(heading, (cell.strip() for cell in cells), strict=False))
-        place = Place(str(path), number, 1)
+    for line in lines:
+        row = dict(zip(heading, line.cells, strict=False))
+        place = Place(str(path), line.number, 1)
         if not any(row.values()):
             continue
         name, cycles = row.get("op", ""), row.get("cycles", "")

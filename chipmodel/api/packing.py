@@ -14,6 +14,7 @@ from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Cancel, Progress, TimeLimit, observing
 from chipmodel.comparison.packing import checked_answer
 from chipmodel.errors import BadInput
+from chipmodel.files.csv_lines import csv_line
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.packing import PackingTable
@@ -22,7 +23,6 @@ from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
 from reports.packing.answer import document, headline
 from reports.packing.page import render_packing
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED, Limits
-from workloads.packing.csv_lines import csv_line
 from workloads.packing.guillotine import SCHEME, guillotine_table
 from workloads.packing.problem_csv import (
     REQUIRED,

@@ -19,7 +19,6 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.measured.kinds import KINDS
 from chipmodel.measured.table import (
     MeasuredRow,
-    TableCell,
     TableKind,
     as_kind,
     ignored,
@@ -150,7 +149,7 @@ def _compared(kind: TableKind, chip: Chip, row: MeasuredRow) -> ComparedRow:
 def _filled(kind: TableKind, chip: Chip, row: MeasuredRow) -> MeasuredRow:
     """The row, with the chip's numbers in the columns that it does not have."""
     fields = {column.name: column.field for column in kind.inputs if column.field}
-    numbers = {name: TableCell(Fraction(chip.figures[field].value), 0) for name, field in fields.items()}
+    numbers = {name: Fraction(chip.figures[field].value) for name, field in fields.items()}
     return replace(row, cells={**numbers, **row.cells})
 
 
@@ -200,8 +199,8 @@ def _row(kind: TableKind, compared: ComparedRow) -> dict[str, Any]:
     described = [c.name for c in kind.columns if not c.optional or c.name in row.cells]
     given = described + [name for name in kind.others if name in row.cells]
     return {
-        "line": row.line,
-        **{name: _plain(row.cells[name].value) for name in given},
+        "line": row.line.number,
+        **{name: _plain(row.cells[name]) for name in given},
         "measured": number(compared.measured),
         "predicted": number(compared.predicted),
         "error": number(compared.error),

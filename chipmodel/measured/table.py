@@ -1,4 +1,4 @@
-"""Tables of measurements: CSV text with the line and column of every cell, and the kinds of tables.
+"""Tables of measurements, and the kinds of tables.
 
 A kind lists the columns that describe a row, the one that was measured, and further measured columns that a
 table may have. ``chipmodel.measured.kinds`` holds the known kinds.
@@ -7,12 +7,13 @@ table may have. ``chipmodel.measured.kinds`` holds the known kinds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NoReturn
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.csv_lines import CsvLine, read_lines
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip
 
@@ -20,7 +21,6 @@ ColumnForm = Literal["whole", "decimal", "text"]
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?")
 _LONGEST_NUMBER = 40
-_CELL = re.compile(r'(?:\s*"((?:[^"]|"")*)"\s*|([^",]*))(?=,|$)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,36 +38,31 @@ class TableColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class TableCell:
-    """A value of a row, and the column of the line's text where it begins (0: it is a number of the chip)."""
-
-    value: Fraction | str
-    column: int
-
-
-@dataclass(frozen=True, slots=True)
 class MeasuredRow:
-    """One row of a table."""
+    """One row of a table: its line, the names of the table's columns, and the values by column. Values of
+    other columns are numbers of the chip."""
 
-    file: str
-    line: int
-    cells: Mapping[str, TableCell]
+    line: CsvLine
+    names: tuple[str, ...]
+    cells: Mapping[str, Fraction | str]
 
     def whole(self, name: str) -> int:
         """The integer in a column of whole numbers."""
-        return int(self.cells[name].value)
+        return int(self.cells[name])
 
     def number(self, name: str) -> Fraction:
         """The number in a column, exactly."""
-        return Fraction(self.cells[name].value)
+        return Fraction(self.cells[name])
 
     def text(self, name: str) -> str:
         """The text in a column."""
-        return str(self.cells[name].value)
+        return str(self.cells[name])
 
     def place(self, name: str | None = None) -> Place:
         """Where a column's cell begins; without a name, or for a number of the chip, where the row begins."""
-        return Place(self.file, self.line, self.cells[name].column or 1 if name else 1)
+        if name in self.names:
+            return self.line.place(self.names.index(name))
+        return Place(self.line.file, self.line.number, 1)
 
 
 Predict = Callable[[Chip, MeasuredRow], Mapping[str, Fraction]]
@@ -109,65 +104,39 @@ class TableKind:
 
 @dataclass(frozen=True, slots=True)
 class CsvSheet:
-    """A CSV file as text: the header's line and names, and the numbered lines with their cells. Names and
-    cells come with the column where they begin."""
+    """The lines of a table, which have as many cells as its header has names."""
 
-    file: str
-    line: int
-    header: tuple[tuple[str, int], ...]
-    lines: tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
+    header: CsvLine
+    lines: tuple[CsvLine, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns' names, in order."""
-        return tuple(name for name, _ in self.header)
+        return self.header.cells
 
 
 def read_sheet(text: str, file: str) -> CsvSheet:
-    """The CSV ``text``; blank lines are skipped, cells are stripped, quoted ones stay on their line.
+    """The lines of the CSV ``text``, as ``read_lines`` reads them.
 
-    Raises BadInput for an empty file, no rows, a repeated column name, an open quote, and a row with more or
-    fewer cells than the header.
+    Raises BadInput for an empty file, no rows, a repeated column name, and a row with more or fewer cells
+    than the header.
     """
-    lines = [(n, line) for n, line in enumerate(re.split("\r\n|\r|\n", text), 1) if line.strip()]
-    if not lines:
+    header, *rows = tuple(read_lines(text, file)) or (None,)
+    if header is None:
         raise BadInput("the file is empty", where=Place(file), hint="write a header line and rows into it")
-    parsed = tuple((n, tuple(_cells(line, file, n))) for n, line in lines)
-    (at, header), rows = parsed[0], parsed[1:]
-    _check_header(header, file, at)
+    names = header.cells
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            what = f"the column {shown(name)} appears twice in the header"
+            raise BadInput(what, where=header.place(index), hint="remove or rename one of them")
     if not rows:
         raise BadInput("the table has no rows", where=Place(file), hint="write a row below the header")
-    for n, cells in rows:
-        if len(cells) != len(header):
-            extra = cells[len(header)][1] if len(cells) > len(header) else cells[-1][1]
-            what = f"the row has {len(cells)} cells, the header {len(header)}"
-            raise BadInput(what, where=Place(file, n, extra), hint="write one cell for each column")
-    return CsvSheet(file, at, header, rows)
-
-
-def _check_header(header: Sequence[tuple[str, int]], file: str, line: int) -> None:
-    seen: set[str] = set()
-    for name, column in header:
-        if name in seen:
-            what = f"the column {shown(name)} appears twice in the header"
-            raise BadInput(what, where=Place(file, line, column), hint="remove or rename one of them")
-        seen.add(name)
-
-
-def _cells(line: str, file: str, number: int) -> Iterator[tuple[str, int]]:
-    position = 0
-    while position <= len(line):
-        match = _CELL.match(line, position)
-        if match is None:
-            what = f"a quote in {shown(line[position:])} is not closed or stands inside a cell"
-            raise BadInput(
-                what, where=Place(file, number, position + 1), hint='quote whole cells, and write "" for "'
-            )
-        quoted, plain = match[1], match[2]
-        value = quoted.replace('""', '"') if quoted is not None else plain
-        indent = len(match[0]) - len(match[0].lstrip()) if match[0].strip() else 0
-        yield value.strip(), position + indent + 1
-        position = match.end() + 1
+    for row in rows:
+        if len(row.cells) != len(names):
+            what = f"the row has {len(row.cells)} cells, the header {len(names)}"
+            where = row.place(min(len(names), len(row.cells) - 1))
+            raise BadInput(what, where=where, hint="write one cell for each column")
+    return CsvSheet(header, tuple(rows))
 
 
 def recognise(sheet: CsvSheet, kinds: Mapping[str, TableKind]) -> tuple[TableKind, ...]:
@@ -180,7 +149,7 @@ def recognise(sheet: CsvSheet, kinds: Mapping[str, TableKind]) -> tuple[TableKin
     if whole:
         most = max(len(kind.needed) for kind in whole)
         return tuple(kind for kind in whole if len(kind.needed) == most)
-    where = Place(sheet.file, sheet.line, 1)
+    where = Place(sheet.header.file, sheet.header.number, 1)
     if close:
         kind = max(close, key=lambda kind: len(kind.needed))
         what = f"a table of {kind.name} without the measured column '{kind.measured}'"
@@ -211,7 +180,7 @@ def as_kind(sheet: CsvSheet, name: str, kinds: Mapping[str, TableKind]) -> Table
         what = f"as {name} the table has no column {', '.join(missing)}"
         raise BadInput(
             what,
-            where=Place(sheet.file, sheet.line, 1),
+            where=Place(sheet.header.file, sheet.header.number, 1),
             hint="add it, or choose another --kind",
         )
     return kind
@@ -228,12 +197,12 @@ def rows_of(sheet: CsvSheet, kind: TableKind) -> tuple[MeasuredRow, ...]:
     others = (TableColumn(name, "decimal", Fraction(0)) for name in kind.others)
     columns = {column.name: column for column in (*kind.columns, measured, *others)}
     rows: list[MeasuredRow] = []
-    for line, cells in sheet.lines:
-        read: dict[str, TableCell] = {}
-        for (name, _), (text, at) in zip(sheet.header, cells, strict=True):
+    for line in sheet.lines:
+        read: dict[str, Fraction | str] = {}
+        for index, (name, text) in enumerate(zip(sheet.names, line.cells, strict=True)):
             if name in columns and (text or not columns[name].optional):
-                read[name] = TableCell(_value(columns[name], text, Place(sheet.file, line, at)), at)
-        row = MeasuredRow(sheet.file, line, read)
+                read[name] = _value(columns[name], text, line, index)
+        row = MeasuredRow(line, sheet.names, read)
         if not row.number(kind.measured):
             what = f"{kind.measured} is 0, so the relative error is not defined"
             raise BadInput(what, where=row.place(kind.measured), hint="write the measured value")
@@ -241,23 +210,22 @@ def rows_of(sheet: CsvSheet, kind: TableKind) -> tuple[MeasuredRow, ...]:
     return tuple(rows)
 
 
-def _value(column: TableColumn, text: str, where: Place) -> Fraction | str:
+def _value(column: TableColumn, text: str, line: CsvLine, index: int) -> Fraction | str:
+    def refuse(what: str, hint: str) -> NoReturn:
+        raise BadInput(f"{column.name} {what}", where=line.place(index), hint=hint)
+
     if not text:
-        raise BadInput(f"{column.name} is empty", where=where, hint="write a value for every column")
+        refuse("is empty", "write a value for every column")
     if column.form == "text":
         return text
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
-        raise BadInput(f"{column.name} {shown(text)} is no number", where=where, hint="write digits only")
+        refuse(f"{shown(text)} is no number", "write digits only")
     value = Fraction(text)
     if column.form == "whole" and value.denominator != 1:
-        raise BadInput(
-            f"{column.name} {text} is no whole number", where=where, hint="write a number without a fraction"
-        )
+        refuse(f"{text} is no whole number", "write a number without a fraction")
     if not column.least <= value <= column.most:
         limits = f"{_plain(column.least)} to {_plain(column.most)}"
-        raise BadInput(
-            f"{column.name} {text} is out of range", where=where, hint=f"write a number of {limits}"
-        )
+        refuse(f"{text} is out of range", f"write a number of {limits}")
     return value
 
 

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.csv_lines import CsvLine, csv_line, read_lines
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import read_text
@@ -21,7 +22,6 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.terminal.escapes import cell_text
-from workloads.packing.csv_lines import CsvLine, csv_line, read_lines
 
 REQUIRED = ("id", "lower", "upper", "size")
 OPTIONAL = {

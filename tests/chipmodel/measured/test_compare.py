@@ -339,9 +339,9 @@ def test_cells_have_the_column_where_they_begin(cells: list[str]) -> None:
     quoted = ["k", *('"' + cell.replace('"', '""') + '"' for cell in cells)]
     line = ",".join(quoted)
     sheet = read_sheet(",".join(f"c{i}" for i in range(len(quoted))) + f"\n{line}\n", "t.csv")
-    ((_, found),) = sheet.lines
-    assert [text for text, _ in found] == ["k", *(cell.strip() for cell in cells)]
+    (found,) = sheet.lines
+    assert found.cells == ("k", *(cell.strip() for cell in cells))
     position = 1
-    for written, (_, column) in zip(quoted, found, strict=True):
-        assert column == position
+    for index, written in enumerate(quoted):
+        assert found.place(index).column == position
         position += len(written) + 1

@@ -12,7 +12,7 @@ from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.measured.compare import MeasuredTable, read_table
 from chipmodel.measured.network_fit import fit, free_numbers, rounded
 from chipmodel.measured.network_prediction import NETWORKS, planned_network
-from chipmodel.measured.table import MeasuredRow, TableCell
+from chipmodel.measured.table import MeasuredRow
 
 BOARD = load_chip("stm32n6")
 NETS = (
@@ -108,13 +108,13 @@ def test_a_fold_does_not_begin_at_the_whole_fit() -> None:
 
 
 def _of_family(row: MeasuredRow, name: str) -> MeasuredRow:
-    return replace(row, cells={**row.cells, "family": TableCell(name, 1)})
+    return replace(row, cells={**row.cells, "family": name})
 
 
 def test_rows_of_one_workload_count_once() -> None:
     """Nine copies of one slow row move the fit no more than one copy does."""
     table = measured_on()
-    slow = replace(table.rows[0], cells={**table.rows[0].cells, "milliseconds": TableCell(Fraction(9), 1)})
+    slow = replace(table.rows[0], cells={**table.rows[0].cells, "milliseconds": Fraction(9)})
     once, often = (
         fit(MeasuredTable(table.file, table.kinds, (*table.rows[1:], *copies)), BOARD, ("npu.launch_cycles",))
         for copies in ((slow,), (slow,) * 9)

@@ -9,9 +9,8 @@ another buffer. Where it does, the verifier and the check of the plan must both 
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -22,13 +21,13 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part, Schedule, Step, StepIf, StepLoop, StepNode
 from chipmodel.passes.liveness import lifetime, liveness, scopes, touches_of
 from chipmodel.passes.lower import lower
+from chipmodel.verify import offsets
 from chipmodel.verify.commands import verify
-from chipmodel.verify.offsets import check
 from dma.stream import stream
 from solvers.branches.mergers import merge_arms, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import solve
-from tests.fuzz.fuzzer import Check, Fault
+from tests.fuzz.fuzzer import Fault
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.random_programs import TreeShape, random_program
 
@@ -241,11 +240,11 @@ def case(seed: int) -> MergeCase:
 def objections(case: MergeCase, plan: Plan) -> tuple[str, str]:
     """What the verifier, which knows no lifetimes, and the check on the true conflicts say first."""
     said = verify(case.program, lower(case.schedule, plan), LARGE_CHIP)
-    found = check(case.problem, plan)
+    found = offsets.check(case.problem, plan)
     return (said or ("",))[0], (found or ("",))[0]
 
 
-def check_tree(seed: int) -> Counter[str]:
+def check(seed: int) -> Counter[str]:
     """Break the merges of one tree. Raises Fault where a corruption is not noticed, or a correct plan is not
     accepted."""
     tree = case(seed)
@@ -267,8 +266,3 @@ def check_tree(seed: int) -> Counter[str]:
         seen[name] += 1
     seen["corrupted"] += any(seen[name] for name in BREAKS)
     return seen
-
-
-def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
-    parser.parse_args(arguments)
-    return check_tree

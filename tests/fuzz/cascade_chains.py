@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Sequence
 from random import Random
 
 from chipmodel.errors import DoesNotFit
@@ -12,7 +10,6 @@ from chipmodel.pipeline.cascade_search import plan_with_cascades
 from chipmodel.pipeline.choices import CASCADE_AUTO
 from chipmodel.pipeline.request import PlanRequest
 from dma.schedule.expected_forecast import ScheduleForecast
-from tests.fuzz.fuzzer import Check
 from tests.support.cascade_chains import least_forecast, random_chain, small_memory
 from tests.support.chips import LUNA_LIKE
 
@@ -41,8 +38,3 @@ def check(seed: int) -> Counter[str]:
     assert least is not None
     assert cycles <= least, f"seed {seed}: {cycles} cycles, {least} with other cascades"
     return Counter(chains=1, with_cascades=bool(planned.schedule.cascades))
-
-
-def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
-    parser.parse_args(arguments)
-    return check

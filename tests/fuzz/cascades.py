@@ -7,7 +7,6 @@ for plans with cascades.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -28,7 +27,7 @@ from chipmodel.rewrites.in_place import CHOICES, reuse
 from chipmodel.verify.plan_file import verify_file
 from dma.cascade_choice.straight_chains import op_chains
 from dma.stream import streamers
-from tests.fuzz.fuzzer import Check, Fault
+from tests.fuzz.fuzzer import Fault
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import tiny_chip
 from tests.support.random_images import ImageShape, random_images
@@ -211,8 +210,3 @@ def check(seed: int, case: RandomCase = random_case) -> Counter[str]:
             if trace != step_through(planned.commands, chip, path):
                 raise Fault(f"{where}: the two simulators differ on {dict(trace.path)}")
     return seen
-
-
-def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
-    parser.parse_args(arguments)
-    return check

@@ -7,7 +7,6 @@ and no run is faster than the lower bound for plans with cascades.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +23,7 @@ from chipmodel.pipeline.multicore import joined_plans
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.cores import verify_cores
 from tests.fuzz.cascades import LONGEST_STEPPED, planned_case, random_case, random_choices, with_bands
-from tests.fuzz.fuzzer import Check, Fault
+from tests.fuzz.fuzzer import Fault
 from tests.support.random_commands import random_path
 from tests.support.stepper import step_through_cores
 
@@ -142,8 +141,3 @@ def _of_cascades(plan: CorePlan, which: str) -> set[str]:
         if op.name in inside
         for name in (op.inputs if which == "inputs" else op.outputs)
     }
-
-
-def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
-    parser.parse_args(arguments)
-    return check

@@ -8,21 +8,18 @@ buffers, on which the search and CP-SAT must agree with each other.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
 from chipmodel.model.certificate import excludes, rests_on
 from chipmodel.model.plan import Plan, Problem
+from chipmodel.verify import offsets
 from chipmodel.verify.certificate import verify_certificate
-from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Outcome
 from solvers.core.preprocess import part_of
 from solvers.exact import cp_sat
 from solvers.exact.portfolio import exact
 from solvers.search import complete
-from tests.fuzz.fuzzer import Check
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
 
@@ -48,7 +45,7 @@ def agree(seed: int, problem: Problem) -> Outcome:
             assert smallest_peak(part) is None, seed
             continue
         assert outcome.plan is not None, seed
-        assert check(problem, outcome.plan) == (), seed
+        assert offsets.check(problem, outcome.plan) == (), seed
         peak = outcome.plan.peak(problem)
         assert outcome.lower_bound <= best, seed
         if goal == "minimise" or problem.capacity is None or outcome.status == "optimal":
@@ -87,7 +84,7 @@ def _unanswered(seed: int, problem: Problem, best: int | None, outcome: Outcome,
         least = False
     assert (outcome.status == "infeasible") == (best is None), where
     if outcome.plan is not None:
-        assert not check(problem, outcome.plan), where
+        assert not offsets.check(problem, outcome.plan), where
         assert not least or outcome.plan.peak(problem) == best, where
     return False
 
@@ -106,14 +103,9 @@ def paired(seed: int) -> Counter[str]:
 def _peak(problem: Problem, plan: Plan | None) -> int | None:
     if plan is None:
         return None
-    assert not check(replace(problem), plan)
+    assert not offsets.check(replace(problem), plan)
     return plan.peak(problem)
 
 
-def check_seed(seed: int) -> Counter[str]:
+def check(seed: int) -> Counter[str]:
     return small(seed) + (Counter[str]() if seed % PAIR_EVERY else paired(seed))
-
-
-def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
-    parser.parse_args(arguments)
-    return check_seed

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Sequence
 
 from solvers.loads.exact import solve_stream
-from tests.fuzz.fuzzer import Check
 from tests.solvers.loads.oracle import best_of_all, random_stream
 
 COUNT = 10_000
@@ -21,8 +18,3 @@ def check(seed: int) -> Counter[str]:
     assert outcome.least_peak, f"seed {seed}: {outcome}"
     assert (outcome.cycles, outcome.peak) == best_of_all(problem), f"seed {seed}: {outcome}"
     return Counter(problems=1, loads=len(problem.slices))
-
-
-def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
-    parser.parse_args(arguments)
-    return check

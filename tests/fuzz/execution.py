@@ -7,9 +7,8 @@ runs along paths through every arm, and its outputs equal the plain run's.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
@@ -27,7 +26,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.steady_state import steady
 from tests.fuzz import cascades
-from tests.fuzz.fuzzer import Check, Fault
+from tests.fuzz.fuzzer import Fault
 from tests.fuzz.random_programs import PACKERS, STREAMERS
 from tests.support.chips import tiny_chip, with_memory
 from tests.support.random_commands import random_path
@@ -148,8 +147,3 @@ def check(seed: int) -> Counter[str]:
         seen += Counter(paths=1, steps=verdict.steps, transfers=verdict.transfers)
         seen += Counter(compared_bytes=verdict.compared_bytes)
     return seen
-
-
-def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
-    parser.parse_args(arguments)
-    return check

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import cast
 
-from tests.fuzz.fuzzer import Check, Fuzzer
+from tests.fuzz.fuzzer import AdjustableFuzzer, Check, Fuzzer, PlainFuzzer
 
 NAMES = (
     "broken-merges",
@@ -73,9 +73,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=chosen.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    check = chosen.search(own, rest)
     seeds = range(given.first, given.first + (chosen.COUNT if given.count is None else given.count))
-    return run(check, seeds, given.cpu_seconds, given.keep_going)
+    return run(_check(chosen, own, rest), seeds, given.cpu_seconds, given.keep_going)
+
+
+def _check(chosen: Fuzzer, parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Check:
+    """The check of one seed, with the options that ``arguments`` set."""
+    if isinstance(chosen, AdjustableFuzzer):
+        return chosen.search(parser, arguments)
+    parser.parse_args(arguments)
+    return cast("PlainFuzzer", chosen).check
 
 
 def listing() -> str:

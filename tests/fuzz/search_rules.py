@@ -8,17 +8,15 @@ right only where buffers of no bytes lie at the edges of memories (see ``solvers
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Sequence
 from random import Random
 
 from chipmodel.model.plan import Problem
-from chipmodel.verify.offsets import check
+from chipmodel.verify import offsets
 from solvers.core.outcome import Limits, Outcome
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
 from solvers.search.model import ConstraintClash, search_model
-from tests.fuzz.fuzzer import Check, Fault
+from tests.fuzz.fuzzer import Fault
 from tests.solvers.brute_force import MOST, optimum, random_problem
 
 COUNT = 3000
@@ -47,7 +45,7 @@ def differences(seed: int, buffers: int = BUFFERS) -> tuple[list[str], str]:
 
 
 def _expect(problem: Problem, outcome: Outcome, status: str) -> list[str]:
-    wrong = list(check(problem, outcome.plan)) if outcome.plan else []
+    wrong = list(offsets.check(problem, outcome.plan)) if outcome.plan else []
     if outcome.status != status and not (outcome.proof == LEFT_OUT and not _complete(problem)):
         wrong.append(f"{outcome.status} ({outcome.proof}) instead of {status}")
     return wrong
@@ -60,13 +58,8 @@ def _complete(problem: Problem) -> bool:
         return True
 
 
-def check_seed(seed: int) -> Counter[str]:
+def check(seed: int) -> Counter[str]:
     wrong, kind = differences(seed)
     if wrong:
         raise Fault(f"seed {seed}: {'; '.join(wrong)}")
     return Counter({kind: 1})
-
-
-def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
-    parser.parse_args(arguments)
-    return check_seed

@@ -19,9 +19,7 @@ RARE = range(8)
 
 
 def test_random_cascades_are_right() -> None:
-    seen: Counter[str] = Counter()
-    for seed in SEEDS:
-        seen += check(seed)
+    seen = sum(map(check, SEEDS), Counter[str]())
     assert seen["planned"] > len(SEEDS) // 2
     assert seen["rolling"]
     assert seen["cascades"] > seen["rolling"]
@@ -39,7 +37,5 @@ def test_the_search_reports_what_the_verifier_says(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("case", [cascades.two_readers_case, cascades.skipped_columns_case])
 def test_rare_cascades_are_right(case: cascades.RandomCase) -> None:
-    seen: Counter[str] = Counter()
-    for seed in RARE:
-        seen += check(seed, case)
+    seen = sum((check(seed, case) for seed in RARE), Counter[str]())
     assert seen["cascades"] > len(RARE) // 2

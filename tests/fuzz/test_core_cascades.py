@@ -14,10 +14,7 @@ SEEDS = (*range(12), 39)
 
 
 def check_all() -> Counter[str]:
-    seen: Counter[str] = Counter()
-    for seed in SEEDS:
-        seen += check(seed)
-    return seen
+    return sum(map(check, SEEDS), Counter[str]())
 
 
 def test_random_cascades_on_several_cores_are_right() -> None:

@@ -11,13 +11,14 @@ import pytest
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command
-from chipmodel.model.program import If, Loop, Node, Program
+from chipmodel.model.program import Program
 from chipmodel.model.trace import Trace
 from dma.stream import streamers
 from solvers.branches.mergers import mergers
 from tests.fuzz import random_trees
 from tests.fuzz.fuzzer import Fault
 from tests.fuzz.random_trees import PACKERS, check, check_one, combinations, random_tree
+from tests.support.random_trees import depth
 
 BATCHES = 2
 FIRST = 10
@@ -29,9 +30,8 @@ FITS = 2
 
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_every_combination_passes_on_random_trees(batch: int) -> None:
-    seen: Counter[str] = Counter()
-    for seed in range(FIRST + batch * TREES, FIRST + (batch + 1) * TREES):
-        seen += check(seed, 1)
+    seeds = range(FIRST + batch * TREES, FIRST + (batch + 1) * TREES)
+    seen = sum((check(seed, 1) for seed in seeds), Counter[str]())
     assert seen["trees"] == TREES
     assert seen["verified"]
     assert seen["paths"] > TREES
@@ -40,12 +40,6 @@ def test_every_combination_passes_on_random_trees(batch: int) -> None:
 def test_combinations_are_all_different_and_complete() -> None:
     turns = combinations()
     assert len(turns) == len(set(turns)) == len(mergers()) * len(PACKERS) * len(streamers())
-
-
-def depth(body: tuple[Node, ...]) -> int:
-    inner = [arm.body for n in body if isinstance(n, If) for arm in n.arms]
-    inner += [n.body for n in body if isinstance(n, Loop)]
-    return 1 + max(map(depth, inner)) if inner else 0
 
 
 def test_trees_are_up_to_five_deep() -> None:

@@ -7,11 +7,11 @@ cases with something to decide, those where the bound leaves room to save, and t
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
@@ -21,7 +21,7 @@ from dma.residency.chip_tiers import ChipTierProblem
 from dma.residency.greedy import decide
 from dma.streamers import ping_pong
 from solvers.tiers.search import initial_state
-from tests.fuzz.fuzzer import Check, Fault
+from tests.fuzz.fuzzer import Fault
 from tests.solvers.tiers.relaxation import least_cycles
 from tests.support.networks import PLANNED
 from workloads.zoo import build
@@ -87,7 +87,10 @@ def check_case(case: TierCase) -> Counter[str]:
     return Counter(cases=1, improved=cycles < initial, improvable=improvable)
 
 
-def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
-    parser.parse_args(arguments)
-    every = list(cases(CHIPS, PARTS))
-    return lambda seed: check_case(every[seed % len(every)])
+def check(seed: int) -> Counter[str]:
+    return check_case(_every_case()[seed % CASES])
+
+
+@cache
+def _every_case() -> list[TierCase]:
+    return list(cases(CHIPS, PARTS))

@@ -6,16 +6,14 @@ CPU, refreshes and clock ratios in play.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Sequence
 from random import Random
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command
 from chipmodel.model.trace import Trace
-from tests.fuzz.fuzzer import Check, Fault
+from tests.fuzz.fuzzer import Fault
 from tests.support.chips import tiny_chip
 from tests.support.random_commands import random_commands, random_path
 from tests.support.stepper import step_through
@@ -53,8 +51,3 @@ def check(seed: int, longest: int | None = None) -> Counter[str]:
     if trace.unaccounted():
         raise Fault(f"seed {seed}: cycles unaccounted for: {trace.unaccounted()}")
     return Counter(cycles=trace.cycles, events=len(trace.events)) + stalls(trace)
-
-
-def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
-    parser.parse_args(arguments)
-    return check

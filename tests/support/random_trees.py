@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from random import Random
 
-from chipmodel.model.program import Node
+from chipmodel.model.program import Body, Node, bodies
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 
@@ -91,3 +91,8 @@ class RandomTree(ABC):
         """A name that no other node has."""
         self.serial += 1
         return f"{prefix}{self.serial}"
+
+
+def depth(body: Body) -> int:
+    """How deep branches and loops are in one another."""
+    return max((1 + depth(inner) for node in body for inner in bodies(node)), default=0)

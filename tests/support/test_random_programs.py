@@ -7,31 +7,10 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.model.program import If, Loop, Node, Program, ops
+from chipmodel.model.program import If, Loop, Program, ops
 from chipmodel.passes.validate import validate_program
 from tests.support.random_programs import TreeShape, random_program
-
-
-def nodes(body: tuple[Node, ...]) -> list[Node]:
-    result: list[Node] = []
-    for node in body:
-        result.append(node)
-        if isinstance(node, If):
-            result += [inner for arm in node.arms for inner in nodes(arm.body)]
-        elif isinstance(node, Loop):
-            result += nodes(node.body)
-    return result
-
-
-def depth(body: tuple[Node, ...]) -> int:
-    below = [0]
-    for node in body:
-        if isinstance(node, If):
-            below += [1 + depth(arm.body) for arm in node.arms]
-        elif isinstance(node, Loop):
-            below.append(1 + depth(node.body))
-    return max(below)
-
+from tests.support.random_trees import depth
 
 shapes = st.builds(
     TreeShape,
@@ -76,7 +55,7 @@ def test_all_kinds_of_ops_and_control_flow_occur() -> None:
     seen: Counter[str] = Counter()
     for program in programs():
         seen.update(op.kind for op in ops(program.body))
-        for node in nodes(program.body):
+        for node in program.nodes():
             if isinstance(node, If):
                 seen["if"] += 1
                 seen["condition"] += node.condition is not None
@@ -92,16 +71,7 @@ def test_all_kinds_of_ops_and_control_flow_occur() -> None:
             name in op.inputs for name in program.outputs for op in ops(program.body)
         )
     kinds = ("conv", "depthwise_conv", "max_pool", "add", "dense", "relu", "copy")
-    flow = (
-        "if",
-        "condition",
-        "empty arm",
-        "three arms",
-        "joined",
-        "loop",
-        "1 iterations",
-        "2 iterations",
-        "3 iterations",
-    )
-    for what in (*kinds, *flow, "output that an inner op reads"):
+    flow = ("if", "condition", "empty arm", "three arms", "joined", "loop")
+    iterations = (f"{number} iterations" for number in (1, 2, 3))
+    for what in (*kinds, *flow, *iterations, "output that an inner op reads"):
         assert seen[what] >= 5, what

@@ -19,6 +19,7 @@ from chipmodel.rewrites.in_place import InPlace
 from chipmodel.terminal.progress import Say
 from dma.residency.fitted import fitted
 from dma.schedule.effort import DEFAULT_GAP, StopCriterion
+from dma.schedule.least_pieces import refuse_hopeless_memory
 from solvers.branches.mergers import DEFAULT_MERGE
 from solvers.core.outcome import Limits
 
@@ -98,6 +99,8 @@ class PlanSettings:
         it fits the SharedMemory of ``chip``, where that can be."""
         self.limit.require_first_plan(sum(1 for _ in ops(program.body)))
         own = compiled(program, chip)
+        if fits and self.spill:
+            refuse_hopeless_memory(own, chip)
         return PlanRequest(
             fitted(own, chip) if fits else own,
             chip,

@@ -221,7 +221,7 @@ class StreamerRace:
         try:
             return build_schedule(replace(self.request, budget=budget), streamer, cache)
         except DoesNotFit as refusal:
-            self.refusal = refusal
+            self.refusal = self.refusal or refusal  # of the first candidate, which needs least
             return None
 
     def _wait(self, ranked: RankedSchedule) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
 
 from chipmodel.model.plan import Problem
 from chipmodel.verify.fast_offsets import check_fast
@@ -12,7 +13,7 @@ from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
-from tests.solvers.many_problems import any_problem, zoo_problems
+from tests.solvers.many_problems import any_problem, odd_problems, zoo_problems
 from tests.support.random_buffers import random_buffers
 
 EXACT = ("auto", "exact", "search", "cp-sat")
@@ -26,6 +27,13 @@ def test_random_problems(packer: str) -> None:
         solved = solve(problem, packer, Limits(nodes=20))
         assert check(problem, solved.plan) == (), seed
         assert solved.peak >= solved.lower_bound >= contention(problem), seed
+
+
+@pytest.mark.parametrize("packer", HEURISTICS)
+@settings(max_examples=40)
+@given(odd_problems())
+def test_holes_alignments_and_buffers_of_no_bytes(packer: str, problem: Problem) -> None:
+    assert check(problem, solve(problem, packer, Limits(nodes=20)).plan) == ()
 
 
 @pytest.mark.parametrize("packer", [*HEURISTICS, "exact"])

@@ -9,25 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.cli.main import main
 from chipmodel.studies.store import read_rows
+from tests.support.command_line import call
 from tests.support.folders import HARDWARE
 
 TINY = "zoo:resnet8"
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of one call in this process."""
-    argv = sys.argv
-    sys.argv = ["chipmodel", *arguments]
-    try:
-        with pytest.raises(SystemExit) as ended:
-            main()
-    finally:
-        sys.argv = argv
-    printed = capsys.readouterr()
-    code = ended.value.code
-    return code if isinstance(code, int) else 0, printed.out, printed.err
 
 
 def test_json_on_stdout_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,20 +183,6 @@ def test_what_the_system_refuses_is_one_message(
     assert (found, out) == (code, "")
     assert message in err
     assert "Traceback" not in err
-
-
-def test_no_malformed_workload_shows_a_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tests.workloads.from_yaml.test_malformed import CASES
-
-    assert len(CASES) >= 200
-    path = tmp_path / "w.yaml"
-    for title, (text, line, _) in CASES.items():
-        path.write_text(text, encoding="utf-8")
-        code, out, err = call(capsys, "simulate", str(path))
-        assert (code, out) == (2, ""), title
-        assert f"w.yaml:{line}:" in err, title
-        assert "Traceback" not in err, title
-        assert "internal error" not in err, title
 
 
 def test_validate_prints_a_table_of_80_columns_and_writes_json(

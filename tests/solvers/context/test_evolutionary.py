@@ -19,7 +19,7 @@ from solvers.core.decode import decoder
 from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.outcome import Limits
 from solvers.heuristics.best_fit import greedy_best_fit
-from tests.solvers.many_problems import any_problem, odd_problems, simple_problems
+from tests.solvers.many_problems import any_problem, simple_problems
 from workloads.packing.guillotine import guillotine
 
 HARD = replace(guillotine(60, 2), capacity=None)
@@ -72,13 +72,6 @@ def test_never_above_its_seeds(problem: Problem, seed: int) -> None:
     assert check(problem, outcome.plan) == ()
     seeds = [first_fit(problem, key).peak(problem) for key in ORDERS.values()]
     assert outcome.plan.peak(problem) <= min([*seeds, greedy_best_fit(problem).peak(problem)])
-
-
-@given(odd_problems())
-def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
-    outcome = evolve(problem, Limits(nodes=30))
-    assert outcome.plan is not None
-    assert check(problem, outcome.plan) == ()
 
 
 def peak_after(children: int, seed: int = 0) -> int:

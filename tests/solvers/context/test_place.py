@@ -24,7 +24,7 @@ from solvers.context.live_blocks import (
 from solvers.context.place import context_fit, in_memory
 from solvers.core.bounds import contention
 from solvers.registry import solve
-from tests.solvers.many_problems import odd_problems, simple_problems, zoo_problems
+from tests.solvers.many_problems import simple_problems, zoo_problems
 from tests.support.random_buffers import random_buffers
 
 
@@ -97,13 +97,6 @@ def test_everybody_touches_a_neighbour_or_a_border(problem: Problem, context: in
         ends = [start + r.size for start, r in zip(starts, earlier, strict=True)]
         assert low in (0, *ends) or low + request.size in (grown, *starts)
         grown = max(grown, low + request.size)
-
-
-@given(odd_problems(), st.integers(0, 9))
-def test_holes_alignments_and_empty_problems(problem: Problem, context: int) -> None:
-    plan = context_fit(problem, context)
-    assert check(problem, plan) == ()
-    assert plan.peak(problem) >= contention(problem)
 
 
 @given(simple_problems())

@@ -11,7 +11,7 @@ from chipmodel.model.plan import Problem
 from chipmodel.verify.offsets import check
 from solvers.context.pool import context_pool, context_pool_nodes
 from solvers.registry import solve
-from tests.solvers.many_problems import any_problem, naive_sum, odd_problems, simple_problems, zoo_problems
+from tests.solvers.many_problems import any_problem, naive_sum, simple_problems, zoo_problems
 from tests.support.buffers import alive
 from workloads.zoo import build
 
@@ -43,11 +43,6 @@ def test_never_above_naive(problem: Problem, context: int) -> None:
     plan = context_pool(problem, context)
     assert check(problem, plan) == ()
     assert plan.peak(problem) == sum(context_pool_nodes(problem, context).sizes) <= naive_sum(problem)
-
-
-@given(odd_problems(), st.integers(0, 10))
-def test_holes_alignments_and_empty_problems(problem: Problem, context: int) -> None:
-    assert check(problem, context_pool(problem, context)) == ()
 
 
 def test_it_needs_far_less_than_the_plain_pool() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from chipmodel.model.plan import Problem
-from chipmodel.verify.offsets import check
 from solvers.core.conflicts import conflict_counts, neighbours
 from solvers.heuristics.conflict_first import conflict_first
 from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
@@ -52,8 +51,3 @@ def test_on_top_of_all_placed_conflicts_and_never_above_naive(problem: Problem) 
         under = [b for b in (problem.buffers[i] for i in order[:at]) if b.conflicts(item)]
         assert plan.offsets[item.name] == max((plan.offsets[b.name] + b.bytes for b in under), default=0)
     assert plan.peak(problem) <= naive_sum(problem)
-
-
-@given(odd_problems())
-def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
-    assert check(problem, conflict_first(problem)) == ()

@@ -9,10 +9,9 @@ from hypothesis import given
 from bench.known_answers import FIGURE_4, SIX_OPS, free_list_example, lifetimes
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.heuristics.free_list import free_list
-from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
+from tests.solvers.many_problems import naive_sum, simple_problems
 
 
 def buffers(*rows: tuple[int, int, int]) -> Problem:
@@ -67,11 +66,6 @@ def test_never_above_the_sum_of_sizes(problem: Problem) -> None:
 def test_buffers_of_one_size_are_placed_as_low_as_they_can_be(problem: Problem) -> None:
     same = replace(problem, buffers=tuple(replace(b, bytes=8, alignment=4) for b in problem.buffers))
     assert free_list(same).peak(same) == contention(same)
-
-
-@given(odd_problems())
-def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
-    assert check(problem, free_list(problem)) == ()
 
 
 def test_sizes_beyond_64_bits() -> None:

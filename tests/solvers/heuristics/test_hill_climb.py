@@ -16,7 +16,7 @@ from solvers.core.outcome import Limits, Progress
 from solvers.heuristics import hill_climb as module
 from solvers.heuristics.hill_climb import ITERATIONS, hill_climb
 from solvers.registry import solve
-from tests.solvers.many_problems import odd_problems, simple_problems
+from tests.solvers.many_problems import simple_problems
 from tests.support.work import counted_clock
 from workloads.packing.guillotine import guillotine
 
@@ -105,11 +105,6 @@ def test_without_limits_large_problems_have_fewer_iterations(monkeypatch: pytest
 @given(simple_problems())
 def test_never_above_large_first(problem: Problem) -> None:
     assert peak_of(problem, Limits(nodes=30)) <= first_fit(problem, ORDERS["large-first"]).peak(problem)
-
-
-@given(odd_problems())
-def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
-    peak_of(problem, Limits(nodes=30))
 
 
 def test_sizes_beyond_64_bits() -> None:

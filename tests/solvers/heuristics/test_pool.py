@@ -13,7 +13,7 @@ from chipmodel.model.plan import Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.heuristics.pool import REUSE_THRESHOLD, pool, pool_nodes
-from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
+from tests.solvers.many_problems import naive_sum, simple_problems
 from tests.support.buffers import alive
 from workloads.zoo import build
 
@@ -64,8 +64,3 @@ def test_the_peak_is_the_sum_of_the_nodes(problem: Problem, threshold: float) ->
 def test_buffers_of_one_size_are_placed_as_low_as_they_can_be(problem: Problem) -> None:
     same = replace(problem, buffers=tuple(replace(b, bytes=8) for b in problem.buffers))
     assert pool(same).peak(same) == contention(same)
-
-
-@given(odd_problems())
-def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
-    assert check(problem, pool(problem)) == ()

@@ -16,7 +16,7 @@ from solvers.core.outcome import Limits, Progress
 from solvers.registry import packers, solve
 from solvers.tiers.packer import state_search
 from tests.solvers.brute_force import optimum
-from tests.solvers.many_problems import any_problem, naive_sum, odd_problems, simple_problems
+from tests.solvers.many_problems import any_problem, naive_sum, simple_problems
 
 
 def test_it_is_listed_as_a_packer_that_decides_tiers() -> None:
@@ -63,13 +63,6 @@ def test_never_below_the_optimum_and_optimal_only_if_equal(problem: Problem) -> 
         assert least is not None
         assert solved.status != "optimal" or solved.peak == least
         assert solved.lower_bound <= least
-
-
-@given(odd_problems())
-def test_holes_and_alignments(problem: Problem) -> None:
-    """A place is free for others in the holes of a life."""
-    solved = solve(problem, "state-search", Limits(nodes=50))
-    assert check(problem, solved.plan) == ()
 
 
 def test_a_hole_is_used() -> None:

@@ -137,7 +137,6 @@ def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[st
         ((TINY, "--packer", "all"), "unknown packer 'all'"),
         ((TINY, "--capacity", "3"), "--capacity is for packings"),
         ((TINY, "--memory", "a=3"), "--memory is for packings"),
-        ((TINY, "--html", "-"), "only --json can be written to stdout"),
         ((TINY, "--time-limit", "-1"), "--time-limit -1 is no limit"),
         ((PACKING, "--streamers", "all"), "--streamers says nothing about a packing"),
         ((PACKING, "--chip", "gap9-psram"), "--chip says nothing about a packing"),

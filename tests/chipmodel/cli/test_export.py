@@ -118,7 +118,6 @@ def test_each_format_says_which_file_it_is_of(
     assert call(capsys, "export", plan, "--as", "minimalloc", "--prefix", "x")[0] == 2
     assert call(capsys, "export", plan, "--as", "c-header", "--tensors", "x")[0] == 2
     assert call(capsys, "export", result, "--as", "csv", "--core", "0")[0] == 2
-    assert call(capsys, "export", plan, "--as", "minimalloc", "-o", plan)[0] == 2
 
 
 def test_cores_are_exported_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,13 +142,3 @@ def test_a_plan_that_does_not_fit_is_exported_to_be_packed_again_only(
     assert (code, out) == (1, "")
     assert "the plan needs" in err
     assert call(capsys, "export", plan, "--as", "minimalloc")[0] == 0
-
-
-def test_broken_json_is_named_with_line_and_column(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bad = tmp_path / "bad.json"
-    bad.write_text('{"format":\n "chipmodel-plan/2",}')
-    code, _, err = call(capsys, "export", bad, "--as", "minimalloc")
-    assert code == 2
-    assert f"{bad}:2:21: not JSON" in err or f"{bad}:2:20: not JSON" in err

@@ -75,7 +75,6 @@ def test_a_written_plan_passes_the_check_and_a_damaged_one_does_not(
         (["simulate", TINY, "--path", "gate"], "NAME=CHOICE"),
         (["simulate", TINY, "--path", "gate=a"], "no if or loop"),
         (["simulate", TINY, "--shape", "x"], "NAME=SIZE"),
-        (["simulate", TINY, "--html", "no/such/folder/x.html"], "no/such/folder"),
         (["simulate"], "WORKLOAD"),
         (["simulat", TINY], "simulat"),
         (["check", "nowhere.json", TINY], "nowhere.json"),
@@ -115,15 +114,6 @@ def test_an_internal_fault_shows_no_traceback(
     assert code == 70
     assert "internal error: ZeroDivisionError" in err
     assert "Traceback" not in err
-
-
-def test_an_output_file_appears_whole_or_not_at_all(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    good, bad = tmp_path / "good.json", tmp_path / "missing" / "x.html"
-    code, _, _ = call(capsys, "simulate", TINY, "--html", str(bad), "--json", str(good))
-    assert code == 2
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", ["zoo", "planners", "chips", "schema"])

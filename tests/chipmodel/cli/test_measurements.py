@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chipmodel.cli.test_main import call
+from tests.support.command_line import call
 
 NETWORKS = """\
 workload,milliseconds,family

@@ -29,9 +29,3 @@ def test_a_plan_exists_in_the_size_that_is_said(capsys: pytest.CaptureFixture[st
     code, out, _ = call(capsys, "simulate", "zoo:resnet8", *fields, "--no-spill", "--streamer", streamer)
     assert code == 0
     assert json.loads(out)["peak_bytes"] <= size
-
-
-def test_several_cores_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = call(capsys, "memory", "zoo:resnet8", "--set", "cores=2")
-    assert code == 2
-    assert "2 cores" in err

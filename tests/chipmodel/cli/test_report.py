@@ -66,12 +66,6 @@ def test_a_study_file_that_changed_since_is_noted(study: Path) -> None:
     assert "has changed since it was run" in run(str(study)).stderr
 
 
-@pytest.mark.parametrize("words", [["-o", "-"], ["-o", "nowhere/report.html"]])
-def test_where_it_cannot_write_it_says_so(study: Path, words: list[str]) -> None:
-    with pytest.raises(BadInput, match=r"stdout|cannot write"):
-        run(str(study), *words)
-
-
 def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot read"):
         run(str(tmp_path / "missing.yaml"))
@@ -80,11 +74,3 @@ def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no store of a study"):
         run(str(alone))
     assert not alone.with_suffix(".sqlite").exists()
-
-
-@pytest.mark.parametrize("name", ["small.yaml", "small.sqlite"])
-def test_what_it_reads_is_not_overwritten(name: str, study: Path) -> None:
-    before = study.with_name(name).read_bytes()
-    with pytest.raises(BadInput, match="would overwrite what is read"):
-        run(str(study), "-o", str(study.with_name(name)))
-    assert study.with_name(name).read_bytes() == before

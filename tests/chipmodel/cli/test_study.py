@@ -107,15 +107,7 @@ def test_a_failed_point_is_told_kept_and_tried_again_when_asked(
         (["--status", "--retry-failed"], "--status answers no point"),
         (["--no-times"], "--export"),
         (["--export", "t.xlsx"], "FILE.csv or FILE.parquet"),
-        (["--export", "none/t.csv"], "none/t.csv: cannot write: No such file"),
-        (["--json", "none/t.json"], "none/t.json: cannot write: No such file"),
-        (["--json", "s.yaml"], "--json s.yaml would overwrite what is read"),
-        (
-            ["--json", "s.sqlite", "--store", "s.sqlite"],
-            "--json s.sqlite and the study's store s.sqlite name the same file",
-        ),
         (["--store", "none/s.sqlite"], "cannot be used"),
-        (["--store", "s.yaml"], "the study's store s.yaml would overwrite what is read (STUDY.yaml)"),
     ],
 )
 def test_options_that_cannot_be_are_bad_input(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chipmodel.cli.test_main import call
+from tests.support.command_line import call
 from tests.support.tflite_models import residual
 from workloads.from_tflite.offline_plan import METADATA
 

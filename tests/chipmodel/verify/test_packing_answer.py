@@ -10,7 +10,7 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.verify.packing_answer import judge, read_claim
-from tests.chipmodel.cli.test_main import call
+from tests.support.command_line import call
 from workloads.packing.problem_csv import parse_packing
 
 TEXT = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n"

@@ -18,8 +18,8 @@ from chipmodel.model.program import Loop
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
-from tests.chipmodel.cli.test_main import call
 from tests.support.chips import LUNA_LIKE
+from tests.support.command_line import call
 from tests.workloads.from_onnx.support_models import helper, load, model, node
 from tests.workloads.from_onnx.support_subgraphs import (
     FLOAT,

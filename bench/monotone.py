@@ -1,87 +1,182 @@
-"""Whether more never hurts: exact plans with more SharedMemory, and with a faster Psram.
+"""Whether more never hurts: plans with more SharedMemory, and with another number of the chip improved.
 
-    python -m bench.monotone [--networks resnet8,ds_cnn] [--chips luna-arcs,stm32n6,gap9-psram]
+    python -m bench.monotone [--networks resnet8,...] [--chips alif-e7,...] [--steps 12] [--streamer auto]
+    python -m bench.monotone --programs 500 [--seed 0]
 
-Of each network on each chip a row of chips that only get better: SharedMemory in eight steps from a quarter
-of the least at which ``ping-pong`` spills nothing to four times that; at half of it, clocks of the Psram.
-Printed is every step at which the simulated cycles of ``exact`` grow, and how many steps there were. The
-bounds, which are asked with the same question, are never allowed to.
+Of each network on each chip a row of sizes of SharedMemory, from a quarter of the least at which
+``ping-pong`` sends nothing out to four times that. A step is slower where its plan takes more cycles than
+that of *any* smaller size. At half of the least, the Psram's clock is raised in steps. With ``--programs``,
+a random program on a random small chip, and the same chip with one number improved. Printed is every slower
+step; at the end how many there were, by how much, and CPU seconds of a plan. ``--bounds`` counts where the
+bound on cycles rises, too.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import pairwise
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from statistics import median
 
-from bench.stream_exact import run_cycles
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.hardware.chip import Chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip, Dma
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
+from chipmodel.pipeline.choices import CASCADE_AUTO
 from chipmodel.pipeline.plan import smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
+from tests.support.chips import tiny_chip
+from tests.support.random_programs import TreeShape, random_program
 from workloads.load import load
 
-STEPS = 8
+CHIPS = ("alif-e7", "luna-arcs", "stm32n6")
+NETWORKS = (
+    *("resnet8", "ds_cnn", "mobilenetv1_025", "micronet_kws", "autoencoder"),
+    *("mobilenetv2?width=0.35&input=128&classes=101", "squeezenet?version=1.1&input=96"),
+)
 CLOCKS = (0.25, 0.5, 0.625, 0.75, 1.0)
+"""Psram clocks, as shares of the chip's own."""
+SIDE = 6
+"""Rows, columns and channels of the largest tensor of a random program."""
+
+Named = tuple[str, Chip]
 
 
-def memories(chip: Chip, least: int) -> Iterator[tuple[str, Chip]]:
-    """SharedMemory from a quarter of ``least`` bytes to four times that."""
-    memory = chip.shared_memory
-    for step in range(STEPS + 1):
-        size = int(least * 2.0 ** (step / 2 - 2)) // memory.alignment * memory.alignment
-        yield f"{size:,} B", replace(chip, shared_memory=replace(memory, bytes=size))
+def memories(chip: Chip, least: int, steps: int) -> Iterator[Named]:
+    """SharedMemory from a quarter of ``least`` bytes to four times that, in equal ratios."""
+    align = chip.shared_memory.alignment
+    for step in range(steps + 1):
+        size = int(least / 4 * 16 ** (step / steps)) // align * align
+        if size:
+            yield f"{size:,} B", chip.with_memory(size)
 
 
-def psrams(name: str, size: int) -> Iterator[tuple[str, Chip]]:
-    """Psram clocks, as shares of the chip's own, where it has one."""
-    plain = load_chip(name)
+def psrams(name: str, size: int) -> Iterator[Named]:
+    """Psram clocks, where the chip has one."""
+    clock = float(load_chip(name).psram.clock_mhz)
     for share in CLOCKS:
-        clock = float(plain.psram.clock_mhz) * share
-        chip = load_chip(name, [f"psram.clock_mhz={clock:g}", f"shared_memory.bytes={size}"])
-        yield f"Psram {clock:g} MHz", chip
+        sets = [f"psram.clock_mhz={clock * share:g}", f"shared_memory.bytes={size}"]
+        yield f"Psram {clock * share:g} MHz", load_chip(name, sets)
 
 
-def grown(program: Program, chips: list[tuple[str, Chip]]) -> Iterator[str]:
-    """Steps that make the exact plan, or the bound, slower."""
-    found = [(name, run_cycles(program, chip, "exact")[0], chip) for name, chip in chips]
-    for (before, slow, _), (after, quick, _) in pairwise(found):
-        if slow is not None and (quick is None or quick > slow):
-            more = "does not fit" if quick is None else f"{quick:,}, {quick / slow - 1:.2%} more"
-            yield f"{before} {slow:,} -> {after} {more}"
-    bounds = [(name, time_bound(program, chip, {}, True).cycles) for name, chip in chips]
-    for (before, slow), (after, quick) in pairwise(bounds):
-        if quick > slow * 1.0005 + 1:  # the solver's gap
-            yield f"BOUND {before} {slow:,} -> {after} {quick:,}"
+def improved(chip: Chip, random: Random) -> tuple[str, Chip]:
+    """A chip with one number better than in ``chip``, and which."""
+    memory, psram, dma = chip.shared_memory, chip.psram, chip.dma
+    better: dict[str, Callable[[], Chip]] = {
+        "SharedMemory": lambda: chip.with_memory(memory.bytes + random.randint(1, 8) * memory.alignment),
+        "Psram clock": lambda: replace(chip, psram=replace(psram, clock_mhz=2 * psram.clock_mhz)),
+        "Psram width": lambda: replace(chip, psram=replace(psram, bytes_per_clock=2 * psram.bytes_per_clock)),
+    }
+    if isinstance(dma, Dma):
+        more = replace(dma.channels, count=dma.channels.count + 1)
+        better["channels"] = lambda: replace(chip, dma=replace(dma, channels=more))
+    if psram.device is not None:
+        better = {"SharedMemory": better["SharedMemory"]}
+    name = random.choice(list(better))
+    return name, better[name]()
+
+
+@dataclass(slots=True)
+class Tally:
+    """Steps of one kind, by how much the slower ones are slower, and CPU seconds of each plan."""
+
+    streamer: str
+    steps: int = 0
+    slower: list[float] = field(default_factory=list[float])
+    lost: int = 0
+    """Steps at which nothing fits although something did before."""
+    bounds: int = 0
+    """Steps at which a bound rises."""
+    seconds: list[float] = field(default_factory=list[float])
+
+    def cycles(self, program: Program, chip: Chip) -> int | None:
+        """Cycles of a plan; None where none fits."""
+        began = time.process_time()
+        try:
+            result = run(PlanRequest(program, chip, streamer=self.streamer, cascade=CASCADE_AUTO))
+        except DoesNotFit:
+            return None
+        finally:
+            self.seconds.append(time.process_time() - began)
+        return result.trace.cycles if result.fits else None
+
+    def row(self, program: Program, chips: Sequence[Named], bounded: bool) -> Iterator[str]:
+        """Yield the steps at which more is slower, ``chips`` from the worst to the best."""
+        fastest: tuple[int, str] | None = None
+        least: int | None = None
+        for name, chip in chips:
+            cycles = self.cycles(program, chip)
+            self.steps += fastest is not None
+            if fastest and cycles is None:
+                self.lost += 1
+                yield f"{fastest[1]} {fastest[0]:,} -> {name} does not fit"
+            elif fastest and cycles and cycles > fastest[0]:
+                self.slower.append(cycles / fastest[0] - 1)
+                yield f"{fastest[1]} {fastest[0]:,} -> {name} {cycles:,}, {self.slower[-1]:.2%} more"
+            if cycles and (fastest is None or cycles < fastest[0]):
+                fastest = cycles, name
+            if bounded:
+                bound = time_bound(program, chip, {}, True, cascades=True).cycles
+                if least is not None and bound > least:
+                    self.bounds += 1
+                    yield f"BOUND {least:,} -> {name} {bound:,}"
+                least = bound if least is None else min(least, bound)
+
+    def __str__(self) -> str:
+        said = f"slower at {len(self.slower)} of {self.steps} steps"
+        if self.slower:
+            said += f" ({sum(each > 0.01 for each in self.slower)} by more than 1 %"
+            said += f", median {median(self.slower):.2%}, at most {max(self.slower):.2%})"
+        if self.lost:
+            said += f", no plan fits any more at {self.lost}"
+        if self.bounds:
+            said += f", the bound rises at {self.bounds}"
+        return f"{said}; {median(self.seconds):.2f} s a plan, {sum(self.seconds):.0f} s in all"
+
+
+def networks(args: argparse.Namespace) -> Iterator[tuple[str, str, Program, list[Named]]]:
+    """What is compared, network by network: its kind and title, the program, and chips that get better."""
+    for network in args.networks.split(","):
+        program = reuse(load(f"zoo:{network}"), "all")
+        for name in args.chips.split(","):
+            chip = load_chip(name)
+            least = smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong")) or 0
+            yield "SharedMemory", f"{network} on {name}", program, list(memories(chip, least, args.steps))
+            yield "Psram", f"{network} on {name}", program, list(psrams(name, least // 2 // 64 * 64))
+
+
+def programs(args: argparse.Namespace) -> Iterator[tuple[str, str, Program, list[Named]]]:
+    """The same of random programs."""
+    for seed in range(args.seed, args.seed + args.programs):
+        random = Random(seed)
+        chip = tiny_chip(random)
+        program = reuse(random_program(seed, TreeShape(depth=0, side=SIDE, channels=SIDE)), "all")
+        kind, better = improved(chip, random)
+        yield kind, f"seed {seed}, {kind}", program, [("before", chip), ("after", better)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--networks", default="resnet8,ds_cnn")
-    parser.add_argument("--chips", default="luna-arcs,stm32n6,gap9-psram")
-    asked = parser.parse_args()
-    counts = {"SharedMemory": [0, 0], "Psram": [0, 0]}
-    for network in asked.networks.split(","):
-        program = reuse(load(f"zoo:{network}"), "all")
-        for name in asked.chips.split(","):
-            chip = load_chip(name)
-            least = smallest_capacity(PlanRequest(program, chip)) or 0
-            rows = {
-                "SharedMemory": list(memories(chip, least)),
-                "Psram": list(psrams(name, least // 2 // 64 * 64)),
-            }
-            for kind, chips in rows.items():
-                worse = list(grown(program, chips))
-                counts[kind][0] += len([line for line in worse if not line.startswith("BOUND")])
-                counts[kind][1] += len(chips) - 1
-                for line in worse:
-                    print(f"{network} on {name}: {line}", flush=True)
-    for kind, (slower, steps) in counts.items():
-        print(f"more {kind}: slower at {slower} of {steps} steps")
+    parser.add_argument("--networks", default=",".join(NETWORKS))
+    parser.add_argument("--chips", default=",".join(CHIPS))
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--streamer", default="auto")
+    parser.add_argument("--programs", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--bounds", action="store_true")
+    args = parser.parse_args()
+    tallies: dict[str, Tally] = {}
+    for kind, title, program, chips in (programs if args.programs else networks)(args):
+        tally = tallies.setdefault(kind, Tally(args.streamer))
+        for line in tally.row(program, chips, args.bounds):
+            print(f"{title}: {line}", flush=True)
+    for kind, tally in tallies.items():
+        print(f"more {kind}: {tally}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``exact`` beside all other streamers, each with the same time limit.
+"""``exact`` beside all other streamers, each with the same limit in CPU seconds.
 
     python -m bench.rivals [--networks resnet8,...] [--chips luna-arcs,...] [--parts 0,2] [--limits 0.3,3,60]
 
@@ -13,6 +13,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
+from time import process_time
 
 from bench.gaps import sizes
 from chipmodel.errors import DoesNotFit
@@ -45,7 +46,8 @@ class RivalRow:
 
 def cycles(program: Program, chip: Chip, streamer: str, limit: float) -> float:
     """Return the cycles of a plan, infinite where there is none that fits."""
-    request = PlanRequest(program, chip, streamer=streamer, cascade=CASCADE_AUTO, deadline=deadline_in(limit))
+    deadline = deadline_in(limit, process_time)
+    request = PlanRequest(program, chip, streamer=streamer, cascade=CASCADE_AUTO, deadline=deadline)
     try:
         result = run(request)
     except DoesNotFit:

@@ -8,10 +8,11 @@ from math import inf
 
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.pipeline.request import PlanRequest
-from dma.cascade_choice.neighbours import CascadeSet, Neighbourhood, every_set
+from dma.cascade_choice.neighbours import CascadeProposals, CascadeSet, Neighbourhood, every_set
 from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest, memory_budget
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import Streamer, StreamerPortfolio
@@ -52,8 +53,24 @@ class ScreenedSet:
     """What was built for the forecast, for the full plan."""
 
 
-KnownSets = dict[tuple[CascadeSet, tuple[Streamer, ...]], ScreenedSet | None]
-"""The forecasts so far for one program, chip, spilling and path."""
+@dataclass(frozen=True, slots=True)
+class KnownSets:
+    """What streamers share for one program, chip, spilling and path."""
+
+    forecasts: dict[tuple[CascadeSet, tuple[Streamer, ...]], ScreenedSet | None] = field(
+        default_factory=dict[tuple[CascadeSet, tuple[Streamer, ...]], ScreenedSet | None]
+    )
+    proposals: dict[int | None, CascadeProposals] = field(default_factory=dict[int | None, CascadeProposals])
+    """The proposed sets, by how many of those that load ahead were looked for."""
+
+    def proposed(self, program: Program, chip: Chip, most_ahead: int | None) -> CascadeProposals:
+        """The sets that ``dma.cascade_choice.choose`` proposes."""
+        from dma.cascade_choice.choose import proposed_cascades
+
+        if most_ahead not in self.proposals:
+            capacity = chip.shared_memory.bytes
+            self.proposals[most_ahead] = proposed_cascades(program, chip, capacity, most_ahead=most_ahead)
+        return self.proposals[most_ahead]
 
 
 @dataclass(slots=True)
@@ -93,12 +110,9 @@ class CascadeScreening:
 
     def ranked(self) -> list[ScreenedSet]:
         """The sets that are worth a full plan, the fastest forecast first; without the empty one."""
-        from dma.cascade_choice.choose import proposed_cascades
-
         request, quick = self.request, self._quick()
-        capacity = request.chip.shared_memory.bytes
         most_ahead = None if self.portfolio.searches_offsets else FORECAST_AHEAD
-        proposed = proposed_cascades(request.program, request.chip, capacity, most_ahead=most_ahead)
+        proposed = self.known.proposed(request.program, request.chip, most_ahead)
         candidates: Iterable[CascadeSet] = (*proposed.rows, *proposed.ahead, *proposed.banded)
         ahead: tuple[CascadeSet, ...] = ()
         if self.portfolio.searches_offsets:
@@ -109,7 +123,8 @@ class CascadeScreening:
             candidates = (*rows, *ahead, *proposed.banded[:FORECAST_BANDED])
         found: list[ScreenedSet] = []
         for each in candidates:
-            if found and request.deadline.ends(FURTHER_SETS):
+            known = (each, quick) in self.known.forecasts
+            if found and not known and request.deadline.ends(FURTHER_SETS):
                 break
             screened = self.screened(each, quick) if each else None
             found += [screened] if screened is not None else []
@@ -146,9 +161,9 @@ class CascadeScreening:
     def screened(self, cascades: CascadeSet, streamers: tuple[Streamer, ...]) -> ScreenedSet | None:
         """A set with its forecast; None where it is impossible or has no schedule."""
         key = (cascades, streamers)
-        if key not in self.known:
-            self.known[key] = self._screened(cascades, streamers)
-        return self.known[key]
+        if key not in self.known.forecasts:
+            self.known.forecasts[key] = self._screened(cascades, streamers)
+        return self.known.forecasts[key]
 
     def _screened(self, cascades: CascadeSet, streamers: tuple[Streamer, ...]) -> ScreenedSet | None:
         request = self.request

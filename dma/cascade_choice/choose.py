@@ -10,7 +10,6 @@ Source: chipmodel. Vela chooses its cascades greedily, MCUNetV2 by a search over
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from math import inf
@@ -24,6 +23,7 @@ from chipmodel.model.schedule import Traffic
 from chipmodel.timing.transfer import transfer_cycles
 from dma.cascade_choice.cuts import EXCLUDED, cheapest_cut
 from dma.cascade_choice.load_ahead import ChainCosts, LoadRate, soonest_cut
+from dma.cascade_choice.neighbours import CascadeProposals
 from dma.cascade_choice.reloads import Reloading
 from dma.cascade_choice.segment_table import CascadeSegment
 from dma.cascade_choice.segmented_chains import (
@@ -55,16 +55,6 @@ MOST_CUTS = 16
 """Cuts for one budget, after which cascades that do not fit stay in it."""
 WORTHWHILE = 0.995
 """Share of the estimated cycles without cascades, above which none is proposed."""
-
-
-@dataclass(frozen=True, slots=True)
-class CascadeProposals:
-    """Sets of cascades in stripes of rows, sets of those that leave room to load weights several segments
-    ahead, and sets of which some run in bands of columns; the most promising first."""
-
-    rows: tuple[Candidate, ...]
-    ahead: tuple[Candidate, ...] = ()
-    banded: tuple[Candidate, ...] = ()
 
 
 def proposed_cascades(

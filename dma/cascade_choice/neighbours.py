@@ -18,6 +18,16 @@ ALL_HEIGHTS = 8
 CascadeSet = tuple[CascadeChoice, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CascadeProposals:
+    """Sets of cascades in stripes of rows, sets of those that leave room to load weights several segments
+    ahead, and sets of which some run in bands of columns; the most promising first."""
+
+    rows: tuple[CascadeSet, ...]
+    ahead: tuple[CascadeSet, ...] = ()
+    banded: tuple[CascadeSet, ...] = ()
+
+
 def every_set(program: Program, rolls: bool, most: int) -> list[CascadeSet] | None:
     """Return all sets of cascades, each in all of ``stripe_heights``; None where there are more than
     ``most``."""

@@ -6,10 +6,11 @@ import pytest
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
+from chipmodel.pipeline.cascade_screening import CascadeScreening, KnownSets
 from chipmodel.pipeline.choices import CASCADE_AUTO
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.rival_streamers import RIVALS, made_by_all
+from chipmodel.pipeline.rival_streamers import QUICKEST, RIVALS, made_by_all
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from dma.stream import streamer_named, streamers
@@ -54,13 +55,30 @@ def test_a_search_is_not_behind_auto_at_any_deadline(moment: int) -> None:
     assert within("exact") <= within("auto")
 
 
-def test_after_the_deadline_there_is_one_rival_that_fits() -> None:
+def test_after_the_deadline_there_are_the_quickest_rivals_and_one_that_fits() -> None:
     said: list[str] = []
     request = asked("resnet8", "luna-arcs", 0, "exact", Deadline(0, lambda: 1, said.append))
-    assert made_by_all(request, lambda each: each.streamer, lambda name: True) == ["auto"]
+    assert made_by_all(request, lambda each: each.streamer, lambda name: True) == list(QUICKEST)
     assert said == ["further streamers"]
-    fits = made_by_all(request, lambda each: each.streamer, lambda name: name == "prefetch-k")
-    assert fits == list(RIVALS[: RIVALS.index("prefetch-k") + 1])
+    fits = made_by_all(request, lambda each: each.streamer, lambda name: name == "prefetch-greedy")
+    assert fits == list(RIVALS[: RIVALS.index("prefetch-greedy") + 1])
+
+
+def test_streamers_share_what_is_proposed_and_forecast() -> None:
+    """Proposals of cascades take most of a quick streamer's time, so they are looked for only once, and at a
+    deadline what is known already is used."""
+    known = KnownSets()
+    request = asked("resnet8", "alif-e7", 25_344, "auto", Deadline())
+    ranked = CascadeScreening(request, {}, known).ranked()
+    proposals, forecasts = dict(known.proposals), dict(known.forecasts)
+    late = asked("resnet8", "alif-e7", 25_344, "ping-pong", Deadline(0, lambda: 1))
+    assert [each.program for each in CascadeScreening(late, {}, known).ranked()] == [
+        e.program for e in ranked
+    ]
+    assert len(ranked) > 1
+    assert all(known.proposals[key] is each for key, each in proposals.items())
+    assert known.proposals.keys() == proposals.keys()
+    assert known.forecasts == forecasts
 
 
 def test_where_no_streamer_has_a_plan() -> None:

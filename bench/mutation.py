@@ -74,7 +74,14 @@ GUARDS = {
     "chipmodel/bounds/residency.py": ("chipmodel/bounds/test_residency.py",),
     "chipmodel/bounds/program_windows.py": ("chipmodel/bounds/test_windows.py",),
     "chipmodel/bounds/fluid.py": ("chipmodel/bounds/test_fluid.py", "chipmodel/bounds/test_body_runs.py"),
-    "solvers/fluid/dynamic_program.py": ("solvers/fluid/test_dynamic_program.py",),
+    **dict.fromkeys(
+        (
+            *("solvers/fluid/alone.py", "solvers/fluid/amounts.py", "solvers/fluid/dynamic_program.py"),
+            *("solvers/fluid/groups.py", "solvers/fluid/residents.py", "solvers/fluid/stripes.py"),
+            "solvers/fluid/table.py",
+        ),
+        ("solvers/fluid/test_dynamic_program.py",),
+    ),
 }
 """The tests next to each file, below ``tests``."""
 NOT_TRIED = re.compile(r"BitOr|Variable|RemoveDecorator|_Is(Not)?$")

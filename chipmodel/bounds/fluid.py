@@ -23,6 +23,9 @@ from chipmodel.npu.models import launch_cycles
 from solvers.fluid.dynamic_program import FluidTime, least_time
 from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
 
+STEPS = 8
+"""Steps from the number of parts in which an op just fits to twice as many, where all that moves has room
+meanwhile (assumed)."""
 MAX_OP_RUNS = 600
 """Runs of ops on a path up to which there is such a bound (assumed: about a second)."""
 
@@ -91,13 +94,22 @@ def _is_single(op: Op) -> bool:
     return op.work.rows == 1 and not (isinstance(op.work, Conv | Pool) and op.work.window.out_w > 1)
 
 
-def _further_cycles(npu: Npu, op: Op, columns: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Cycles that an op takes longer in many stripes, and in many slices."""
+def _part_counts(size: int, capacity: int) -> tuple[int, ...]:
+    """Numbers of parts: some of all sizes, and more from where an op of so many bytes just fits."""
+    least = -(-size // capacity)
+    near = {-(-least * (STEPS + step) // STEPS) for step in range(STEPS + 1)} if least > 1 else set[int]()
+    return tuple(sorted({*PART_COUNTS, *near}))
+
+
+def _further_cycles(
+    npu: Npu, op: Op, counts: tuple[int, ...], columns: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Cycles that an op takes longer in so many stripes, and in so many slices."""
     if op.cycles is not None or op.absorbs:
         return (), ()
     launch = launch_cycles(npu)
     if launch:
-        every = tuple(launch * (count - 1) for count in PART_COUNTS)
+        every = tuple(launch * (count - 1) for count in counts)
         return every, every
     whole = least_cycles(npu, op, columns=columns)
 
@@ -106,12 +118,12 @@ def _further_cycles(npu: Npu, op: Op, columns: bool) -> tuple[tuple[int, ...], t
         return max(0, least_cycles(npu, op, *parts, columns) - whole)
 
     if op.weights:
-        striped = tuple(further(count, 1) for count in PART_COUNTS) if npu.luna else ()
-        sliced = tuple(further(1, count) for count in PART_COUNTS)
+        striped = tuple(further(count, 1) for count in counts) if npu.luna else ()
+        sliced = tuple(further(1, count) for count in counts)
         return striped if any(striped) else (), sliced if any(sliced) else ()
     if not npu.luna:
         return (), ()
-    parts = tuple(min(further(*each) for each in _divisions(op, count)) for count in PART_COUNTS)
+    parts = tuple(min(further(*each) for each in _divisions(op, count)) for count in counts)
     return parts if any(parts) else (), ()
 
 
@@ -164,15 +176,22 @@ class _FluidBuilder:
                 earlier, known = earlier | known, set()
             new = set[str]() if op.gathers else set(op.weights) - known
             known |= new
+            counts = _part_counts(self._tile_bytes(op), self.capacity)
             yield FluidOp(
                 least_cycles(self.npu, op, columns=self.cascades),
-                *_further_cycles(self.npu, op, self.cascades),
+                *_further_cycles(self.npu, op, counts, self.cascades),
                 self._weight_bytes(new),
                 int(self.costs.weights_once) if new - earlier else 0,
                 run > 0 and self._joins(run),
                 self._weight_bytes(self._used_in_chain(run) & earlier) if begins else 0,
                 _is_single(op),
+                counts,
             )
+
+    def _tile_bytes(self, op: Op) -> int:
+        """Bytes of all that an op reads and makes."""
+        names = {*op.inputs, *op.outputs}
+        return sum(self.program.tensors[name].bytes for name in names) + self.program.block_bytes(op)
 
     def _weight_bytes(self, names: Iterable[str]) -> int:
         return sum(self.program.weights[name].bytes for name in names)

@@ -24,17 +24,25 @@ def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1, columns: b
         return 0  # its inputs may already lie in place in its output
     if isinstance(op.work, CascadeWork):
         return sum(least_cycles(npu, inner) for inner in op.cascade)
-    works = [op.work, _merged(op.work)]
+    works = [op.work, _merged(op.work, _lanes(npu))]
     works += [_aligned(work) for work in works] if columns else []
     return min(busy_cycles(npu, op, work, stripes, slices, columns) for work in works)
 
 
-def _merged(work: SingleWork) -> SingleWork:
-    """The same number of multiply-accumulates in one image, group, product or direction."""
+def _lanes(npu: Npu) -> int:
+    """The output channels to which an array pads a part; 0 for models that do not only pad."""
+    return 0 if npu.luna or npu.ethos or npu.vector or npu.plugin else npu.array[1]
+
+
+def _merged(work: SingleWork, lanes: int) -> SingleWork:
+    """The same number of multiply-accumulates in one image, group, product or direction. No part has
+    channels of several groups without padding each, so groups that no division pads less stay."""
     match work:
         case Conv():
-            groups = work.groups if work.depthwise else 1
-            in_c = work.in_c if work.depthwise else work.in_c // work.groups
+            of_group = work.out_c // work.groups
+            stay = work.depthwise or (lanes and (of_group <= lanes or of_group % lanes == 0))
+            groups = work.groups if stay else 1
+            in_c = work.in_c * groups // work.groups
             return Conv(_stacked(work.window, work.batch), in_c, work.out_c, groups)
         case Pool():
             return Pool(_stacked(work.window, work.batch), work.channels_)

@@ -1,7 +1,12 @@
 """A run on its own: in one part with all that it needs, or in several parts.
 
 In one part it has all its weights and operands in SharedMemory from its begin to its end. In several parts it
-begins with a share of its weights, and a tensor that is not kept passes.
+begins with a share of its weights, and a tensor that is not kept passes. Its parts are alike, but for the
+last one, which may be smaller.
+
+What is loaded for a later part while one computes is there with it at its end, and what is stored of an
+earlier one at its begin. So of n parts that divide D bytes in R bytes of room, at most n R - D bytes are
+loaded meanwhile, and as many stored; all others move while the NPU waits, before the run, or after it.
 """
 
 from __future__ import annotations
@@ -12,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from solvers.fluid.amounts import FluidAmounts
-from solvers.fluid.problem import PART_COUNTS
 from solvers.fluid.table import Table, Ways, move_columns, table_of
 
 UNLIMITED = 1 << 40
@@ -32,9 +36,15 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     if op.linear:
         parts = -(-divided // np.maximum(room, 1))
         further = np.maximum(further, op.striped[0] * (parts - 1))
-    cycles = op.cycles + further + np.where(whole == 1, amounts.results(run), amounts.last_part(run))
-    loads = op.set_up + amounts.loaded(op.weights) + move.loads
-    ways = Ways(needed, cycles, loads, before, room, room - divided // most)
+    # What moves while a part computes has the room that the part leaves.
+    hidden = amounts.moved_by(np.clip(most * room - divided, 0, divided), run)
+    loads = np.where(shared > 0, amounts.loaded(op.weights), first) + passes * move.passing_loads
+    again = np.where(whole == 1, needed, loads - hidden * np.where(move.passing_behind > 0, 2, 1))
+    last = passes * move.passing_stores - hidden - amounts.moved_by(room, run)
+    last = np.maximum(last, amounts.last_part(run))
+    cycles = op.cycles + further + np.where(whole == 1, amounts.results(run), last)
+    loads = amounts.weights_alone(run) + move.loads
+    ways = Ways(needed, cycles, loads, before, room, room - divided // most, again)
     return table_of(amounts, move, ways, run, run + 1)
 
 
@@ -63,8 +73,8 @@ def _options(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
     weights = op.set_up + amounts.loaded(op.weights)
     operands = sum(tensor.bytes for tensor in amounts.residents.operands(run).values())
     yield _Parts(1, weights, operands + op.weights, 0, 0, 1, 0)
-    none = (0,) * len(PART_COUNTS)
-    most = (*(count - 1 for count in PART_COUNTS[1:]), UNLIMITED)
+    none = (0,) * len(op.counts)
+    most = (*(count - 1 for count in op.counts[1:]), UNLIMITED)
     for further, stripes in zip(op.striped or none, most, strict=True):
         yield _Parts(0, weights, op.weights, 0, 1, stripes, further)
     if op.weights:

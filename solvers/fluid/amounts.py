@@ -43,7 +43,8 @@ class FluidAmounts:
         """DMA cycles that may be moved ahead anywhere."""
 
     def _loads_after(self) -> list[int]:
-        loads = [op.set_up + 2 * self.loaded(op.weights) + 2 for op in self.problem.ops]
+        ops = self.problem.ops
+        loads = [self.weights_alone(run) + self.loaded(op.weights) + 2 for run, op in enumerate(ops)]
         for tensor in self.problem.tensors:
             for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
                 loads[run] += cycles
@@ -53,8 +54,8 @@ class FluidAmounts:
         """The least bytes of each load of the runs after each border."""
         sizes: list[list[int]] = [[] for _ in range(self.count + 1)]
         for run, op in enumerate(self.problem.ops):
-            if op.weights:
-                sizes[run].append(op.weights)
+            if op.weights:  # of several loads, only one may be saved by what is there
+                sizes[run].append(1 + (op.weights - 1) % max(1, self.problem.capacity))
         for tensor in self.problem.tensors:
             for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
                 if cycles:
@@ -88,10 +89,22 @@ class FluidAmounts:
         """Return the most DMA cycles of stores at ``border`` whose data lie in ``size`` bytes."""
         return self._moved(size, self._stored_before[border])
 
+    def moved_by(self, size: Integers, run: int) -> Integers:
+        """Return the most DMA cycles in which ``size`` bytes of what ``run`` loads and stores are moved."""
+        each = self.problem.most_each
+        transfers = 1 + len(self.residents.reading[run]) + len(self.residents.making[run])
+        return size * each.numerator // each.denominator + 1 + self.problem.set_up * transfers
+
     def _moved(self, size: Integers, fitting: _Fitting) -> Integers:
         each = self.problem.most_each
         set_ups = self.problem.set_up * (fitting.count(size) + 1)
         return size * each.numerator // each.denominator + 1 + set_ups
+
+    def weights_alone(self, run: int) -> int:
+        """Return DMA cycles to load the weights of a run that is no part of a group: in as many loads, at
+        least, as they are times larger than memory."""
+        op = self.problem.ops[run]
+        return op.set_up * -(-op.weights // max(1, self.problem.capacity)) + int(self.loaded(op.weights))
 
     def loaded(self, size: Any) -> Any:
         """Return DMA cycles to load ``size`` bytes of weights, one number or several, rounded down."""

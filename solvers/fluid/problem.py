@@ -19,7 +19,7 @@ class FluidOp:
     cycles: int
     """NPU cycles in one part."""
     striped: tuple[int, ...] = ()
-    """Further cycles in at least as many stripes as each of ``PART_COUNTS``, or, of an op without weights, in
+    """Further cycles in at least as many stripes as each of ``counts``, or, of an op without weights, in
     as many parts of any kind; none where empty."""
     sliced: tuple[int, ...] = ()
     """The same for slices of channels, which divide the weights. If equal to ``striped``, each further part
@@ -27,13 +27,15 @@ class FluidOp:
     weights: int = 0
     """Bytes of weights that no earlier run of the same iteration has had."""
     set_up: int = 0
-    """DMA cycles to start the load of them; one load may have those of a whole group."""
+    """DMA cycles to start a load of them; one load may have those of a whole group."""
     joins: bool = False
     """Whether it may be in one group with the run before."""
     kept: int = 0
     """Bytes that may be left from earlier iterations, of its weights and of those that come after it."""
     single: bool = False
     """Whether its rows and columns cannot be divided."""
+    counts: tuple[int, ...] = PART_COUNTS
+    """The numbers of parts of ``striped`` and ``sliced``, 2 first."""
 
     @property
     def linear(self) -> bool:
@@ -44,7 +46,7 @@ class FluidOp:
         """Return the cycles that it takes longer in at least so many stripes."""
         if self.linear:
             return self.striped[0] * (stripes - 1)
-        known = zip(PART_COUNTS, self.striped, strict=False)
+        known = zip(self.counts, self.striped, strict=False)
         return max((cycles for count, cycles in known if count <= stripes), default=0)
 
 

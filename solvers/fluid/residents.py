@@ -35,6 +35,12 @@ class Move(NamedTuple):
     """Bytes of other tensors that are there after."""
     passing_bytes: int
     """Least bytes that the runs between read or write of tensors that are there neither before nor after."""
+    passing_loads: int
+    """Those of ``loads`` of such tensors."""
+    passing_stores: int
+    """Those of ``stores`` of such tensors."""
+    passing_behind: int
+    """Those of ``behind`` of such tensors, which are loaded again."""
     first_loads: int
     """Those of ``loads`` that the first run reads."""
     behind: int
@@ -52,10 +58,10 @@ class _Transit:
     """DMA cycles to load each tensor that was there before."""
     own: dict[int, int]
     """Least bytes of each tensor that they read or write, but for those that they may write over."""
-    inputs: int
-    """DMA cycles to load program inputs for the first time."""
-    results: int
-    """DMA cycles to store the program's results."""
+    inputs: dict[int, int]
+    """DMA cycles to load each program input for the first time."""
+    results: dict[int, int]
+    """DMA cycles to store each result of the program."""
 
 
 class Residents:
@@ -107,24 +113,29 @@ class Residents:
         for before in range(1 << len(begins)):
             kept = {id(t): t.bytes for bit, t in enumerate(begins) if before >> bit & 1}
             away = {id(t) for t in begins} - kept.keys()
-            loads = between.inputs + sum(between.read.get(tensor, 0) for tensor in away)
+            loaded = between.inputs | {t: between.read[t] for t in away & between.read.keys()}
             for after in range(1 << len(ends)):
                 stores = self._stores(between, start, kept, away, after, ends)
                 if stores is None:
                     continue
                 there = {id(t): t.bytes for bit, t in enumerate(ends) if after >> bit & 1}
                 held = kept | there
+                passing = between.own.keys() - held.keys()
                 yield Move(
                     before,
                     after,
-                    loads,
+                    sum(loaded.values()),
                     stores,
                     sum(kept.values()),
                     sum(there.values()),
                     sum(size for tensor, size in there.items() if tensor in kept),
                     sum(size for tensor, size in held.items() if tensor in between.own),
                     sum(size for tensor, size in there.items() if tensor not in between.own),
-                    sum(size for tensor, size in between.own.items() if tensor not in held),
+                    sum(between.own[tensor] for tensor in passing),
+                    sum(cycles for tensor, cycles in loaded.items() if tensor in passing),
+                    sum(c for t, c in between.results.items() if t in passing)
+                    + sum(t.store for t in ends if id(t) in passing & between.new),
+                    sum(t.store for t in begins if id(t) in passing & away & between.read.keys()),
                     self._first_loads(start, away),
                     self._behind(start, kept),
                     self._behind(stop, there),
@@ -132,7 +143,7 @@ class Residents:
 
     def _between(self, start: int, stop: int) -> _Transit:
         read: dict[int, int] = {}
-        inputs = 0
+        inputs: dict[int, int] = {}
         own: dict[int, int] = {}
         for run in range(start, stop):
             own |= self.streamed(run)
@@ -140,10 +151,10 @@ class Residents:
                 if _first(tensor) < start:
                     read[id(tensor)] = max(read.get(id(tensor), 0), cycles)
                 elif tensor.made is None and tensor.reads[0] == run:
-                    inputs += cycles
+                    inputs[id(tensor)] = cycles
         made = [tensor for run in range(start, stop) for tensor in self.making[run]]
         new = frozenset(map(id, made))
-        return _Transit(new, read, own, inputs, sum(tensor.stored for tensor in made))
+        return _Transit(new, read, own, inputs, {id(t): t.stored for t in made if t.stored})
 
     def _first_loads(self, start: int, away: set[int]) -> int:
         new = (c for t, c in self.reading[start] if t.made is None and t.reads[0] == start)
@@ -159,7 +170,7 @@ class Residents:
         ends: list[FluidTensor],
     ) -> int | None:
         """DMA cycles to store; None where a tensor that nobody loads would come back."""
-        stores = between.results
+        stores = sum(between.results.values())
         for bit, tensor in enumerate(ends):
             there = after >> bit & 1
             if there and id(tensor) in away and id(tensor) not in between.read:

@@ -37,6 +37,9 @@ class MoveColumns(NamedTuple):
     own_bytes: Integers
     other_bytes: Integers
     passing_bytes: Integers
+    passing_loads: Integers
+    passing_stores: Integers
+    passing_behind: Integers
     first_loads: Integers
     behind: Integers
     behind_after: Integers
@@ -61,13 +64,19 @@ class Ways(NamedTuple):
     """Bytes for loads of later runs at the end."""
     fits: Integers
     """At least 0 where the way has room."""
+    again: Integers | int = -(1 << 40)
+    """The same as ``needed``, of loads that come after the stores of what passes."""
 
 
 def table_of(amounts: FluidAmounts, move: MoveColumns, ways: Ways, start: int, stop: int) -> Table:
     """Return the ways that fit, between two borders, but for those that another one is better than."""
     capacity, later = amounts.problem.capacity, amounts.loads_after[stop]
     # Loads may overtake stores, and what those store then lies in SharedMemory still.
-    behind = np.minimum(move.behind, amounts.behind_in(capacity - move.before_bytes, start))
+    late = amounts.behind_in(capacity - move.before_bytes, start)
+    needed = np.maximum(
+        ways.needed - np.minimum(move.behind, late),
+        ways.again - np.minimum(move.behind - move.passing_behind, late),
+    )
     least = -np.minimum(move.behind_after, amounts.behind_in(capacity - move.after_bytes, stop))
     most_before = np.minimum(np.minimum(ways.ahead, ways.loads + later), amounts.most)
     most_after = np.minimum(np.minimum(amounts.ahead_in(ways.room_after, stop), later), amounts.most)
@@ -75,7 +84,7 @@ def table_of(amounts: FluidAmounts, move: MoveColumns, ways: Ways, start: int, s
     columns = (
         move.before,
         move.after,
-        ways.needed - behind,
+        needed,
         ways.cycles,
         moved,
         most_before,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from solvers.fluid.dynamic_program import least_time
 from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
 from tests.solvers.fluid.fluid_twin import twin_time
+from tests.solvers.fluid.parts_oracle import Part, PartsOracle, divisions
 
 LAUNCH = tuple(1000 * (count - 1) for count in PART_COUNTS)
 """Parts that are never worth their cycles."""
@@ -71,11 +72,13 @@ def test_a_tensor_that_has_no_room_leaves_and_comes_back() -> None:
 
 def test_weights_larger_than_memory_come_in_as_many_slices_as_they_need() -> None:
     """Each slice beyond the first costs 1,000 cycles; with more of them the first one is loaded earlier, and
-    how many they are is known in steps only."""
+    how many they are is known in steps only: up to 8 here. They leave room to load 8 x 100 - 500 bytes while
+    others compute, which is rounded up."""
     sliced = run_of(whole(10, 500), capacity=120)
-    assert cycles_of(sliced) == cycles_of(replace(sliced, capacity=100)) == 10 + 4000 + 500 // 8
-    assert cycles_of(replace(sliced, capacity=99)) == 10 + 5000 + 500 // 8
-    assert cycles_of(replace(sliced, capacity=130)) == 10 + 3000 + 500 // 4
+    assert cycles_of(sliced) == 10 + 4000 + 500 // 8
+    assert cycles_of(replace(sliced, capacity=100)) == 10 + 4000 + 500 - (8 * 100 - 500) - 1
+    assert cycles_of(replace(sliced, capacity=99)) == 10 + 5000 + 500 - (8 * 99 - 500) - 1
+    assert cycles_of(replace(sliced, capacity=130)) == 10 + 3000 + 500 - (4 * 130 - 500) - 1
     assert cycles_of(replace(sliced, capacity=500)) == 10 + 500
 
 
@@ -83,7 +86,7 @@ def test_parts_that_are_too_few_to_fit_are_none() -> None:
     """Stripes would cost more, and of slices only steps are known: 500 bytes in 120 are five to eight."""
     op = FluidOp(10, tuple(10_000 * count for count in PART_COUNTS), LAUNCH, 500)
     assert cycles_of(run_of(op, capacity=120)) == 10 + 4000 + 500 // 8
-    assert cycles_of(run_of(op, capacity=20)) == 10 + 16_000 + 500 // 32
+    assert cycles_of(run_of(op, capacity=20)) == 10 + 16_000 + 500 - (32 * 20 - 500) - 1
 
 
 def test_tensors_larger_than_memory_pass_in_as_many_stripes_as_they_need() -> None:
@@ -239,3 +242,54 @@ def test_groups_longer_than_those_looked_at_are_allowed_for(count: int) -> None:
     ops = tuple(FluidOp(10, joins=run > 0) for run in range(count))
     tensors = tuple(between(900, run, run + 1) for run in range(count - 1))
     assert cycles_of(run_of(*ops, capacity=1000, tensors=tensors)) == 10 * count
+
+
+COUNTS = (2, 3, 4, 5, 9)
+
+
+def launched(launch: int, cycles: int, weights: int = 0) -> FluidOp:
+    """An op each part of which takes ``launch`` cycles more."""
+    every = tuple(launch * (count - 1) for count in COUNTS) if launch else ()
+    return FluidOp(launch + cycles, every, every, weights, counts=COUNTS if launch else PART_COUNTS)
+
+
+def best_of_parts(each: tuple[int, int], rows: int, launch: int, capacity: int, earlier: int = 0) -> int:
+    """The least cycles over all divisions of ``rows``, each with bytes in and out and one cycle."""
+    found: list[int] = []
+    for sizes in divisions(rows):
+        parts = [Part(each[0] * size, each[1] * size, launch + size) for size in sizes]
+        best = PartsOracle(parts, capacity, earlier).cycles()
+        found += [] if best is None else [best]
+    return min(found, default=1 << 40)
+
+
+@given(st.integers(1, 2), st.integers(1, 8), st.integers(2, 16), st.integers(0, 8))
+@settings(max_examples=60, deadline=None)
+def test_no_slices_beat_the_bound(each: int, rows: int, capacity: int, launch: int) -> None:
+    """What is loaded for a slice while another one computes has the room that this one leaves."""
+    op = launched(launch, rows, each * rows)
+    assert cycles_of(run_of(op, capacity=capacity)) <= best_of_parts((each, 0), rows, launch, capacity)
+
+
+@given(
+    st.integers(1, 2),
+    st.integers(1, 2),
+    st.integers(1, 5),
+    st.integers(1, 8),
+    st.integers(0, 8),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_stripes_beat_the_bound(
+    ins: int, outs: int, rows: int, more: int, launch: int, made: bool
+) -> None:
+    """The run reads what comes from outside, or what lies in memory at first, is stored and loaded again."""
+    loads, makes = ins * rows, outs * rows
+    capacity = more + (loads if made else 1)
+    result = FluidTensor(makes, int(made), (), (), written=makes, stored=makes)
+    read = between(loads, 0, 1) if made else FluidTensor(loads, None, (0,), (loads,), (loads,))
+    ops = (FluidOp(0, LAUNCH, LAUNCH), launched(launch, rows)) if made else (launched(launch, rows),)
+    best = best_of_parts((ins, outs), rows, launch, capacity, loads if made else 0)
+    if made:  # or it stays
+        best = min(best, best_of_parts((0, outs), rows, launch, capacity - loads))
+    assert cycles_of(run_of(*ops, capacity=capacity, tensors=(read, result))) <= best

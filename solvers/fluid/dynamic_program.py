@@ -175,8 +175,10 @@ class _FluidSearch:
             return
         if self._goes_on(start, start + 1):
             self._take(_Passage((start, True), (start + 1, True), through_long_group(self.amounts, start, 1)))
-        out = through_long_group(self.amounts, start, len(self.places[start + 1, False].times))
-        self._take(_Passage((start, True), (start + 1, False), out))
+        # What it makes at last is read by it, too.
+        if may_be_group(self.amounts, start + 1 - LONGEST_GROUP, start + 1):
+            out = through_long_group(self.amounts, start, len(self.places[start + 1, False].times))
+            self._take(_Passage((start, True), (start + 1, False), out))
 
     def _goes_on(self, start: int, stop: int) -> bool:
         """Whether a group may have all runs from ``start`` to ``stop``, that one as well."""

@@ -210,7 +210,7 @@ def test_a_simulation_imports_nothing_that_it_does_not_need() -> None:
     assert not loaded & {"networkx", "importlib.metadata", "concurrent.futures", "email"}
     assert loaded & LATE == {"solvers.search.complete"}
     models = {name for name in loaded if name.startswith("chipmodel.npu.")}
-    assert models == {f"chipmodel.npu.{name}" for name in ("array", "cycles", "models")}
+    assert models == {f"chipmodel.npu.{name}" for name in ("array", "cycles", "least_costs", "models")}
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

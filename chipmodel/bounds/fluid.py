@@ -13,12 +13,13 @@ from fractions import Fraction
 from itertools import groupby, islice, takewhile
 
 from chipmodel.bounds.body_runs import body_runs
-from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import LeastTransferCosts
+from chipmodel.cascades.shape import may_cascade
 from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound
 from chipmodel.model.work import Conv, Matmul, Pool
+from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.npu.models import launch_cycles
 from solvers.fluid.dynamic_program import FluidTime, least_time
 from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
@@ -82,11 +83,6 @@ def fluid_problem(
     of_each = len(runs) // inferences
     chains = [number + index // of_each for index, (_, number) in enumerate(runs)]
     return _FluidBuilder(program, chip, [op for op, _ in runs], chains, cascades).problem()
-
-
-def may_cascade(op: Op) -> bool:
-    """Whether an op may be in a cascade (``chipmodel.cascades.shape``)."""
-    return bool(op.outputs) and op.along_rows and not (op.sliced or op.gathers or op.allocates)
 
 
 def _is_single(op: Op) -> bool:

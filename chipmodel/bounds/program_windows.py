@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import islice
 
-from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.windows import OpRun, ReadData, window_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
-from chipmodel.model.time_bound import Binding, TimeBound
+from chipmodel.model.time_bound import (
+    WITH_CASCADES,
+    WITHOUT_CASCADES,
+    Binding,
+    ProofSegment,
+    ProvenCycles,
+    TimeBound,
+)
+from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.timing.transfer import least_cost
+from chipmodel.verify.proven_cycles import borders, is_straight, segment_cycles
 
+MAX_PROVEN_RUNS = 600
+"""Ops up to which bounds are proven (assumed: a second)."""
 MAX_OP_RUNS = 20_000
 """Runs of ops on a path up to which the window bound is computed (assumed: a second or two)."""
 
@@ -29,6 +39,24 @@ def window_time_bound(program: Program, chip: Chip, path: Mapping[str, str]) -> 
     bound = window_bound(_op_runs(program, chip, ops), chip.shared_memory.bytes)
     bindings = (Binding(s.unit, ops[s.start].name, ops[s.stop - 1].name, s.cycles) for s in bound.segments)
     return TimeBound(bound.cycles, tuple(bindings))
+
+
+def proven_cycles(program: Program, chip: Chip) -> Iterator[ProvenCycles]:
+    """Yield bounds with proofs, of plans with or without cascades, and a higher one of plans without; none of
+    several cores, and of programs that are not straight or have several inferences."""
+    if chip.cores > 1 or program.inferences > 1 or not is_straight(program):
+        return
+    ops = list(program.ops_along({}))
+    runs = _op_runs(program, chip, ops) if len(ops) <= MAX_PROVEN_RUNS else []
+    least = 0
+    for space in (WITH_CASCADES, WITHOUT_CASCADES) if runs else ():
+        allowed = list(borders(ops, space == WITH_CASCADES))
+        found = window_bound(runs, chip.shared_memory.bytes, allowed)
+        segments = tuple(ProofSegment(s.unit, s.start, s.stop) for s in found.segments)
+        cycles = sum(segment_cycles(program, chip, segment, space) for segment in segments)
+        if cycles > least:
+            least = cycles
+            yield ProvenCycles(space, cycles, segments)
 
 
 def _op_runs(program: Program, chip: Chip, ops: list[Op]) -> list[OpRun]:

@@ -15,13 +15,13 @@ from fractions import Fraction
 from itertools import groupby, islice
 from math import ceil
 
-from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.bounds.stripe_options import options
 from chipmodel.bounds.tiling_costs import OpOnChip, last_tile_bytes, most_tile_bytes
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound
+from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.residency.milp import HORIZON, MAX_NODES, solve_residency
 from solvers.residency.problem import (

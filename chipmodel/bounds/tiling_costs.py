@@ -7,12 +7,12 @@ from functools import cached_property
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from chipmodel.bounds.op_costs import least_cycles, read_share
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Pool, Vector
+from chipmodel.npu.least_costs import least_cycles, read_share
 from dma.residency.tiling import Tiling, samples, slice_bytes
 
 

@@ -9,12 +9,12 @@ from math import ceil
 
 from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.fluid import fluid_bound
-from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, Binding, TimeBound, Unit
+from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.timing.transfer import least_cost
 from solvers.core.deadline import NO_DEADLINE, Deadline
 

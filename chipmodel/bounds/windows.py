@@ -18,7 +18,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from chipmodel.model.time_bound import Unit
 
@@ -72,21 +72,25 @@ MAX_WINDOWS = 400_000
 every k-th run begins windows."""
 
 
-def window_bound(runs: Sequence[OpRun], capacity: int) -> WindowBound:
+def window_bound(runs: Sequence[OpRun], capacity: int, borders: Sequence[int] | None = None) -> WindowBound:
     """The largest sum of windows and compute cycles over ``runs``, one after another.
 
-    ``capacity`` is SharedMemory in bytes, which is empty at first. At most ``MAX_WINDOWS`` windows, with a
+    ``capacity`` is SharedMemory in bytes, which is empty at first. Windows begin and end at ``borders``, by
+    the number of the run after each; by default anywhere. At most ``MAX_WINDOWS`` windows, with a
     few operations on a heap for each.
     """
     path = _LongestPath(len(runs))
     stored = _suffix_sums([int(run.stored * _TICKS) for run in runs])
     every = max(1, len(runs) ** 2 // MAX_WINDOWS)
-    for start, run in enumerate(runs):
-        path.extend(start, start + 1, run.cycles * _TICKS, "npu")
+    between = range(len(runs) + 1) if borders is None else borders
+    allowed = set(between)
+    for start, after in pairwise(between):
+        path.extend(start, after, sum(run.cycles for run in runs[start:after]) * _TICKS, "npu")
         if start % every == 0:
             moved = 0
             for stop, moved in _least_dma_ticks(runs, start, capacity if start else 0):
-                path.extend(start, stop, moved, "dma")
+                if stop in allowed:
+                    path.extend(start, stop, moved, "dma")
             path.finish(start, moved + stored[start])
     return path.bound()
 

@@ -57,12 +57,17 @@ class CascadeShape:
         return Interval(*self.reads(index, operand)(rows.start, rows.stop))
 
 
+def may_cascade(op: Op) -> bool:
+    """Return whether an op may be in a cascade."""
+    return bool(op.outputs) and op.along_rows and not (op.sliced or op.gathers or op.allocates)
+
+
 def cascade_shape(program: Program, ops: Sequence[Op]) -> CascadeShape:
     """The tensors of ``ops`` as a cascade. Raises ValueError where they cannot be one."""
     maker: dict[str, int] = {}
     readers: dict[str, list[tuple[int, int]]] = {}
     for index, op in enumerate(ops):
-        if op.sliced is not None or op.gathers or op.allocates or not op.outputs or not op.along_rows:
+        if not may_cascade(op):
             raise ValueError(f"{op.name!r} cannot run in a cascade")
         for operand, name in enumerate(op.inputs):
             readers.setdefault(name, []).append((index, operand))

@@ -34,3 +34,22 @@ class TimeBound:
     cycles: int
     bindings: tuple[Binding, ...] = ()
     space: PlanSpace = WITHOUT_CASCADES
+
+
+@dataclass(frozen=True, slots=True)
+class ProofSegment:
+    """Ops ``[start, stop)`` of a straight program, by number in order, and the unit that bounds them."""
+
+    unit: Unit
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenCycles:
+    """The least ``cycles`` of the plans in ``space``: the sum of what the ``segments`` take, which
+    ``chipmodel.verify.proven_cycles`` derives again."""
+
+    space: PlanSpace
+    cycles: int
+    segments: tuple[ProofSegment, ...]

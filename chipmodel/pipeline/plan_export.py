@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chipmodel.answers.result import CorePlan, Result
+from chipmodel.bounds.program_windows import proven_cycles
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command, DmaStart, walk
@@ -17,6 +18,7 @@ from chipmodel.passes.lower import lower
 from chipmodel.pipeline.request import Planned
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, PsramHome
 from chipmodel.plan_file.write import write_plan
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.op_order import names_in_order
 
 
@@ -54,7 +56,8 @@ def plan_of_planned(
     commands = lower(planned.schedule, planned.solved.plan)
     core = _core(planned.schedule, planned.solved, commands, chip)
     file = _file((core,), planned.program, chip, chip_name, overrides, order)
-    return replace(file, buffers=core.buffers, commands=commands, cascades=core.cascades)
+    bounds = tuple(proven_cycles(reuse(planned.program, "all"), chip))
+    return replace(file, buffers=core.buffers, commands=commands, cascades=core.cascades, bounds=bounds)
 
 
 def _file(

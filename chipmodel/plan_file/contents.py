@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Command
 from chipmodel.model.schedule import CascadeOps, Part
+from chipmodel.model.time_bound import ProvenCycles
 
 FORMAT = "chipmodel-plan/3"
 FORMAT_OF_CORES = "chipmodel-plan/3-cores"
@@ -68,3 +69,5 @@ class PlanFile:
     order: tuple[str, ...] = ()
     """The names of all ops, branches and loops in order of execution (``op_order.names_in_order``); empty for
     the workload's own order."""
+    bounds: tuple[ProvenCycles, ...] = ()
+    """Cycles that no plan of some space beats, each with its proof."""

@@ -24,6 +24,7 @@ from chipmodel.model.commands import (
 )
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import CascadeOps, Part, Phase, PhaseKind
+from chipmodel.model.time_bound import ProofSegment, ProvenCycles, Unit
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, PsramHome
 
 
@@ -137,6 +138,14 @@ def _phase(node: JsonValue) -> Phase:
     return Phase(cast(PhaseKind, kind), cycles)
 
 
+def _segment(node: JsonValue) -> ProofSegment:
+    values = node.each(lambda value: value)
+    if len(values) != 3:
+        node.fail(f"expected 3 values, not {len(values)}")
+    unit, start, stop = values
+    return ProofSegment(cast(Unit, unit.choice(get_args(Unit))), start.count(), stop.count())
+
+
 def _command(node: JsonValue) -> Command:
     kind = next((key for key in _COMMANDS if node.has(key)), None)
     if kind is None:
@@ -152,6 +161,7 @@ _CODECS: dict[object, Codec[Any]] = {
     Interval: Codec(_interval, _span),
     Phase: Codec(_phase, lambda phase: [phase.kind, phase.cycles]),
     Command: Codec(_command, _command_keys),
+    ProofSegment: Codec(_segment, lambda segment: [segment.unit, segment.start, segment.stop]),
 }
 
 
@@ -203,9 +213,10 @@ _COMMANDS: Mapping[str, JsonRecord[Any]] = {record.names[0]: record for record i
 """The kinds of commands, by the key that only they have."""
 _BY_KIND: Mapping[type, JsonRecord[Any]] = {record.kind: record for record in _RECORDS}
 _ON_A_CORE = ("cascades?", "buffers", "commands")
+_record(ProvenCycles, codecs={"cycles": COUNT})
 _HEAD = ("workload", "chip", "set=overrides", "capacity_bytes", "peak_bytes", "alignment", "order?", "psram")
 _record(PlannedCore, "peak_bytes", *_ON_A_CORE, codecs={"cascades": _CASCADES})
 PLAN: JsonRecord[PlanFile] = _record(
-    PlanFile, *_HEAD, *_ON_A_CORE, also=("format",), codecs={"cascades": _CASCADES}
+    PlanFile, *_HEAD, "bounds?", *_ON_A_CORE, also=("format",), codecs={"cascades": _CASCADES}
 )
 PLAN_OF_CORES: JsonRecord[PlanFile] = _record(PlanFile, *_HEAD, "cores", also=("format",))

@@ -9,7 +9,7 @@ from typing import Any
 from chipmodel.plan_file.contents import FORMAT, FORMAT_OF_CORES, PlanFile
 from chipmodel.plan_file.keys import PLAN, PLAN_OF_CORES
 
-LISTS = ("psram", "cascades", "buffers", "commands")
+LISTS = ("psram", "bounds", "cascades", "buffers", "commands")
 """What has an item a line."""
 
 

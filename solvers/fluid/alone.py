@@ -38,8 +38,10 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
         further = np.maximum(further, op.striped[0] * (parts - 1))
     # What moves while a part computes has the room that the part leaves.
     hidden = amounts.moved_by(np.clip(most * room - divided, 0, divided), run)
-    loads = np.where(shared > 0, amounts.loaded(op.weights), first) + passes * move.passing_loads
-    again = np.where(whole == 1, needed, loads - hidden * np.where(move.passing_behind > 0, 2, 1))
+    weights = int(amounts.loaded(op.weights))
+    loads = np.where(shared > 0, weights, first) + passes * move.passing_loads
+    waited = loads - hidden - np.where(move.passing_behind > 0, hidden, 0)
+    again = whole * needed + (1 - whole) * waited
     last = passes * move.passing_stores - hidden - amounts.moved_by(room, run)
     last = np.maximum(last, amounts.last_part(run))
     cycles = op.cycles + further + np.where(whole == 1, amounts.results(run), last)

@@ -8,7 +8,6 @@ from fractions import Fraction
 from random import Random
 
 from chipmodel.bounds.fluid import fluid_bound
-from chipmodel.bounds.op_costs import least_cycles
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.window import Window
@@ -18,6 +17,7 @@ from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.least_costs import least_cycles
 from tests.chipmodel.bounds.cascade_oracle import least_cycles_of, random_network
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import with_memory

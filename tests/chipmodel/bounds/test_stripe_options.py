@@ -11,7 +11,6 @@ from random import Random
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from chipmodel.bounds.op_costs import least_cycles, read_share
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.bounds.stripe_options import (
     MAX_OPTIONS,
@@ -32,6 +31,7 @@ from chipmodel.hardware.chip import Channels, Chip
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Direction
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.least_costs import least_cycles, read_share
 from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.tiling import Tiling, weight_share
 from tests.chipmodel.machine.test_simulate import PLAIN

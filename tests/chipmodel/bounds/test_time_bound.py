@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 
-from chipmodel.bounds.op_costs import least_cycles
 from chipmodel.bounds.time_bound import lower_bound_cycles, time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Channels, Chip, Dma, Route
@@ -16,6 +15,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.least_costs import least_cycles
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run

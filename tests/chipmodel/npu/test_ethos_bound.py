@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.bounds.op_costs import least_cycles
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
@@ -16,6 +15,7 @@ from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Pool, Vector
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.least_costs import least_cycles
 
 CHIPS = {
     "alif-e7": load_chip("alif-e7"),

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.bounds.op_costs import least_cycles
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.least_costs import least_cycles
 from dma.residency.tiling import Tiling
 from tests.support.chips import LUNA_LIKE
 

@@ -10,7 +10,6 @@ from random import Random
 
 import pytest
 
-from chipmodel.bounds.op_costs import read_share
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.hardware.chip import Chip
@@ -18,6 +17,7 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import resolve_path
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.npu.least_costs import read_share
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest

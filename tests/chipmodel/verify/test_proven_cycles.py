@@ -1,0 +1,157 @@
+"""Bounds with proofs: by hand, wrong ones refused, and never above the bound that nobody has to prove."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from chipmodel.api.check import check
+from chipmodel.api.plan import plan
+from chipmodel.bounds.program_windows import proven_cycles
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.hardware.chip import Dma, Route
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.program import Op, Program, Tensor, Weight
+from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, ProofSegment, ProvenCycles
+from chipmodel.model.work import Vector
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.verify.proven_cycles import proof_faults
+from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.fuzz.cycle_bounds import random_case
+from tests.support.chips import with_memory
+from workloads.load import load
+
+BYTE_A_CYCLE = replace(PLAIN, dma=Dma(Route(0, 1, Fraction(0)), Route(0, 1, Fraction(0)), port_bytes=1))
+"""A byte takes a cycle, without set-ups."""
+
+
+def chain(*cycles: int, weights: tuple[int, ...], gathers: tuple[int, ...] = ()) -> Program:
+    """Ops one after another, with 10 bytes between them; those of ``gathers`` are in no cascade."""
+    names = ["x", *(f"t{number}" for number in range(len(cycles)))]
+    ops = [
+        Op(
+            *(f"op{number}", "relu", Vector(10, 10, 10, rows=10), (names[number],), (names[number + 1],)),
+            weights=(f"w{number}",) if weights[number] else (),
+            cycles=each,
+            gathers=number in gathers,
+        )
+        for number, each in enumerate(cycles)
+    ]
+    sizes = {f"w{number}": size for number, size in enumerate(weights) if size}
+    return Program(
+        "chain",
+        {name: Tensor(name, 10) for name in names},
+        {name: Weight(name, size, size) for name, size in sizes.items()},
+        ("x",),
+        (names[-1],),
+        tuple(ops),
+    )
+
+
+def faults(program: Program, memory: int, proof: ProvenCycles) -> list[str]:
+    return list(proof_faults(program, with_memory(BYTE_A_CYCLE, memory), proof))
+
+
+def test_segments_add_up() -> None:
+    """The NPU takes 50 cycles for two ops. Of the 200 bytes of weights and 10 of a tensor that the third one
+    reads, 64 may be there; 10 bytes are stored."""
+    program = chain(20, 30, 40, weights=(0, 0, 200))
+    segments = ProofSegment("npu", 0, 2), ProofSegment("dma", 2, 3)
+    correct = ProvenCycles(WITHOUT_CASCADES, 50 + 210 - 64 + 10, segments)
+    assert not faults(program, 64, correct)
+    assert faults(program, 64, replace(correct, cycles=207))
+    assert faults(program, 65, correct)
+
+
+def test_nothing_is_there_at_first() -> None:
+    program = chain(20, weights=(200,))
+    assert not faults(program, 1000, ProvenCycles(WITH_CASCADES, 200 + 10 + 10, (ProofSegment("dma", 0, 1),)))
+
+
+def test_a_cascade_has_no_segments_inside() -> None:
+    """Ops one after another compute 170 cycles before 156 bytes that have no room; ops that take turns may
+    overlap all of that."""
+    program, chip = chain(80, 90, 40, weights=(0, 0, 200)), with_memory(BYTE_A_CYCLE, 64)
+    for_turns, in_order = proven_cycles(program, chip)
+    assert (for_turns.space, for_turns.cycles) == (WITH_CASCADES, 10 + 200 + 10)
+    assert (in_order.space, in_order.cycles) == (WITHOUT_CASCADES, 170 + 210 - 64 + 10)
+    assert not faults(program, 64, in_order)
+    assert faults(program, 64, replace(in_order, space=WITH_CASCADES))
+
+
+def test_an_op_in_no_cascade_divides_the_others() -> None:
+    program = chain(80, 90, 40, weights=(0, 200, 200), gathers=(1,))
+    (proof,) = proven_cycles(program, with_memory(BYTE_A_CYCLE, 64))
+    assert proof.space == WITH_CASCADES
+    assert {segment.start for segment in proof.segments} <= {0, 1, 2}
+    assert len(proof.segments) > 1
+
+
+def corrupted(proof: ProvenCycles, ops: int, random: Random) -> Iterator[ProvenCycles]:
+    """One change of each kind."""
+    yield replace(proof, cycles=proof.cycles + random.randint(1, 100_000))
+    yield replace(proof, cycles=proof.cycles - random.randint(1, proof.cycles))
+    number = random.randrange(len(proof.segments))
+    before, segment, after = proof.segments[:number], proof.segments[number], proof.segments[number + 1 :]
+    turned = replace(segment, unit="dma" if segment.unit == "npu" else "npu")
+    longer = replace(segment, stop=segment.stop + random.randint(1, ops))
+    empty = replace(segment, stop=segment.start)
+    for other in ((turned,), (longer,), (empty,), (segment, segment), ()):
+        yield replace(proof, segments=(*before, *other, *after))
+
+
+def test_corrupted_proofs_are_refused() -> None:
+    chip, random = load_chip("stm32n6"), Random(0)
+    program = reuse(load("zoo:resnet18"), "all")
+    proofs = list(proven_cycles(program, chip))
+    assert len(proofs) == 2
+    wrong = [bad for _ in range(5) for proof in proofs for bad in corrupted(proof, len(program.body), random)]
+    assert len(wrong) >= 50
+    assert not any(fault for proof in proofs for fault in proof_faults(program, chip, proof))
+    assert all(list(proof_faults(program, chip, bad)) for bad in wrong)
+
+
+def test_a_plan_states_what_check_verifies() -> None:
+    made = plan("zoo:ds_cnn", "alif-e7", streamer="sync")
+    verified = check(made, "zoo:ds_cnn")
+    assert verified.correct
+    assert [f"{proof.cycles:,} cycles ({proof.space})" in verified.summary for proof in made.file.bounds] == [
+        True,
+        True,
+    ]
+
+
+def test_check_refuses_a_bound_that_is_not_proven(tmp_path: Path) -> None:
+    document = plan("zoo:ds_cnn", "alif-e7", streamer="sync").to_dict()
+    document["bounds"][0]["cycles"] += 1
+    file = tmp_path / "wrong.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    (fault,) = check(file, "zoo:ds_cnn").faults
+    assert "is not proven" in fault
+
+
+@pytest.mark.parametrize("network", ["resnet8", "micronet_kws"])
+def test_most_of_the_bound_is_proven(network: str) -> None:
+    """With a chip's own memory."""
+    program = reuse(load(f"zoo:{network}"), "all")
+    for name in ("stm32n6", "luna-arcs", "corstone-300"):
+        chip = load_chip(name)
+        bound = time_bound(program, chip, {}, cascades=True).cycles
+        assert 0.95 * bound < next(proven_cycles(program, chip)).cycles <= bound
+
+
+def test_a_program_with_branches_has_no_proof() -> None:
+    seen = 0
+    for seed in range(12):
+        program, chip = random_case(seed)
+        if any(not isinstance(node, Op) for node in program.body):
+            assert not list(proven_cycles(program, chip))
+            assert list(proof_faults(program, chip, ProvenCycles(WITH_CASCADES, 0, ())))
+            seen += 1
+    assert seen

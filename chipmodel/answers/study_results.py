@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from statistics import median
 
 from chipmodel.answers.study_row import Point, Row
+from chipmodel.errors import BadInput
 from chipmodel.model.time_bound import WITHOUT_CASCADES, PlanSpace
 
 JOIN = " \N{MIDDLE DOT} "
@@ -26,6 +27,11 @@ class StudyMetric:
     unit: str
     value: Callable[[Row], int | None]
     bound: Callable[[Row], int | None]
+
+    def gap(self, row: Row) -> float | None:
+        """``(value - bound) / bound``; None without a plan or a bound."""
+        value, bound = self.value(row), self.bound(row)
+        return None if value is None or not bound else value / bound - 1
 
 
 PEAK = StudyMetric("peak", "peak", "B", lambda r: r.peak_bytes, lambda r: r.peak_lower_bound_bytes)
@@ -81,6 +87,7 @@ class StudyResults:
 
     name: str
     rows: tuple[Row, ...]
+    """With the bounds that rows of one question share (``with_shared_bounds``)."""
     title: str = ""
     """The user's question; may be empty."""
     file: str = ""
@@ -92,6 +99,9 @@ class StudyResults:
     """Points of the study, with or without an answer."""
     pages: Mapping[str, str] = field(default_factory=dict[str, str])
     """Links to the pages of plans, by the points' keys."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", with_shared_bounds(self.rows))
 
     @cached_property
     def label(self) -> Callable[[Row], str]:
@@ -106,28 +116,10 @@ class StudyResults:
     @cached_property
     def metrics(self) -> tuple[StudyMetric, ...]:
         """The metrics for which some row has a gap: cycles first where only streamers vary, else the peak."""
-        known = [m for m in (PEAK, CYCLES) if any(self.gap(m, row) is not None for row in self.rows)]
+        known = [m for m in (PEAK, CYCLES) if any(m.gap(row) is not None for row in self.rows)]
         points = [row.point for row in self.rows]
         only_streamers = varied(points, "streamer") and not varied(points, "packer", "merge")
         return tuple(reversed(known) if only_streamers else known)
-
-    @cached_property
-    def _bounds(self) -> dict[tuple[str, object], int]:
-        best: dict[tuple[str, object], int] = {}
-        for metric in (PEAK, CYCLES):
-            for row in self.rows:
-                key = metric.key, _question(metric, row)
-                best[key] = max(best.get(key, 0), metric.bound(row) or 0)
-        return best
-
-    def bound(self, metric: StudyMetric, row: Row) -> int | None:
-        """The highest bound that any row with the same question proved."""
-        return self._bounds[metric.key, _question(metric, row)] or None
-
-    def gap(self, metric: StudyMetric, row: Row) -> float | None:
-        """``(value - bound) / bound`` with the highest bound; None without a plan or a bound."""
-        value, bound = metric.value(row), self.bound(metric, row)
-        return None if value is None or not bound else value / bound - 1
 
     @cached_property
     def spaces(self) -> tuple[PlanSpace, ...]:
@@ -145,7 +137,7 @@ class StudyResults:
         return tuple(sorted((s for s in found if s.counted), key=_rank))
 
     def _score(self, name: str, rows: Sequence[Row], metric: StudyMetric) -> PlannerScore:
-        gaps = [self.gap(metric, row) for row in rows]
+        gaps = [metric.gap(row) for row in rows]
         without = sum(gap is None and row.status != "infeasible" for gap, row in zip(gaps, rows, strict=True))
         return PlannerScore(
             name,
@@ -167,17 +159,47 @@ def _rank(score: PlannerScore) -> tuple[object, ...]:
     return score.median, -at_bound, score.without, score.worst, score.seconds, score.planner
 
 
-def _question(metric: StudyMetric, row: Row) -> object:
+def with_shared_bounds(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """The rows with the highest bound that any row of the same question proved. A peak that meets it is
+    optimal, and no other one is. Raises BadInput where a row beats a bound that was proven for it."""
+    listed = tuple(rows)
+    bounds: dict[object, int] = {}
+    for row in listed:
+        for metric in (PEAK, CYCLES):
+            key = question(metric, row)
+            bounds[key] = max(bounds.get(key, 0), metric.bound(row) or 0)
+    return tuple(
+        _with_bounds(row, *(bounds[question(m, row)] or None for m in (PEAK, CYCLES))) for row in listed
+    )
+
+
+def _with_bounds(row: Row, peak: int | None, cycles: int | None) -> Row:
+    for value, bound, what in ((row.peak_bytes, peak, "peak"), (row.total_cycles, cycles, "run")):
+        if value is not None and bound is not None and value < bound:
+            fault = f"its {what} of {value:,} is below the bound of {bound:,} of another row"
+            hint = "a bound or a plan is wrong: please report it, with both points' files"
+            raise BadInput(f"point {row.key[:16]}: {fault}", hint=hint)
+    status = row.status
+    if status in ("optimal", "feasible"):
+        status = "optimal" if row.peak_bytes == peak else "feasible"
+    cycles = cycles if row.total_cycles is not None else row.lower_bound_cycles
+    if (status, peak, cycles) == (row.status, row.peak_lower_bound_bytes, row.lower_bound_cycles):
+        return row
+    return replace(row, status=status, peak_lower_bound_bytes=peak, lower_bound_cycles=cycles)
+
+
+def question(metric: StudyMetric, row: Row) -> object:
     """What a bound holds for: rows with the same value share their bounds.
 
     A bound on cycles holds for all plans of its space, of a workload on a chip; one on the peak for any plan
-    of a packing problem. The packing problem of a network depends on its planners, so rows share a bound only
+    of a packing problem. The packing problem of a network depends on its schedule, so rows share a bound only
     where they packed the same buffers.
     """
     point = row.point
     if metric is CYCLES:
-        return point.workload, point.chip, point.overrides, row.bound_space or WITHOUT_CASCADES
-    return (row.problem or row.key) if point.chip else point.workload
+        space = row.bound_space or WITHOUT_CASCADES
+        return metric.key, point.workload, point.chip, point.overrides, space
+    return metric.key, (row.problem or row.key) if point.chip else point.workload
 
 
 def case(row: Row) -> tuple[object, ...]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from chipmodel.model.time_bound import PlanSpace
 
-Status = Literal["optimal", "feasible", "infeasible", "unknown", "does not fit", "failed"]
+Status = Literal["optimal", "feasible", "infeasible", "unknown", "does not fit", "impossible", "failed"]
 """``optimal`` where the peak is proven smallest; ``infeasible`` and ``does not fit`` where there is no plan
-within the capacity, proven or not; ``unknown`` within the limits; ``failed`` with an ``error``."""
+within the capacity, proven or not; ``unknown`` within the limits; ``impossible`` where bytes alone rule out
+every plan, so that none was sought; ``failed`` with an ``error``."""
+Buffers = Literal["same", "own", ""]
+"""``same`` where all packers of a case pack the buffers of one schedule, ``own`` where each packer takes part
+in the schedule that it packs; empty for a packing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +33,12 @@ class Point:
     seed: int
     overrides: tuple[tuple[str, str], ...] = ()
     time_limit: float | None = None
-    """Seconds for each planner that searches."""
+    """Seconds for the whole point, but its simulation."""
     node_limit: int | None = None
     cascade: str = "off"
     """Whether ops may run in stripes, one after another: ``auto`` or ``off``; empty for a packing."""
+    buffers: Buffers = "own"
+    """Whose schedule made the buffers that are packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,7 @@ class Row:
     """The content hash under which it is stored."""
     status: Status
     seconds: float
-    """Wall-clock time of planning and simulating."""
+    """Wall-clock time that the point took; what was known from another point of its case took none."""
     peak_bytes: int | None = None
     peak_lower_bound_bytes: int | None = None
     capacity_bytes: int | None = None
@@ -71,13 +77,32 @@ class Row:
     """A digest of the packing problem without its capacity: a bound that one row proves holds for all rows
     with the same digest. Empty where there is no problem, and on several cores, which have one each."""
     error: str = ""
-    """The error message of a ``failed`` point, or of one for which no schedule fits."""
+    """The error message of a ``failed`` point; of one without a plan, the reason."""
     psram_bytes: int | None = None
     """Weights and tensors in Psram; None for packings."""
     psram_capacity_bytes: int | None = None
     """Psram of the chip."""
     bound_space: PlanSpace | None = None
     """The plans that ``lower_bound_cycles`` holds for; None without a plan."""
+    schedule_seconds: float | None = None
+    """Processor time of the schedule: the streamer with the packings that it asks for. All points of a case
+    with the ``same`` buffers have that of their one schedule."""
+    packer_seconds: float | None = None
+    """Processor time of the packer; with ``own`` buffers, wall clock of its packings in the last round."""
+    bound_seconds: float | None = None
+    """Processor time of the bound on cycles."""
+    simulation_seconds: float | None = None
+    """Processor time of the simulation."""
+    code: str = ""
+    """The version of the code that answered (``chipmodel.studies.code_version``)."""
+    origin: str = ""
+    """Versions of software, and the machine, that answered."""
+    answered: str = ""
+    """When, in UTC (ISO 8601)."""
+    workload_digest: str = ""
+    """Of the workload's content."""
+    chip_digest: str = ""
+    """Of the chip as it was varied; empty for packings."""
 
     @property
     def peak_gap(self) -> float | None:
@@ -90,18 +115,16 @@ class Row:
         return _gap(self.total_cycles, self.lower_bound_cycles)
 
     @property
-    def fits(self) -> bool:
-        """Whether there is a plan within the capacities."""
-        if self.peak_bytes is None:
-            return False
-        return self.fits_psram and (self.capacity_bytes is None or self.peak_bytes <= self.capacity_bytes)
+    def timeless(self) -> Row:
+        """The row without what differs from run to run."""
+        steps = tuple(replace(step, seconds=0.0) for step in self.trajectory)
+        row = replace(self, seconds=0.0, schedule_seconds=None, packer_seconds=None, trajectory=steps)
+        return replace(row, bound_seconds=None, simulation_seconds=None, code="", origin="", answered="")
 
     @property
-    def fits_psram(self) -> bool:
-        """Whether weights and tensors are within Psram, as far as that is known."""
-        if self.psram_bytes is None or self.psram_capacity_bytes is None:
-            return True
-        return self.psram_bytes <= self.psram_capacity_bytes
+    def fits(self) -> bool:
+        """Whether there is a plan within the capacities."""
+        return self.status in ("optimal", "feasible")
 
 
 def _gap(value: int | None, bound: int | None) -> float | None:

@@ -16,7 +16,7 @@ from chipmodel.errors import BadInput
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.dask_cluster import Cluster
 from chipmodel.studies.engine import StopRequest, Watch, work
-from chipmodel.studies.points import tasks_of
+from chipmodel.studies.points import tasks_of, turns
 from chipmodel.studies.pool import LocalPool, cores
 from chipmodel.studies.progress import StudyStatus
 from chipmodel.studies.store import StudyCounts, StudyHeader, StudyStore, opened
@@ -210,7 +210,5 @@ def _run(
 
 
 def _ask(store: StudyStore, asked: Study, tasks: Sequence[PointTask]) -> None:
-    """Hand out searches first: they may take long, and no worker should wait for one at the end."""
     header = StudyHeader(asked.name, asked.title, asked.file.name, asked.text, code_version(), len(tasks))
-    turns = sorted(tasks, key=lambda task: not task.searches)
-    store.ask(header, [task.key for task in tasks], (task.key for task in turns))
+    store.ask(header, [task.key for task in tasks], (task.key for task in turns(tasks)))

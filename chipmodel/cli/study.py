@@ -118,8 +118,9 @@ def study(*, options: StudyOptions) -> int:
                     shared_memory.bytes: [256KiB, 384KiB]
       filters       include: and exclude: lists of {packer: exact, workload:
                     [zoo:vgg*]}; an item matches where all of its keys do
-      time_limit    seconds, of each planner that searches (on several
-                    cores, for each plan of a core that is tried)
+      same_buffers  whether packers pack the buffers of one schedule
+      time_limit    seconds for a point (on several cores, for each plan
+                    of a core that is tried)
       node_limit    nodes of search: the same answer every time
 
     With --status nothing is answered; --export and --json are then of what is there. Exit codes: 0 every

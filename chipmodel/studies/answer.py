@@ -6,9 +6,10 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import TypeVar
 
 from chipmodel.answers.packing import PackingAnswer
@@ -21,22 +22,30 @@ from chipmodel.comparison.rows import warm_up
 from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.fit import psram_bytes
+from chipmodel.model.fit import MemoryNeed, plan_fit, psram_bytes, used_weight_bytes
 from chipmodel.model.packing import PackingTable
-from chipmodel.model.plan import Problem
+from chipmodel.model.plan import Problem, Solved
 from chipmodel.model.program import Program
+from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
+from chipmodel.passes.liveness import scopes
 from chipmodel.passes.run_length import refuse_long_run
+from chipmodel.pipeline.choices import DEFAULT_PACKER
 from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.steady_state import inferences_of, unrolled
+from chipmodel.studies.code_version import code_version
+from chipmodel.studies.origin import origin
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import Source
+from chipmodel.verify.fast_offsets import check_fast
 from dma.residency.fitted import fitted
+from solvers.branches.mergers import DEFAULT_MERGE, merge_arms
+from solvers.core.deadline import deadline_in
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named
 
@@ -47,32 +56,66 @@ V = TypeVar("V")
 
 KEPT_WORKLOADS = 4
 KEPT_BOUNDS = 256
+KEPT_SCHEDULES = 32
+SCHEDULE_SHARE = 0.5
+"""The share of a point's time limit that its schedule may take; the rest is the packer's (assumed)."""
 NODES = 2_000_000
 """The limit of a search for which the study sets none: by nodes, so that it has the same answer every
 time."""
 
 
+@dataclass(frozen=True, slots=True)
+class CaseSchedule:
+    """The schedule whose buffers all packers of a case pack, or why there is none."""
+
+    planned: Planned | DoesNotFit
+    seconds: float
+    """Processor time."""
+    wall: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPoint:
+    """A point's plan, and the seconds that went into it (see ``Row``)."""
+
+    planned: Planned
+    schedule_seconds: float
+    packer_seconds: float
+
+
 @dataclass
 class WorkerCache:
-    """Workloads and bounds that a worker keeps from earlier points, and how it loads workloads."""
+    """Workloads, schedules and bounds that a worker keeps from earlier points, and how it loads workloads."""
 
     load: Callable[[Source], Workload]
     workloads: OrderedDict[Source, Workload] = field(default_factory=lambda: OrderedDict())
-    bounds: OrderedDict[tuple[object, ...], TimeBound] = field(default_factory=lambda: OrderedDict())
+    schedules: OrderedDict[object, CaseSchedule] = field(default_factory=lambda: OrderedDict())
+    bounds: OrderedDict[tuple[object, ...], tuple[TimeBound, float]] = field(
+        default_factory=lambda: OrderedDict()
+    )
 
     def workload(self, source: Source) -> Workload:
         """The workload, loaded once for the points that follow one another."""
         return _kept(self.workloads, source, lambda: self.load(source), KEPT_WORKLOADS)
 
-    def bound(self, task: PointTask, program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound:
-        """Cycles that no plan of the point's space beats, whatever the planners."""
+    def schedule(self, task: PointTask, program: Program, chip: Chip) -> CaseSchedule:
+        """The schedule of the point's case, made once for the packers that follow one another."""
+        return _kept(self.schedules, task.case, lambda: _scheduled(task, program, chip), KEPT_SCHEDULES)
+
+    def bound(
+        self, task: PointTask, program: Program, chip: Chip, path: Mapping[str, str]
+    ) -> tuple[TimeBound, float]:
+        """Cycles that no plan of the point's space beats, whatever the planners, and the processor time of
+        the proof."""
         cascades = request_of(task, program, chip).cascades
         key = task.chip_digest, tuple(sorted(path.items())), cascades, tuple(program.ops())
         made = inferences_of(program, path)
         each = unrolled(program, made)
 
-        def make() -> TimeBound:
-            return time_bound(each, chip, path, cascades=cascades, inferences=made or 1)
+        def make() -> tuple[TimeBound, float]:
+            began = process_time()
+            bound = time_bound(each, chip, path, cascades=cascades, inferences=made or 1)
+            return bound, process_time() - began
 
         return _kept(self.bounds, key, make, KEPT_BOUNDS)
 
@@ -89,22 +132,40 @@ def _kept(known: OrderedDict[K, V], key: K, make: Callable[[], V], most: int) ->
 def answer(task: PointTask, kept: WorkerCache) -> Row:
     """The row of ``task``. Never raises but for what ends a process."""
     began = perf_counter()
-    status: Status
     try:
         row = _answer(task, kept)
-        return replace(row, seconds=row.seconds or perf_counter() - began)
     except DoesNotFit as refusal:
-        status, error = "does not fit", str(refusal)
+        row = _without_plan(task, "does not fit", str(refusal))
     except ChipmodelError as refusal:
-        status, error = "failed", str(refusal)
+        row = failed(task, str(refusal))
     except Exception as fault:
-        status, error = "failed", f"internal error: {type(fault).__name__}: {fault}\n{traceback.format_exc()}"
-    return Row(task.point, task.key, status, perf_counter() - began, error=error)
+        error = f"internal error: {type(fault).__name__}: {fault}\n{traceback.format_exc()}"
+        row = failed(task, error)
+    return replace(row, seconds=perf_counter() - began)
 
 
 def failed(task: PointTask, error: str) -> Row:
     """The row of a point that could not be answered."""
-    return Row(task.point, task.key, "failed", 0.0, error=error)
+    return _without_plan(task, "failed", error)
+
+
+def _without_plan(task: PointTask, status: Status, error: str) -> Row:
+    return replace(_new_row(task, status), error=error)
+
+
+def _new_row(task: PointTask, status: Status) -> Row:
+    """The row of ``task`` with what it is known to come from."""
+    return Row(
+        task.point,
+        task.key,
+        status,
+        0.0,
+        code=code_version(),
+        origin=origin(),
+        answered=datetime.now(UTC).isoformat(timespec="seconds"),
+        workload_digest=task.source.digest,
+        chip_digest=task.chip_digest,
+    )
 
 
 def _answer(task: PointTask, kept: WorkerCache) -> Row:
@@ -121,12 +182,11 @@ def _answer(task: PointTask, kept: WorkerCache) -> Row:
 def _packed(task: PointTask, table: PackingTable) -> Row:
     """The peak is made small, whatever the capacity, and only then compared with it."""
     capacity = table.problem.capacity
+    began = process_time()
     found = pack_task(task, table)
-    return Row(
-        point=task.point,
-        key=task.key,
-        status=_packing_status(found, capacity, task.searches),
-        seconds=found.seconds,
+    return replace(
+        _new_row(task, _packing_status(found, capacity, task.searches)),
+        packer_seconds=process_time() - began,
         peak_bytes=found.peak,
         peak_lower_bound_bytes=found.lower_bound,
         capacity_bytes=capacity,
@@ -152,57 +212,124 @@ def _packing_status(found: PackingAnswer, capacity: int | None, searches: bool) 
 def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache) -> Row:
     """What ``chipmodel simulate`` answers, but without the run with ``sync`` to compare with; and a packer
     that searches does not stop at the first plan that fits, so that peaks can be compared."""
+    reason = impossible(program, chip)
+    if reason:
+        return _without_plan(task, "impossible", reason)
     if chip.cores > 1:
         return _on_cores(task, program, chip)
-    point = task.point
-    began = perf_counter()
-    planned = plan_task(task, program, chip)
-    solved = planned.solved
-    row = Row(
-        point=point,
-        key=task.key,
-        status="does not fit",
-        seconds=perf_counter() - began,
+    found = plan_task(task, program, chip, kept)
+    planned = found.planned
+    row = replace(
+        _planned_row(task, planned.schedule, planned.problem, planned.solved, chip),
+        schedule_seconds=found.schedule_seconds,
+        packer_seconds=found.packer_seconds,
+    )
+    exceeded = planned.fit(chip).exceeded
+    if not planned.solved.plan.offsets:
+        return replace(row, error=f"packer {task.point.packer} has no plan within its limits")
+    if exceeded:
+        return replace(row, error="; ".join(map(_need_words, exceeded)))
+    began = process_time()
+    trace = planned.trace or simulate(planned.commands, chip, {})
+    row = replace(row, status=planned.solved.status, simulation_seconds=process_time() - began)
+    sync = trace.cycles if task.point.streamer == "sync" else None
+    # A streamer that asks what no plan is below has a sharper bound; rows of the same question share it.
+    bound, seconds = (
+        (planned.bound, 0.0) if planned.bound else kept.bound(task, planned.program, chip, trace.path)
+    )
+    refuse_beaten(bound, chip, trace.cycles)
+    return _timed(replace(row, bound_seconds=seconds), chip, trace, bound, sync)
+
+
+def impossible(program: Program, chip: Chip) -> str:
+    """Why no plan can fit, by bytes alone; empty where one may."""
+    memory = "Psram" if chip.weights is None else "the memory of the weights"
+    capacity = (chip.weights.memory if chip.weights else chip.psram).bytes
+    weights = used_weight_bytes(program)
+    if weights <= capacity:
+        return ""
+    return f"{memory}: {weights:,} B of weights, and {capacity:,} B of memory"
+
+
+def _need_words(need: MemoryNeed) -> str:
+    return f"{need.memory}: {need.bytes:,} B needed, and {need.capacity_bytes:,} B of memory"
+
+
+def _planned_row(task: PointTask, schedule: Schedule, problem: Problem, solved: Solved, chip: Chip) -> Row:
+    """The row of a plan that does not fit."""
+    return replace(
+        _new_row(task, "does not fit"),
         peak_bytes=solved.peak if solved.plan.offsets else None,
         peak_lower_bound_bytes=solved.lower_bound,
         capacity_bytes=chip.shared_memory.bytes,
-        psram_bytes=psram_bytes(planned.schedule, chip),
+        psram_bytes=psram_bytes(schedule, chip),
         psram_capacity_bytes=chip.psram.bytes,
         trajectory=_trajectory(solved.trajectory),
-        problem=_digest(planned.problem),
+        problem=_digest(problem),
     )
-    if not row.fits:
-        return row
-    trace = planned.trace or simulate(planned.commands, chip, {})
-    row = replace(row, status=solved.status, seconds=perf_counter() - began)
-    sync = trace.cycles if point.streamer == "sync" else None
-    # A streamer that asks what no plan is below has a sharper bound; rows of the same question share it.
-    bound = planned.bound or kept.bound(task, planned.program, chip, trace.path)
-    refuse_beaten(bound, chip, trace.cycles)
-    return _timed(row, chip, trace, bound, sync)
 
 
 def request_of(task: PointTask, program: Program, chip: Chip) -> PlanRequest:
     """What the point asks of the pipeline: the smallest peak, within the study's limits."""
     point = task.point
-    limits = _limits(point)
     return PlanRequest(
         program,
         chip,
         point.packer,
         point.streamer,
         point.merge,
-        limits=limits,
+        limits=_limits(point),
         smallest_peak=True,
         cascade=point.cascade,
+        deadline=deadline_in(point.time_limit),
     )
 
 
-def plan_task(task: PointTask, program: Program, chip: Chip) -> Planned:
-    """The plan of the point on one core."""
+def _scheduled(task: PointTask, program: Program, chip: Chip) -> CaseSchedule:
+    """The schedule that ``simulate`` makes with its own packer: the first one that this finds room for."""
+    wall, began = perf_counter(), process_time()
+    asked = replace(
+        request_of(task, program, chip),
+        packer=DEFAULT_PACKER,
+        merge=DEFAULT_MERGE,
+        limits=None,
+        smallest_peak=False,
+    )
+    planned: Planned | DoesNotFit
+    try:
+        planned = plan(asked.until(asked.deadline.share(SCHEDULE_SHARE)))
+    except DoesNotFit as refusal:
+        planned = refusal
+    return CaseSchedule(planned, process_time() - began, perf_counter() - wall)
+
+
+def plan_task(task: PointTask, program: Program, chip: Chip, kept: WorkerCache) -> PlannedPoint:
+    """The plan of the point on one core. Raises DoesNotFit where there is no schedule."""
     refuse_long_run(program, {})
     assigned(program, chip.cores)
-    return plan(request_of(task, program, chip))
+    if task.point.buffers == "same":
+        return _packed_again(task, kept.schedule(task, program, chip))
+    began = process_time()
+    planned = plan(request_of(task, program, chip))
+    packer = planned.solved.seconds
+    return PlannedPoint(planned, max(0.0, process_time() - began - packer), packer)
+
+
+def _packed_again(task: PointTask, case: CaseSchedule) -> PlannedPoint:
+    """The smallest peak that the point's packer finds for the buffers of its case."""
+    if isinstance(case.planned, DoesNotFit):
+        raise case.planned
+    began = process_time()
+    point, free = task.point, replace(case.planned.problem, capacity=None)
+    section = scopes(case.planned.schedule.body).section
+    limits = _limits(point)
+    left = None if limits.seconds is None else max(0.0, limits.seconds - case.wall)
+    solved = merge_arms(free, section, point.packer, point.merge, replace(limits, seconds=left))
+    faults = check_fast(free, solved.plan) if solved.plan.offsets else []
+    if faults:
+        raise AssertionError(f"packer {point.packer} made a wrong plan: {faults[0]}")
+    planned = replace(case.planned, solved=solved, trace=None)
+    return PlannedPoint(planned, case.seconds, process_time() - began)
 
 
 def cores_task(task: PointTask, program: Program, chip: Chip) -> Result:
@@ -212,23 +339,17 @@ def cores_task(task: PointTask, program: Program, chip: Chip) -> Result:
 
 def _on_cores(task: PointTask, program: Program, chip: Chip) -> Row:
     """Peak, bound and problem are those of the core with the highest peak."""
-    began = perf_counter()
+    began = process_time()
     result = cores_task(task, program, chip)
-    row = Row(
-        point=task.point,
-        key=task.key,
-        status=result.solved.status if result.fits else "does not fit",
-        seconds=perf_counter() - began,
-        peak_bytes=result.solved.peak,
-        peak_lower_bound_bytes=result.solved.lower_bound,
+    row = replace(
+        _planned_row(task, result.schedule, result.problem, result.solved, chip),
+        schedule_seconds=process_time() - began,
         capacity_bytes=result.capacity,
-        psram_bytes=psram_bytes(result.schedule, chip),
-        psram_capacity_bytes=chip.psram.bytes,
-        trajectory=_trajectory(result.solved.trajectory),
-        problem=_digest(result.problem),
     )
     if not result.fits:
-        return row
+        exceeded = plan_fit(result.program, chip, result.schedule, result.solved.peak).exceeded
+        return replace(row, error="; ".join(map(_need_words, exceeded)))
+    row = replace(row, status=result.solved.status)
     return _timed(row, chip, result.trace, result.bound, result.sync_cycles)
 
 

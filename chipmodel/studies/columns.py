@@ -15,21 +15,23 @@ from chipmodel.files.suggestions import shown
 from chipmodel.studies.store_owner import Owner
 from chipmodel.studies.stored_row import StoredOwner, StoredRow
 
-_TYPES = {"seed": "INTEGER", "time_limit": "REAL", "node_limit": "INTEGER", "seconds": "REAL"}
+_TYPES = {"seed": "INTEGER", "time_limit": "REAL", "node_limit": "INTEGER"}
 _POINT = tuple(field.name for field in fields(Point))
 _ANSWER = tuple(field.name for field in fields(Row) if field.name not in ("point", "key"))
 _NAMES = ("key", *_POINT, *_ANSWER)
 
 
 def _type(name: str) -> str:
+    if name.endswith(("seconds", "milliseconds")):
+        return "REAL"
     return _TYPES.get(name, "INTEGER" if name.endswith(("_bytes", "_cycles")) else "TEXT")
 
 
 COLUMNS = ", ".join(
     [
-        "key TEXT PRIMARY KEY",
+        "key TEXT NOT NULL",
         *(f"{name} {_type(name)}" for name in _POINT),
-        *(f"{name} {'REAL' if name == 'milliseconds' else _type(name)}" for name in _ANSWER),
+        *(f"{name} {_type(name)}" for name in _ANSWER),
     ]
 )
 """For CREATE TABLE. ``overrides`` and ``trajectory`` are JSON."""

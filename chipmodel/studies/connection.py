@@ -16,7 +16,7 @@ from chipmodel.terminal.printing import note
 
 APPLICATION = 0x63686970
 """SQLite's application_id of these files: "chip" in ASCII."""
-FORMAT = 4
+FORMAT = 5
 BUSY_SECONDS = 60.0
 """How long to wait for a lock that another process holds."""
 NOTICE_SECONDS = 2.0
@@ -27,7 +27,8 @@ NEW = (0, 0)
 _SCHEMA = f"""
 CREATE TABLE header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE asked (position INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
-CREATE TABLE rows ({COLUMNS}, attempts INTEGER NOT NULL DEFAULT 1, again INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE rows ({COLUMNS}, attempts INTEGER NOT NULL DEFAULT 1, again INTEGER NOT NULL DEFAULT 0,
+ PRIMARY KEY (key, code));
 CREATE TABLE owners (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT, pid INTEGER, started TEXT, beat REAL);
 CREATE TABLE claims (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID;
 PRAGMA application_id = {APPLICATION};

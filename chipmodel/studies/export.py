@@ -1,8 +1,9 @@
 """A study's rows as a table: CSV or Parquet, the same bytes for the same rows.
 
-Columns: ``workload, chip``, one for each field under ``set``, ``packer, merge, streamer, seed, time_limit,
-node_limit, status``, bytes, cycles, ``milliseconds``, the gaps, ``problem`` (rows in which it is the same
-packed the same buffers), ``error`` and, unless left out, ``seconds``.
+Columns: ``workload, chip``, one for each field under ``set``, ``packer, merge, streamer, cascade, buffers,
+seed, time_limit, node_limit, status``, bytes, cycles, ``milliseconds``, the gaps to the bounds that all rows
+of a question share, ``problem`` (rows in which it is the same packed the same buffers), ``error``, digests,
+``key`` and, unless left out, seconds of each stage, when and where.
 Rows are sorted by what was asked; what is not known is an empty cell.
 """
 
@@ -22,7 +23,7 @@ from reports.export import parquet
 
 Value = str | int | float | None
 
-_ASKED = ("packer", "merge", "streamer", "cascade", "seed", "time_limit", "node_limit")
+_ASKED = ("packer", "merge", "streamer", "cascade", "buffers", "seed", "time_limit", "node_limit")
 _ANSWERED = (
     "status",
     "peak_bytes",
@@ -42,14 +43,16 @@ _ANSWERED = (
     "problem",
 )
 _QUOTED = re.compile('[",\r\n]')
-TIMES = ("seconds",)
+_STAGES = ("seconds", "schedule_seconds", "packer_seconds", "bound_seconds", "simulation_seconds")
+_IDENTITY = ("error", "workload_digest", "chip_digest", "key")
+TIMES = (*_STAGES, "code", "origin", "answered")
 """What differs from run to run."""
 
 
 def columns_of(rows: Sequence[Row], times: bool = True) -> tuple[str, ...]:
     """The names of the columns; with ``times``, those that differ from run to run as well."""
     swept = sorted({field for row in rows for field, _ in row.point.overrides})
-    return ("workload", "chip", *swept, *_ASKED, *_ANSWERED, "error", *(TIMES if times else ()))
+    return ("workload", "chip", *swept, *_ASKED, *_ANSWERED, *_IDENTITY, *(TIMES if times else ()))
 
 
 def table_of(rows: Sequence[Row], times: bool = True) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
@@ -90,7 +93,7 @@ def parquet_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
 
 
 def _kind(name: str) -> parquet.Kind:
-    if name in ("seconds", "time_limit", "milliseconds", "peak_gap", "cycle_gap"):
+    if name in (*_STAGES, "time_limit", "milliseconds", "peak_gap", "cycle_gap"):
         return "float64"
     counted = name in _ANSWERED and name.endswith(("_bytes", "_cycles"))
     return "int64" if counted or name in ("seed", "node_limit") else "string"
@@ -128,7 +131,7 @@ def _value(row: Row, name: str) -> Value:
         return _told(getattr(row.point, name))
     if name == "error":
         return _told(row.error.partition("\nTraceback")[0])
-    if name in _ANSWERED or name in TIMES:
+    if name in (*_ANSWERED, *_IDENTITY, *TIMES):
         return _told(getattr(row, name))
     return dict(row.point.overrides).get(name)
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from hashlib import sha256
 from itertools import product
 
-from chipmodel.answers.study_row import Point
+from chipmodel.answers.study_row import Buffers, Point
 from chipmodel.errors import BadInput, Place
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.studies.code_version import code_version
 from chipmodel.studies.point_plugins import plugin_identities
 from chipmodel.studies.study_file import Study, StudyFilter, reading
 from chipmodel.studies.task import PointTask
@@ -38,8 +37,8 @@ def tasks_of(study: Study) -> tuple[PointTask, ...]:
     """Every point of the study once, in the order of its lists. Raises BadInput for filters that leave none.
 
     A packing has no chip, merge, streamer and cascades; a planner that does not search takes no seed but the
-    first, and no limits. What cannot be, such as a field that a chip does not have, becomes a task with an
-    error.
+    first, and no limits, but that of time on a chip, which holds for all of the point. What cannot be, such
+    as a field that a chip does not have, becomes a task with an error.
     """
     machines: dict[tuple[str, Overrides], _StudyChip] = {("", ()): _StudyChip(None, "")}
     found: dict[Point, PointTask] = {}
@@ -54,6 +53,19 @@ def tasks_of(study: Study) -> tuple[PointTask, ...]:
         place = next(filter_.place for filter_ in (*study.include, *study.exclude))
         raise BadInput("the filters leave no point", where=place, hint="let one of them match less")
     return tuple(found.values())
+
+
+def turns(tasks: Sequence[PointTask]) -> list[PointTask]:
+    """The tasks in the order in which they are answered: cheap planners first, so that a study that is
+    stopped has its baselines; the workloads take turns, case by case, so that it has all of them."""
+    cases: dict[str, dict[object, int]] = {}
+    ranks = [
+        (task.searches, known.setdefault(task.case, len(known)))
+        for task in tasks
+        for known in (cases.setdefault(task.source.name, {}),)
+    ]
+    order = sorted(range(len(tasks)), key=ranks.__getitem__)
+    return [tasks[index] for index in order]
 
 
 def idle_filters(study: Study) -> tuple[str, ...]:
@@ -79,17 +91,20 @@ def _product(study: Study) -> Iterator[tuple[Source, Point]]:
         study.seeds,
     )
     limits = study.time_limit, study.node_limit
+    buffers: Buffers = "same" if study.same_buffers else "own"
     for source, chip, overrides, packer, merge, streamer, cascade, seed in axes:
-        point = Point(source.name, chip, packer, merge, streamer, seed, overrides, *limits, cascade)
+        planners = packer, merge, streamer, seed
+        point = Point(source.name, chip, *planners, overrides, *limits, cascade, buffers)
         yield source, _plain(study, point, source)
 
 
 def _plain(study: Study, point: Point, source: Source) -> Point:
     """The point without settings that have no effect on it, so that no question is asked twice."""
     if source.packs:
-        point = replace(point, chip="", merge="", streamer="", overrides=(), cascade="")
+        point = replace(point, chip="", merge="", streamer="", overrides=(), cascade="", buffers="")
     if not _searches(point.packer, point.merge):
-        point = replace(point, seed=study.seeds[0], time_limit=None, node_limit=None)
+        limit = point.time_limit if point.chip else None
+        point = replace(point, seed=study.seeds[0], time_limit=limit, node_limit=None)
     return point
 
 
@@ -134,7 +149,7 @@ def _machine(study: Study, name: str, overrides: Overrides) -> _StudyChip:
 
 def _task(point: Point, source: Source, machine: _StudyChip) -> PointTask:
     plugins = plugin_identities(point, source, machine.chip)
-    decisive = [astuple(point), source.digest, machine.digest, code_version(), *plugins]
+    decisive = [astuple(point), source.digest, machine.digest, *plugins]
     key = sha256(json.dumps(decisive).encode()).hexdigest()
     searches = _searches(point.packer, point.merge)
     return PointTask(

@@ -48,5 +48,6 @@ class StudyFile(StrictModel):
     seeds: Seeds = Field(default_factory=lambda: [0])
     set: dict[str, Values] = Field(default_factory=dict[str, list[str | int | float]])
     filters: FilterLists = Field(default_factory=FilterLists)
+    same_buffers: bool | None = None
     time_limit: Annotated[float, Field(ge=0, le=MOST_SECONDS)] | None = None
     node_limit: Annotated[int, Field(ge=0, le=MOST_NODES)] | None = None

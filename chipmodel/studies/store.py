@@ -1,5 +1,6 @@
 """A study's answers: one SQLite file, a row for each point, keyed by what decides the answer.
 
+A point may have a row of each version of the code; the one of this version counts, else the newest.
 The file is in WAL mode, so that readers never wait, and a process that is killed at any moment leaves all
 that it has stored. A point is worked on by whoever has claimed it; claims of a process that has ended are
 void. Rows of older code or of an older study file stay, and are there again when the code or the file is.
@@ -69,7 +70,9 @@ def read_rows(path: Path) -> tuple[StudyHeader, tuple[Row, ...]]:
     with connected(path, only_read=True) as link, transaction(link, "DEFERRED"):
         header = _header(link, path)
         names = ", ".join(f"rows.{name}" for name in _NAMES)
-        found = link.execute(f"SELECT {names} FROM asked JOIN rows USING (key) ORDER BY position")
+        found = link.execute(
+            f"SELECT {names} FROM asked JOIN rows USING (key) WHERE {_BEST} ORDER BY position", (header.code,)
+        )
         return header, tuple(row_of(record, str(path)) for record in found)
 
 
@@ -113,10 +116,12 @@ class StudyStore:
         self._file = file_identity(path)
         self._owner: int | None = None
         self._position = -1
+        self._code = ""
 
     def ask(self, header: StudyHeader, keys: Sequence[str], turns: Iterable[str]) -> None:
         """Make ``keys`` (in the study's order) what the file is about, and ``turns``, the same keys, the
         order in which ``claim`` hands them out."""
+        self._code = header.code
         with transaction(self._link):
             texts = [(f.name, str(getattr(header, f.name))) for f in fields(header) if f.name != "points"]
             self._link.executemany("INSERT OR REPLACE INTO header VALUES (?, ?)", texts)
@@ -156,23 +161,28 @@ class StudyStore:
         self.check_file()
         with transaction(self._link):
             for row in rows:
-                self._link.execute(_ATTEMPT, (row.key,))
+                self._link.execute(_ATTEMPT, (row.key, row.code))
                 self._link.execute(_INSERT, record_of(row))
                 self._link.execute("DELETE FROM claims WHERE key = ?", (row.key,))
 
     def retry_failed(self) -> int:
         """Let failed points of the study be claimed again; how many they are. Their rows stay until then."""
-        change = "UPDATE rows SET again = 1 WHERE status = 'failed' AND key IN (SELECT key FROM temp.wanted)"
-        return self._link.execute(change).rowcount
+        change = (
+            "UPDATE rows SET again = 1 WHERE status = 'failed' AND code = ? "
+            "AND key IN (SELECT key FROM temp.wanted)"
+        )
+        return self._link.execute(change, (self._code,)).rowcount
 
     def open_points(self) -> int:
         """Points of the study without a row, claimed or not."""
-        return int(self._link.execute(f"SELECT count(*) FROM temp.wanted AS w WHERE {_OPEN}").fetchone()[0])
+        asked = f"SELECT count(*) FROM temp.wanted AS w WHERE {_OPEN}"
+        return int(self._link.execute(asked, (self._code,)).fetchone()[0])
 
     def counts(self) -> StudyCounts:
         """How far the study is that the file is about."""
         ask = self._link.execute
-        by_status = dict(ask("SELECT status, count(*) FROM asked JOIN rows USING (key) GROUP BY status"))
+        mine = "FROM asked JOIN rows USING (key) WHERE code = ?"
+        by_status = dict(ask(f"SELECT status, count(*) {mine} GROUP BY status", (self._code,)))
         living = [each.id for each in self._owners() if is_alive(each)]
         marks = ", ".join("?" * len(living))
         counted = f"SELECT count(*) FROM claims WHERE owner IN ({marks})"
@@ -180,21 +190,23 @@ class StudyStore:
             points=ask("SELECT count(*) FROM asked").fetchone()[0],
             by_status=by_status,
             claimed=ask(counted, living).fetchone()[0],
-            old_rows=ask("SELECT count(*) FROM rows WHERE key NOT IN (SELECT key FROM asked)").fetchone()[0],
+            old_rows=ask(_OLD, (self._code,)).fetchone()[0],
         )
 
     def errors(self) -> list[tuple[str, int]]:
         """What failed, the most frequent first, with the number of points."""
         found = self._link.execute(
             "SELECT error, count(*) AS n FROM asked JOIN rows USING (key) WHERE status = 'failed' "
-            "GROUP BY error ORDER BY n DESC, error"
+            "AND code = ? GROUP BY error ORDER BY n DESC, error",
+            (self._code,),
         )
         return [(str(error), int(n)) for error, n in found]
 
     def rows(self) -> Iterator[Row]:
         """The rows of this study that are there, in no order."""
         names = ", ".join(f"rows.{name}" for name in _NAMES)
-        for record in self._link.execute(f"SELECT {names} FROM temp.wanted JOIN rows USING (key)"):
+        asked = f"SELECT {names} FROM temp.wanted JOIN rows USING (key) WHERE code = ?"
+        for record in self._link.execute(asked, (self._code,)):
             yield row_of(record, str(self._path))
 
     def beat(self) -> None:
@@ -226,7 +238,7 @@ class StudyStore:
             f"SELECT position, key FROM temp.wanted AS w WHERE position > ? AND {_OPEN} "
             "AND NOT EXISTS (SELECT 1 FROM claims WHERE key = w.key) ORDER BY position LIMIT ?"
         )
-        found = self._link.execute(query, (self._position, most)).fetchall()
+        found = self._link.execute(query, (self._position, self._code, most)).fetchall()
         if found:
             self._position = found[-1][0]
         return [key for _, key in found]
@@ -242,12 +254,17 @@ class StudyStore:
                 self._link.execute("DELETE FROM owners WHERE id = ?", (each.id,))
 
 
-_OPEN = "NOT EXISTS (SELECT 1 FROM rows WHERE key = w.key AND NOT again)"
-_ATTEMPT = "UPDATE rows SET attempts = attempts + 1 WHERE key = ?"
+_OPEN = "NOT EXISTS (SELECT 1 FROM rows WHERE key = w.key AND code = ? AND NOT again)"
+_OLD = "SELECT count(*) FROM rows WHERE code <> ? OR key NOT IN (SELECT key FROM asked)"
+_BEST = (
+    "rows.rowid = (SELECT rowid FROM rows AS r WHERE r.key = asked.key "
+    "ORDER BY r.code = ? DESC, r.answered DESC, r.rowid DESC LIMIT 1)"
+)
+_ATTEMPT = "UPDATE rows SET attempts = attempts + 1 WHERE key = ? AND code = ?"
 _SET = ", ".join(f"{name} = excluded.{name}" for name in _NAMES[1:])
 _INSERT = (
     f"INSERT INTO rows ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) "
-    f"ON CONFLICT (key) DO UPDATE SET {_SET}, again = 0 WHERE again"
+    f"ON CONFLICT (key, code) DO UPDATE SET {_SET}, again = 0 WHERE again"
 )
 
 

@@ -13,8 +13,9 @@
     filters:
       include: [{chip: luna-*}]                 # what matches one of these stays, all where there are none
       exclude: [{packer: exact, workload: [zoo:resnet50, zoo:vgg*]}]
-    time_limit: 60                              # seconds, of planners that search
-    node_limit: 100000
+    same_buffers: true                          # packers pack those of one schedule
+    time_limit: 60                              # seconds for a point
+    node_limit: 100000                          # of planners that search
 
 Everything may be left out. A filter's item matches a point where all of its keys do; a key is one of ``KEYS``
 or a field under ``set``; a value is a text in which ``*`` stands for anything, a number, or a list of them.
@@ -82,6 +83,8 @@ class Study:
     """Chip fields and their values, sorted by field."""
     include: tuple[StudyFilter, ...]
     exclude: tuple[StudyFilter, ...]
+    same_buffers: bool
+    """Whether the packers and mergers of a case pack the buffers of one schedule."""
     time_limit: float | None
     node_limit: int | None
 
@@ -100,6 +103,8 @@ def parse_study(text: str, path: Path) -> Study:
     document = read_yaml(text, str(path))
     asked = validate(StudyFile, document)
     reader = _Reader(document, path.parent)
+    packers, merges = reader.packers(asked.packers), reader.merges(asked.merges)
+    several = len(packers) > 1 or len(merges) > 1
     study = Study(
         name=asked.name or path.stem,
         title=asked.title,
@@ -107,14 +112,15 @@ def parse_study(text: str, path: Path) -> Study:
         text=text,
         workloads=reader.workloads(asked.workloads),
         chips=reader.chips(asked.chips),
-        packers=reader.packers(asked.packers),
-        merges=reader.merges(asked.merges),
+        packers=packers,
+        merges=merges,
         streamers=reader.streamers(asked.streamers),
         cascades=reader.cascades(asked.cascades),
         seeds=reader.distinct("seeds", asked.seeds),
         sweeps=reader.sweeps(asked),
         include=reader.filters(asked, "include"),
         exclude=reader.filters(asked, "exclude"),
+        same_buffers=several if asked.same_buffers is None else asked.same_buffers,
         time_limit=asked.time_limit,
         node_limit=asked.node_limit,
     )

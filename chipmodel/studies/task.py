@@ -15,6 +15,7 @@ class PointTask:
 
     point: Point
     key: str
+    """A hash of everything but the code that decides the answer."""
     source: Source
     chip: Chip | None = None
     chip_digest: str = ""
@@ -23,3 +24,9 @@ class PointTask:
     error: str = ""
     plugins: tuple[str, ...] = ()
     """The identities of the plug-ins that answer it (``chipmodel.entry_points.Plugin.identity``)."""
+
+    @property
+    def case(self) -> tuple[object, ...]:
+        """What decides the schedule that packers with the same buffers share."""
+        point = self.point
+        return self.source, self.chip_digest, point.streamer, point.cascade, point.time_limit

@@ -28,7 +28,11 @@ MEANING = {
     "set": "Chip fields, each with its values: all combinations are points.",
     "filters": "`include` and `exclude`: lists of mappings such as "
     "`{packer: exact, workload: zoo:vgg*}`. A mapping matches a point where all of its keys do.",
-    "time_limit": "Seconds for each planner that searches; on several cores, for each plan of a core.",
+    "same_buffers": "Whether all packers and mergers of a case pack the buffers of one schedule, that of "
+    "packer `auto`; else each packer takes part in its own. By default, where there are several.",
+    "time_limit": "Seconds for a point: half of them at most for its schedule, the rest for its packer. The "
+    "bound and the simulation come on top. Of a packing: for planners that search; on several cores: for "
+    "each plan of a core.",
     "node_limit": "Nodes of search instead: the same answer on every machine.",
 }
 

@@ -79,7 +79,7 @@ def _groups(metric: StudyMetric, marks: Sequence[Placed]) -> tuple[tuple[SeriesS
 
 
 def _placed(study: StudyResults, metric: StudyMetric, score: PlannerScore) -> list[tuple[Row, float]]:
-    found = [(row, gap) for row in score.rows if (gap := study.gap(metric, row)) is not None]
+    found = [(row, gap) for row in score.rows if (gap := metric.gap(row)) is not None]
     return sorted(found, key=lambda pair: pair[1])
 
 
@@ -109,7 +109,7 @@ def _marks(
 
 def mark_text(study: StudyResults, metric: StudyMetric, row: Row) -> str:
     """The tooltip of a mark; names are escaped, because plotly interprets tags."""
-    value, bound, gap = metric.value(row), study.bound(metric, row), study.gap(metric, row)
+    value, bound, gap = metric.value(row), metric.bound(row), metric.gap(row)
     if value is None or bound is None or gap is None:
         return ""
     where = [point for point in (row.point.chip, *(f"{n} {v}" for n, v in row.point.overrides)) if point]

@@ -70,8 +70,8 @@ def _share(key: str, label: str, value: Callable[[Row], float | None]) -> StudyC
 def _peaks(study: StudyResults) -> list[StudyColumn]:
     return [
         _number("peak", "peak B", lambda r: r.peak_bytes),
-        _number("peak bound", "bound B", lambda r: study.bound(PEAK, r)),
-        _share("peak gap", "peak gap", lambda r: study.gap(PEAK, r)),
+        _number("peak bound", "bound B", lambda r: PEAK.bound(r)),
+        _share("peak gap", "peak gap", lambda r: PEAK.gap(r)),
     ]
 
 
@@ -80,8 +80,8 @@ def _cycles(study: StudyResults) -> list[StudyColumn]:
         return []
     return [
         _number("cycles", "cycles", lambda r: r.total_cycles),
-        _number("cycle bound", f"bound for {space_words(study)}", lambda r: study.bound(CYCLES, r)),
-        _share("cycle gap", "cycles gap", lambda r: study.gap(CYCLES, r)),
+        _number("cycle bound", f"bound for {space_words(study)}", lambda r: CYCLES.bound(r)),
+        _share("cycle gap", "cycles gap", lambda r: CYCLES.gap(r)),
         StudyColumn("ms", "ms", _milliseconds, lambda r: r.milliseconds),
     ]
 
@@ -138,8 +138,8 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "Status": row.status,
         "Peak": _bytes(row.peak_bytes),
         "Own lower bound": _bytes(row.peak_lower_bound_bytes),
-        "Best lower bound": _bytes(study.bound(PEAK, row)),
-        "Peak gap": _percent(study.gap(PEAK, row)),
+        "Best lower bound": _bytes(PEAK.bound(row)),
+        "Peak gap": _percent(PEAK.gap(row)),
         "Capacity": _bytes(row.capacity_bytes),
         "Psram used": _bytes(row.psram_bytes),
         "Psram capacity": _bytes(row.psram_capacity_bytes),
@@ -147,7 +147,7 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "Run time": "" if row.milliseconds is None else f"{row.milliseconds:,.3f} ms",
         "Cycles": _clocks(row.total_cycles),
         "Cycle bound": _bound(study, row),
-        "Cycle gap": _percent(study.gap(CYCLES, row)),
+        "Cycle gap": _percent(CYCLES.gap(row)),
         "With streamer sync": _clocks(row.sync_cycles),
         "NPU busy": _busy(row.npu_busy_cycles, row.total_cycles),
         "DMA busy": _busy(row.dma_busy_cycles, row.total_cycles),
@@ -158,14 +158,14 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
 
 
 def _bound(study: StudyResults, row: Row) -> str:
-    words = _clocks(study.bound(CYCLES, row))
+    words = _clocks(CYCLES.bound(row))
     return f"{words}, for {row.bound_space}" if words and row.bound_space else words
 
 
 def _fits(row: Row) -> str:
     if row.peak_bytes is None:
         return ""
-    return "yes" if row.fits else "no" if row.fits_psram else "no: Psram is too small"
+    return "yes" if row.fits else f"no: {row.error}" if row.error else "no"
 
 
 def _bytes(value: int | None) -> str:

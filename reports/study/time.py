@@ -49,7 +49,7 @@ def trajectories(study: StudyResults, places: dict[str, int]) -> list[dict[str, 
     number of each planner's line."""
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in study.rows:
-        if study.label(row) in places and _steps(row) and study.bound(PEAK, row):
+        if study.label(row) in places and _steps(row) and PEAK.bound(row):
             groups.setdefault(case(row), []).append(row)
     return [_question(study, rows, places) for rows in groups.values()]
 
@@ -77,7 +77,7 @@ def question_words(study: StudyResults, row: Row) -> str:
 
 def _step(study: StudyResults, row: Row, step: Improved) -> list[object]:
     """Coordinates and bytes: seconds, height of the peak, peak, height of the bound, bound."""
-    best = study.bound(PEAK, row) or 1
+    best = PEAK.bound(row) or 1
     peak = None if step.peak_bytes is None else round(place(step.peak_bytes / best - 1), 4)
     bound = round(place(step.lower_bound_bytes / best - 1), 4)
     return [round(max(step.seconds, LEAST_SECONDS), 6), peak, step.peak_bytes, bound, step.lower_bound_bytes]
@@ -109,7 +109,7 @@ def _curve(study: StudyResults, score: PlannerScore) -> list[tuple[float, float]
 
 
 def _run(study: StudyResults, row: Row) -> list[tuple[float, float]]:
-    bound = study.bound(PEAK, row)
+    bound = PEAK.bound(row)
     if not bound:
         return []
     return [(max(s.seconds, LEAST_SECONDS), s.peak_bytes / bound - 1) for s in _steps(row) if s.peak_bytes]

@@ -141,7 +141,7 @@ def best_per_case(study: StudyResults, metric: StudyMetric) -> dict[tuple[object
     """The lowest gap of any planner, by case."""
     best: dict[tuple[object, ...], float] = {}
     for row in study.rows:
-        gap = study.gap(metric, row)
+        gap = metric.gap(row)
         if gap is not None:
             best[case(row)] = min(gap, best.get(case(row), inf))
     return best

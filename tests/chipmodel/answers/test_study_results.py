@@ -19,13 +19,14 @@ from chipmodel.answers.study_results import (
     swept_values,
 )
 from chipmodel.answers.study_row import Point, Row
+from chipmodel.errors import BadInput
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
 from tests.reports.study_sample import designs, network, packing, small
 
 
 def test_a_packings_best_bound_is_that_of_all_its_rows() -> None:
     study = small()
-    gaps = {(row.point.workload[0], row.point.packer): study.gap(PEAK, row) for row in study.rows}
+    gaps = {(row.point.workload[0], row.point.packer): PEAK.gap(row) for row in study.rows}
     assert gaps["a", "best-fit"] == pytest.approx(0.1)  # by its own bound of 90 it would be 22%
     assert gaps["c", "best-fit"] == pytest.approx(0.1)  # exact has no plan, but its bound of 300 holds
     assert gaps["c", "exact"] is None
@@ -36,8 +37,8 @@ def test_a_networks_peak_keeps_the_bound_of_its_own_schedule() -> None:
     low = replace(network("n", 2000, packer="pool"), peak_bytes=100, peak_lower_bound_bytes=90)
     high = replace(network("n", 2000, packer="linear"), peak_bytes=300, peak_lower_bound_bytes=200)
     study = StudyResults("two", (low, high))
-    assert [study.bound(PEAK, row) for row in study.rows] == [90, 200]
-    assert all((gap := study.gap(PEAK, row)) is not None and gap >= 0 for row in study.rows)
+    assert [PEAK.bound(row) for row in study.rows] == [90, 200]
+    assert all((gap := PEAK.gap(row)) is not None and gap >= 0 for row in study.rows)
 
 
 def test_rows_that_packed_the_same_buffers_share_the_best_bound() -> None:
@@ -49,8 +50,16 @@ def test_rows_that_packed_the_same_buffers_share_the_best_bound() -> None:
         network("n", 2000, packer="linear"), peak_bytes=80, peak_lower_bound_bytes=80, problem="q"
     )
     study = StudyResults("three", (low, high, other))
-    assert [study.bound(PEAK, row) for row in study.rows] == [100, 100, 80]
-    assert study.gap(PEAK, low) == pytest.approx(0.2)
+    assert [PEAK.bound(row) for row in study.rows] == [100, 100, 80]
+    assert [row.status for row in study.rows] == ["feasible", "optimal", "optimal"]
+    assert PEAK.gap(study.rows[0]) == pytest.approx(0.2)
+
+
+def test_a_peak_below_a_bound_of_the_same_question_is_refused() -> None:
+    """What is optimal is beaten by nothing under its own heading: it would have two answers."""
+    rows = packing("a", "exact", 259_080, 259_080, "optimal"), packing("a", "large-first", 212_320, 200_000)
+    with pytest.raises(BadInput, match="its peak of 212,320 is below the bound of 259,080"):
+        StudyResults("two", rows)
 
 
 def test_cycles_share_the_bound_of_any_plan_on_one_chip() -> None:
@@ -60,8 +69,8 @@ def test_cycles_share_the_bound_of_any_plan_on_one_chip() -> None:
         network("n", 9, 5, chip="other"),
     )
     study = StudyResults("three", rows)
-    assert [study.bound(CYCLES, row) for row in rows] == [1600, 1600, 5]
-    assert study.gap(CYCLES, rows[0]) == pytest.approx(0.25)
+    assert [CYCLES.bound(row) for row in study.rows] == [1600, 1600, 5]
+    assert CYCLES.gap(study.rows[0]) == pytest.approx(0.25)
 
 
 def test_bounds_for_other_plans_are_not_shared() -> None:
@@ -69,7 +78,7 @@ def test_bounds_for_other_plans_are_not_shared() -> None:
     alone = network("n", 2000, 1600)
     cascades = replace(network("n", 1500, 1000, streamer="sync"), bound_space=WITH_CASCADES)
     study = StudyResults("two", (alone, cascades))
-    assert [study.bound(CYCLES, row) for row in study.rows] == [1600, 1000]
+    assert [CYCLES.bound(row) for row in study.rows] == [1600, 1000]
     assert study.spaces == (WITHOUT_CASCADES, WITH_CASCADES)
 
 
@@ -111,7 +120,7 @@ def test_a_proven_infeasible_point_is_answered_and_has_no_gap() -> None:
     (score,) = StudyResults(
         "one", (packing("a", "p", None, 10, "infeasible"), packing("b", "p", 10, 10))
     ).scores(PEAK)
-    assert (score.proven, score.without, score.counted) == (1, 0, 1)
+    assert (score.proven, score.without, score.counted) == (2, 0, 1)
 
 
 def test_planners_are_named_by_what_varies() -> None:
@@ -165,7 +174,7 @@ def test_no_gap_is_negative_and_shares_only_grow(found: list[tuple[int, int, int
         packing(f"{w}", f"p{k % 3}", peak, min(bound, best[w])) for k, (w, peak, bound) in enumerate(found)
     ]
     study = StudyResults("any", tuple(replace(row, key=str(k)) for k, row in enumerate(rows)))
-    assert all((study.gap(PEAK, row) or 0) >= 0 for row in study.rows)
+    assert all((PEAK.gap(row) or 0) >= 0 for row in study.rows)
     for score in study.scores(PEAK):
         shares = [score.within(gap) for gap in (0, 0.1, 1, 10, inf)]
         assert shares == sorted(shares)

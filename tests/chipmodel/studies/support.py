@@ -42,7 +42,7 @@ rows = st.builds(
 
 def row(key: str, status: str = "feasible", peak: int | None = 100, error: str = "") -> Row:
     point = Point("zoo:resnet8", "luna-arcs", "pool", "conflict", "sync", int(key[1:]))
-    return Row(point, key, status, 0.5, peak, 80, error=error)  # type: ignore[arg-type]
+    return Row(point, key, status, 0.5, peak, 80, error=error, code=HEADER.code)  # type: ignore[arg-type]
 
 
 def tasks(text: str, folder: Path = Path()) -> tuple[PointTask, ...]:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import chipmodel.studies.points
 from chipmodel.errors import BadInput
-from chipmodel.studies.points import idle_filters, tasks_of
+from chipmodel.studies.points import idle_filters, tasks_of, turns
 from chipmodel.studies.study_file import parse_study
 from chipmodel.studies.task import PointTask
 
@@ -79,7 +78,7 @@ def test_seeds_and_limits_are_of_planners_that_search() -> None:
     )
     asked = [(t.point.packer, t.point.merge, t.point.seed, t.point.time_limit, t.searches) for t in found]
     assert asked == [
-        ("large-first", "conflict", 4, None, False),
+        ("large-first", "conflict", 4, 3.0, False),
         ("large-first", "exact", 4, 3.0, True),
         ("large-first", "exact", 5, 3.0, True),
         ("hill-climb", "conflict", 4, 3.0, True),
@@ -162,15 +161,19 @@ def test_a_key_does_not_change_with_what_does_not(tmp_path: Path) -> None:
     fixed = ONE + "packers: large-first\nstreamers: sync\n"
     before = key(fixed + "chips: c.yaml", tmp_path)
     (tmp_path / "c.yaml").write_text("base: luna-arcs\nname: c\ntitle: another\n# a comment\n")
-    assert key(fixed + "chips: [c.yaml]\ntitle: why?\nname: n\ntime_limit: 3\n", tmp_path) == before
-    both = tasks(ONE + "streamers: sync\nchips: [gap9-psram, c.yaml]\npackers: [pool, large-first]", tmp_path)
+    assert key(fixed + "chips: [c.yaml]\ntitle: why?\nname: n\nnode_limit: 3\n", tmp_path) == before
+    both = tasks(ONE + "streamers: sync\nchips: [gap9-psram, c.yaml]\npackers: [large-first]", tmp_path)
     assert before in {task.key for task in both}
 
 
-def test_edited_code_is_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = key(ONE)
-    monkeypatch.setattr(chipmodel.studies.points, "code_version", lambda: "other")
-    assert key(ONE) != before
+def test_cheap_planners_come_first_and_the_workloads_take_turns() -> None:
+    text = (
+        "workloads: [zoo:resnet8, zoo:ds_cnn]\npackers: [exact, pool, naive]\nstreamers: [sync, ping-pong]\n"
+    )
+    found = [(t.point.packer, t.point.workload[4:], t.point.streamer) for t in turns(tasks(text))]
+    cases = [(w, s) for s in ("sync", "ping-pong") for w in ("resnet8", "ds_cnn")]
+    assert found[:8] == [(p, *case) for case in cases for p in ("pool", "naive")]
+    assert found[8:] == [("exact", *case) for case in cases]
 
 
 def test_a_task_has_no_origins_of_numbers_in_it() -> None:

@@ -68,6 +68,7 @@ def test_a_record_is_read_back_as_it_was(row: Row) -> None:
 @given(st.lists(rows, unique_by=lambda row: row.key, max_size=8))
 def test_rows_are_read_back_in_the_order_of_the_study(found: list[Row]) -> None:
     with TemporaryDirectory() as folder, opened(Path(folder) / "s.sqlite") as store:
+        found = [replace(row, code=HEADER.code) for row in found]
         keys = [row.key for row in found]
         store.ask(HEADER, keys, sorted(keys))
         store.save(reversed(found))
@@ -229,13 +230,23 @@ def test_another_database_is_refused_and_left_as_it_is(path: Path) -> None:
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
+def test_rows_of_older_code_stay_and_count_only_where_there_is_no_other(path: Path) -> None:
+    old = [
+        replace(row(key), code=f"old {key}{k}", answered=f"2026-0{k}") for key in ("k1", "k2") for k in (2, 1)
+    ]
+    with opened(path) as store:
+        asked(store).save([*old, row("k2", peak=7)])
+        assert store.open_points() == 9
+    assert read_rows(path)[1] == (old[0], row("k2", peak=7))
+
+
 def test_another_version_is_told(path: Path) -> None:
     with opened(path):
         pass
     with sqlite3.connect(path) as link:
         link.execute("PRAGMA user_version = 1")
     for use in (lambda: read_rows(path), lambda: opened(path).__enter__()):
-        with pytest.raises(BadInput, match="format 1, not 4\n  hint: move it away, and run the study again"):
+        with pytest.raises(BadInput, match="format 1, not 5\n  hint: move it away, and run the study again"):
             use()
 
 

@@ -27,14 +27,14 @@ def test_every_plan_is_a_mark_of_its_planners_strip() -> None:
     study = small()
     proven, others, _, medians = traces(strips(study))
     assert (proven["name"], others["name"]) == ("proven smallest", "not proven")
-    assert (len(proven["x"]), len(others["x"])) == (3, 7)
+    assert (len(proven["x"]), len(others["x"])) == (4, 6)
     levels = {"exact": 2, "best-fit": 1, "naive": 0}
     for trace in (proven, others):
         numbers: list[int] = trace["customdata"]
         for x, y, number in zip(trace["x"], trace["y"], numbers, strict=True):
             row = study.rows[number]
             assert round(y) == levels[row.point.packer]
-            assert x == round(place(study.gap(PEAK, row) or 0), 4)
+            assert x == round(place(PEAK.gap(row) or 0), 4)
     assert [round(x, 3) for x in medians["x"]] == [round(place(gap), 3) for gap in (2.0, 0.1, 0.0)]
     layout: Any = strips(study).figure["layout"]
     assert layout["yaxis"]["ticktext"] == ["naive", "best-fit", "exact"]

@@ -59,8 +59,8 @@ def test_each_design_has_the_fastest_plan_that_fits_of_each_planner() -> None:
 
 
 def test_a_faster_plan_that_does_not_fit_is_not_used() -> None:
-    slow = network("n", 30)
-    quick = replace(network("n", 10, packer="exact"), peak_bytes=262145)
+    slow = network("n", 30, 10)
+    quick = replace(network("n", 10, 10, packer="exact"), peak_bytes=262145, status="does not fit")
     (design,) = designs(StudyResults("two", (quick, slow)))
     assert design.rows == (slow,)
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
-from statistics import median
 
 from chipmodel.answers.study_row import Point, Row
+from chipmodel.answers.study_statistics import PlannerScore, Ranking, compared
 from chipmodel.errors import BadInput
 from chipmodel.model.time_bound import WITHOUT_CASCADES, PlanSpace
 
 JOIN = " \N{MIDDLE DOT} "
 """Separates the parts of a planner's name where several of them vary."""
-ANSWERED = ("optimal", "infeasible")
+ANSWERED = ("optimal", "infeasible", "impossible")
 """Statuses that are proven: the peak is the smallest, or there is no plan."""
 
 
@@ -36,49 +35,6 @@ class StudyMetric:
 
 PEAK = StudyMetric("peak", "peak", "B", lambda r: r.peak_bytes, lambda r: r.peak_lower_bound_bytes)
 CYCLES = StudyMetric("cycles", "cycles", "cycles", lambda r: r.total_cycles, lambda r: r.lower_bound_cycles)
-
-
-@dataclass(frozen=True, slots=True)
-class PlannerScore:
-    """One planner by one metric. ``gaps`` are sorted; a point without a plan counts as an infinite gap."""
-
-    planner: str
-    rows: tuple[Row, ...]
-    gaps: tuple[float, ...]
-    proven: int
-    """Points with a status in ``ANSWERED``."""
-    without: int
-    """Points without a plan that are not proven to have none."""
-    seconds: float
-    """Median over the points, of wall clock."""
-
-    @property
-    def counted(self) -> int:
-        """Points with a gap, or without a plan that could have one."""
-        return len(self.gaps) + self.without
-
-    @property
-    def median(self) -> float:
-        """The median gap of the counted points; infinite where most have no plan."""
-        values = [*self.gaps, *[inf] * self.without]
-        middle = len(values) // 2
-        if not values or values[middle] == inf:
-            return inf
-        return median(values)
-
-    @property
-    def worst(self) -> float:
-        """The largest gap of a plan; infinite where there is none."""
-        return self.gaps[-1] if self.gaps else inf
-
-    @property
-    def at_bound(self) -> int:
-        """Plans at the lower bound, which no plan that it holds for can beat."""
-        return sum(gap <= 0 for gap in self.gaps)
-
-    def within(self, gap: float) -> float:
-        """The share of the counted points whose gap is at most ``gap``."""
-        return sum(each <= gap for each in self.gaps) / self.counted if self.counted else 0.0
 
 
 @dataclass(frozen=True)
@@ -115,8 +71,8 @@ class StudyResults:
 
     @cached_property
     def metrics(self) -> tuple[StudyMetric, ...]:
-        """The metrics for which some row has a gap: cycles first where only streamers vary, else the peak."""
-        known = [m for m in (PEAK, CYCLES) if any(m.gap(row) is not None for row in self.rows)]
+        """The metrics by which planners are ranked: cycles first where only streamers vary, else the peak."""
+        known = [m for m in (PEAK, CYCLES) if self.scores(m)]
         points = [row.point for row in self.rows]
         only_streamers = varied(points, "streamer") and not varied(points, "packer", "merge")
         return tuple(reversed(known) if only_streamers else known)
@@ -126,37 +82,62 @@ class StudyResults:
         """The plans that the bounds on cycles hold for, in the order of the rows."""
         return tuple(dict.fromkeys(row.bound_space for row in self.rows if row.bound_space is not None))
 
-    def scores(self, metric: StudyMetric) -> tuple[PlannerScore, ...]:
-        """The planners with any counted points: the lowest median gap first, then the most plans at the
-        bound."""
-        groups: dict[str, list[Row]] = {name: [] for name in self.planners}
-        for row in self.rows:
-            if metric is PEAK or row.point.chip:
-                groups[self.label(row)].append(row)
-        found = (self._score(name, rows, metric) for name, rows in groups.items() if rows)
-        return tuple(sorted((s for s in found if s.counted), key=_rank))
+    @cached_property
+    def rankings(self) -> Mapping[str, Ranking]:
+        """The planners compared over common cases, by the metric's key."""
+        return {metric.key: self._compared(metric) for metric in (PEAK, CYCLES)}
 
-    def _score(self, name: str, rows: Sequence[Row], metric: StudyMetric) -> PlannerScore:
-        gaps = [metric.gap(row) for row in rows]
-        without = sum(gap is None and row.status != "infeasible" for gap, row in zip(gaps, rows, strict=True))
-        return PlannerScore(
-            name,
-            tuple(rows),
-            tuple(sorted(gap for gap in gaps if gap is not None)),
-            sum(row.status in ANSWERED for row in rows),
-            without,
-            median(row.seconds for row in rows),
-        )
+    def scores(self, metric: StudyMetric) -> tuple[PlannerScore, ...]:
+        """The planners that are ranked, the best first."""
+        return self.rankings[metric.key].scores
+
+    def planner(self, metric: StudyMetric, row: Row) -> str:
+        """The name of the planner that the metric compares: of the packer and merger by the peak, of the
+        streamer and the cascades by cycles. A packer counts there as well where it took part in the
+        schedule."""
+        return self._planner_labels[metric.key](row)
+
+    @cached_property
+    def _planner_labels(self) -> Mapping[str, Callable[[Row], str]]:
+        points = [row.point for row in self.rows]
+        packers, streamers = ("packer", "merge"), ("streamer", "cascade")
+        together = any(point.buffers == "own" for point in points) and varied(points, *packers)
+        by_cycles = (*packers, *streamers) if together else streamers
+        return {
+            PEAK.key: planner_label(points, packers, "packer"),
+            CYCLES.key: planner_label(points, by_cycles, "streamer"),
+        }
+
+    def _compared(self, metric: StudyMetric) -> Ranking:
+        rows: dict[str, list[Row]] = {}
+        found: dict[str, dict[object, dict[int, float]]] = {}
+        bounds = self._case_bounds(metric)
+        for row in self.rows:
+            if metric is CYCLES and not row.point.chip:
+                continue
+            name = self.planner(metric, row)
+            rows.setdefault(name, []).append(row)
+            values = found.setdefault(name, {})
+            value, key = metric.value(row), compared_case(metric, row)
+            if value is not None and key in bounds:
+                seeds = values.setdefault(key, {})
+                gap = value / bounds[key] - 1
+                seeds[row.point.seed] = min(gap, seeds.get(row.point.seed, gap))
+        return compared(found, rows, metric is PEAK)
+
+    def _case_bounds(self, metric: StudyMetric) -> dict[object, int]:
+        """The bound that holds for every row of a case: the lowest of those for different plans."""
+        bounds: dict[object, int] = {}
+        for row in self.rows:
+            bound, key = metric.bound(row), compared_case(metric, row)
+            if bound and metric.value(row) is not None:
+                bounds[key] = min(bound, bounds.get(key, bound))
+        return bounds
 
     @cached_property
     def failed(self) -> tuple[Row, ...]:
         """Rows with an error instead of an answer."""
         return tuple(row for row in self.rows if row.status == "failed")
-
-
-def _rank(score: PlannerScore) -> tuple[object, ...]:
-    at_bound = score.at_bound / score.counted
-    return score.median, -at_bound, score.without, score.worst, score.seconds, score.planner
 
 
 def with_shared_bounds(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -202,6 +183,12 @@ def question(metric: StudyMetric, row: Row) -> object:
     return metric.key, (row.problem or row.key) if point.chip else point.workload
 
 
+def compared_case(metric: StudyMetric, row: Row) -> object:
+    """What planners are compared on: by the peak one set of buffers, by cycles one network on one chip."""
+    point = row.point
+    return question(PEAK, row) if metric is PEAK else (point.workload, point.chip, point.overrides)
+
+
 def case(row: Row) -> tuple[object, ...]:
     """The settings of a row apart from the planner: rows of one case can be compared."""
     point = row.point
@@ -225,10 +212,15 @@ def swept_values(study: StudyResults) -> dict[str, list[str]]:
     return {name: list(values) for name, values in found.items() if len(values) > 1}
 
 
-def planner_label(points: Sequence[Point]) -> Callable[[Row], str]:
-    """A function that names a row's planner by packer, merger, streamer and cascades, as far as these
-    vary, and by its limits where one planner has the same question with several."""
-    names = varied(points, "packer", "merge", "streamer", "cascade") or ["packer"]
+PARTS = ("packer", "merge", "streamer", "cascade")
+
+
+def planner_label(
+    points: Sequence[Point], parts: Sequence[str] = PARTS, default: str = "packer"
+) -> Callable[[Row], str]:
+    """A function that names a row's planner by those of ``parts`` that vary, and by its limits where one
+    planner has the same question with several."""
+    names = varied(points, *parts) or [default]
     limits = _several_limits(points)
 
     def label(row: Row) -> str:

@@ -100,9 +100,9 @@ class Row:
     answered: str = ""
     """When, in UTC (ISO 8601)."""
     workload_digest: str = ""
-    """Of the workload's content."""
+    """The hash of the workload's content."""
     chip_digest: str = ""
-    """Of the chip as it was varied; empty for packings."""
+    """The hash of the chip as it was varied; empty for packings."""
 
     @property
     def peak_gap(self) -> float | None:

@@ -325,7 +325,7 @@ def _packed_again(task: PointTask, case: CaseSchedule) -> PlannedPoint:
     limits = _limits(point)
     left = None if limits.seconds is None else max(0.0, limits.seconds - case.wall)
     solved = merge_arms(free, section, point.packer, point.merge, replace(limits, seconds=left))
-    faults = check_fast(free, solved.plan) if solved.plan.offsets else []
+    faults = check_fast(free, solved.plan) if solved.plan.offsets else ()
     if faults:
         raise AssertionError(f"packer {point.packer} made a wrong plan: {faults[0]}")
     planned = replace(case.planned, solved=solved, trace=None)

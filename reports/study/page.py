@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from chipmodel.answers.study_results import (
     PEAK,
-    PlannerScore,
     StudyMetric,
     StudyResults,
     failures,
@@ -27,10 +26,12 @@ from reports.study.design import (
     sufficient_memories,
 )
 from reports.study.design_chart import legend, panels, series_names
+from reports.study.methods import methods, threats
+from reports.study.scores import score_cells
 from reports.study.strips import gap_strips, profile
 from reports.study.table import columns, details, table
 from reports.study.time import over_time, searching, trajectories
-from reports.study.words import answer, best_words, gap_words, scope, space_words
+from reports.study.words import answer, best_words, scope, space_words
 from reports.template import PageScript, render
 from reports.words import count, percent, plural, ratio, seconds_text
 
@@ -81,7 +82,8 @@ def render_study(study: StudyResults) -> str:
         "charts": charts,
         "metrics": study.metrics,
         "score_tables": _score_tables(study),
-        "score_heads": SCORE_HEADS,
+        "methods": methods(study),
+        "threats": threats(study),
         "questions": [question["label"] for question in questions],
         "sweeps": sweeps,
         "sufficient_memories": [_memory_cells(each, study) for each in sufficient_memories(found)],
@@ -142,10 +144,9 @@ def _tiles(study: StudyResults) -> list[SummaryTile]:
             "Failed", count(len(study.failed)), "points with an error" if study.failed else "no errors"
         )
     )
-    spent = sum(row.seconds for row in rows)
-    tiles.append(
-        SummaryTile("Time spent", _spent(spent), f"{seconds_text(spent / len(rows))} per point on average")
-    )
+    spent = sorted(row.seconds for row in rows)
+    middle = seconds_text(spent[len(spent) // 2])
+    tiles.append(SummaryTile("Time spent", _spent(sum(spent)), f"{middle} for the median point"))
     return tiles
 
 
@@ -160,23 +161,8 @@ def _spent(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-SCORE_HEADS = ("median gap", "worst", "at bound", "no plan", "points", "time")
-
-
-def score_cells(score: PlannerScore) -> tuple[str, ...]:
-    """A planner's cells under ``SCORE_HEADS``."""
-    return (
-        gap_words(score.median),
-        gap_words(score.worst),
-        count(score.at_bound),
-        count(score.without) if score.without else "",
-        count(len(score.rows)),
-        seconds_text(score.seconds),
-    )
-
-
-def _score_tables(study: StudyResults) -> list[tuple[StudyMetric, list[tuple[str, int, tuple[str, ...]]]]]:
-    return [(m, [(s.planner, s.proven, score_cells(s)) for s in study.scores(m)]) for m in study.metrics]
+def _score_tables(study: StudyResults) -> list[tuple[StudyMetric, list[tuple[str, Mapping[str, str]]]]]:
+    return [(m, [(s.planner, score_cells(s)) for s in study.scores(m)]) for m in study.metrics]
 
 
 def _sweeps(study: StudyResults, found: tuple[Design, ...]) -> list[SweepSection]:

@@ -7,8 +7,9 @@ from html import escape
 from itertools import chain
 from statistics import quantiles
 
-from chipmodel.answers.study_results import ANSWERED, JOIN, PEAK, PlannerScore, StudyMetric, StudyResults
+from chipmodel.answers.study_results import ANSWERED, JOIN, PEAK, StudyMetric, StudyResults
 from chipmodel.answers.study_row import Row
+from chipmodel.answers.study_statistics import PlannerScore
 from reports.colours import BLUE, GREY, VERMILION
 from reports.plotly import scatter
 from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend, trace
@@ -142,14 +143,14 @@ def _halves(scores: Sequence[PlannerScore]) -> dict[str, object]:
 
 
 def _medians(scores: Sequence[PlannerScore]) -> dict[str, object]:
-    known = [(level, s) for level, s in enumerate(reversed(scores)) if s.median <= s.worst]
+    known = list(enumerate(reversed(scores)))
     marker = {"symbol": "line-ns", "size": 18, "line": {"color": VERMILION, "width": 3}}
     return trace(
         "markers",
         [round(place(s.median), 4) for _, s in known],
         [level for level, _ in known],
         [
-            f"<b>{escape(s.planner)}</b><br>median gap {percent(s.median)} of {count(s.counted)} points"
+            f"<b>{escape(s.planner)}</b><br>median gap {percent(s.median)} of {count(len(s.gaps))} cases"
             for _, s in known
         ],
         marker={"color": VERMILION, **marker},
@@ -191,7 +192,7 @@ def profile(study: StudyResults, metric: StudyMetric) -> StudyChart:
     ]
     legend = lines_legend([s.planner for s in scores])
     x = {"title": {"text": "gap to the bound, at most"}, "range": _range(most)}
-    y = {"title": {"text": "share of points"}, "range": [-0.015, 1.03], **AxisLabels(*_SHARES).axis()}
+    y = {"title": {"text": "share of cases"}, "range": [-0.015, 1.03], **AxisLabels(*_SHARES).axis()}
     return StudyChart(
         {
             "data": traces,
@@ -217,7 +218,7 @@ def _profile_line(score: PlannerScore, style: SeriesStyle, most: float) -> dict[
         [round(place(gap), 4) for gap, _ in known],
         [round(share, 4) for _, share in known],
         [
-            f"<b>{escape(score.planner)}</b><br>{percent(share)} of {count(score.counted)} points "
+            f"<b>{escape(score.planner)}</b><br>{percent(share)} of {count(len(score.gaps))} cases "
             f"within {percent(gap)} of the bound"
             for gap, share in known
         ],

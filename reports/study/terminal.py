@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chipmodel.answers.study_results import PlannerScore, StudyResults, failures
+from chipmodel.answers.study_results import StudyMetric, StudyResults, failures
 from chipmodel.files.sizes import format_bytes
 from reports.study.design import designs, sufficient_memories
-from reports.study.words import answer, gap_words, scope
+from reports.study.scores import TERMINAL_HEADS, score_cells, table_title
+from reports.study.words import answer, scope
 from reports.terminal_table import ruled_table
-from reports.words import count, seconds_text, shortened
+from reports.words import shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,8 +29,8 @@ def print_answer(study: StudyResults, console: Console) -> None:
     console.print(Text.assemble(*parts), highlight=False)
     for sentence in answer(study):
         console.print(Text(sentence), highlight=False)
-    if study.metrics:
-        console.print(_planners(study))
+    for metric in study.metrics:
+        console.print(_planners(study, metric))
     if sufficient_memories(designs(study)):
         console.print(_memories(study))
     for error, found in failures(study)[:SHOWN_ERRORS]:
@@ -38,28 +39,16 @@ def print_answer(study: StudyResults, console: Console) -> None:
         console.print(Text(f"  {error.strip().splitlines()[0]}"), highlight=False)
 
 
-def _planners(study: StudyResults) -> Table:
-    """A row for each planner, in the order of the first metric."""
-    main = study.metrics[0]
-    others = [{s.planner: s for s in study.scores(m)} for m in study.metrics[1:]]
-    heads = [">proven", f">{main.noun} gap", ">worst", *(f">{m.noun} gap" for m in study.metrics[1:])]
+def _planners(study: StudyResults, metric: StudyMetric) -> Table:
+    """A row for each planner over the common cases, the best first."""
     rows = [
-        (
-            *(score.planner, _proven(score), _gap(score), gap_words(score.worst)),
-            *(_gap(found.get(score.planner)) for found in others),
-            seconds_text(score.seconds),
-        )
-        for score in study.scores(main)
+        (score.planner, *(cells[head] for head in TERMINAL_HEADS))
+        for score in study.scores(metric)
+        for cells in (score_cells(score),)
     ]
-    return ruled_table(("planner", *heads, ">time"), rows)
-
-
-def _proven(score: PlannerScore) -> str:
-    return f"{count(score.proven)} of {count(len(score.rows))}"
-
-
-def _gap(score: PlannerScore | None) -> str:
-    return "" if score is None else gap_words(score.median)
+    return ruled_table(
+        ("planner", *(f">{head}" for head in TERMINAL_HEADS)), rows, table_title(study, metric)
+    )
 
 
 def _memories(study: StudyResults) -> Table:

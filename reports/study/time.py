@@ -8,8 +8,9 @@ from html import escape
 from math import inf, log10
 from statistics import median
 
-from chipmodel.answers.study_results import PEAK, PlannerScore, StudyResults, case
+from chipmodel.answers.study_results import PEAK, StudyResults, compared_case
 from chipmodel.answers.study_row import Improved, Row
+from chipmodel.answers.study_statistics import PlannerScore
 from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend, trace
 from reports.study.scale import NARROW, WIDE, AxisLabels, gap_ticks, outside_in, place, spread
 from reports.words import count, percent, seconds_text
@@ -47,10 +48,10 @@ def over_time(study: StudyResults) -> StudyChart:
 def trajectories(study: StudyResults, places: dict[str, int]) -> list[dict[str, object]]:
     """For each question the steps of every planner, which a reader can select one by one. ``places`` has the
     number of each planner's line."""
-    groups: dict[tuple[object, ...], list[Row]] = {}
+    groups: dict[object, list[Row]] = {}
     for row in study.rows:
-        if study.label(row) in places and _steps(row) and PEAK.bound(row):
-            groups.setdefault(case(row), []).append(row)
+        if study.planner(PEAK, row) in places and _steps(row) and PEAK.bound(row):
+            groups.setdefault((compared_case(PEAK, row), row.point.seed), []).append(row)
     return [_question(study, rows, places) for rows in groups.values()]
 
 
@@ -58,7 +59,10 @@ def _question(study: StudyResults, rows: Sequence[Row], places: dict[str, int]) 
     return {
         "label": question_words(study, rows[0]),
         "lines": [
-            [places[study.label(row)], [_step(study, row, step) for step in [*_steps(row), _end(row)]]]
+            [
+                places[study.planner(PEAK, row)],
+                [_step(study, row, step) for step in [*_steps(row), _end(row)]],
+            ]
             for row in rows
         ],
     }
@@ -90,7 +94,9 @@ def _steps(row: Row) -> list[Improved]:
 def _end(row: Row) -> Improved:
     """The final answer at the time when the planner ended, which may be long after its last step."""
     last = row.trajectory[-1]
-    return Improved(max(row.seconds, last.seconds), row.peak_bytes, row.peak_lower_bound_bytes or 0)
+    return Improved(
+        max(row.packer_seconds or row.seconds, last.seconds), row.peak_bytes, row.peak_lower_bound_bytes or 0
+    )
 
 
 def _curve(study: StudyResults, score: PlannerScore) -> list[tuple[float, float]]:
@@ -104,7 +110,7 @@ def _curve(study: StudyResults, score: PlannerScore) -> list[tuple[float, float]
         gap = median(_at(run, time) for run in runs)
         if gap < inf and (not curve or gap != curve[-1][1]):
             curve.append((time, gap))
-    end = max(row.seconds for row in score.rows)
+    end = max(row.packer_seconds or row.seconds for row in score.rows)
     return [*curve, (max(end, curve[-1][0]), curve[-1][1])] if curve else []
 
 

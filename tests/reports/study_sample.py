@@ -166,6 +166,7 @@ def _random_row(random: Random, workload: str, packer: str, rank: int, bound: in
         cycles,
         None if cycles is None else round(bound * 11.7),
         milliseconds=None if cycles is None else cycles / 3e5,
+        problem=workload,
         trajectory=_steps(random, peak, bound, seconds) if packer in SEARCHES else (),
     )
 

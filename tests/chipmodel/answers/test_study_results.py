@@ -82,45 +82,50 @@ def test_bounds_for_other_plans_are_not_shared() -> None:
     assert study.spaces == (WITHOUT_CASCADES, WITH_CASCADES)
 
 
-def test_scores_are_ordered_by_the_median_and_count_points_without_a_plan() -> None:
-    first, second, third = small().scores(PEAK)
+def test_planners_are_compared_over_the_cases_that_all_of_them_answered() -> None:
+    """Of the four packings exact has no plan for c, and naive failed on the last."""
+    study = small()
+    first, second, third = study.scores(PEAK)
     assert [s.planner for s in (first, second, third)] == ["exact", "best-fit", "naive"]
-    assert (first.proven, first.without, first.at_bound, first.counted) == (3, 1, 3, 4)
-    assert first.median == 0
-    assert second.gaps == pytest.approx((0.0, 0.1, 0.1, 0.25))
-    assert second.median == pytest.approx(0.1)
-    assert second.worst == pytest.approx(0.25)
-    assert third.without == 1
-    assert third.median == pytest.approx(2.0)
-    assert [third.within(gap) for gap in (0.5, 1.0, 2.0, inf)] == [0, 0.25, 0.75, 0.75]
+    assert (study.rankings["peak"].cases, study.rankings["peak"].possible) == (2, 4)
+    assert [*first.gaps, *second.gaps, *third.gaps] == pytest.approx([0, 0, 0, 0.1, 1, 2])
+    assert [(s.wins, s.ties, s.without) for s in (first, second, third)] == [(1, 1, 1), (0, 1, 0), (0, 0, 1)]
+    assert second.quartiles == pytest.approx((0.025, 0.075))
+    assert [third.within(gap) for gap in (0.5, 1.0, 2.0)] == [0, 0.5, 1]
+
+
+def test_a_planner_with_a_plan_for_at_most_half_of_the_cases_is_not_ranked() -> None:
+    rows = [packing(w, "p", 110, 100) for w in "abcd"] + [packing(w, "rare", 100, 100) for w in "ab"]
+    found = StudyResults("s", tuple(rows)).rankings["peak"]
+    assert ([s.planner for s in found.scores], found.cases, found.unranked) == (["p"], 4, ("rare",))
 
 
 def test_the_median_ranks_before_the_number_of_plans_at_the_bound() -> None:
     rows = [packing(w, "steady", 110, 100) for w in "abc"]
-    rows += [
-        packing("a", "moody", 100, 100),
-        packing("b", "moody", 150, 100),
-        packing("c", "moody", 150, 100),
-    ]
+    rows += [packing(w, "moody", peak, 100) for w, peak in zip("abc", (100, 150, 150), strict=True)]
     assert [s.planner for s in StudyResults("two", tuple(rows)).scores(PEAK)] == ["steady", "moody"]
 
 
-def test_where_most_points_have_no_plan_the_median_is_infinite() -> None:
-    rows = (
-        packing("a", "p", 10, 10),
-        packing("b", "p", None, 10, "unknown"),
-        packing("c", "p", None, 10, "unknown"),
-    )
-    (score,) = StudyResults("three", rows).scores(PEAK)
-    assert score.median == inf
-    assert score.worst == 0
+def test_a_case_counts_the_median_of_several_seeds() -> None:
+    rows = [packing("a", "search", peak, 100) for peak in (120, 150, 110)] + [packing("a", "p", 130, 100)]
+    seeds = [replace(r, point=replace(r.point, seed=k), key=str(k)) for k, r in enumerate(rows[:3])]
+    first, _ = StudyResults("two", (*seeds, rows[3])).scores(PEAK)
+    assert first.planner == "search"
+    assert first.median == pytest.approx(0.2)
+    assert first.spread == pytest.approx(0.4)
 
 
-def test_a_proven_infeasible_point_is_answered_and_has_no_gap() -> None:
-    (score,) = StudyResults(
-        "one", (packing("a", "p", None, 10, "infeasible"), packing("b", "p", 10, 10))
-    ).scores(PEAK)
-    assert (score.proven, score.without, score.counted) == (2, 0, 1)
+def test_streamers_are_compared_on_a_network_and_packers_on_the_same_buffers() -> None:
+    rows = [
+        replace(
+            network("n", cycles, 1000, packer=packer, streamer=streamer, buffers="same"), problem=streamer
+        )
+        for streamer, cycles in (("sync", 3000), ("ping-pong", 2000))
+        for packer in ("pool", "naive")
+    ]
+    study = StudyResults("four", tuple(rows))
+    assert [(s.planner, s.gaps) for s in study.scores(CYCLES)] == [("ping-pong", (1.0,)), ("sync", (2.0,))]
+    assert [(s.planner, len(s.gaps)) for s in study.scores(PEAK)] == [("naive", 2), ("pool", 2)]
 
 
 def test_planners_are_named_by_what_varies() -> None:

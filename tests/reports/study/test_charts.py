@@ -35,7 +35,7 @@ def test_every_plan_is_a_mark_of_its_planners_strip() -> None:
             row = study.rows[number]
             assert round(y) == levels[row.point.packer]
             assert x == round(place(PEAK.gap(row) or 0), 4)
-    assert [round(x, 3) for x in medians["x"]] == [round(place(gap), 3) for gap in (2.0, 0.1, 0.0)]
+    assert [round(x, 3) for x in medians["x"]] == [round(place(gap), 3) for gap in (1.5, 0.05, 0.0)]
     layout: Any = strips(study).figure["layout"]
     assert layout["yaxis"]["ticktext"] == ["naive", "best-fit", "exact"]
 
@@ -65,11 +65,11 @@ def test_marks_are_thinned_evenly_and_keep_the_largest_gap() -> None:
 def test_a_profile_by_hand() -> None:
     chart = profile(small(), PEAK)
     exact, best_fit, naive = traces(chart)
-    assert exact["y"] == [0.75, 0.75]
-    assert best_fit["x"] == [round(place(gap), 4) for gap in (0.0, 0.1, 0.25, 2.0)]
-    assert best_fit["y"] == [0.25, 0.75, 1.0, 1.0]
-    assert naive["y"][-1] == 0.75
-    assert "75.0% of 4 points within 10.0% of the bound" in best_fit["text"][1]
+    assert exact["y"] == [1.0, 1.0]
+    assert best_fit["x"] == [round(place(gap), 4) for gap in (0.0, 0.1, 2.0)]
+    assert best_fit["y"] == [0.5, 1.0, 1.0]
+    assert naive["y"] == [0.0, 0.5, 1.0]
+    assert "50.0% of 2 cases within 0.0% of the bound" in best_fit["text"][0]
 
 
 def test_of_nineteen_planners_the_first_have_distinct_lines() -> None:

@@ -1,0 +1,70 @@
+"""The planners of a study as a table: over common cases, with what a reviewer asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults
+from chipmodel.answers.study_statistics import PlannerScore
+from reports.study.words import p_words
+from reports.words import count, percent, plural, seconds_text
+
+TERMINAL_HEADS = ("median gap", "worst", "best of all", "p", "time")
+"""The columns that 80 characters have room for."""
+
+
+def table_title(study: StudyResults, metric: StudyMetric) -> str:
+    """What is compared, over how many cases."""
+    found = study.rankings[metric.key]
+    what = "Peaks" if metric is PEAK else "Cycles"
+    return f"{what} over {plural(found.cases, 'case')} that all planners answered"
+
+
+def score_cells(score: PlannerScore) -> Mapping[str, str]:
+    """A planner's figures by the heads of their columns."""
+    low, high = score.quartiles
+    ties = f" + {count(score.ties)} tied" if score.ties else ""
+    return {
+        "median gap": percent(score.median),
+        "quartiles": f"{percent(low)} to {percent(high)}",
+        "worst": percent(score.worst),
+        "at bound": count(score.at_bound),
+        "best of all": f"{count(score.wins)}{ties}",
+        "p": p_words(score.p_value).removeprefix("p ").removeprefix("= "),
+        "seeds apart": "" if score.spread is None else percent(score.spread),
+        "no plan": count(score.without) if score.without else "",
+        "time": seconds_text(score.seconds),
+    }
+
+
+def statistics_table(
+    study: StudyResults,
+) -> tuple[tuple[str, ...], list[tuple[str | int | float | None, ...]]]:
+    """The columns and rows of ``report --statistics``."""
+    rows = [_line(metric, study, score) for metric in study.metrics for score in study.scores(metric)]
+    return tuple(_STATISTICS), rows
+
+
+_STATISTICS = (
+    *(
+        "metric",
+        "planner",
+        "cases",
+        "possible_cases",
+        "median_gap",
+        "lower_quartile_gap",
+        "upper_quartile_gap",
+    ),
+    *("mean_gap", "worst_gap", "at_bound", "wins", "ties", "without_plan", "seed_spread", "p_value_holm"),
+    "median_seconds",
+)
+
+
+def _line(
+    metric: StudyMetric, study: StudyResults, score: PlannerScore
+) -> tuple[str | int | float | None, ...]:
+    found = study.rankings[metric.key]
+    gaps = score.median, *score.quartiles, score.mean, score.worst
+    counts = score.at_bound, score.wins, score.ties, score.without
+    last = score.spread, score.p_value, score.seconds
+    return metric.key, score.planner, found.cases, found.possible, *gaps, *counts, *last

@@ -11,7 +11,9 @@ from tests.workloads.from_onnx.support_models import helper, ints, model, node, 
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 """The least and the largest integer that an attribute can have."""
-SIZES = (0, -1, 1, 3, 64, 65, 1 << 20, 1 << 31, MOST, LEAST)
+SIZES = (0, -1, 1, 3, 64, 65, 1 << 20, 1 << 31, 1 << 40, 1 << 53, MOST, LEAST)
+PLACES = ("0", "-1", "3", "1e3", "9" * 30, str(MOST), "", "\0")
+"""Offsets and lengths in a file of data."""
 OPS = (
     "Relu",
     "Conv",
@@ -87,7 +89,30 @@ def models() -> tuple[bytes, ...]:
         {"count": ints(3).reshape(()), "k": zeros(4, 4)},
         types={"on": 9},
     )
-    return tuple(each.SerializeToString() for each in (conv, shapes, control))
+    return tuple(each.SerializeToString() for each in (conv, shapes, control, _functions(3), _outside()))
+
+
+def _functions(depth: int) -> Any:
+    """Functions, each of which calls the one below it twice."""
+    made = model([node(f"F{depth}", "x", "y", domain="F")], {"x": (1, 4)}, "y")
+    versions = [helper.make_opsetid("", 17), helper.make_opsetid("F", 1)]
+    for level in range(depth + 1):
+        op, domain = (f"F{level - 1}", "F") if level else ("Relu", "")
+        body = [node(op, "a", "b", domain=domain), node(op, "b", "c", domain=domain)]
+        made.functions.append(helper.make_function("F", f"F{level}", ["a"], ["c"], body, versions))
+    made.opset_import.append(versions[1])
+    return made
+
+
+def _outside() -> Any:
+    """A product with weights in another file."""
+    made = model([node("Gemm", "x w", "y")], {"x": (1, 4)}, "y", {"w": (4, 4)})
+    tensor = made.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", "hostile.onnx"), ("offset", "4"), ("length", "64")):
+        tensor.external_data.add(key=key, value=value)
+    return made
 
 
 def _info(name: str, kind: int, shape: tuple[int, ...]) -> Any:
@@ -99,7 +124,10 @@ def mutated_model(raw: bytes, random: Random) -> bytes:
     made = onnx.ModelProto()
     made.ParseFromString(raw)
     for _ in range(random.choice([1, 1, 2, 3])):
-        _change(made.graph, made, random)
+        if made.functions and random.random() < 0.5:
+            _change_functions(made, random)
+        else:
+            _change(made.graph, made, random)
     return bytes(made.SerializeToString())
 
 
@@ -121,6 +149,23 @@ def _change(graph: Any, made: Any, random: Random) -> None:
             made.opset_import[0].version = random.choice([*SIZES, 7, 11, 13])
         case _:
             _near_attribute(changed, random)
+
+
+def _change_functions(made: Any, random: Random) -> None:
+    """Let a function be missing, call another one or itself, or be below many more."""
+    changed = random.choice(made.functions)
+    match random.randrange(4):
+        case 0:
+            made.functions.remove(changed)
+        case 1:
+            random.choice(changed.node).op_type = random.choice(made.functions).name
+        case 2:
+            changed.name = _text(random)
+        case _:
+            deeper = _functions(random.choice([9, 16, 40]))
+            del made.functions[:]
+            made.functions.extend(deeper.functions)
+            made.graph.CopyFrom(deeper.graph)
 
 
 def _change_structure(graph: Any, changed: Any, random: Random) -> None:
@@ -198,6 +243,10 @@ def _change_attribute(attribute: Any, random: Random) -> None:
 
 
 def _change_constant(tensor: Any, random: Random) -> None:
+    if tensor.external_data and random.random() < 0.5:
+        entry = random.choice(tensor.external_data)
+        entry.value = random.choice([*PLACES, _text(random), "../w", "/dev/zero", "/etc/passwd"])
+        return
     match random.randrange(4):
         case 0:
             tensor.dims.append(_size(random))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from math import prod
 
 from chipmodel.cascades.arrivals import refuse_late_arrivals
 from chipmodel.cascades.row_reads import RowReads, row_reads
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.program import If, Loop, Op, Program
+from chipmodel.model.program import Op, Program, reads
 from chipmodel.model.work import Conv, Pool
 
 
@@ -101,16 +101,8 @@ def cascade_shape(program: Program, ops: Sequence[Op]) -> CascadeShape:
 
 def _read_elsewhere(program: Program, names: set[str]) -> set[str]:
     """Tensors that anything but the ops ``names`` needs."""
-    found = set(program.outputs)
-    for node in program.nodes():
-        match node:
-            case Op():
-                found |= set(node.inputs) if node.name not in names else set()
-            case If():
-                found |= {node.condition} if node.condition is not None else set()
-            case Loop():
-                found |= set(node.carried)
-    return found
+    others = (node for node in program.nodes() if not (isinstance(node, Op) and node.name in names))
+    return set(program.outputs).union(*map(reads, others))
 
 
 def _check_connected(ops: Sequence[Op], maker: Mapping[str, int]) -> None:
@@ -129,13 +121,9 @@ def tensor_rows(program: Program, name: str, readers: Sequence[tuple[int, int]],
         if isinstance(work, Conv | Pool) and operand == 0:
             return work.batch * work.window.in_h
     shape = program.tensors[name].shape
-    rows = shape[0] * shape[2] if len(shape) == 4 else _product(shape[:-1])
+    rows = shape[0] * shape[2] if len(shape) == 4 else prod(shape[:-1])
     size = program.tensors[name].bytes
     return rows if rows and size % rows == 0 else 1
-
-
-def _product(sizes: Sequence[int]) -> int:
-    return list(accumulate(sizes, lambda a, b: a * b, initial=1))[-1]
 
 
 def op_rows(program: Program, op: Op, rows: Mapping[str, int]) -> int:

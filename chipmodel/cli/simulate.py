@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 import click
 
@@ -17,15 +18,37 @@ from chipmodel.cli.options import (
     effort_options,
     memory_options,
     order_option,
+    path_choices,
     path_option,
     plan_options,
     planner_options,
     workload_options,
 )
 from chipmodel.cli.output import html_option, json_option, show, write_files
-from chipmodel.cli.paths import SampleOptions, path_word, sample_options
 from chipmodel.cli.verdict import verdict
-from chipmodel.pipeline.choices import OrderWish
+from chipmodel.errors import BadInput
+from chipmodel.pipeline.choices import Extreme, OrderWish
+
+
+@dataclass(frozen=True, slots=True)
+class SampleOptions:
+    """How paths are sampled where their number of states puts an exact answer out of reach."""
+
+    samples: int | None
+    seed: int
+
+
+_sample_options = group(
+    "samples",
+    SampleOptions,
+    click.option(
+        "--samples",
+        type=click.IntRange(16, 1_000_000),
+        metavar="N",
+        help="Paths to sample where their number of states puts an exact answer out of reach.",
+    ),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the sample."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +83,7 @@ _file_options = group(
 @path_option
 @order_option
 @effort_options
-@sample_options
+@_sample_options
 @click.option("--with-sync", is_flag=True, help="Plan with streamer sync too, to compare with.")
 @_file_options
 def simulate(
@@ -105,3 +128,12 @@ def simulate(
     result = answer.result
     show(files.json_file, answer.to_json, lambda console: print_summary(result, console))
     return verdict(result.fit, result.solved, bool(result.cut_short))
+
+
+def path_word(texts: tuple[str, ...]) -> tuple[Extreme | None, dict[str, str]]:
+    """``--path best`` or ``--path worst``, and what else ``--path`` says. Raises BadInput."""
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    words = {word for word in get_args(Extreme) if word in parts}
+    if len(words) > 1:
+        raise BadInput("--path says both best and worst", hint="one of them is simulated in detail")
+    return next(iter(words), None), path_choices(tuple(part for part in parts if part not in words))

@@ -4,8 +4,7 @@ Facts about ExecuTorch are those of version 1.5.1: exir/memory_planning.py, exir
 runtime/executor/method.cpp.
 """
 
-from chipmodel.executorch.answer import ExecutorchAnswer
 from chipmodel.executorch.memories import ExecutorchMemory
-from chipmodel.executorch.planner import ExecutorchPlanner
+from chipmodel.executorch.planner import ExecutorchAnswer, ExecutorchPlanner
 
 __all__ = ["ExecutorchAnswer", "ExecutorchMemory", "ExecutorchPlanner"]

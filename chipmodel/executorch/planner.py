@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary, ref
 
 from chipmodel.errors import BadInput
-from chipmodel.executorch.answer import ExecutorchAnswer
 from chipmodel.executorch.graphs import FxModule, PlannedSpec, bytes_owner
 from chipmodel.executorch.linear_order import PlacedGraph, laid_out
 from chipmodel.executorch.lives import spec_lives
@@ -17,6 +17,30 @@ from solvers.core.outcome import Limits
 
 CPU = "CPU"
 DEFAULT_PACKER = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorchAnswer:
+    """The plan of one method, submodules included.
+
+    ``sizes`` has the bytes of each memory by ``mem_id`` (0 is for constants), and no plan with the same
+    tensors in each memory has less than ``lower_bounds``. ``spilled_bytes`` adds up, over all tensors that
+    may lie in any memory, their bytes times the memories listed before theirs; no plan has less than
+    ``spilled_bound``.
+    """
+
+    sizes: tuple[int, ...]
+    lower_bounds: tuple[int, ...]
+    tensors: int
+    buffers: int
+    """Tensors that share bytes by design, such as aliases, count once."""
+    spilled_bytes: int = 0
+    spilled_bound: int = 0
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no plan spills fewer bytes, nor takes fewer with the same tensors in each memory."""
+        return self.sizes == self.lower_bounds and self.spilled_bytes == self.spilled_bound
 
 
 class ExecutorchPlanner:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
+from chipmodel.model.commands import Command, DmaStart, walk
 from chipmodel.model.program import Program
-from chipmodel.plan_file.contents import PlanFile, PlannedCore
+from chipmodel.model.schedule import Part
+from chipmodel.plan_file.contents import PlanFile, PlannedCore, PsramHome
 from chipmodel.verify.buffers import buffer_faults
 from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 from chipmodel.verify.cores import misplaced_ops, verify_cores
+from chipmodel.verify.parts import part_label
 from chipmodel.verify.proven_cycles import proof_faults
-from chipmodel.verify.psram_table import psram_table_faults
 
 
 def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
@@ -44,7 +47,7 @@ def _body_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
         for fault in _core_faults(program, core, chip):
             yield f"core {number}: {fault}" if plan.cores else fault
     streams = [core.commands for core in plan.cores or (alone,)]
-    yield from psram_table_faults(plan.psram, streams, chip.off_chip_bytes)
+    yield from _psram_table_faults(plan.psram, streams, chip.off_chip_bytes)
     if plan.cores:
         yield from verify_cores(program, streams, chip, [core.cascades for core in plan.cores])
     else:
@@ -57,3 +60,27 @@ def _core_faults(program: Program, core: PlannedCore, chip: Chip) -> Iterator[st
     if peak != core.peak_bytes:
         yield f"the plan states a peak of {core.peak_bytes} bytes, its buffers end at {peak}"
     yield from buffer_faults(program, core.buffers, core.commands, chip.shared_memory, core.cascades)
+
+
+def _psram_table_faults(
+    table: Sequence[PsramHome], streams: Sequence[tuple[Command, ...]], capacity: int
+) -> Iterator[str]:
+    """What is wrong with the table of places in Psram: every command uses it, and nothing else is in it."""
+    homes: dict[Part, Interval] = {}
+    for entry in table:
+        if entry.part in homes:
+            yield f"the table of Psram has {part_label(entry.part)} twice"
+        if entry.home.start < 0 or entry.home.stop > capacity:
+            yield f"{part_label(entry.part)} lie at {entry.home} of Psram, which has {capacity} bytes"
+        homes.setdefault(entry.part, entry.home)
+    used: set[Part] = set()
+    for start in (c for commands in streams for c in walk(commands) if isinstance(c, DmaStart)):
+        what = start.at.part if start.at.part.weights else Part(start.at.part.name)
+        used.add(what)
+        if homes.get(what) != start.home:
+            stated = homes.get(what, "no place")
+            found = f"{part_label(what)} at {start.home} of Psram"
+            yield f"transfer {start.name!r} has {found}, the table at {stated}"
+    for part in homes:
+        if part not in used:
+            yield f"the table of Psram has {part_label(part)}, which no command moves"

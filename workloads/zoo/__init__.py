@@ -15,7 +15,7 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import catalogue
-from workloads.zoo.network import BuiltInNetwork, NetworkOption, OptionValue, PublishedFigure
+from workloads.zoo.catalogue import BuiltInNetwork, NetworkOption, OptionValue, PublishedFigure
 
 __all__ = [
     "BuiltInNetwork",

@@ -2,16 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
-from workloads.zoo.network import BuiltInNetwork, NetworkOption, PublishedFigure, builder
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import cut, shown, suggest
+from workloads.build.builder import ProgramBuilder
 
 FOLDER = Path(__file__).with_name("networks")
 GROUPS = ("classic", "measured", "detectors", "control_flow")
 """The files of the catalogue: read one by one, as all together take 4 ms."""
+OptionValue = int | float | str
+"""The value of an option, of the same type as its default."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkOption:
+    """One ``key=value`` of a zoo URL; ``choices``, where given, replace the range."""
+
+    default: OptionValue
+    description: str
+    minimum: int | float = 1
+    maximum: int | float | None = None
+    choices: tuple[OptionValue, ...] = ()
+
+    @property
+    def domain(self) -> str:
+        """The accepted values, for messages."""
+        if self.choices:
+            return f"one of {', '.join(map(str, self.choices))}"
+        kind = "a whole number" if isinstance(self.default, int) else "a number"
+        upper = f"from {self.minimum} to {self.maximum}"
+        return f"{kind} {upper if self.maximum is not None else f'of at least {self.minimum}'}"
+
+    def read(self, text: str) -> OptionValue | None:
+        """The value of ``text``, None where it is not accepted."""
+        value = _read_as(self.default, text)
+        if value is None or (self.choices and value not in self.choices):
+            return None
+        if self.choices or isinstance(value, str):
+            return value
+        above = self.maximum is not None and value > self.maximum
+        return None if above or value < self.minimum else value
+
+
+def _read_as(default: OptionValue, text: str) -> OptionValue | None:
+    if isinstance(default, str):
+        return text
+    try:
+        value = int(text) if isinstance(default, int) else float(text)
+    except ValueError:
+        return None
+    # Python reads 1_000 and nan as numbers; here they are mistakes.
+    return value if "_" not in text and isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFigure:
+    """A number as its source prints it, and what that source counts."""
+
+    printed: str
+    counts: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInNetwork:
+    """One entry of the catalogue. ``macs`` and ``parameters`` are published figures for the default options.
+
+    The program's own ``parameters`` count one bias per channel where BatchNorm was folded; a figure's
+    ``counts`` say what it counts.
+    """
+
+    name: str
+    title: str
+    source: str
+    build: Callable[..., None]
+    options: Mapping[str, NetworkOption]
+    macs: PublishedFigure
+    parameters: PublishedFigure
+
+    def read_options(self, texts: Mapping[str, str]) -> dict[str, OptionValue]:
+        """The values of all options, by default for those not in ``texts``. Raises BadInput."""
+        for key in texts:
+            if key not in self.options:
+                raise self._unknown(key)
+        return {
+            key: self._read(key, texts[key]) if key in texts else option.default
+            for key, option in self.options.items()
+        }
+
+    def _read(self, key: str, text: str) -> OptionValue:
+        option = self.options[key]
+        value = option.read(text)
+        if value is None:
+            raise BadInput(
+                f"zoo:{self.name}: {key}={cut(text)} is not {option.domain}",
+                hint=f"{key} is {option.description}; by default {option.default}",
+            )
+        return value
+
+    def _unknown(self, key: str) -> BadInput:
+        defaults = ", ".join(f"{k}={o.default}" for k, o in self.options.items())
+        hint = suggest(key, self.options, "its options are")
+        return BadInput(f"zoo:{self.name} has no option {shown(key)}", hint=f"{hint}; by default {defaults}")
+
+
+def builder(path: str) -> Callable[..., None]:
+    """Return the function ``path``, such as ``resnet.resnet18``, whose module is imported at the first call.
+
+    It is called with a ProgramBuilder and each option as a keyword, ``input`` as ``size``.
+    """
+
+    def build(net: ProgramBuilder, **values: OptionValue) -> None:
+        family, _, function = path.partition(".")
+        if "input" in values:
+            values["size"] = values.pop("input")
+        getattr(import_module(f"workloads.zoo.{family}"), function)(net, **values)
+
+    return build
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chipmodel.cli.main import commands
-from chipmodel.cli.paths import path_word
+from chipmodel.cli.simulate import path_word
 from chipmodel.errors import BadInput
 
 WORKLOAD = """\

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from io import StringIO
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from chipmodel.comparison.run import Contenders, compare_program
 from chipmodel.errors import BadInput
@@ -27,6 +25,7 @@ from reports.run.document import document as result_document
 from reports.run.figures import timeline
 from reports.run.page import render_page
 from tests.reports.cascade_sample import INSIDE, NAME, ON_CORES, cascaded, cascaded_on_cores
+from tests.reports.console import on_console
 
 
 def test_a_difference_names_the_cascades_that_appeared() -> None:
@@ -48,10 +47,9 @@ def test_a_comparison_counts_the_cascades_of_each_streamer(cascade: str, count: 
     assert [len(row.cascades) for row in found.streamed] == [count, count]
     rows: Any = document(found)["streamers"]
     assert [row["cascades"] for row in rows] == [[NAME] * count] * 2
-    out = StringIO()
-    print_comparison(found, Console(file=out, width=80, no_color=True))
-    assert ("fits cascades" in " ".join(out.getvalue().split())) == bool(count)
-    assert max(len(line.rstrip()) for line in out.getvalue().splitlines()) <= 80
+    text = on_console(lambda console: print_comparison(found, console))
+    assert ("fits cascades" in " ".join(text.split())) == bool(count)
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
 
 
 def test_each_core_has_its_cascades_in_every_output() -> None:

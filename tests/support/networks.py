@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from chipmodel.model.program import Program
 from workloads import zoo
 
 MEASURED_ONES = ("espdet_pico", "fdmobilenet", "rnnoise", "st_efficientnet_lc_v1")
@@ -14,3 +17,9 @@ PLANNED: tuple[zoo.BuiltInNetwork, ...] = tuple(
     for network in zoo.networks()
     if network in (*zoo.networks("classic"), *CONTROL_FLOW) or network.name in MEASURED_ONES
 )
+
+
+@cache
+def built_in(url: str, dtype: str | None = None) -> Program:
+    """The built-in network that ``url`` names behind ``zoo:``, built once."""
+    return zoo.build(*zoo.parse_zoo_url(f"zoo:{url}"), dtype)

@@ -19,6 +19,7 @@ from reports.compare.page import render_comparison
 from reports.compare.rows import document, headline, print_comparison
 from reports.svg_chart import NAME_HEIGHT
 from reports.words import seconds_text
+from tests.reports.console import on_console
 from tests.reports.pages import read, refers_to_nothing
 
 PROBLEM = Problem(
@@ -112,11 +113,9 @@ def test_seconds(seconds: float, text: str) -> None:
 
 
 def test_the_terminal_ranks_by_peak_and_gives_reasons_for_refusals() -> None:
-    out = StringIO()
-    print_comparison(COMPARISON, Console(file=out, width=80))
-    lines = out.getvalue().splitlines()
+    text = on_console(lambda console: print_comparison(COMPARISON, console))
+    lines = text.splitlines()
     assert max(map(len, lines)) <= 80
-    text = out.getvalue()
     assert "proven lower bound 50 B, capacity 55 B" in text
     firsts = [line.split()[0] for line in lines if line.startswith(" ") and line.split()]
     ranked = [name for name in firsts if name in ("naive", "none", "exact", "pool")]

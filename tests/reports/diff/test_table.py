@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-import io
-
-from rich.console import Console
-
 from reports.diff.difference import compare_results
 from reports.diff.table import MOST_OPS, print_diff, signed
 from reports.result_file import SavedResult
+from tests.reports.console import on_console
 from tests.reports.diff.test_difference import answer
 
 
 def printed(a: SavedResult, b: SavedResult) -> str:
-    out = io.StringIO()
-    print_diff(compare_results(a, b), Console(file=out, width=120))
-    return out.getvalue()
+    return on_console(lambda console: print_diff(compare_results(a, b), console), 120)
 
 
 def test_names_are_printed_as_text_and_never_as_markup() -> None:

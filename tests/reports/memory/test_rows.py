@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from io import StringIO
-
-from rich.console import Console
 
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.files.json_text import json_text
 from reports.memory.page import render_memory
 from reports.memory.rows import document, headline, print_memory
+from tests.reports.console import on_console
 
 ALONE = MemoryPlan(8192, 900, 8000, False, "sync")
 SPILLED = MemoryPlan(4096, 2000, 4096, True, "sync")
@@ -29,9 +27,7 @@ ANSWER = MemoryAnswer(
 
 
 def _printed(answer: MemoryAnswer) -> str:
-    stream = StringIO()
-    print_memory(answer, Console(file=stream, width=80, color_system=None))
-    return stream.getvalue()
+    return on_console(lambda console: print_memory(answer, console))
 
 
 def test_the_document_has_every_plan() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
 from chipmodel.answers.packing import PackingAnswer, PackingProgress
 from chipmodel.files.json_text import json_text
@@ -16,6 +14,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from reports.packing.answer import document, grounds, headline, print_packing, verdict
 from reports.packing.page import FIRST_ROWS, render_packing
+from tests.reports.console import on_console
 from tests.reports.pages import MOST_BYTES, data_of, read, refers_to_nothing
 
 EVIL = "b<script>alert('x')</script>&amp;"
@@ -47,9 +46,7 @@ EMPTY = PackingAnswer("none.csv", Problem(()), "exact", "optimal", Plan({}), 0, 
 
 
 def printed(answer: PackingAnswer, width: int = 80) -> str:
-    stream = io.StringIO()
-    print_packing(answer, Console(file=stream, width=width))
-    return stream.getvalue()
+    return on_console(lambda console: print_packing(answer, console), width)
 
 
 def test_the_document_is_complete() -> None:

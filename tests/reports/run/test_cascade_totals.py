@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from io import StringIO
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
@@ -18,13 +16,12 @@ from reports.run.document import document
 from reports.run.summary import print_summary
 from reports.run.totals import run_totals
 from tests.reports.cascade_sample import INSIDE, NAME, cascaded, in_bands
+from tests.reports.console import on_console
 from tests.reports.sample import sample
 
 
 def printed(result: Result) -> str:
-    out = StringIO()
-    print_summary(result, Console(file=out, width=80, no_color=True))
-    return out.getvalue()
+    return on_console(lambda console: print_summary(result, console))
 
 
 def test_rows_and_bytes_of_a_rolling_cascade() -> None:

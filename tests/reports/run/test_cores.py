@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
-from io import StringIO
-
-from rich.console import Console
 
 from chipmodel.answers.result import Result
 from chipmodel.model.live_sets import unused_bytes
@@ -20,6 +17,7 @@ from reports.run.figures import EVENTS, timeline
 from reports.run.memory_map import memory_map
 from reports.run.page import render_page
 from reports.run.summary import print_summary
+from tests.reports.console import on_console
 from tests.support.chips import LUNA_LIKE
 from tests.support.folders import WORKLOADS
 from workloads.load import load
@@ -85,8 +83,7 @@ def test_the_page_and_the_summary_have_the_cores() -> None:
     assert 'id="memory-1"' in page
     assert "Cycles of each core" in page
     assert "times as fast as one core" in page
-    text = StringIO()
-    print_summary(result(), Console(file=text, width=80))
-    assert "Cores" in text.getvalue()
-    assert "2 cores are " in text.getvalue()
-    assert max(len(line.rstrip()) for line in text.getvalue().splitlines()) <= 80
+    text = on_console(lambda console: print_summary(result(), console))
+    assert "Cores" in text
+    assert "2 cores are " in text
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80

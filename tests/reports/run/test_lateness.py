@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
-
-from rich.console import Console
 
 from chipmodel.answers.result import Result
 from chipmodel.model.schedule import Late
@@ -13,6 +10,7 @@ from reports.run.document import document
 from reports.run.lateness import LateOp, late_ops
 from reports.run.page import MOST_LATE, render_page
 from reports.run.summary import print_summary
+from tests.reports.console import on_console
 from tests.reports.sample import sample
 
 
@@ -22,9 +20,7 @@ def late_sample(*late: Late) -> Result:
 
 
 def summary(result: Result) -> str:
-    out = io.StringIO()
-    print_summary(result, Console(file=out, width=100))
-    return " ".join(out.getvalue().split())
+    return " ".join(on_console(lambda console: print_summary(result, console), 100).split())
 
 
 LATE = (Late("a", 0, 1000), Late("b", 1, 700), Late("b", 2, 800), Late("<c>", 3, 1))

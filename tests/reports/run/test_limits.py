@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from io import StringIO
-
-from rich.console import Console
 
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.time_bound import Binding, TimeBound
@@ -17,6 +14,7 @@ from reports.run.limits import bound_words, psram_words
 from reports.run.summary import print_summary
 from reports.words import headline
 from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.reports.console import on_console
 from tests.support.chips import DATASHEET_RATES, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
@@ -72,6 +70,5 @@ def test_what_psram_is_too_small_for_does_not_fit() -> None:
         "The plan needs 11.30 MiB, 3.30 MiB more than the 8.00 MiB Psram. "
         "No plan can help: the weights alone take 11.16 MiB. With enough memory one run would take "
     )
-    printed = StringIO()
-    print_summary(result, Console(file=printed, width=200))
-    assert printed.getvalue().splitlines()[0].endswith("does not fit")
+    printed = on_console(lambda console: print_summary(result, console), 200)
+    assert printed.splitlines()[0].endswith("does not fit")

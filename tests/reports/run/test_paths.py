@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -14,6 +13,7 @@ from reports.run.document import document
 from reports.run.page import render_page
 from reports.run.paths import cycles, decided, method, part_lines, path_lines
 from reports.run.summary import print_summary
+from tests.reports.console import on_console
 from tests.reports.sample import sample
 
 HALF = Fraction(1, 2)
@@ -109,11 +109,7 @@ def test_the_page_escapes_names() -> None:
 
 
 def test_the_terminal() -> None:
-    from rich.console import Console
-
-    out = io.StringIO()
-    print_summary(replace(sample(), paths=PATHS), Console(file=out, width=80))
-    text = out.getvalue()
+    text = on_console(lambda console: print_summary(replace(sample(), paths=PATHS), console))
     assert "\nPaths" in text
     assert "exact, over 12 paths" in text
     assert "each iteration" in text

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 from functools import lru_cache
-
-from rich.console import Console
 
 from chipmodel.answers.result import Result
 from chipmodel.pipeline.request import PlanRequest
@@ -16,6 +13,7 @@ from reports.run.document import document
 from reports.run.page import render_page
 from reports.run.steady_state import inference_ends, resident_words, steady_of
 from reports.run.summary import print_summary
+from tests.reports.console import on_console
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
@@ -72,9 +70,7 @@ def test_the_document_the_summary_and_the_page_have_the_figures() -> None:
         == steady_state["resident_bytes"]
         == found.resident_bytes
     )
-    written = io.StringIO()
-    print_summary(result(), Console(file=written, width=200))
-    text = written.getvalue()
+    text = on_console(lambda console: print_summary(result(), console), 200)
     assert "4 inferences take" in text
     assert f"{found.further_cycles:,} cycles" in text.partition("each further one")[2].partition("\n")[0]
     assert f"{found.resident_bytes:,} B" in text

@@ -1,20 +1,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from io import StringIO
 
 import pytest
-from rich.console import Console
 
 from chipmodel.answers.result import Attempt, Result
 from reports.run.summary import print_summary
+from tests.reports.console import on_console
 from tests.reports.sample import large, sample
 
 
 def printed(result: Result, width: int = 80, colour: bool = False) -> str:
-    out = StringIO()
-    print_summary(result, Console(file=out, width=width, force_terminal=colour, no_color=not colour))
-    return out.getvalue()
+    return on_console(lambda console: print_summary(result, console), width, colour=colour)
 
 
 def line(text: str, start: str) -> str:

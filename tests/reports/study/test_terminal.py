@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from io import StringIO
-
-from rich.console import Console
 
 from chipmodel.answers.study_results import StudyResults
 from reports.study.terminal import print_answer
+from tests.reports.console import on_console
 from tests.reports.study_sample import designs, many, packing, small
 
 
 def printed(study: StudyResults, width: int = 80) -> str:
-    text = StringIO()
-    print_answer(study, Console(file=text, width=width, no_color=True))
-    return text.getvalue()
+    return on_console(lambda console: print_answer(study, console), width)
 
 
 def lines_of(study: StudyResults) -> dict[str, list[str]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from reports.validation.terminal import WORST_ROWS, inputs, print_validation, worst
+from tests.reports.console import on_console
 
 
 def row(line: int, measured: float, predicted: float) -> dict[str, Any]:
@@ -42,9 +41,7 @@ def printed(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
         "rows": rows,
         "summary": summary,
     }
-    out = StringIO()
-    print_validation(answer, Console(file=out, width=80))
-    return out.getvalue()
+    return on_console(lambda console: print_validation(answer, console))
 
 
 def test_names_from_the_user_are_no_markup() -> None:

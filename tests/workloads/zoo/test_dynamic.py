@@ -12,13 +12,14 @@ from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.model.program import If, Loop, Node, Op, ops
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from tests.support.chips import with_psram
+from tests.support.networks import built_in as program
 from workloads import zoo
 from workloads.zoo.control_flow import lengths
 
@@ -40,11 +41,6 @@ CONTROL: dict[str, Nodes] = {
     "wakeword": {"wake": ("sleep", "awake")},
 }
 """Decisions of ``--path``; of the many gates of SkipNet, one with and one without a stride."""
-
-
-@cache
-def program(url: str) -> Program:
-    return zoo.build(*zoo.parse_zoo_url(f"zoo:{url}"))
 
 
 ON_LUNA = {"gru_decoder": "gru_decoder?units=16", "lstm_decoder": "lstm_decoder?units=16"}

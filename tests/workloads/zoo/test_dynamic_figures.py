@@ -8,14 +8,10 @@ import pytest
 
 from chipmodel.model.program import If, Node, Op, Program, ops
 from chipmodel.model.work import Conv
-from workloads import zoo
+from tests.support.networks import built_in as program
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo.fusiondetect import face, outputs, stem
 from workloads.zoo.layers import image
-
-
-def program(url: str) -> Program:
-    return zoo.build(*zoo.parse_zoo_url(f"zoo:{url}"))
 
 
 def arm(body: tuple[Node, ...], name: str) -> list[Op]:

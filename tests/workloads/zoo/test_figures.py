@@ -8,14 +8,10 @@ import pytest
 
 from chipmodel.model.program import Program
 from chipmodel.model.work import Conv
-from workloads import zoo
+from tests.support.networks import built_in as program
 
 Row = tuple[int, int, int]
 """Output positions, output channels, and inputs that one output sums up."""
-
-
-def program(url: str) -> Program:
-    return zoo.build(*zoo.parse_zoo_url(f"zoo:{url}"))
 
 
 def conv_channels(built: Program) -> int:

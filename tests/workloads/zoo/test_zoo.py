@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from chipmodel.errors import BadInput
 from chipmodel.model.program import DTYPE_BITS, Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Vector
+from tests.support.networks import built_in as program
 from tests.support.work import calls
 from workloads import zoo
 
@@ -22,11 +23,6 @@ NO_ROW_OF_CLASSES = {network.name for network in zoo.networks("detectors")} | {"
 AS_WIDE_AS_THE_INPUT = {"autoencoder", "dnn_kws", "mobilefacenet", "rnnoise", "swift_yolo"}
 """Networks with weights or constants for each number of the input, or of the last image."""
 MIB = 1 << 20
-
-
-def program(url: str, dtype: str | None = None) -> Program:
-    name, options = zoo.parse_zoo_url(f"zoo:{url}")
-    return zoo.build(name, options, dtype)
 
 
 def shape(built: Program, tensor: str) -> tuple[int, ...]:

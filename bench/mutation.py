@@ -73,7 +73,10 @@ GUARDS = {
     "chipmodel/npu/least_costs.py": ("chipmodel/bounds/test_time_bound.py",),
     "chipmodel/bounds/residency.py": ("chipmodel/bounds/test_residency.py",),
     "chipmodel/bounds/program_windows.py": ("chipmodel/bounds/test_windows.py",),
-    "chipmodel/bounds/fluid.py": ("chipmodel/bounds/test_fluid.py", "chipmodel/bounds/test_body_runs.py"),
+    "chipmodel/bounds/fluid.py": (
+        "chipmodel/bounds/test_fluid.py",
+        "chipmodel/bounds/test_straight_chains.py",
+    ),
     **dict.fromkeys(
         (
             *("solvers/fluid/alone.py", "solvers/fluid/amounts.py", "solvers/fluid/dynamic_program.py"),

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import groupby, islice, takewhile
 
-from chipmodel.bounds.body_runs import body_runs
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.cascades.shape import may_cascade
 from chipmodel.hardware.chip import Chip, Npu
@@ -52,7 +51,7 @@ def fluid_bound(
     if problem is None:
         return None
     found = least_time(problem)
-    names = [op.name for op, _ in islice(body_runs(program, path), MAX_OP_RUNS)]
+    names = [op.name for op, _ in islice(program.runs_along(path), MAX_OP_RUNS)]
     return TimeBound(found.cycles, tuple(_bindings(found, names)))
 
 
@@ -77,7 +76,7 @@ def fluid_problem(
     program: Program, chip: Chip, path: Mapping[str, str], cascades: bool, inferences: int = 1
 ) -> FluidProblem | None:
     """Return the numbers of a run along ``path``; None as ``fluid_bound``."""
-    runs = list(islice(body_runs(program, path), MAX_OP_RUNS + 1))
+    runs = list(islice(program.runs_along(path), MAX_OP_RUNS + 1))
     if chip.cores > 1 or not runs or len(runs) > MAX_OP_RUNS:
         return None
     of_each = len(runs) // inferences

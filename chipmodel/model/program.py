@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import count
 from types import MappingProxyType
 
 from chipmodel.errors import Place
@@ -284,7 +285,13 @@ class Program:
     def ops_along(self, path: Mapping[str, str]) -> Iterator[Op]:
         """Every run of an op, in order, where ``path`` gives the arm of each ``if`` and the iterations of
         each ``loop`` by name."""
-        return _ops_along(self.body, path)
+        return (op for op, _ in self.runs_along(path))
+
+    def runs_along(self, path: Mapping[str, str]) -> Iterator[tuple[Op, int]]:
+        """Every run as ``ops_along``, with the number of the straight chain of ops that it is in: those of
+        one body and one iteration, in a row. No op of a chain begins before all chains before it have
+        ended."""
+        return _runs_along(self.body, path, count())
 
     def op_counts(self, path: Mapping[str, str] = NO_CHOICES) -> Iterator[tuple[Op, int]]:
         """Every op in linear order, and how often it runs along ``path``: 0 in arms that are not taken.
@@ -369,18 +376,21 @@ def with_ops(body: Body, change: Callable[[Op], Op]) -> Body:
     return rewritten(body, lambda node: change(node) if isinstance(node, Op) else node)
 
 
-def _ops_along(body: Body, path: Mapping[str, str]) -> Iterator[Op]:
+def _runs_along(body: Body, path: Mapping[str, str], chains: Iterator[int]) -> Iterator[tuple[Op, int]]:
+    chain = next(chains)
     for node in body:
         match node:
             case Op():
-                yield node
+                yield node, chain
             case If():
-                yield from _ops_along(
-                    next(arm.body for arm in node.arms if arm.name == path[node.name]), path
+                yield from _runs_along(
+                    next(arm.body for arm in node.arms if arm.name == path[node.name]), path, chains
                 )
+                chain = next(chains)
             case Loop():
                 for _ in range(int(path[node.name])):
-                    yield from _ops_along(node.body, path)
+                    yield from _runs_along(node.body, path, chains)
+                    chain = next(chains)
 
 
 def _op_counts(body: Body, path: Mapping[str, str], times: int) -> Iterator[tuple[Op, int]]:

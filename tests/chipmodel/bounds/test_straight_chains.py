@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 
-from chipmodel.bounds.body_runs import body_runs
 from chipmodel.bounds.fluid import fluid_bound
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput
@@ -54,9 +53,9 @@ def test_straight_runs_are_numbered_along_the_path() -> None:
         arms.append((name, list(body)))
     builder.add_if("fork", arms)
     builder.output(builder.elementwise("relu", "last", [first]))
-    found = [(op.name, number) for op, number in body_runs(builder.build(), {"fork": "right"})]
+    found = [(op.name, number) for op, number in builder.build().runs_along({"fork": "right"})]
     assert found == [("first", 0), ("right", 1), ("last", 2)]
-    assert [number for _, number in body_runs(looped(2), {"loop": "2"})] == [1, 1, 3, 3]
+    assert [number for _, number in looped(2).runs_along({"loop": "2"})] == [1, 1, 3, 3]
 
 
 @pytest.mark.parametrize("capacity", [300, 400, 500, 1000])

@@ -15,10 +15,14 @@ from chipmodel.api.effort import Progress, observing
 from chipmodel.api.study_rows import StudyRows, stored_results
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.atomic_write import write_together
+from chipmodel.studies.export import csv_of
+from chipmodel.studies.lock import lock_text
 from chipmodel.studies.pages import SHORT, chosen, pages_of
+from chipmodel.studies.store import read_rows
 from chipmodel.studies.store_place import is_store, store_path
 from chipmodel.terminal.progress import stage
 from reports.study.page import render_study
+from reports.study.scores import statistics_table
 from reports.study.words import answer, scope
 from reports.template import PLOTLY_FILE, plotly_script
 
@@ -31,6 +35,8 @@ class StudyReport(StudyRows):
     """The folder that the study was run in; files that it names are sought there."""
     changed: bool
     """Whether the study's file is another now than when it was run."""
+    store: Path
+    """The file of the rows."""
 
     def headline(self) -> str:
         """What was asked, and the answer in a few sentences."""
@@ -47,6 +53,15 @@ class StudyReport(StudyRows):
             "answer": [scope(found), *answer(found)],
             "rows": [dict(row) for row in self.rows()],
         }
+
+    def statistics_csv(self) -> bytes:
+        """A line for each planner and metric, over the cases that all planners answered."""
+        return csv_of(*statistics_table(self.results))
+
+    def lock_text(self) -> str:
+        """Digests of all rows and what they come from, for ``chipmodel study --verify-lock``."""
+        header, rows = read_rows(self.store)
+        return lock_text(header.name, header.code, rows)
 
     def page_files(self, folder: str | Path, points: Sequence[str] = ()) -> Mapping[str, Path]:
         """The files that ``write`` makes for points, by their keys: of those that begin with one of
@@ -112,7 +127,7 @@ def report(study: str | Path, store: str | Path | None = None) -> StudyReport:
         kept = _store(path, store)
         results = stored_results(kept)
         changed = path != kept and path.read_text(encoding="utf-8", errors="replace") != results.text
-        return StudyReport(results, path.parent, changed)
+        return StudyReport(results, path.parent, changed, kept)
 
 
 def _store(path: Path, store: str | Path | None) -> Path:

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from chipmodel.answers.study_row import Row
+from chipmodel.answers.study_row import Point, Row
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Cancel, Progress
 from chipmodel.api.study_rows import StudyRows, stored_results
 from chipmodel.errors import BadInput
+from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.dask_cluster import Cluster
 from chipmodel.studies.engine import StopRequest, Watch, work
+from chipmodel.studies.lock import differences
+from chipmodel.studies.pages import SHORT
 from chipmodel.studies.points import tasks_of, turns
 from chipmodel.studies.pool import LocalPool, cores
-from chipmodel.studies.progress import StudyStatus
-from chipmodel.studies.store import StudyCounts, StudyHeader, StudyStore, opened
+from chipmodel.studies.store import StudyCounts, StudyHeader, StudyStore, opened, read_rows
 from chipmodel.studies.store_place import store_path
 from chipmodel.studies.study_file import Study, read_study
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import WorkerGroup
+from chipmodel.studies.workload import load_workload
 from chipmodel.terminal.progress import stage
 
 MOST_WORKERS = 1024
@@ -51,8 +54,8 @@ class StudyTable(StudyRows):
         return f"{self.results.name}: {self.counts.stored:,} of {self.counts.points:,} points have a row"
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel study --json`` writes: how far it is, and mean gaps."""
-        counts, gaps = self.counts, StudyStatus(self.counts.points, self.results.rows)
+        """What ``chipmodel study --json`` writes: how far it is, and median gaps over common cases."""
+        counts, found = self.counts, self.results.rankings
         return {
             "study": self.results.name,
             "points": counts.points,
@@ -60,8 +63,8 @@ class StudyTable(StudyRows):
             "being_answered": counts.claimed,
             "by_status": {each: counts.by_status[each] for each in ORDER if each in counts.by_status},
             "old_rows": counts.old_rows,
-            "mean_peak_gap": dict(gaps.peaks.best()),
-            "mean_cycle_gap": dict(gaps.cycles.best()),
+            "median_peak_gap": {score.planner: score.median for score in found["peak"].scores},
+            "median_cycle_gap": {score.planner: score.median for score in found["cycles"].scores},
             "errors": [{"error": error, "points": number} for error, number in self.errors],
         }
 
@@ -98,7 +101,7 @@ class StudyObserver(Protocol):
         """While the body runs, what says whether to stop."""
         ...
 
-    def progress(self, points: int, before: Iterable[Row]) -> AbstractContextManager[Watch]:
+    def progress(self, points: Sequence[Point], before: Iterable[Row]) -> AbstractContextManager[Watch]:
         """While the body runs, what is called with rows as they are stored; ``before`` are older ones."""
         ...
 
@@ -113,8 +116,8 @@ class _Calls(StopRequest):
     def stopping(self) -> AbstractContextManager[StopRequest]:
         return nullcontext(self)
 
-    def progress(self, points: int, before: Iterable[Row]) -> AbstractContextManager[Watch]:
-        self.points, self.done = points, sum(1 for _ in before)
+    def progress(self, points: Sequence[Point], before: Iterable[Row]) -> AbstractContextManager[Watch]:
+        self.points, self.done = len(points), sum(1 for _ in before)
         return nullcontext(self.take)
 
     def take(self, rows: Sequence[Row]) -> None:
@@ -175,6 +178,44 @@ def study(
     return answer_study(asked, path, None if only_status else effort, observer, retry_failed=retry_failed)
 
 
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A point answered again, and how its row differs from the stored one, times apart."""
+
+    row: Row
+    stored: bool
+    differs: Mapping[str, tuple[object, object]]
+
+    def words(self) -> str:
+        """The answer, and whether it is as stored, in a line."""
+        row = self.row
+        peak = "no plan" if row.peak_bytes is None else f"peak {row.peak_bytes:,} B"
+        cycles = "" if row.total_cycles is None else f", {row.total_cycles:,} cycles"
+        found = f"{row.key[:SHORT]} {row.point.workload}: {row.status}, {peak}{cycles}"
+        if not self.stored:
+            return f"{found}: nothing is stored to compare with"
+        changes = ", ".join(f"{name} is {new}, was {old}" for name, (new, old) in self.differs.items())
+        return f"{found}: {changes or 'exactly as stored'}"
+
+
+def repeat_points(asked: Study, path: Path, keys: Sequence[str]) -> list[Repeated]:
+    """Answer the points whose keys begin with one of ``keys`` again, in this process, and compare them with
+    the rows in the store at ``path``, which stays as it is. Raises BadInput for a key that is none."""
+    tasks = tasks_of(asked)
+    for key in keys:
+        if not key or not any(task.key.startswith(key) for task in tasks):
+            hint = "give the beginning of a key, as a point's own page in the report tells it"
+            raise BadInput(f"no point of {asked.file} as it is now has the key {key!r}", hint=hint)
+    stored = {row.key: row for row in read_rows(path)[1]} if path.is_file() else {}
+    found: list[Repeated] = []
+    for task in tasks:
+        if task.key.startswith(tuple(keys)):
+            row = answer(task, WorkerCache(load_workload))
+            old = stored.get(task.key)
+            found.append(Repeated(row, old is not None, differences(row, old) if old else {}))
+    return found
+
+
 def answer_study(
     asked: Study, path: Path, effort: StudyEffort | None, observer: StudyObserver, *, retry_failed: bool
 ) -> StudyTable:
@@ -203,7 +244,7 @@ def _run(
     with (
         observer.stopping() as stop,
         workers as group,
-        observer.progress(len(tasks), store.rows()) as watch,
+        observer.progress([task.point for task in tasks], store.rows()) as watch,
     ):
         work(store, {task.key: task for task in tasks}, group, watch, stop)
     return stop.asked

@@ -15,7 +15,7 @@ from chipmodel.cli.file_options import (
     command_files,
     named_inputs,
 )
-from chipmodel.cli.output import note
+from chipmodel.cli.output import note, write_files
 from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import BadInput
 from chipmodel.files.conflicts import NamedFile, refuse_overwriting
@@ -39,16 +39,27 @@ from chipmodel.terminal.printing import console
     type=WritesInFolder(),
     help="And a page for the plan of each point, linked from it.",
 )
+@click.option("--statistics", metavar="FILE.csv", type=WRITES, help="Write a line for each planner.")
+@click.option(
+    "--lock", metavar="FILE.json", type=WRITES, help="Write digests of all rows, and where they came from."
+)
 @click.option("--point", "keys", metavar="KEY", multiple=True, help="Only for these; repeatable.")
 def report(
-    study: str, store_file: str | None, output: str | None, folder: str | None, keys: tuple[str, ...]
+    study: str,
+    store_file: str | None,
+    output: str | None,
+    folder: str | None,
+    statistics: str | None,
+    lock: str | None,
+    keys: tuple[str, ...],
 ) -> None:
     """Say what a study found: STUDY.yaml, or its store, STUDY.sqlite.
 
-    Without -o on the terminal: per planner the points, how many are proven, the gaps to the best bounds, and
-    the time; per workload the smallest memory within 5% of the best latency, where memory is swept. The page
-    has charts of all of it, and every point with the command that runs it again. Only what is stored is read,
-    also while the study runs; no point is answered.
+    Without -o on the terminal: planners compared over the cases that all of them answered, by median gap,
+    wins, Wilcoxon's test and time; per workload the smallest memory within 5% of the best latency, where
+    memory is swept. The page has charts of all of it, methods and threats to validity, and every point with
+    the command that answers it again. Only what is stored is read, also while the study runs; no point is
+    answered.
 
     With --points DIR, points that have a plan are planned again, and DIR gets their pages, as simulate and
     pack write them: of all points if they are few, or of those whose keys (each point's own page in the
@@ -64,6 +75,7 @@ def report(
     found = read_report(study, store_file)
     if found.changed:
         note((f"{study} has changed since it was run; this is of the study as it was",))
+    write_files([(statistics, found.statistics_csv), (lock, found.lock_text)])
     if not output:
         print_answer(found.results, console())
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,21 +15,23 @@ from chipmodel.cli.file_options import (
     WRITES,
     WRITES_OR_STDOUT,
     FileCommand,
+    Reads,
     Store,
 )
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.output import note, write_files
 from chipmodel.cli.study_files import READS_STUDY
-from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
+from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput
 from chipmodel.files.json_text import json_text
 from chipmodel.studies.store_place import store_path
 from chipmodel.terminal.printing import emit, remark, say
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
-    from chipmodel.answers.study_row import Row
+    from chipmodel.answers.study_row import Point, Row
     from chipmodel.api.study import StudyEffort
     from chipmodel.studies.engine import StopRequest, Watch
+    from chipmodel.studies.study_file import Study
 
 INTERRUPTED = 130
 SHOWN_ERRORS = 5
@@ -48,6 +50,8 @@ class StudyOptions:
     table_file: str | None
     no_times: bool
     json_file: str | None
+    only: tuple[str, ...]
+    lock_file: str | None
 
     @property
     def effort(self) -> StudyEffort:
@@ -94,7 +98,20 @@ class StudyOptions:
         "json_file",
         metavar="FILE|-",
         type=WRITES_OR_STDOUT,
-        help="How far it is, and mean gaps, as JSON.",
+        help="How far it is, and median gaps, as JSON.",
+    ),
+    click.option(
+        "--only",
+        metavar="KEY",
+        multiple=True,
+        help="Answer only this point, again, and compare it with its row; repeatable.",
+    ),
+    click.option(
+        "--verify-lock",
+        "lock_file",
+        metavar="LOCK.json",
+        type=Reads(),
+        help="Compare the study's files and rows with a lock of report --lock, and answer nothing else.",
     ),
 )
 def study(*, options: StudyOptions) -> int:
@@ -123,8 +140,9 @@ def study(*, options: StudyOptions) -> int:
                     of a core that is tried)
       node_limit    nodes of search: the same answer every time
 
-    With --status nothing is answered; --export and --json are then of what is there. Exit codes: 0 every
-    point has an answer, 2 bad input, 3 some points failed or (with --status) have no row yet.
+    With --status nothing is answered; --export and --json are then of what is there. With --only or
+    --verify-lock exit code 1 says that something differs. Exit codes: 0 every point has an answer, 2 bad
+    input, 3 some points failed or (with --status) have no row yet.
     """
     from chipmodel.api.study import answer_study
     from chipmodel.studies.export import csv_bytes, writer_of
@@ -136,9 +154,12 @@ def study(*, options: StudyOptions) -> int:
     with stage(f"reading {options.study_file}"):
         asked = read_study(Path(options.study_file))
         note(idle_filters(asked))
+    path = store_path(options.study_file, options.store_file)
+    if options.only or options.lock_file:
+        return _compare(asked, path, options)
     answer = answer_study(
         asked,
-        store_path(options.study_file, options.store_file),
+        path,
         None if options.only_status else options.effort,
         _Terminal(),
         retry_failed=options.retry_failed,
@@ -157,6 +178,30 @@ def study(*, options: StudyOptions) -> int:
     return EXIT_DONE if answer.complete else EXIT_UNKNOWN
 
 
+def _compare(asked: Study, path: Path, options: StudyOptions) -> int:
+    """Answer some points again, or none; say how they, or the stored rows, differ from what was there."""
+    from chipmodel.api.study import repeat_points
+    from chipmodel.studies.lock import lock_faults, read_lock
+    from chipmodel.studies.points import tasks_of
+    from chipmodel.studies.store import read_rows
+
+    repeated = repeat_points(asked, path, options.only) if options.only else []
+    for each in repeated:
+        say(each.words())
+    faults: list[str] = []
+    if options.lock_file:
+        lock = read_lock(Path(options.lock_file))
+        stored = read_rows(path)[1] if path.is_file() and not repeated else ()
+        rows = [each.row for each in repeated] or stored
+        faults = lock_faults(lock, tasks_of(asked), rows)
+        compared = len({row.key for row in rows} & {point.key for point in lock.points})
+        for fault in faults:
+            say(fault)
+        if not faults:
+            say(f"{len(lock.points):,} points are asked as in the lock; {compared:,} answers are the same")
+    return EXIT_DOES_NOT_FIT if faults or any(each.differs for each in repeated) else EXIT_DONE
+
+
 class _Terminal:
     """Shows how far a study is on the terminal, whose Ctrl-C asks it to stop."""
 
@@ -165,7 +210,7 @@ class _Terminal:
 
         return stopping()
 
-    def progress(self, points: int, before: Iterable[Row]) -> AbstractContextManager[Watch]:
+    def progress(self, points: Sequence[Point], before: Iterable[Row]) -> AbstractContextManager[Watch]:
         from chipmodel.studies.progress import show_progress
 
         return show_progress(points, before)
@@ -191,9 +236,9 @@ def _words(document: dict[str, Any]) -> str:
         lines[0] += f", {document['being_answered']:,} are being answered"
     by_status = ", ".join(f"{number:,} {status}" for status, number in document["by_status"].items())
     lines += [f"  {by_status}"] if by_status else []
-    for what, gaps in (("peak", document["mean_peak_gap"]), ("cycles", document["mean_cycle_gap"])):
+    for what, gaps in (("peak", document["median_peak_gap"]), ("cycles", document["median_cycle_gap"])):
         best = ", ".join(f"{name} {gap:.1%}" for name, gap in gaps.items() if name)
-        lines += [f"  {what} above their bound, on average: {best}"] if best else []
+        lines += [f"  {what} above their bound, median over common cases: {best}"] if best else []
     if document["old_rows"]:
         lines.append(f"  {document['old_rows']:,} more rows are of an older study file or older code")
     return "\n".join(lines)

@@ -49,6 +49,13 @@ def _run(request: PlanRequest, choices: Mapping[str, str], known: TimeBound | No
     """Plan and simulate a program for one core."""
     assigned(request.program, request.chip.cores)
     planned = plan(request.until(request.deadline.share(PLAN_SHARE)), choices)
+    return run_planned(request, planned, choices, known)
+
+
+def run_planned(
+    request: PlanRequest, planned: Planned, choices: Mapping[str, str], known: TimeBound | None = None
+) -> Result:
+    """Simulate the plan that was made for ``request`` on one core; ``known`` is a bound on its cycles."""
     request = replace(request, program=planned.program)
     trace = planned.trace or simulate(planned.commands, request.chip, choices)
     bound = known or _bound(request, trace, planned)

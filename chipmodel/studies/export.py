@@ -76,7 +76,11 @@ def writer_of(path: Path) -> Callable[[Sequence[Row], bool], bytes]:
 
 def csv_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
     """UTF-8, commas, LF, quotes where they are needed; numbers so that they are read back exactly."""
-    columns, lines = table_of(rows, times)
+    return csv_of(*table_of(rows, times))
+
+
+def csv_of(columns: Sequence[str], lines: Sequence[Sequence[Value]]) -> bytes:
+    """A table as CSV."""
     return "".join(",".join(map(_cell, line)) + "\n" for line in (columns, *lines)).encode()
 
 

@@ -13,10 +13,10 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.program import Program
-from chipmodel.pipeline.run import run
+from chipmodel.pipeline.run import run_planned
 from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.rewrites.compiled_weights import compiled
-from chipmodel.studies.answer import cores_task, pack_task, request_of
+from chipmodel.studies.answer import WorkerCache, cores_task, pack_task, plan_task, request_of
 from chipmodel.studies.points import tasks_of
 from chipmodel.studies.study_file import Study, parse_study
 from chipmodel.studies.task import PointTask
@@ -80,4 +80,5 @@ def _result(task: PointTask, program: Program, chip: Chip) -> Result:
     """What ``simulate`` would have, with the plan of the study."""
     if chip.cores > 1:
         return cores_task(task, program, chip)
-    return run(request_of(task, program, chip))
+    planned = plan_task(task, program, chip, WorkerCache(load_workload)).planned
+    return run_planned(request_of(task, program, chip), planned, {})

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from chipmodel.answers.study_row import Row
+from chipmodel.answers.study_row import Point, Row
 from chipmodel.terminal.printing import console, remark
 from chipmodel.terminal.streams import stderr_is_a_terminal
 
@@ -20,44 +19,29 @@ WINDOW_SECONDS = 20.0
 """Seconds over which the rate is averaged."""
 LOG_SECONDS = 15.0
 """Between two lines where stderr is no terminal."""
-SHOWN_PLANNERS = 3
-"""Planners named with their mean gaps, the best first."""
+Similar = tuple[str, str, str]
+"""The planners that decide how long a point takes."""
 
 
-@dataclass
-class Gaps:
-    """Mean gaps by planner, of all rows so far."""
-
-    sums: dict[str, tuple[float, int]] = field(default_factory=dict[str, tuple[float, int]])
-
-    def add(self, name: str, gap: float | None) -> None:
-        """Count one row's gap; None is skipped."""
-        if gap is not None:
-            total, number = self.sums.get(name, (0.0, 0))
-            self.sums[name] = total + gap, number + 1
-
-    def best(self) -> list[tuple[str, float]]:
-        """Planners and their mean gaps, the smallest first."""
-        means = [(name, total / number) for name, (total, number) in self.sums.items()]
-        return sorted(means, key=lambda each: (each[1], each[0]))
-
-    def words(self) -> str:
-        """``exact 0.0%, large-first 3.1%``."""
-        return ", ".join(f"{name} {gap:.1%}" for name, gap in self.best()[:SHOWN_PLANNERS])
+def _similar(point: Point) -> Similar:
+    return point.packer, point.merge, point.streamer
 
 
 class StudyStatus:
-    """Progress of a study: counts, gaps and rate. Rows stored before this run count in the gaps, not in the
-    rate."""
+    """Progress of a study: counts, rate, and the time left by what similar points took. Rows stored before
+    this run count in the times, not in the rate."""
 
-    def __init__(self, points: int, before: Iterable[Row]) -> None:
-        self.points = points
+    def __init__(self, points: Sequence[Point], before: Iterable[Row]) -> None:
+        self.points = len(points)
         self.done = self.failed = 0
-        self.peaks, self.cycles = Gaps(), Gaps()
         self.began = monotonic()
+        self._open = Counter(map(_similar, points))
+        self._taken: dict[Similar, tuple[float, int]] = {}
+        self._worked = 0.0
         self._recent: deque[tuple[float, int]] = deque()
         for row in before:
             self._count(row)
+        self._worked = 0.0
         self._logged = self.began
 
     def __call__(self, rows: Sequence[Row]) -> None:
@@ -79,18 +63,29 @@ class StudyStatus:
         span = min(WINDOW_SECONDS, monotonic() - self.began)
         return sum(number for _, number in self._recent) / max(span, 1e-3)
 
+    @property
+    def seconds_left(self) -> float:
+        """Work of the open points, as similar ones took it, by the work that a second of this run does; 0
+        before anything is known."""
+        seconds, number = (
+            (sum(column) for column in zip(*self._taken.values(), strict=True)) if self._taken else (0, 0)
+        )
+        if not number or not self._worked:
+            return 0.0
+        work = 0.0
+        for similar, open_points in self._open.items():
+            took, of = self._taken.get(similar, (seconds, number))
+            work += open_points * took / of
+        return work * (monotonic() - self.began) / self._worked
+
     def words(self) -> str:
-        """``120/1,000 points  84/s  0:10 left  peak gap: exact 0.0%  cycle gap: ping-pong 4.1%``."""
+        """``120/1,000 points  84/s  0:00:10 left``."""
         parts = [f"{self.done:,}/{self.points:,} points", f"{self.rate:.3g}/s"]
-        if self.rate and self.done < self.points:
-            seconds = round((self.points - self.done) / self.rate)
+        if self.done < self.points and self.seconds_left:
+            seconds = round(self.seconds_left)
             parts.append(f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left")
         if self.failed:
             parts.append(f"{self.failed:,} failed")
-        if self.peaks.sums:
-            parts.append(f"peak gap: {self.peaks.words()}")
-        if self.cycles.sums:
-            parts.append(f"cycle gap: {self.cycles.words()}")
         return "  ".join(parts)
 
     def __rich__(self) -> Text:
@@ -101,12 +96,15 @@ class StudyStatus:
     def _count(self, row: Row) -> None:
         self.done += 1
         self.failed += row.status == "failed"
-        self.peaks.add(row.point.packer, row.peak_gap)
-        self.cycles.add(row.point.streamer, row.cycle_gap)
+        similar = _similar(row.point)
+        seconds, number = self._taken.get(similar, (0.0, 0))
+        self._taken[similar] = seconds + row.seconds, number + 1
+        self._open[similar] = max(0, self._open[similar] - 1)
+        self._worked += row.seconds
 
 
 @contextmanager
-def show_progress(points: int, before: Iterable[Row]) -> Generator[StudyStatus]:
+def show_progress(points: Sequence[Point], before: Iterable[Row]) -> Generator[StudyStatus]:
     """A ``StudyStatus``, shown on stderr where that is a terminal."""
     status = StudyStatus(points, before)
     if not stderr_is_a_terminal():

@@ -106,7 +106,6 @@ loaded().then((data) => {
     byId("point-status").textContent = cells[row][STATUS];
     byId("point-status").className = `status ${cells[row][STATUS].replaceAll(" ", "-")}`;
     byId("point-command").textContent = point.command;
-    byId("point-note").textContent = point.note ?? "";
     byId("point-plan").replaceChildren(...(point.page ? [Object.assign(element("a", "Page of this plan"), { href: point.page })] : []));
     byId("point-error").textContent = point.error ?? "";
     byId("point-error").hidden = !point.error;

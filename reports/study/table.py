@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from shlex import quote
 
 from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults, case, limit_text, swept_values, varied
 from chipmodel.answers.study_row import Row
-from reports.study.command import command_line, command_note
 from reports.study.words import space_words
 from reports.words import count, percent, seconds_text, size
 
 Value = int | float | str | None
+SHORT_KEY = 16
+"""Digits of a key that name its point."""
 MOST_FIELDS = 4
 """Varied fields that have a column each; more share one column."""
 
@@ -112,8 +114,7 @@ def details(study: StudyResults) -> list[dict[str, object]]:
             "key": row.key,
             "case": cases.setdefault(case(row), len(cases)),
             "facts": list(facts(study, row).items()),
-            "command": command_line(row.point),
-            **({"note": note} if (note := command_note(row.point)) else {}),
+            "command": f"chipmodel study {quote(study.file or study.name)} --only {row.key[:SHORT_KEY]}",
             **({"error": row.error} if row.error else {}),
             **({"page": page} if (page := study.pages.get(row.key)) else {}),
             **({"steps": steps} if (steps := _steps(row)) else {}),
@@ -151,10 +152,22 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "With streamer sync": _clocks(row.sync_cycles),
         "NPU busy": _busy(row.npu_busy_cycles, row.total_cycles),
         "DMA busy": _busy(row.dma_busy_cycles, row.total_cycles),
-        "Planning time": seconds_text(row.seconds),
+        **{f"{stage.capitalize()} time": _stage(row, stage) for stage in STAGES},
+        "Answered": row.answered,
+        "By": row.origin,
+        "Code": f"older: {row.code}" if row.code and row.code != study.code else row.code,
         "Key": row.key,
     }
     return {label: text for label, text in found.items() if text}
+
+
+STAGES = ("schedule", "packer", "bound", "simulation")
+"""What a point's processor time is told of."""
+
+
+def _stage(row: Row, stage: str) -> str:
+    seconds: float | None = getattr(row, f"{stage}_seconds")
+    return "" if seconds is None else seconds_text(seconds)
 
 
 def _bound(study: StudyResults, row: Row) -> str:

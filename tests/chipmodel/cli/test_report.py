@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from chipmodel.cli.report import report
 from chipmodel.errors import BadInput
+from chipmodel.studies.export import csv_bytes
 from chipmodel.studies.store import StudyHeader, opened
 from tests.reports.study_sample import small
 
+PANDAS: Any = import_module("pandas")
 TEXT = "title: Who packs best?\n"
 
 
@@ -37,7 +42,7 @@ def study(tmp_path: Path) -> Path:
 def test_it_prints_the_answer_of_the_study_or_its_store(study: Path) -> None:
     printed = run(str(study))
     assert "12 of 13 points have an answer so far." in printed.stdout
-    assert "exact is proven optimal on 3 of 4" in printed.stdout
+    assert "By peak, over the 2 cases that all 3 planners answered, exact is at" in printed.stdout
     assert printed.stderr == ""
     assert run(str(study.with_suffix(".sqlite"))).stdout == printed.stdout
 
@@ -74,3 +79,19 @@ def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no store of a study"):
         run(str(alone))
     assert not alone.with_suffix(".sqlite").exists()
+
+
+def test_statistics_are_those_of_pandas_over_the_csv(study: Path) -> None:
+    """The headline, computed again from the rows alone: medians over the cases that all planners answered."""
+    run(str(study), "--statistics", str(study.with_name("s.csv")))
+    statistics = PANDAS.read_csv(study.with_name("s.csv")).set_index("planner")
+    rows = PANDAS.read_csv(io.BytesIO(csv_bytes(small().rows)))
+    gaps = rows.pivot_table(index="workload", columns="packer", values="peak_gap").dropna()
+    best = gaps.eq(gaps.min(axis=1), axis=0)
+    assert len(gaps) == 2
+    for planner in ("exact", "best-fit", "naive"):
+        line = statistics.loc[planner]
+        assert line.cases == len(gaps)
+        assert line.median_gap == pytest.approx(gaps[planner].median())
+        assert line.lower_quartile_gap == pytest.approx(gaps[planner].quantile(0.25))
+        assert line.wins + line.ties == best[planner].sum()

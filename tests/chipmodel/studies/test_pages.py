@@ -18,12 +18,15 @@ from chipmodel.pipeline.run import run as run_pipeline
 from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.studies import pages as study_pages
-from chipmodel.studies.pages import chosen, pages_of
+from chipmodel.studies.answer import WorkerCache, answer
+from chipmodel.studies.pages import chosen, page_of, pages_of
 from chipmodel.studies.store import read_rows
 from chipmodel.studies.study_file import Study
 from chipmodel.studies.task import PointTask
+from chipmodel.studies.workload import load_workload
 from reports.run.page import render_page
 from reports.template import PLOTLY_FILE, plotly_script
+from reports.words import size
 from tests.chipmodel.studies.support import row, tasks
 from tests.reports.pages import data_of, read
 from workloads.load import load
@@ -42,6 +45,17 @@ def file(tmp_path: Path) -> Path:
 def run(*words: object) -> str:
     found = CliRunner().invoke(report, list(map(str, words)), catch_exceptions=False, standalone_mode=False)
     return found.stdout
+
+
+def test_a_page_has_the_peak_of_the_row_that_packed_the_buffers_of_its_case() -> None:
+    text = "workloads: zoo:resnet8\nstreamers: ping-pong\npackers: [naive, pool]\n"
+    for task in tasks(text):
+        row = answer(task, WorkerCache(load_workload))
+        assert row.point.buffers == "same"
+        assert (
+            f"({row.total_cycles:,} cycles at 300 MHz) and peaks at {size(row.peak_bytes or 0)}"
+            in page_of(task)
+        )
 
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])

@@ -49,7 +49,7 @@ def test_every_point_has_its_figures_and_its_command() -> None:
     facts = dict(data["points"][0]["facts"])
     assert facts["Peak"] == "100 B"
     assert facts["Peak gap"] == "0.0%"
-    assert data["points"][0]["command"] == "chipmodel pack a.csv --packer exact"
+    assert data["points"][0]["command"] == f"chipmodel study small.yaml --only {study.rows[0].key[:16]}"
     assert data["points"][0]["steps"][1] == ["20.0 ms", "120 B", "90 B"]
     assert data["points"][-1]["error"] == "wrong\n  hint: <b>not so</b>"
     cases = [point["case"] for point in data["points"]]

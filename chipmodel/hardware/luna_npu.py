@@ -147,13 +147,3 @@ class NpuCost:
     def times(self, count: int) -> NpuCost:
         """The cost of ``count`` such ops."""
         return NpuCost(*(getattr(self, f.name) * count for f in fields(self)))
-
-
-def ceil_div(size: int, unit: int) -> int:
-    """Units that hold ``size``, rounded up."""
-    return -(-size // unit)
-
-
-def pad(size: int, unit: int) -> int:
-    """``size`` rounded up to whole units."""
-    return ceil_div(size, unit) * unit

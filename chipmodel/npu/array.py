@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
+from chipmodel.geometry.rounding import round_up
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.program import DTYPE_BITS, Op
@@ -167,7 +168,7 @@ def _part_padding(npu: Npu, work: SingleWork, stripes: int, slices: int) -> Frac
 
 
 def _parts(size: int, lanes: int, parts: int) -> Fraction:
-    return max(Fraction(1), Fraction(parts * lanes, _pad(size, lanes)))
+    return max(Fraction(1), Fraction(parts * lanes, round_up(size, lanes)))
 
 
 def macs_per_cycle(npu: Npu, dtype: str) -> Fraction:
@@ -183,21 +184,22 @@ def padded_macs(npu: Npu, work: Conv | Pool | Matmul | Recurrent) -> int:
     match work:
         case Conv() if work.depthwise:
             # One input channel feeds each output channel, so the other input lanes are idle.
-            return work.batch * in_lanes * _pad(work.out_c, out_lanes) * _positions(work.window, columns)
+            return work.batch * in_lanes * round_up(work.out_c, out_lanes) * _positions(work.window, columns)
         case Conv():
-            in_c = _pad(work.in_c // work.groups, in_lanes)
-            out_c = _pad(work.out_c // work.groups, out_lanes)
+            in_c = round_up(work.in_c // work.groups, in_lanes)
+            out_c = round_up(work.out_c // work.groups, out_lanes)
             return work.batch * work.groups * in_c * out_c * _positions(work.window, columns)
         case Pool():
-            return work.batch * in_lanes * _pad(work.channels, out_lanes) * _positions(work.window, columns)
+            channels = round_up(work.channels, out_lanes)
+            return work.batch * in_lanes * channels * _positions(work.window, columns)
         case Matmul():
             # As the vendor's profiler does: LUNA pads rows, inner and columns to 2, 8 and 4.
-            inner = _pad(work.inner, in_lanes)
-            return work.batch * _pad(work.rows_, out_lanes) * inner * _pad(work.cols, columns)
+            inner = round_up(work.inner, in_lanes)
+            return work.batch * round_up(work.rows_, out_lanes) * inner * round_up(work.cols, columns)
         case Recurrent():
-            inner = _pad(work.inputs, in_lanes) + _pad(work.hidden, in_lanes)
-            gate_rows = _pad(work.gates * work.hidden, columns)
-            return work.steps * work.directions * _pad(work.batch, out_lanes) * inner * gate_rows
+            inner = round_up(work.inputs, in_lanes) + round_up(work.hidden, in_lanes)
+            gate_rows = round_up(work.gates * work.hidden, columns)
+            return work.steps * work.directions * round_up(work.batch, out_lanes) * inner * gate_rows
 
 
 def _positions(window: Window, columns: int) -> int:
@@ -208,8 +210,4 @@ def _positions(window: Window, columns: int) -> int:
     high, wide = (window.in_h, window.in_w) if window.transposed else (window.out_h, window.out_w)
     if window.in_w == 1 and window.kernel_w == 1:
         high, wide = wide, high
-    return high * _pad(wide, columns) * window.kernel_h * window.kernel_w
-
-
-def _pad(size: int, multiple: int) -> int:
-    return -(-size // multiple) * multiple
+    return high * round_up(wide, columns) * window.kernel_h * window.kernel_w

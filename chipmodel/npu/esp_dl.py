@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from chipmodel.geometry.rounding import ceil_div
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
-from chipmodel.npu.kernel_run import KernelRun, Product, blocks, positions, product_of, taps
+from chipmodel.npu.kernel_run import KernelRun, Product, positions, product_of, taps
 
 POINT = 45
 """Calling the kernel for a point: a std::function, a window of registers, loads of its arguments."""
@@ -57,7 +58,7 @@ def kernel_run(
             points = work.batch * positions(work.window)
             vector = POOL_BLOCK + 2 * taps(work.window)
             least = Fraction(points * work.channels_ * vector, lanes)
-            cycles = points * (POINT + blocks(work.channels_, lanes) * vector)
+            cycles = points * (POINT + ceil_div(work.channels_, lanes) * vector)
             return KernelRun(Fraction(cycles), least, Fraction(points * POINT))
         case Conv() if depthwise:
             return _depthwise(work, lanes, size)

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from chipmodel.geometry.rounding import ceil_div
 from chipmodel.geometry.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
-from chipmodel.npu.kernel_run import KernelRun, Product, blocks, positions, product_of, taps
+from chipmodel.npu.kernel_run import KernelRun, Product, positions, product_of, taps
 
 VECTOR = 16
 """Elements of a vector of int8."""
@@ -93,7 +94,7 @@ def _eight_points(product: Product, size: int) -> KernelRun:
 
 def _point_by_point(product: Product, kernel_rows: int, size: int, copies_input: bool) -> KernelRun:
     row = product.taps * product.in_c // kernel_rows
-    vectors = blocks(row, VECTOR)
+    vectors = ceil_div(row, VECTOR)
     output = SCALING + kernel_rows * (18 + 6 * (vectors // 2) + 3 * (vectors % 2))
     points = product.points * product.groups * size
     filter_bytes = product.out_c * kernel_rows * vectors * VECTOR * size
@@ -112,5 +113,6 @@ def _depthwise(work: Conv, size: int) -> KernelRun:
     kernel = taps(work.window)
     block = DEPTHWISE_BLOCK if kernel == 9 else WIDE_DEPTHWISE_BLOCK + 14 * kernel
     points = work.batch * positions(work.window) * size
-    cycles, least = points * block * blocks(work.out_c, VECTOR), Fraction(points * block * work.out_c, VECTOR)
+    cycles = points * block * ceil_div(work.out_c, VECTOR)
+    least = Fraction(points * block * work.out_c, VECTOR)
     return KernelRun(Fraction(cycles), least, copies_input=padded(work.window))

@@ -16,12 +16,13 @@ from itertools import product
 from math import ceil
 
 from chipmodel.geometry.layout import IMAGE_AXES
+from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Matmul, Recurrent, SingleWork, Vector
 from chipmodel.npu.ethos_blocks import Block, choose_block, one_row
-from chipmodel.npu.ethos_layers import Layer, Size, input_passes, is_depthwise, kernel_steps, layer_of, up
+from chipmodel.npu.ethos_layers import Layer, Size, input_passes, is_depthwise, kernel_steps, layer_of
 
 DECODED = 32
 """Cycles in which the weights of a step for 8 output channels are decoded."""
@@ -177,8 +178,8 @@ def _port_cycles(ethos: EthosNpu, layer: Layer, block: Block) -> Fraction:
     if not layer.equal_depth:
         blocks *= -(-whole.depth // output.depth)
     parts = len(layer.kernel_parts)
-    read = within.height * within.width * up(layer.input.depth, BRICK) * parts * blocks
-    written = whole.height * whole.width * up(whole.depth, BRICK)
+    read = within.height * within.width * round_up(layer.input.depth, BRICK) * parts * blocks
+    written = whole.height * whole.width * round_up(whole.depth, BRICK)
     element = layer.bits // 8
     weights = weight_bytes(layer) * (-(-whole.height // output.height) * -(-whole.width // output.width))
     return (
@@ -219,7 +220,7 @@ def vector_rate(ethos: EthosNpu, kind: str, bits: int) -> Fraction:
 
 def _vector_cycles(ethos: EthosNpu, op: Op, work: Vector) -> Fraction:
     depth = min(_depth(op, work), work.elements)
-    padded = -(-work.elements // depth) * up(depth, BRICK)
+    padded = -(-work.elements // depth) * round_up(depth, BRICK)
     computed = ceil(vector_rate(ethos, op.kind, DTYPE_BITS[op.dtype]) * padded)
     if op.kind in ("softmax", "log_softmax"):
         computed += ceil(SOFTMAX_LINE * BRICK * work.lines * ethos.output("wide"))

@@ -15,12 +15,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from chipmodel.geometry.rounding import round_up
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.model.work import Conv, Pool
 from chipmodel.npu.ethos import BRICK, UNITS, decoding, output_rate, weight_bytes
 from chipmodel.npu.ethos_blocks import LARGEST, Counts, fits, input_block, sides
-from chipmodel.npu.ethos_layers import Layer, input_passes, kernel_steps, layer_of, up
+from chipmodel.npu.ethos_layers import Layer, input_passes, kernel_steps, layer_of
 
 Cycles = NDArray[np.float64]
 
@@ -83,7 +84,7 @@ def _each(ethos: EthosNpu, layer: Layer, kind: str, rows: _PartSizes, columns: _
     """The least cycles of an output element."""
     layer = replace(layer, output=replace(layer.output, height=rows.size, width=columns.size))
     high, wide = sides(ethos, layer, 0), sides(ethos, layer, 1)
-    most = up(min(layer.output.depth, LARGEST[2]), ethos.block_depth)
+    most = round_up(min(layer.output.depth, LARGEST[2]), ethos.block_depth)
     deep = np.arange(ethos.block_depth, most + 1, ethos.block_depth)
     grid = np.meshgrid(deep, high, wide, indexing="ij")
     inside = input_block(ethos, layer, grid[1], grid[2], grid[0])
@@ -113,7 +114,7 @@ def _costs(ethos: EthosNpu, layer: Layer, kind: str, blocks: _BlockSizes) -> Cyc
     element, given = layer.bits // 8, layer.input.depth
     read = _bursts(ethos, layer, blocks.inside[1]) * blocks.read / float(ethos.read_bytes_per_cycle)
     written = _bursts(ethos, layer, blocks.wide) / float(ethos.write_bytes_per_cycle)
-    again = 1 if layer.equal_depth else up(given, BRICK) / blocks.depth
+    again = 1 if layer.equal_depth else round_up(given, BRICK) / blocks.depth
     port = element * (len(layer.kernel_parts) * again * read + written)
     if ethos.weights_on_port:
         weights = weight_bytes(layer) / layer.output.depth

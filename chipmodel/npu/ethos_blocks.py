@@ -12,8 +12,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.ethos_npu import EthosNpu
-from chipmodel.npu.ethos_layers import SUB_KERNEL, Layer, Size, input_depth, up
+from chipmodel.npu.ethos_layers import SUB_KERNEL, Layer, Size, input_depth
 
 BANK_BYTES = 1024
 OUTPUT_BANKS = 2
@@ -64,15 +65,15 @@ def sides(npu: EthosNpu, layer: Layer, axis: int) -> Counts:
     """The heights (axis 0) or widths of blocks that are tried."""
     micro = (npu.block_height, npu.block_width)[axis]
     size = (layer.output.height, layer.output.width)[axis]
-    return np.arange(micro, up(min(size, LARGEST[axis]), micro) + 1, micro, dtype=np.int64)
+    return np.arange(micro, round_up(min(size, LARGEST[axis]), micro) + 1, micro, dtype=np.int64)
 
 
 def _depths(npu: EthosNpu, depth: int) -> list[int]:
     micro, found = npu.block_depth, list[int]()
-    most = up(min(depth, LARGEST[2]), micro)
+    most = round_up(min(depth, LARGEST[2]), micro)
     tried = max(micro, min(most, DEPTH_STEP))
     while True:
-        tried = up(tried, DEPTH_STEP) if tried < depth else tried
+        tried = round_up(tried, DEPTH_STEP) if tried < depth else tried
         if tried > most:
             return found
         found.append(tried)

@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import ceil
 
 from chipmodel.geometry.layout import IMAGE_AXES
+from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.model.program import DTYPE_BITS, Op
@@ -18,7 +19,7 @@ from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vect
 from chipmodel.npu.array import Division, macs_per_cycle
 from chipmodel.npu.ethos import BRICK, decoding, output_rate, vector_rate, width_factor
 from chipmodel.npu.ethos_block_bound import least_block_cycles
-from chipmodel.npu.ethos_layers import Layer, input_passes, is_depthwise, kernel_steps, layer_of, up
+from chipmodel.npu.ethos_layers import Layer, input_passes, is_depthwise, kernel_steps, layer_of
 
 ROUNDING = 1e-9
 """The share by which a bound of floats is lowered: far more than their error."""
@@ -55,7 +56,7 @@ def _least_padding(op: Op, work: Vector, columns: bool) -> Fraction:
         return Fraction(1)
     _, channels, _, width = op.views[-1]
     smallest = Fraction(work.elements, work.rows * (width if columns else 1))
-    return Fraction(up(channels, BRICK), channels) if smallest >= channels else Fraction(1)
+    return Fraction(round_up(channels, BRICK), channels) if smallest >= channels else Fraction(1)
 
 
 def _written(ethos: EthosNpu, layer: Layer, kind: str) -> Fraction:
@@ -88,4 +89,4 @@ def _micro_blocks(ethos: EthosNpu, layer: Layer, columns: bool) -> Fraction:
     high, wide = ethos.block_height, ethos.block_width
     if high == 1 or layer.kernel[0] > 1 or (width % 2 and not columns):
         return Fraction(-(-rows // high) * -(-width // wide))
-    return Fraction(rows * up(width, 2), ethos.columns_first)
+    return Fraction(rows * round_up(width, 2), ethos.columns_first)

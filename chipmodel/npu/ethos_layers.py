@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from chipmodel.geometry.rounding import round_up
 from chipmodel.geometry.window import Window
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, SingleWork
@@ -85,8 +86,8 @@ class Layer:
         depth, elements = self.input.depth, self.kernel[0] * self.kernel[1]
         if depth <= CHANNELS:
             return True
-        by_depth = depth / up(depth, 32 if self.bits == 8 else 16)
-        padded = up(depth, CHANNELS) * up(elements, 4 if self.bits == 8 else 2)
+        by_depth = depth / round_up(depth, 32 if self.bits == 8 else 16)
+        padded = round_up(depth, CHANNELS) * round_up(elements, 4 if self.bits == 8 else 2)
         return depth * elements / padded > by_depth
 
     @property
@@ -100,16 +101,11 @@ class Layer:
         )
 
 
-def up(value: int, multiple: int) -> int:
-    """``value`` rounded up to a multiple."""
-    return -(-value // multiple) * multiple
-
-
 def input_depth(layer: Layer) -> int:
     """Input channels of a block of convolutions and dense layers."""
     if layer.bits == 16:
-        return up(min(layer.input.depth, 16), 4)
-    return up(min(layer.input.depth, 16 if layer.by_kernel else 32), CHANNELS)
+        return round_up(min(layer.input.depth, 16), 4)
+    return round_up(min(layer.input.depth, 16 if layer.by_kernel else 32), CHANNELS)
 
 
 def kernel_steps(layer: Layer) -> tuple[tuple[int, int], ...]:

@@ -65,8 +65,3 @@ def positions(window: Window) -> int:
 def taps(window: Window) -> int:
     """Rows by columns of the kernel."""
     return window.kernel_h * window.kernel_w
-
-
-def blocks(size: int, lanes: int) -> int:
-    """Vectors that hold ``size`` elements."""
-    return -(-size // lanes)

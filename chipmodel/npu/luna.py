@@ -10,7 +10,8 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from chipmodel.hardware.luna_npu import LunaNpu, NpuCost, ceil_div, pad
+from chipmodel.geometry.rounding import ceil_div, round_up
+from chipmodel.hardware.luna_npu import LunaNpu, NpuCost
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.luna_convolution import conv_cost, depthwise_cost, pooling_cost
 
@@ -21,7 +22,8 @@ def matmul_cost(parameters: LunaNpu, work: Matmul, bits: int = 8) -> NpuCost:
     Results are as wide as the operands. Each product of a batch is charged as an op of its own.
     """
     width = parameters.width(bits)
-    rows, inner, cols = pad(work.rows_, width.rows), pad(work.inner, width.inner), pad(work.cols, width.cols)
+    rows, inner = round_up(work.rows_, width.rows), round_up(work.inner, width.inner)
+    cols = round_up(work.cols, width.cols)
     setup = rows // width.rows * parameters.matmul_rows_setup
     compute = Fraction(rows * inner * cols, width.macs_per_cycle) + setup
     store = Fraction(rows * cols * width.bytes, parameters.store_bytes_per_cycle)
@@ -42,9 +44,9 @@ def least_matmul(parameters: LunaNpu, work: Matmul, bits: int, stripes: int, sli
     together load both several times.
     """
     width = parameters.width(bits)
-    rows = max(pad(work.rows_, width.rows), stripes * width.rows)
-    cols = max(pad(work.cols, width.cols), slices * width.cols)
-    inner = pad(work.inner, width.inner)
+    rows = max(round_up(work.rows_, width.rows), stripes * width.rows)
+    cols = max(round_up(work.cols, width.cols), slices * width.cols)
+    inner = round_up(work.inner, width.inner)
     loads = (rows * slices + cols * stripes) * Fraction(inner * width.bytes, parameters.load_bytes_per_cycle)
     setup = slices * (rows // width.rows) * parameters.matmul_rows_setup
     compute = Fraction(rows * inner * cols, width.macs_per_cycle) + setup

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chipmodel.geometry.rounding import ceil_div
 from chipmodel.geometry.window import Window
-from chipmodel.hardware.luna_npu import LunaNpu, ceil_div
+from chipmodel.hardware.luna_npu import LunaNpu
 
 
 @dataclass(frozen=True, slots=True)

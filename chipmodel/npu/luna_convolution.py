@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, gcd
 
+from chipmodel.geometry.rounding import ceil_div, round_up
 from chipmodel.geometry.window import Window
-from chipmodel.hardware.luna_npu import LunaNpu, NpuCost, ceil_div, pad
+from chipmodel.hardware.luna_npu import LunaNpu, NpuCost
 from chipmodel.model.work import Conv, Pool
 from chipmodel.npu.luna_array import pair_cycles, span
 
@@ -81,7 +82,7 @@ def pass_cost(parameters: LunaNpu, run: ImageConv, channels: int, bits: int) -> 
     """A pass of ``channels`` output channels: configuration, input, weights, then the longer of computing and
     storing."""
     width = parameters.width(bits)
-    weight_bytes = pad(channels, parameters.out_lanes) * weight_bytes_per_channel(parameters, run, bits)
+    weight_bytes = round_up(channels, parameters.out_lanes) * weight_bytes_per_channel(parameters, run, bits)
     store_bytes = channels * run.window.out_h * run.window.out_w * width.bytes
     slowdown = ceil(parameters.width_8.macs_per_cycle / width.macs_per_cycle)
     in_groups = 1 if run.depthwise else ceil_div(run.in_c, parameters.in_lanes)
@@ -146,7 +147,7 @@ def least_part_cost(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: Pa
     # Where a part's first pass costs less than its later ones, each pass may be a slice of its own.
     slices = parts.slices if first >= 0 else max(parts.slices, parts.groups, passes)
     more = max(0, max(parts.groups, slices) - passes)
-    lots = max(1, ceil_div(pad(channels, parameters.out_lanes) * per_channel, parameters.weight_buffer))
+    lots = max(1, ceil_div(round_up(channels, parameters.out_lanes) * per_channel, parameters.weight_buffer))
     whole = parameters.depthwise_configuration if run.depthwise else parameters.conv_configuration
     later = Fraction(whole - parameters.later_pass_saving)
     load = Fraction(input_bytes(parameters, run, channels, bits), parameters.load_bytes_per_cycle)
@@ -173,7 +174,7 @@ def weight_bytes_per_channel(parameters: LunaNpu, run: ImageConv, bits: int) -> 
     """Bytes of one output channel's weights, input channels padded to the array's."""
     if not run.weighted:
         return 0
-    in_c = 1 if run.depthwise else pad(run.in_c, parameters.in_lanes)
+    in_c = 1 if run.depthwise else round_up(run.in_c, parameters.in_lanes)
     return in_c * run.window.kernel_h * run.window.kernel_w * parameters.width(bits).bytes
 
 
@@ -181,7 +182,7 @@ def channels_per_pass(parameters: LunaNpu, run: ImageConv, bits: int) -> int:
     """Output channels whose weights the weight buffer holds: whole groups, at least one."""
     per_channel = weight_bytes_per_channel(parameters, run, bits)
     lanes = parameters.out_lanes
-    if per_channel * pad(run.out_c, lanes) <= parameters.weight_buffer:
+    if per_channel * round_up(run.out_c, lanes) <= parameters.weight_buffer:
         return run.out_c
     return max(lanes, parameters.weight_buffer // per_channel // lanes * lanes)
 
@@ -190,16 +191,16 @@ def input_bytes(parameters: LunaNpu, run: ImageConv, channels: int, bits: int) -
     """Bytes loaded for ``channels`` output channels: all input channels, or only their own if depthwise."""
     row = row_bytes(parameters, run.window, bits)
     if run.depthwise:
-        in_c = pad(ceil_div(channels * run.in_c, run.out_c), parameters.out_lanes)
+        in_c = round_up(ceil_div(channels * run.in_c, run.out_c), parameters.out_lanes)
     else:
-        in_c = pad(run.in_c, parameters.in_lanes)
-        row = pad(row, parameters.conv_row_alignment)
+        in_c = round_up(run.in_c, parameters.in_lanes)
+        row = round_up(row, parameters.conv_row_alignment)
     return in_c * input_rows(run.window) * row
 
 
 def input_pieces(parameters: LunaNpu, window: Window, in_c: int, bits: int) -> int:
     """Pieces of whole rows that the input buffer holds; a row that is larger is cut itself."""
-    row = pad(in_c, parameters.in_lanes) * row_bytes(parameters, window, bits)
+    row = round_up(in_c, parameters.in_lanes) * row_bytes(parameters, window, bits)
     rows_at_once = parameters.input_buffer // row
     if rows_at_once == 0:
         return input_rows(window) * ceil_div(row, parameters.input_buffer)
@@ -208,13 +209,13 @@ def input_pieces(parameters: LunaNpu, window: Window, in_c: int, bits: int) -> i
 
 def least_pieces(parameters: LunaNpu, window: Window, in_c: int, bits: int) -> int:
     """The least that ``input_pieces`` is, for pieces of any rows and columns."""
-    row = pad(in_c, parameters.in_lanes) * row_bytes(parameters, window, bits)
+    row = round_up(in_c, parameters.in_lanes) * row_bytes(parameters, window, bits)
     return ceil_div(input_rows(window) * row, parameters.input_buffer)
 
 
 def row_bytes(parameters: LunaNpu, window: Window, bits: int) -> int:
     """One channel's row, columns padded to whole column groups."""
-    return pad(window.in_w, parameters.columns * window.stride_w) * parameters.width(bits).bytes
+    return round_up(window.in_w, parameters.columns * window.stride_w) * parameters.width(bits).bytes
 
 
 def input_rows(window: Window) -> int:

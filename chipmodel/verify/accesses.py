@@ -7,8 +7,9 @@ each.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat, walk
 from chipmodel.model.schedule import Part
@@ -155,12 +156,5 @@ def _flow(
         while each.repeats and ends[0] | state != state:
             state |= ends[0]
             ends = [_flow(each.arms[0], state, pass_, order)]
-        state = _union(ends) | (state if each.repeats else 0)
+        state = reduce(int.__or__, ends, state if each.repeats else 0)
     return state
-
-
-def _union(states: Sequence[int]) -> int:
-    result = 0
-    for state in states:
-        result |= state
-    return result

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.rounding import round_up
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.fit import OFF_CHIP_ALIGNMENT
 from chipmodel.model.program import Op, Program, ops
@@ -77,7 +78,7 @@ class PsramLayout:
 
 def aligned(size: int) -> int:
     """``size`` bytes up to the next line."""
-    return -(-size // OFF_CHIP_ALIGNMENT) * OFF_CHIP_ALIGNMENT
+    return round_up(size, OFF_CHIP_ALIGNMENT)
 
 
 def lay_out(program: Program, storage: Mapping[str, str], needs: Iterable[TransferNeed]) -> PsramLayout:

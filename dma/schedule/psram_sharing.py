@@ -11,13 +11,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from chipmodel.geometry.interval import Interval, merged
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.fit import OFF_CHIP_ALIGNMENT, off_chip_bytes
 from chipmodel.model.nesting import in_flight
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule, Transfer, branches, steps
 from chipmodel.passes.liveness import Touch, lifetime, scopes
-from solvers.core.alignment import align
 from solvers.core.first_fit import ORDERS, Order, first_fit
 
 FIRST = -(1 << 62)
@@ -77,7 +77,7 @@ def _one_after_another(homes: Iterable[Interval]) -> tuple[dict[Interval, int], 
     starts: dict[Interval, int] = {}
     end = 0
     for home in homes:
-        starts[home] = align(end, OFF_CHIP_ALIGNMENT) if len(home) else 0
+        starts[home] = round_up(end, OFF_CHIP_ALIGNMENT) if len(home) else 0
         end = max(end, starts[home] + len(home))
     return starts, end
 

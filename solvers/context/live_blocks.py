@@ -6,9 +6,9 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from chipmodel.geometry.interval import hull
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.fragmentation import external_fragmentation
 from chipmodel.model.plan import Problem
-from solvers.core.alignment import align
 
 LiveBlocks = tuple[tuple[int, int, int], ...]
 """Live buffers by rising offset: first byte, end, and position at which it is released."""
@@ -70,13 +70,13 @@ def places(blocks: LiveBlocks, memory: int, request: AllocationRequest) -> list[
     for number, (low, high) in enumerate(free):
         if high - low < size:
             continue
-        lowest, highest = align(low, step), (high - size) // step * step
+        lowest, highest = round_up(low, step), (high - size) // step * step
         if lowest <= highest:
             found.append(_placed(lowest, size, free, sizes, number))
             if lowest < highest:
                 found.append(_placed(highest, size, free, sizes, number))
     if not found:
-        low = align(free[-1][0], step)
+        low = round_up(free[-1][0], step)
         found.append(CandidatePlace(low, external_fragmentation([*sizes[:-1], low - free[-1][0]])))
     return found
 

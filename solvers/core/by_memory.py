@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import lcm
 
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.certificate import excludes, rests_on
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem, Status
-from solvers.core.alignment import align
 from solvers.core.bounds_certified import best_bound
 from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Progress, Report
@@ -49,7 +49,7 @@ def by_memory(problem: Problem) -> list[MemoryPart] | None:
 
 
 def _memory_part(memory: Memory, buffers: list[Buffer], capacity: int | None) -> MemoryPart:
-    base = align(max(0, memory.start), lcm(*(b.alignment for b in buffers)))
+    base = round_up(max(0, memory.start), lcm(*(b.alignment for b in buffers)))
     space = (memory.stop if capacity is None else min(memory.stop, capacity)) - base
     return MemoryPart(memory, base, space, Problem(tuple(buffers), max(0, space)))
 
@@ -78,8 +78,8 @@ def _offset_of_empty(problem: Problem, empty: Buffer) -> int:
     limit = highest_end(problem) if problem.capacity is None else problem.capacity
     for ranges in legal_offsets(problem, empty, limit).values():
         for low, high in ranges:
-            if align(low, empty.alignment) <= high:
-                return align(low, empty.alignment)
+            if round_up(low, empty.alignment) <= high:
+                return round_up(low, empty.alignment)
     raise MemoryOverflow(f"buffer {empty.name!r} of no bytes has no aligned offset in its memory")
 
 

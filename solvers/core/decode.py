@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.alignment import align
 from solvers.core.conflicts import neighbours
 
 Rule = Literal["lowest fit", "best fit"]
@@ -59,7 +59,7 @@ def lowest(rivals: Spans, size: int, step: int) -> int:
         if low - offset >= size:
             break
         if high > offset:
-            offset = high if step == 1 else align(high, step)
+            offset = high if step == 1 else round_up(high, step)
     return offset
 
 
@@ -71,5 +71,5 @@ def tightest(rivals: Spans, size: int, step: int) -> int:
         if low - offset >= size and (best < 0 or low - offset < best_size):
             best, best_size = offset, low - offset
         if high > offset:
-            offset = high if step == 1 else align(high, step)
+            offset = high if step == 1 else round_up(high, step)
     return best if best >= 0 else offset

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from chipmodel.geometry.interval import merged
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Buffer, Plan, Problem
-from solvers.core.alignment import align
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 Order = Callable[[Buffer], int]
@@ -57,7 +57,7 @@ def _stacked(problem: Problem, offsets: dict[str, int], rest: list[int]) -> Plan
     top = Plan(offsets).peak(Problem(tuple(b for b in problem.buffers if b.name in offsets)))
     for index in rest:
         buffer = problem.buffers[index]
-        offsets[buffer.name] = align(top, buffer.alignment) if buffer.bytes else 0
+        offsets[buffer.name] = round_up(top, buffer.alignment) if buffer.bytes else 0
         top = max(top, offsets[buffer.name] + buffer.bytes)
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Buffer, Plan, Problem
-from solvers.core.alignment import align
 from solvers.core.first_fit import Ints, PlacedByTime
 
 
@@ -39,5 +39,5 @@ def _smallest_gap(buffer: Buffer, lows: Ints, highs: Ints) -> int:
     gaps = lows - starts
     holds = np.flatnonzero(gaps >= buffer.bytes)
     if not len(holds):
-        return align(int(above[-1]), step)
+        return round_up(int(above[-1]), step)
     return int(starts[holds[gaps[holds].argmin()]])

@@ -5,8 +5,8 @@ Source: Apache TVM USMP, src/tir/usmp/algo/greedy.cc, ``greedy_by_conflicts`` (d
 
 from __future__ import annotations
 
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.alignment import align
 from solvers.core.conflicts import conflict_counts
 from solvers.core.first_fit import PlacedByTime
 
@@ -21,6 +21,6 @@ def conflict_first(problem: Problem) -> Plan:
     for index in order:
         _, highs = placed.rivals(index)
         top = int(highs.max()) if len(highs) else 0
-        offsets[index] = align(top, problem.buffers[index].alignment)
+        offsets[index] = round_up(top, problem.buffers[index].alignment)
         placed.add(index, offsets[index])
     return Plan({b.name: offsets[i] for i, b in enumerate(problem.buffers)})

@@ -15,8 +15,8 @@ from math import lcm
 import numpy as np
 
 from chipmodel.geometry.interval import hull
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.alignment import align
 from solvers.core.first_fit import Ints
 
 
@@ -29,12 +29,12 @@ def free_list(problem: Problem) -> Plan:
     step = lcm(*(b.alignment for b in problem.buffers))
     lives = [hull(b.live) for b in problem.buffers]
     solid = [i for i, b in enumerate(problem.buffers) if b.bytes and len(lives[i])]
-    arena = _FreeListArena(len(lives), sum(align(problem.buffers[i].bytes, step) for i in solid))
+    arena = _FreeListArena(len(lives), sum(round_up(problem.buffers[i].bytes, step) for i in solid))
     ends: list[tuple[int, int]] = []
     for index in sorted(solid, key=lambda i: lives[i].start):
         while ends and ends[0][0] <= lives[index].start:
             arena.free(heappop(ends)[1])
-        arena.take(index, align(problem.buffers[index].bytes, step))
+        arena.take(index, round_up(problem.buffers[index].bytes, step))
         heappush(ends, (lives[index].stop, index))
     return Plan({b.name: int(arena.offsets[i]) for i, b in enumerate(problem.buffers)})
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from chipmodel.geometry.interval import hull
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.alignment import align
 
 
 def linear(problem: Problem) -> Plan:
@@ -31,6 +31,6 @@ def linear(problem: Problem) -> Plan:
         while stack and -stack[0][1] <= life.start:
             heappop(stack)
         top = -stack[0][0] if stack else 0
-        offsets[index] = align(top, buffer.alignment)
+        offsets[index] = round_up(top, buffer.alignment)
         heappush(stack, (-(offsets[index] + buffer.bytes), -life.stop))
     return Plan({b.name: offsets[i] for i, b in enumerate(problem.buffers)})

@@ -8,8 +8,8 @@ Source: Wang et al. 2025, Algorithm 1; ``naive`` is its baseline (docs/reference
 from __future__ import annotations
 
 from chipmodel.errors import BadInput
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.alignment import align
 from solvers.core.constrained_fit import in_order
 from solvers.core.dispatch import pack_plain
 from solvers.core.first_fit import ORDERS, first_fit
@@ -21,7 +21,7 @@ def naive(problem: Problem) -> Plan:
     offset = 0
     offsets: dict[str, int] = {}
     for buffer in problem.buffers:
-        offset = align(offset, buffer.alignment)
+        offset = round_up(offset, buffer.alignment)
         offsets[buffer.name] = offset
         offset += buffer.bytes
     return Plan(offsets)

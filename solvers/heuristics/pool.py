@@ -14,8 +14,8 @@ from heapq import heappop, heappush
 from math import lcm
 
 from chipmodel.geometry.interval import hull
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.alignment import align
 
 REUSE_THRESHOLD = 0.75
 """Tencent/ncnn, src/allocator.cpp: ``size_compare_ratio`` starts as 192 of 256."""
@@ -78,6 +78,6 @@ def _starts(sizes: Sequence[int], steps: Sequence[int]) -> list[int]:
     starts: list[int] = []
     end = 0
     for size, step in zip(sizes, steps, strict=True):
-        starts.append(align(end, step))
+        starts.append(round_up(end, step))
         end = starts[-1] + size
     return starts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from workloads.from_onnx.onnx_package import TensorProto, module
@@ -25,7 +26,7 @@ def digest(tensor: TensorProto, array: NDArray[Any] | None) -> str:
     held = numpy.frombuffer(tensor.raw_data, numpy.uint8) if tensor.HasField("raw_data") else array
     if held is None:
         held = module("onnx.numpy_helper").to_array(tensor)
-    count = max(1, _elements(tensor))
+    count = max(1, prod(tensor.dims))
     if held.dtype.hasobject or not held.size:
         return ""
     rows = numpy.ascontiguousarray(held).reshape(count, -1) if held.size % count == 0 else held.reshape(-1, 1)
@@ -34,10 +35,3 @@ def digest(tensor: TensorProto, array: NDArray[Any] | None) -> str:
     return (
         f"{tensor.data_type} {blake2b(numpy.ascontiguousarray(held).tobytes(), digest_size=16).hexdigest()}"
     )
-
-
-def _elements(tensor: TensorProto) -> int:
-    count = 1
-    for size in tensor.dims:
-        count *= size
-    return count

@@ -13,6 +13,7 @@ from math import prod
 
 from chipmodel.answers.arena import ArenaRequest
 from chipmodel.errors import BadInput
+from chipmodel.geometry.rounding import round_up
 from workloads.from_tflite.context import short_name
 from workloads.from_tflite.model_file import TfliteModel, TfliteOperator, TfliteSubgraph, TfliteTensor
 from workloads.from_tflite.schema import TYPE_BITS
@@ -83,7 +84,7 @@ def arena_requests(model: TfliteModel) -> tuple[ArenaRequest, ...]:
 
 def aligned(size: int) -> int:
     """``size`` as the runtime rounds it up."""
-    return -(-size // ALIGNMENT) * ALIGNMENT
+    return round_up(size, ALIGNMENT)
 
 
 def tensor_bytes(tensor: TfliteTensor) -> int:

@@ -13,7 +13,8 @@ Goals: ``fit`` gives the packer the capacity, ``minimise`` does not. OmniMalloc'
 and always minimise; they stop by themselves when they meet the largest live set.
 
 Instances: ``minimalloc`` are the CSV files of the folder CHIPMODEL_MINIMALLOC (capacity in the name, as in
-A.1048576.csv); ``guillotine`` zero-waste packings of 200 time steps (workloads/packing/guillotine.py), of
+A.1048576.csv); ``idealloc`` those of CHIPMODEL_IDEALLOC, the ``benchmarks`` of cappadokes/idealloc on GitHub
+(capacity: the largest live set); ``guillotine`` zero-waste packings of 200 time steps (workloads/packing/guillotine.py), of
 each of ``--sizes`` ``--seeds`` many; ``random`` lifetimes and sizes without any structure, capacity 2 % above
 the largest live set.
 
@@ -118,14 +119,16 @@ class Worker:
             self.process = None
 
 
-def minimalloc_instances() -> Iterator[Instance]:
-    folder = os.environ.get("CHIPMODEL_MINIMALLOC")
+def folder_instances(kind: str) -> Iterator[Instance]:
+    """The CSV files of a folder; each file's capacity is in its name, or else the largest live set."""
+    variable = f"CHIPMODEL_{kind.upper()}"
+    folder = os.environ.get(variable)
     if not folder:
-        raise SystemExit("set CHIPMODEL_MINIMALLOC to the folder of MiniMalloc's CSV files")
-    for path in sorted(Path(folder).glob("*.csv")):
+        raise SystemExit(f"set {variable} to the folder of {kind}'s CSV files")
+    for path in sorted(Path(folder).rglob("*.csv")):
         name, _, capacity = path.stem.partition(".")
-        if capacity.isdigit():
-            yield Instance(name, read_packing(path).problem, int(capacity))
+        problem = read_packing(path).problem
+        yield Instance(name, problem, int(capacity) if capacity.isdigit() else contention(problem))
 
 
 def guillotine_instances(sizes: Sequence[int], seeds: int) -> Iterator[Instance]:
@@ -233,7 +236,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("instances", nargs="+", choices=["minimalloc", "guillotine", "random"])
+    parser.add_argument("instances", nargs="+", choices=["minimalloc", "idealloc", "guillotine", "random"])
     parser.add_argument("--packers", default="exact,large-first", help="names, or omnimalloc:NAME; by commas")
     parser.add_argument("--goal", choices=["fit", "minimise"], default="fit")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each run [60]")
@@ -250,8 +253,8 @@ def chosen(options: argparse.Namespace) -> list[Instance]:
     made: list[Instance] = []
     for kind in options.instances:
         match kind:
-            case "minimalloc":
-                made += minimalloc_instances()
+            case "minimalloc" | "idealloc":
+                made += folder_instances(kind)
             case "guillotine":
                 made += guillotine_instances(sizes, options.seeds)
             case _:

@@ -9,7 +9,6 @@ Source: this project (docs/references.md lists what its stages are based on).
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
 from typing import Literal
 
 from chipmodel.model.certificate import Certificate, Searched, excludes, rests_on
@@ -21,15 +20,17 @@ from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
 from solvers.core.preprocess import components, validate
 from solvers.core.start import start_plans
+from solvers.exact import skeleton
 from solvers.exact.component import Component, solve_component
 from solvers.exact.explain import explain
 from solvers.heuristics.free_list import free_list
+from solvers.search.model import MAX_BUFFERS as MAX_BUFFERS_IN_SEARCH
 
 Goal = Literal["fit", "minimise"]
 HEURISTICS_SHARE = 0.6
 """Share of the time that is left that the first plans may take; the rest is for searching and checking."""
 MAX_SEARCHED_BUFFERS = 20_000
-"""Buffers of a component beyond which it is not searched."""
+"""Buffers of a component with more constraints than lifetimes beyond which it is not searched."""
 EXPLAIN_SECONDS = 5.0
 """Limit of the explanation of an infeasible problem."""
 EXPLAIN_NODES = 200_000
@@ -94,12 +95,12 @@ class _Portfolio:
         return self._answer()
 
     def _start(self) -> None:
-        """Keep the best of the heuristics' plans for every component. For so many buffers that nothing is
-        searched the first one is that of a free list, which takes a second where others take ten."""
+        """Keep the best of the heuristics' plans for every component. For so many buffers that only skeletons
+        are searched it is a free list's, which takes a second where others take ten."""
         self.progress.stage("heuristics")
         plans = start_plans(self.problem, self._until.share(HEURISTICS_SHARE))
-        if self.problem.plain and len(self.problem.buffers) > MAX_SEARCHED_BUFFERS:
-            plans = chain([free_list(self.problem)], plans)
+        if self.problem.plain and len(self.problem.buffers) > MAX_BUFFERS_IN_SEARCH:
+            plans = iter([free_list(self.problem)])
         for plan in plans:
             for part in self.components:
                 part.offer(plan)
@@ -128,7 +129,7 @@ class _Portfolio:
     def _search(self, part: Component, shares: int) -> Outcome:
         part.closed = True
         self.progress.stage("search")
-        if len(part.problem.buffers) > MAX_SEARCHED_BUFFERS:
+        if not part.problem.plain and len(part.problem.buffers) > MAX_SEARCHED_BUFFERS:
             return self._not_searched(f"parts of over {MAX_SEARCHED_BUFFERS:,} buffers are not searched")
         if self._until.ends("the search for offsets"):
             return self._not_searched("the limits came first")
@@ -154,8 +155,11 @@ class _Portfolio:
 
     def _solve(self, part: Component, limits: Limits, report: Report) -> Outcome:
         """Solve a component, first as a fit into the bound of the whole: a lower peak would not help."""
-        own = best_bound(part.problem, part.problem.capacity).bytes or 0
         overall = self.progress.bound
+        if part.problem.plain and len(part.problem.buffers) > MAX_BUFFERS_IN_SEARCH:
+            target = self.problem.capacity if self.goal == "fit" else None
+            return skeleton.pack(part.problem, limits, target or overall, part.plan, report)
+        own = best_bound(part.problem, part.problem.capacity).bytes or 0
         if self.goal == "fit" or overall <= own:
             return solve_component(part, limits, self.goal, own, report)
         half = replace(limits, seconds=None if limits.seconds is None else limits.seconds / 2)

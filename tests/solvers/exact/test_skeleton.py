@@ -1,0 +1,68 @@
+"""Problems that are too large for the search: packed around what is hard to place."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.verify.offsets import check
+from solvers.core.bounds import contention
+from solvers.core.outcome import Limits, Outcome, Progress
+from solvers.core.start import start_plan
+from solvers.exact import portfolio, skeleton
+
+NODES = Limits(nodes=30_000, threads=1)
+
+
+def training(count: int, seed: int) -> Problem:
+    """Buffers of a network in training: results live until the way back, scratch for a step, some of each
+    are large."""
+    chance = Random(seed)
+    buffers: list[Buffer] = []
+    for i in range(count):
+        back = 2 * count - 1 - i
+        kept, scratch = chance.choice((1, 3, 64, 200)), chance.choice((5, 7, 100, 333))
+        buffers.append(Buffer(f"kept {i}", kept, (Interval(i, back + 1),), chance.choice((1, 1, 4))))
+        buffers.append(Buffer(f"scratch {i}", scratch, (Interval(i, i + chance.randint(1, 9)),)))
+        buffers.append(Buffer(f"back {i}", scratch, (Interval(back, back + chance.randint(1, 9)),)))
+    return Problem(tuple(buffers))
+
+
+def packed(problem: Problem, limits: Limits = NODES) -> Outcome:
+    def ignore(progress: Progress) -> None: ...
+
+    return skeleton.pack(problem, limits, contention(problem), start_plan(problem), ignore)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_plans_are_correct_no_higher_than_the_first_and_repeatable(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(skeleton, "FIRST_BUFFERS", 20)
+    problem = training(120, seed)
+    outcome = packed(problem)
+    assert outcome.plan is not None
+    assert check(problem, outcome.plan) == ()
+    assert outcome.plan.peak(problem) <= start_plan(problem).peak(problem)
+    assert packed(problem).plan == outcome.plan
+
+
+def test_a_plan_is_proven_where_no_order_of_first_fit_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(skeleton, "FIRST_BUFFERS", 20)
+    problem = training(120, 5)
+    plan = packed(problem).plan
+    assert plan is not None
+    assert (plan.peak(problem), start_plan(problem).peak(problem)) == (contention(problem), 9776)
+
+
+def test_a_part_with_too_many_buffers_for_the_search_is_packed_around_a_skeleton(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(portfolio, "MAX_BUFFERS_IN_SEARCH", 100)
+    monkeypatch.setattr(skeleton, "FIRST_BUFFERS", 20)
+    outcome = portfolio.exact(training(120, 5), NODES)
+    assert (outcome.status, outcome.lower_bound) == ("optimal", 9553)
+    assert outcome.nodes

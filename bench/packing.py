@@ -14,9 +14,10 @@ and always minimise; they stop by themselves when they meet the largest live set
 
 Instances: ``minimalloc`` are the CSV files of the folder CHIPMODEL_MINIMALLOC (capacity in the name, as in
 A.1048576.csv); ``idealloc`` those of CHIPMODEL_IDEALLOC, the ``benchmarks`` of cappadokes/idealloc on GitHub
-(capacity: the largest live set); ``guillotine`` zero-waste packings of 200 time steps (workloads/packing/guillotine.py), of
-each of ``--sizes`` ``--seeds`` many; ``random`` lifetimes and sizes without any structure, capacity 2 % above
-the largest live set.
+(capacity: the largest live set); ``guillotine`` zero-waste packings of 200 time steps
+(workloads/packing/guillotine.py), of each of ``--sizes`` ``--seeds`` many; ``random`` lifetimes and sizes
+without any structure, capacity 2 % above the largest live set; ``zoo`` the buffers of each network of the zoo
+on each of ``--chips``, streamed by ping-pong, capacity the largest live set.
 
     python -m bench.packing minimalloc --packers exact,search,large-first
     python -m bench.packing guillotine --sizes 50,100,150 --seeds 10 --limit 10
@@ -35,17 +36,23 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from chipmodel.errors import DoesNotFit
 from chipmodel.geometry.interval import Interval
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.passes.liveness import liveness
 from chipmodel.verify.fast_offsets import check_fast
+from dma.stream import stream
 from solvers.core.bounds import contention
 from workloads.packing.guillotine import guillotine
 from workloads.packing.problem_csv import read_packing
+from workloads.zoo import build, networks
 
 GRACE = 15.0
 START_LIMIT = 300.0
@@ -129,6 +136,15 @@ def folder_instances(kind: str) -> Iterator[Instance]:
         name, _, capacity = path.stem.partition(".")
         problem = read_packing(path).problem
         yield Instance(name, problem, int(capacity) if capacity.isdigit() else contention(problem))
+
+
+def zoo_instances(chips: Sequence[str]) -> Iterator[Instance]:
+    for chip in map(load_chip, chips):
+        for network in networks():
+            with suppress(DoesNotFit):
+                schedule = stream(build(network.name), chip, "ping-pong", chip.shared_memory.bytes)
+                problem = Problem(liveness(schedule, chip).buffers)
+                yield Instance(f"{network.name} on {chip.name}", problem, contention(problem))
 
 
 def guillotine_instances(sizes: Sequence[int], seeds: int) -> Iterator[Instance]:
@@ -236,13 +252,15 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("instances", nargs="+", choices=["minimalloc", "idealloc", "guillotine", "random"])
+    kinds = ["minimalloc", "idealloc", "guillotine", "random", "zoo"]
+    parser.add_argument("instances", nargs="+", choices=kinds)
     parser.add_argument("--packers", default="exact,large-first", help="names, or omnimalloc:NAME; by commas")
     parser.add_argument("--goal", choices=["fit", "minimise"], default="fit")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each run [60]")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each, seeds 0, 1, ... [3]")
     parser.add_argument("--sizes", default="50,100", help="buffers of generated instances [50,100]")
     parser.add_argument("--seeds", type=int, default=3, help="generated instances of each size [3]")
+    parser.add_argument("--chips", default="stm32n6", help="chips that the zoo's networks run on [stm32n6]")
     parser.add_argument("--only", default="", help="instances whose name holds this text")
     parser.add_argument("--peer-python", default=sys.executable, help="a Python that has omnimalloc")
     return parser.parse_args(argv)
@@ -255,6 +273,8 @@ def chosen(options: argparse.Namespace) -> list[Instance]:
         match kind:
             case "minimalloc" | "idealloc":
                 made += folder_instances(kind)
+            case "zoo":
+                made += zoo_instances(options.chips.split(","))
             case "guillotine":
                 made += guillotine_instances(sizes, options.seeds)
             case _:

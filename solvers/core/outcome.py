@@ -34,6 +34,11 @@ class Limits:
         own = max(0.0, self.seconds - (perf_counter() - began))
         return own if until is None else min(own, until)
 
+    def until(self, began: float) -> Deadline:
+        """When the time is over, for work that began at ``perf_counter()`` time ``began``."""
+        own = None if self.seconds is None else self.seconds - (perf_counter() - began)
+        return self.deadline.within(own)
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:

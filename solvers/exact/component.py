@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import inf
 from threading import Thread
 from time import perf_counter
 from typing import Literal
 
 from chipmodel.model.certificate import Searched
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.outcome import Limits, Outcome, Report
+from solvers.core.outcome import MOST_SECONDS, Limits, Outcome, Report
 from solvers.exact import cp_sat
 from solvers.search import complete
 
 SEARCH_FIRST_SECONDS = 0.25
-"""Time of the search before CP-SAT joins it, on problems with constraints besides lifetimes."""
-SEARCH_FIRST_SHARE, SEARCH_FIRST_SECONDS_PLAIN = 0.6, 30.0
-"""The same for problems with lifetimes only, on which CP-SAT helps little: a share of the limit, or seconds
-where there is none."""
+"""Time of the search before CP-SAT joins it, where constraints go beyond lifetimes, or the peak is minimised:
+most problems are solved by then."""
+FIT_FIRST_SHARE, FIT_FIRST_SECONDS = 0.6, 30.0
+"""The same for a fit of buffers with lifetimes only, which CP-SAT helps little: a share of the limit, or
+seconds where there is none."""
 BOTH_SHARE, BOTH_SECONDS = 0.2, 30.0
 """Time for both together on such problems, as a share of the limit or in seconds; then the search goes on
 alone."""
@@ -69,13 +71,13 @@ def solve_component(
     solver = _ComponentSolver(part, goal, lower, report)
     if limits.nodes is not None or limits.threads < 2:
         return _in_turn(solver, limits, began)
-    outcome = solver.search(_within(limits, began, _search_first_seconds(part, limits)), None)
+    outcome = solver.search(_within(limits, began, solver.first_seconds(limits)), None)
     if _done(outcome, goal) or limits.left(began) == 0:
         return outcome
     if outcome.proof.startswith("not searched"):
         rest = replace(limits, seconds=limits.left(began))
         return _better(part.problem, outcome, solver.cp_sat(rest, outcome, None))
-    outcome = _together(solver, _within(limits, began, _both_seconds(part, limits)), outcome)
+    outcome = _together(solver, _within(limits, began, solver.both_seconds(limits)), outcome)
     if _done(outcome, goal) or limits.left(began) == 0:
         return outcome
     rest = replace(limits, seconds=limits.left(began), seed=limits.seed + 2)
@@ -89,25 +91,28 @@ def _within(limits: Limits, began: float, seconds: float | None) -> Limits:
     return replace(limits, seconds=min(seconds, left))
 
 
-def _search_first_seconds(part: Component, limits: Limits) -> float:
-    if not part.problem.plain:
-        return SEARCH_FIRST_SECONDS
-    return SEARCH_FIRST_SECONDS_PLAIN if limits.seconds is None else limits.seconds * SEARCH_FIRST_SHARE
-
-
-def _both_seconds(part: Component, limits: Limits) -> float | None:
-    """How long both work; None for all the time that is left."""
-    if not part.problem.plain:
-        return None
-    return BOTH_SECONDS if limits.seconds is None else limits.seconds * BOTH_SHARE
-
-
 @dataclass
 class _ComponentSolver:
     part: Component
     goal: Literal["fit", "minimise"]
     lower: int
     report: Report | None
+
+    @property
+    def plain_fit(self) -> bool:
+        return self.part.problem.plain and self.goal == "fit"
+
+    def first_seconds(self, limits: Limits) -> float:
+        """How long the search works alone."""
+        if not self.plain_fit:
+            return SEARCH_FIRST_SECONDS
+        return FIT_FIRST_SECONDS if limits.seconds is None else limits.seconds * FIT_FIRST_SHARE
+
+    def both_seconds(self, limits: Limits) -> float | None:
+        """How long both work; None for all the time that is left."""
+        if not self.plain_fit:
+            return None
+        return BOTH_SECONDS if limits.seconds is None else limits.seconds * BOTH_SHARE
 
     def search(self, limits: Limits, upper: Plan | None) -> Outcome:
         problem = self.part.problem
@@ -148,8 +153,14 @@ def _together(solver: _ComponentSolver, limits: Limits, before: Outcome) -> Outc
     found: list[Outcome] = []
     single = replace(limits, threads=1)
     thread = _started(lambda: found.append(solver.cp_sat(single, before, switch)))
+
+    def clock() -> float:
+        """The time, which is over once CP-SAT has settled the question."""
+        return inf if found and _done(found[0], solver.goal) else limits.deadline.clock()
+
+    until = replace(limits.deadline.within(MOST_SECONDS), clock=clock)
     try:
-        other = solver.search(replace(single, seed=limits.seed + 1), before.plan)
+        other = solver.search(replace(single, seed=limits.seed + 1, deadline=until), before.plan)
         if not _done(other, solver.goal):
             thread.join()
     finally:

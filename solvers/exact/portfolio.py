@@ -154,22 +154,14 @@ class _Portfolio:
         return Outcome("unknown", None, 0, proof=why)
 
     def _solve(self, part: Component, limits: Limits, report: Report) -> Outcome:
-        """Solve a component, first as a fit into the bound of the whole: a lower peak would not help."""
+        """Solve a component; a peak below the bound of the whole would not help."""
         overall = self.progress.bound
         if part.problem.plain and len(part.problem.buffers) > MAX_BUFFERS_IN_SEARCH:
             target = self.problem.capacity if self.goal == "fit" else None
             return skeleton.pack(part.problem, limits, target or overall, part.plan, report)
         own = best_bound(part.problem, part.problem.capacity).bytes or 0
-        if self.goal == "fit" or overall <= own:
-            return solve_component(part, limits, self.goal, own, report)
-        half = replace(limits, seconds=None if limits.seconds is None else limits.seconds / 2)
-        roof = Component(replace(part.problem, capacity=overall), part.offsets, part.peak)
-        fitted = solve_component(roof, half, "fit", own, None)
-        if fitted.plan is not None:
-            return replace(fitted, status="feasible", certificate=None)
-        lower = overall + 1 if fitted.status == "infeasible" else own
-        outcome = solve_component(part, half, self.goal, lower, report)
-        return replace(outcome, nodes=outcome.nodes + fitted.nodes)
+        lower = own if self.goal == "fit" else max(own, overall)
+        return solve_component(part, limits, self.goal, lower, report)
 
     @property
     def _until(self) -> Deadline:

@@ -33,7 +33,7 @@ def pack(problem: Problem, limits: Limits, target: int, best: Plan | None, repor
 
     Begins with the plan ``best``; stops at a peak of ``target`` bytes, or where rounds bring nothing.
     """
-    rounds = _Rounds(problem, limits, target, best, report)
+    rounds = _SkeletonRounds(problem, limits, target, best, report)
     while rounds.open:
         rounds.one()
     if rounds.best is None:
@@ -41,14 +41,15 @@ def pack(problem: Problem, limits: Limits, target: int, best: Plan | None, repor
     return Outcome("feasible", rounds.best, 0, rounds.nodes, "the limits came first")
 
 
-class _Rounds:
+class _SkeletonRounds:
     def __init__(
         self, problem: Problem, limits: Limits, target: int, best: Plan | None, report: Report
     ) -> None:
         self.problem, self.limits, self.goal, self.best = problem, limits, target, best
         self.progress = Incumbent(report)
         self.target = target
-        self.nodes = self.stale = 0
+        self.nodes: int = 0
+        self.stale = 0
         conflicts = conflict_counts(problem)
         hard = sorted(zip(conflicts, problem.buffers, strict=True), key=lambda pair: -pair[0] * pair[1].bytes)
         self.order = [buffer for _, buffer in hard]

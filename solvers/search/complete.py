@@ -68,15 +68,13 @@ class _SearchBudget:
 
     def __init__(self, limits: Limits, began: float) -> None:
         self.limits, self.began = limits, began
-        left = limits.left(began)
-        self.until = None if left is None else perf_counter() + left
+        self.until = limits.until(began)
         self.nodes = limits.nodes
         self.used = 0
 
     @property
     def spent(self) -> bool:
-        late = self.until is not None and perf_counter() >= self.until
-        return late or (self.nodes is not None and self.used >= self.nodes)
+        return self.until.over or (self.nodes is not None and self.used >= self.nodes)
 
     @property
     def left(self) -> int | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from solvers.core.deadline import Deadline
 from solvers.search import columns as col
 from solvers.search.engine import SearchRun
 from solvers.search.model import SearchModel
@@ -134,8 +135,8 @@ class WorkerRace:
         done = [worker for worker in self.workers if worker.done]
         return min(done, key=lambda worker: worker.nodes) if done else None
 
-    def run(self, until: float | None, nodes: int | None) -> SearchWorker | None:
-        """Search until ``perf_counter()`` time ``until``, or until ``nodes`` are used in all; the winner, if
+    def run(self, until: Deadline, nodes: int | None) -> SearchWorker | None:
+        """Search until the moment ``until``, or until ``nodes`` are used in all; the winner, if
         any."""
         each = None if nodes is None else max(1, nodes // self._threads)
         if self._reached < FIRST_WORKER_NODES:
@@ -154,9 +155,9 @@ class WorkerRace:
                 self._step(self.workers, goal if each is None else min(goal, each), pool)
         return self.winner
 
-    def _over(self, until: float | None, each: int | None) -> bool:
+    def _over(self, until: Deadline, each: int | None) -> bool:
         spent = each is not None and min(w.nodes for w in self.workers) >= each
-        return spent or (until is not None and perf_counter() >= until)
+        return spent or until.over
 
     def _step(self, workers: list[SearchWorker], goal: int, pool: ThreadPoolExecutor | None) -> None:
         began, before = perf_counter(), self._reached

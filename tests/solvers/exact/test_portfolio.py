@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from random import Random
 
@@ -15,6 +16,7 @@ from chipmodel.verify.offsets import check
 from solvers.core.deadline import Deadline
 from solvers.core.outcome import Limits, Outcome, Progress
 from solvers.core.preprocess import components
+from solvers.core.start import start_plan
 from solvers.exact import cp_sat, portfolio
 from solvers.exact.portfolio import MAX_SEARCHED_BUFFERS, exact
 from solvers.registry import solve
@@ -206,6 +208,27 @@ def test_no_search_is_begun_after_the_deadline(monkeypatch: pytest.MonkeyPatch) 
     assert not check(problem, outcome.plan)
     assert outcome.proof == "the limits came first"
     assert said == ["the search for offsets"]
+
+
+def test_the_search_ends_once_cp_sat_has_settled_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = replace(guillotine(60, seed=1), capacity=None)
+    settled = Outcome("optimal", start_plan(problem), 0)
+    polls: list[bool] = []
+
+    def searched(_problem: Problem, limits: Limits, *_: object) -> Outcome:
+        if not limits.seconds:
+            polls.extend(
+                itertools.takewhile(lambda over: not over, (limits.deadline.over for _ in range(10**7)))
+            )
+        return Outcome("unknown", None, 0)
+
+    def answered(*_: object) -> Outcome:
+        return settled
+
+    monkeypatch.setattr(search, "minimise", searched)
+    monkeypatch.setattr(cp_sat, "minimise", answered)
+    assert exact(problem, Limits()).plan == settled.plan
+    assert len(polls) < 10**7
 
 
 def test_more_buffers_than_are_searched_have_a_good_plan_when_no_time_is_left() -> None:

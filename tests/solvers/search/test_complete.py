@@ -10,6 +10,7 @@ import pytest
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.offsets import check
+from solvers.core.deadline import Deadline
 from solvers.core.outcome import Limits, Progress
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
 from solvers.search.fuse import fused
@@ -100,7 +101,7 @@ def test_few_nodes_end_the_search_too(monkeypatch: pytest.MonkeyPatch, threads: 
     """What is left may be too little for all workers to get a node each."""
     runs, run = [0], WorkerRace.run
 
-    def counted(race: WorkerRace, until: float | None, nodes: int | None) -> SearchWorker | None:
+    def counted(race: WorkerRace, until: Deadline, nodes: int | None) -> SearchWorker | None:
         runs[0] += 1
         assert runs[0] < 1000, "the search does not end"
         return run(race, until, nodes)

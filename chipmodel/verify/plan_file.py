@@ -10,6 +10,7 @@ from chipmodel.model.commands import Command, DmaStart, walk
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
 from chipmodel.plan_file.contents import PlanFile, PlannedCore, PsramHome
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.buffers import buffer_faults
 from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 from chipmodel.verify.cores import misplaced_ops, verify_cores
@@ -37,8 +38,8 @@ def _head_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
         yield f"the plan states a peak of {plan.peak_bytes} bytes, the highest of a core is {peak}"
     if len(plan.cores or (1,)) != chip.cores:
         yield f"the plan is for {len(plan.cores or (1,))} cores, the chip has {chip.cores}"
-    for proof in plan.bounds:
-        yield from proof_faults(program, chip, proof)
+    for proof in plan.bounds:  # of plans with any tensors in place
+        yield from proof_faults(reuse(program, "all"), chip, proof)
 
 
 def _body_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:

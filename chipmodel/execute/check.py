@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.machine import CoreOrder, Execution, RunOptions, StepRun, execute
-from chipmodel.execute.op_part import Evaluate, Streams, banded_ops
+from chipmodel.execute.op_part import Streams, banded_ops
 from chipmodel.execute.reference import Reference, defined_bytes, reference
 from chipmodel.execute.weights import random_inputs, random_weights
 from chipmodel.geometry.interval import Interval
@@ -51,13 +51,11 @@ class PathVerdict:
     faults: tuple[str, ...]
 
 
-def check_paths(
-    plan: PlanRun, choices: Mapping[str, str], seed: int = 0, evaluate: Evaluate = evaluate
-) -> tuple[PathVerdict, ...]:
+def check_paths(plan: PlanRun, choices: Mapping[str, str], seed: int = 0) -> tuple[PathVerdict, ...]:
     """Run ``plan`` along the path that ``choices`` name or, without any, along paths that take every arm of
     every branch and some iterations of every loop. Raises BadInput for unknown choices."""
     paths = [resolve_path(_all(plan), choices)] if choices else list(covering_paths(plan))
-    return tuple(check_path(plan, path, seed, evaluate) for path in paths)
+    return tuple(check_path(plan, path, seed) for path in paths)
 
 
 def covering_paths(plan: PlanRun) -> Iterator[dict[str, str]]:
@@ -74,9 +72,7 @@ def covering_paths(plan: PlanRun) -> Iterator[dict[str, str]]:
         yield resolve_path(commands, once)
 
 
-def check_path(
-    plan: PlanRun, path: Mapping[str, str], seed: int = 0, evaluate: Evaluate = evaluate
-) -> PathVerdict:
+def check_path(plan: PlanRun, path: Mapping[str, str], seed: int = 0) -> PathVerdict:
     """Run ``plan`` along one path, with every order of the cores if there are several."""
     program = plan.program
     inputs, weights = random_inputs(program, seed), random_weights(program, seed)
@@ -87,7 +83,7 @@ def check_path(
     compare = _OutputComparison(program, path, wanted, other)
     found, faults = Execution(), list[str]()
     for order in CORE_ORDERS if len(plan.streams) > 1 else CORE_ORDERS[:1]:
-        options = RunOptions(seed, order, evaluate, plan.cascades)
+        options = RunOptions(seed, order, cascades=plan.cascades)
         found = execute(program, plan.streams, plan.shared_bytes, inputs, weights, path, options)
         faults = [*found.faults, *compare.faults(found)]
         if faults:

@@ -59,15 +59,15 @@ def outputs(net: ProgramBuilder, size: int) -> None:
     net.output(Value("scores", (1, anchors, 2), net.dtype))
 
 
-def stem(net: ProgramBuilder, x: Value, channels: int = 24) -> Value:
+def stem(net: ProgramBuilder, x: Value) -> Value:
     """FaceBoxes' first convolution, of stride 4, and its CReLU: twice as many channels."""
-    return _crelu(net, "conv1", net.conv("conv1", x, channels, 7, stride=4, pad=3))
+    return _crelu(net, "conv1", net.conv("conv1", x, 24, 7, stride=4, pad=3))
 
 
-def face(net: ProgramBuilder, name: str, x: Value, channels: int = 64) -> None:
+def face(net: ProgramBuilder, name: str, x: Value) -> None:
     """The layers of FaceBoxes after its stem."""
     x = net.pool(f"{name}pool1", x, 3, stride=2, pad=1)
-    x = _crelu(net, f"{name}conv2", net.conv(f"{name}conv2", x, channels, 5, stride=2, pad=2))
+    x = _crelu(net, f"{name}conv2", net.conv(f"{name}conv2", x, 64, 5, stride=2, pad=2))
     x = net.pool(f"{name}pool2", x, 3, stride=2, pad=1)
     for i in (1, 2, 3):
         x = _inception(net, f"{name}inception{i}", x)

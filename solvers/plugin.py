@@ -53,7 +53,7 @@ def packer_of(plugin: Plugin) -> Planner:
 
 def plugin_plan(plugin: Plugin, problem: Problem, limits: Limits) -> Plan:
     """Return the plan of a packer, checked but for the capacity. Raises PluginFault for a wrong one, BadInput
-    where the problem has constraints besides lifetimes, alignment and memories."""
+    where the problem has constraints besides lifetimes, alignment, memories and colocated groups."""
     found = plugin.load()
 
     def pack(part: Problem) -> Plan:

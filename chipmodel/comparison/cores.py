@@ -50,12 +50,14 @@ def one_after_another(problems: Sequence[Problem]) -> Problem:
     core before, so that the most bytes alive at once are still those of one core."""
     end = 0
     buffers: list[Buffer] = []
+    groups: list[tuple[str, ...]] = []
     for core, problem in enumerate(problems):
         for buffer in problem.buffers:
             live = tuple(Interval(i.start + end, i.stop + end) for i in buffer.live)
             buffers.append(replace(buffer, name=f"core {core}: {buffer.name}", live=live))
+        groups += (tuple(f"core {core}: {name}" for name in group) for group in problem.colocated)
         end += max((i.stop for b in problem.buffers for i in b.live), default=0)
-    return Problem(tuple(buffers))
+    return Problem(tuple(buffers), colocated=tuple(groups))
 
 
 def packer_row_of_cores(problems: Sequence[Problem], source: str, packer: str, limits: Limits) -> PackerRow:

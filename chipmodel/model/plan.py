@@ -59,7 +59,13 @@ class Problem:
     @property
     def plain(self) -> bool:
         """Whether only lifetimes, alignment and capacity constrain the offsets."""
-        odd = self.memories or self.colocated or self.separated or self.apart
+        return self.nested and not self.colocated
+
+    @property
+    def nested(self) -> bool:
+        """Whether beyond that only groups of colocated buffers do, none of which are in two of them."""
+        names = [name for group in self.colocated for name in group]
+        odd = self.memories or self.separated or self.apart or len(set(names)) < len(names)
         return not odd and all(b.pinned is None for b in self.buffers)
 
 

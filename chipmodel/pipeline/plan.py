@@ -15,6 +15,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.fit import used_weight_bytes
+from chipmodel.model.live_sets import largest_alive, live_bytes_curve
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
@@ -96,14 +97,13 @@ def _refuse_enormous(program: Program, chip: Chip) -> None:
 
 def largest_live_set(problem: Problem, schedule: Schedule) -> str:
     """The step with the most live bytes and its buffers, in words."""
-    listed = list(steps(schedule.body))
-    live = [sum(b.bytes for b in problem.buffers if any(s.position in i for i in b.live)) for s in listed]
-    worst = max(range(len(live)), key=live.__getitem__)
-    buffers = [b for b in problem.buffers if any(listed[worst].position in i for i in b.live)]
-    buffers.sort(key=lambda b: -b.bytes)
-    names = ", ".join(f"{b.name} {b.bytes:,} B" for b in buffers[:8])
-    more = f" and {len(buffers) - 8} more" if len(buffers) > 8 else ""
-    return f"op {listed[worst].op!r} has the largest live set, {live[worst]:,} B: {names}{more}"
+    most = largest_alive(problem, live_bytes_curve(problem))
+    if most is None:
+        return "no op has a live set"
+    op = next(step.op for step in steps(schedule.body) if step.position >= most.start)
+    names = ", ".join(f"{b.name} {b.bytes:,} B" for b in most.buffers[:8])
+    more = f" and {len(most.buffers) - 8} more" if len(most.buffers) > 8 else ""
+    return f"op {op!r} has the largest live set, {most.bytes:,} B: {names}{more}"
 
 
 def smallest_capacity(request: PlanRequest) -> int | None:
@@ -151,7 +151,7 @@ def _larger_memory(request: PlanRequest) -> str:
 
 def _checked(planned: Planned, request: PlanRequest) -> Planned:
     """``planned``, whose offsets were checked: a packer is never trusted."""
-    faults = check_fast(Problem(planned.problem.buffers), planned.solved.plan)
+    faults = check_fast(replace(planned.problem, capacity=None), planned.solved.plan)
     if faults:
         raise AssertionError(f"packer {request.packer} made a wrong plan: {faults[0]}")
     return planned

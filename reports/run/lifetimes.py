@@ -7,12 +7,12 @@ A loop visits its positions once per iteration, an arm that was not taken never.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval, merged
+from chipmodel.model.live_sets import live_bytes_curve
 from chipmodel.model.plan import Buffer
 from chipmodel.model.trace import Trace
 
@@ -80,14 +80,6 @@ def _spans(buffer: Buffer, walks: Iterable[StepPass]) -> tuple[Interval, ...]:
 
 def alive_bytes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[tuple[int, int]]:
     """``(cycle, bytes alive from then on)``, ascending, at every change; ends with 0 bytes."""
-    changes: Counter[int] = Counter()
-    for buffer in result.problem.buffers:
-        for span in spans[buffer.name]:
-            changes[span.start] += buffer.bytes
-            changes[span.stop] -= buffer.bytes
-    profile: list[tuple[int, int]] = []
-    total = 0
-    for cycle in sorted(c for c, change in changes.items() if change):
-        total += changes[cycle]
-        profile.append((cycle, total))
-    return profile
+    problem = result.problem
+    buffers = tuple(replace(buffer, live=spans[buffer.name]) for buffer in problem.buffers)
+    return live_bytes_curve(replace(problem, buffers=buffers))

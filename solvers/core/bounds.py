@@ -43,6 +43,8 @@ def rigid_groups(problem: Problem) -> tuple[tuple[int, ...], ...]:
 
 def rigid(problem: Problem) -> list[tuple[int, ...]]:
     """Return all buffers (by index) in groups that must share one offset, ordered by their first member."""
+    if not problem.colocated:
+        return [(index,) for index in range(len(problem.buffers))]
     index = {b.name: i for i, b in enumerate(problem.buffers)}
     groups = ([index[name] for name in group if name in index] for group in problem.colocated)
     return joined(len(index), groups)

@@ -6,7 +6,9 @@ Source: Wang et al. 2025, Algorithm 1 (docs/references.md).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,7 @@ import numpy.typing as npt
 from chipmodel.geometry.interval import merged
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Buffer, Plan, Problem
+from solvers.core.bounds import rigid
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 Order = Callable[[Buffer], int]
@@ -35,30 +38,50 @@ Ints = npt.NDArray[np.int64]
 def first_fit(problem: Problem, key: Order, deadline: Deadline = NO_DEADLINE) -> Plan:
     """Offsets (bytes) for ``problem``, buffers placed by ascending ``key``.
 
-    Each buffer takes the lowest gap between placed buffers alive with it that holds it. Ties of ``key`` keep
-    execution order. From the ``deadline`` on each is placed above all others, which takes no time.
+    Each buffer takes the lowest gap between placed buffers alive with it that holds it; a group of colocated
+    buffers the lowest offset at which each of them has such a gap, in the turn of its first. Ties of ``key``
+    keep execution order. From the ``deadline`` on each is placed above all others, which takes no time.
     """
-    order = sorted(range(len(problem.buffers)), key=lambda i: key(problem.buffers[i]))
+    buffers = problem.buffers
+    order = sorted(rigid(problem), key=lambda group: min(key(buffers[i]) for i in group))
     placed = PlacedByTime(problem)
     offsets: dict[str, int] = {}
-    for number, index in enumerate(order):
-        buffer = problem.buffers[index]
+    for number, group in enumerate(order):
         if number % LOOK_EVERY == LOOK_EVERY - 1 and deadline.over:
             return _stacked(problem, offsets, order[number:])
-        lows, highs = placed.rivals(index)
-        offset = lowest_fit(buffer, lows, highs)
-        offsets[buffer.name] = offset
-        placed.add(index, offset)
-    return Plan({b.name: offsets[b.name] for b in problem.buffers})
+        box = _box([buffers[i] for i in group])
+        offset = lowest_fit(box, *_rivals(placed, group, box.bytes))
+        for index in group:
+            offsets[buffers[index].name] = offset
+            placed.add(index, offset)
+    return Plan({b.name: offsets[b.name] for b in buffers})
 
 
-def _stacked(problem: Problem, offsets: dict[str, int], rest: list[int]) -> Plan:
-    """The plan with all buffers of ``rest`` above those with offsets, and above one another."""
+def _box(members: Sequence[Buffer]) -> Buffer:
+    """The largest of colocated buffers, with an alignment for all of them."""
+    if len(members) == 1:
+        return members[0]
+    return replace(max(members, key=lambda b: b.bytes), alignment=lcm(*(b.alignment for b in members)))
+
+
+def _rivals(placed: PlacedByTime, group: Sequence[int], size: int) -> tuple[Ints, Ints]:
+    """First bytes and ends of what is in the way of a group of ``size`` bytes, of which a smaller member
+    leaves the last ones to what begins above it."""
+    if len(group) == 1:
+        return placed.rivals(group[0])
+    found = [(placed.rivals(i), size - placed.sizes[i]) for i in group]
+    lows = np.concatenate([lows + later for (lows, _), later in found])
+    return lows, np.concatenate([highs for (_, highs), _ in found])
+
+
+def _stacked(problem: Problem, offsets: dict[str, int], rest: list[tuple[int, ...]]) -> Plan:
+    """The plan with all groups of ``rest`` above those with offsets, and above one another."""
     top = Plan(offsets).peak(Problem(tuple(b for b in problem.buffers if b.name in offsets)))
-    for index in rest:
-        buffer = problem.buffers[index]
-        offsets[buffer.name] = round_up(top, buffer.alignment) if buffer.bytes else 0
-        top = max(top, offsets[buffer.name] + buffer.bytes)
+    for group in rest:
+        box = _box([problem.buffers[i] for i in group])
+        offset = round_up(top, box.alignment) if box.bytes else 0
+        offsets |= {problem.buffers[i].name: offset for i in group}
+        top = max(top, offset + box.bytes)
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
 
 

@@ -160,5 +160,9 @@ def _connected(problem: Problem) -> list[list[int]]:
         links[-1].append(i)
         reach = max(reach, stop)
     index = {b.name: i for i, b in enumerate(problem.buffers)}
-    named = (*problem.colocated, *problem.separated, *problem.apart)
-    return links + [[index[name] for name in names if name in index] for names in named]
+    link_of = {i: number for number, link in enumerate(links) for i in link}
+    for names in (*problem.colocated, *problem.separated, *problem.apart):
+        group = [index[name] for name in names if name in index]
+        if len({link_of.get(i, -1 - i) for i in group}) > 1:  # others are in one link already
+            links.append(group)
+    return links

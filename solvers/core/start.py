@@ -23,7 +23,7 @@ EXTRA_ORDERS: dict[str, Callable[[Buffer], int]] = {
 def start_plans(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Iterator[Plan]:
     """Plans that satisfy every constraint except perhaps the capacity, the cheapest to compute first; maybe
     none. At the ``deadline`` a plan of a plain problem is finished without reuse, and is the last."""
-    if not problem.plain:
+    if not problem.nested:
         plan = constrained_fit(problem)
         if plan is None and problem.capacity is not None:
             plan = constrained_fit(replace(problem, capacity=None))

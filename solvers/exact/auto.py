@@ -66,12 +66,13 @@ def _better(problem: Problem, best: Outcome | None, searched: Outcome) -> Outcom
 
 
 def _quick_plans(problem: Problem) -> Iterator[tuple[str, Plan]]:
-    if not problem.plain:
+    if not problem.nested:
         yield from ((CONSTRAINED, plan) for plan in start_plans(problem))
         return
     yield "large-first", first_fit(problem, ORDERS["large-first"])
     if len(problem.buffers) > MAX_BUFFERS_ALL_ORDERS:
         return
-    yield "greedy-best-fit", greedy_best_fit(problem)
+    if problem.plain:
+        yield "greedy-best-fit", greedy_best_fit(problem)
     for name in ("short-first", "sequential"):
         yield name, first_fit(problem, ORDERS[name])

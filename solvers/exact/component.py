@@ -136,13 +136,18 @@ class _ComponentSolver:
 
 
 def _in_turn(solver: _ComponentSolver, limits: Limits, began: float) -> Outcome:
-    """Run one after the other: deterministic where only nodes are limited."""
+    """Run one after the other: deterministic where only nodes are limited. CP-SAT has what the search leaves,
+    which may have all nodes where CP-SAT helps little."""
     half = replace(limits, seconds=None if limits.seconds is None else limits.seconds / 2)
-    outcome = solver.search(half if not solver.part.problem.plain else limits, None)
-    left = limits.left(began)
-    if _done(outcome, solver.goal) or left == 0:
+    if limits.nodes is not None:
+        half = replace(half, nodes=-(-limits.nodes // 2))
+    outcome = solver.search(limits if solver.part.problem.nested else half, None)
+    left, nodes = limits.left(began), limits.nodes
+    if nodes is not None:
+        nodes = max(0, nodes - outcome.nodes)
+    if _done(outcome, solver.goal) or 0 in (left, nodes):
         return outcome
-    other = solver.cp_sat(replace(limits, seconds=left), outcome, None)
+    other = solver.cp_sat(replace(limits, seconds=left, nodes=nodes), outcome, None)
     return _better(solver.part.problem, outcome, other)
 
 

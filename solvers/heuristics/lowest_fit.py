@@ -44,6 +44,8 @@ def short_first(problem: Problem) -> Plan:
 
 def _in_order(problem: Problem, name: str) -> Plan:
     """Raises BadInput or MemoryOverflow where no plan was found."""
+    if problem.nested:
+        return first_fit(problem, ORDERS[name])
     refused: BadInput | MemoryOverflow
     try:
         return pack_plain(problem, name, lambda part: first_fit(part, ORDERS[name]))

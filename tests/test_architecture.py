@@ -207,7 +207,7 @@ def test_the_list_of_chips_imports_nothing_of_programs() -> None:
 def test_a_simulation_imports_nothing_that_it_does_not_need() -> None:
     loaded = loaded_by("simulate zoo:resnet18 --chip stm32n6")
     assert loaded & HEAVY == {"rich", "yaml"}
-    assert not loaded & {"networkx", "importlib.metadata", "concurrent.futures", "email"}
+    assert not loaded & {"networkx", "importlib.metadata", "email"}
     assert loaded & LATE == {"solvers.search.complete"}
     models = {name for name in loaded if name.startswith("chipmodel.npu.")}
     assert models == {f"chipmodel.npu.{name}" for name in ("array", "cycles", "least_costs", "models")}

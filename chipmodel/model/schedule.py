@@ -160,6 +160,8 @@ class Transfer:
     runs: int = 1
     pitch: int = 0
     """0 for a single run."""
+    at: int = 0
+    """Bytes of the buffer before it, which have the pieces loaded earlier."""
 
     @property
     def traffic(self) -> Traffic:
@@ -184,6 +186,9 @@ class BufferSpec:
     bytes: int
     held: Interval = Interval(0, 0)
     kind: BufferKind = "tensor"
+    within: str = ""
+    """The buffer whose first bytes it has, where weights are loaded in pieces, one after another: each piece
+    but the last one fills such a buffer to its end. They have one offset, and may share bytes."""
 
 
 @dataclass(frozen=True, slots=True)

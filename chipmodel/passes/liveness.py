@@ -208,4 +208,13 @@ def liveness(schedule: Schedule, chip: Chip) -> Problem:
         Buffer(name, spec.bytes, merged(taken[name]), alignment) for name, spec in schedule.buffers.items()
     ]
     buffers.sort(key=lambda b: b.live[0].start if b.live else 0)
-    return Problem(tuple(buffers), chip.shared_memory.bytes)
+    return Problem(tuple(buffers), chip.shared_memory.bytes, colocated=_nested(schedule))
+
+
+def _nested(schedule: Schedule) -> tuple[tuple[str, ...], ...]:
+    """Buffers that begin at one byte, as each has the first bytes of the next."""
+    groups: dict[str, list[str]] = {}
+    for name, spec in schedule.buffers.items():
+        if spec.within:
+            groups.setdefault(spec.within, [spec.within]).append(name)
+    return tuple(map(tuple, groups.values()))

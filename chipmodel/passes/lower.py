@@ -156,6 +156,8 @@ class _ScheduleLowering:
         at = Operand(
             transfer.part,
             transfer.buffer,
+            at=transfer.at,
+            bytes=transfer.bytes if transfer.at else None,
             in_tensor=transfer.in_tensor,
             advance=advance if transfer.in_tensor else 0,
         )

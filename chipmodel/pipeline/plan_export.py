@@ -89,7 +89,7 @@ def _core(schedule: Schedule, solved: Solved, commands: tuple[Command, ...], chi
     needed = {name: replace(spec, held=Interval(0, 0)) for name, spec in schedule.buffers.items()}
     offsets = solved.plan.offsets
     buffers = tuple(
-        PlannedBuffer(b.name, offsets[b.name], b.bytes, b.live)
+        PlannedBuffer(b.name, offsets[b.name], b.bytes, b.live, needed[b.name].within)
         for b in liveness(replace(schedule, buffers=needed), chip).buffers
         if b.live
     )

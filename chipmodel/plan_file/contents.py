@@ -22,6 +22,8 @@ class PlannedBuffer:
     offset: int
     bytes: int
     live: tuple[Interval, ...]
+    within: str = ""
+    """The buffer whose first bytes it has, of weights that are loaded in pieces; empty for one of its own."""
 
 
 @dataclass(frozen=True, slots=True)

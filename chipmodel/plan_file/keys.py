@@ -174,7 +174,7 @@ def _record(
     return made
 
 
-_record(PlannedBuffer)
+_record(PlannedBuffer, "name", "offset", "bytes", "live", "within?")
 _CASCADE = _record(CascadeOps, "name", "ops", "rolls", "reloaded?", "bands?", check=_check_cascade)
 _CASCADES = Codec(_cascades, lambda cascades: [*map(_CASCADE.write, cascades)])
 _record(

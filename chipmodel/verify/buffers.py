@@ -32,10 +32,30 @@ def buffer_faults(
             yield f"{count} buffers of the plan are called {name!r}"
     table = CascadeTable(program, cascades)
     yield from _place_faults(program, buffers, commands, table)
+    yield from _nesting_faults(buffers, commands)
     placed = tuple(Buffer(b.name, b.bytes, b.live, memory.alignment) for b in buffers)
-    yield from check_fast(Problem(placed, memory.bytes), Plan({b.name: b.offset for b in buffers}))
+    groups: dict[str, list[str]] = {}
+    for inner in (b for b in buffers if b.within):
+        groups.setdefault(inner.within, [inner.within]).append(inner.name)
+    problem = Problem(placed, memory.bytes, colocated=tuple(map(tuple, groups.values())))
+    yield from check_fast(problem, Plan({b.name: b.offset for b in buffers}))
     yield from lifetime_faults({b.name: b.live for b in buffers}, commands, table.block_of)
     yield from condition_faults(program, commands)
+
+
+def _nesting_faults(buffers: Sequence[PlannedBuffer], commands: tuple[Command, ...]) -> Iterator[str]:
+    """Buffers that are said to be the start of another one, but are not: those of one op's weights are, from
+    the same offset on and smaller."""
+    known = {b.name: b for b in buffers}
+    held: dict[str, set[tuple[str, bool]]] = {}
+    for place in (place for command in walk(commands) for place in _places(command)):
+        held.setdefault(place.buffer, set()).add((place.part.name, place.part.weights))
+    for inner in (b for b in buffers if b.within):
+        outer = known.get(inner.within)
+        one = outer and not outer.within and inner.offset == outer.offset and inner.bytes < outer.bytes
+        things = held.get(inner.name, set()) | held.get(inner.within, set())
+        if not one or len(things) != 1 or not all(weights for _, weights in things):
+            yield f"buffer {inner.name!r} is not the start of weights in buffer {inner.within!r}"
 
 
 def _place_faults(
@@ -59,6 +79,8 @@ def _place_faults(
         if _narrower(place, buffer):
             continue
         start = place.offset - buffer.offset
+        if place.part.weights and start > 0 and start + place.bytes == buffer.bytes:
+            continue  # a piece, which ends the buffer; the step that reads all of them finds no other's
         if place.part.weights and in_block.get(place.part.name) == Interval(start, start + place.bytes):
             continue
         found = PlaceInTensor(place.offset - buffer.offset, place.runs, place.pitch), place.bytes

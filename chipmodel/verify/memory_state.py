@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
 from typing import TypeVar
 
 from chipmodel.geometry.interval import Interval
@@ -154,6 +156,8 @@ class MemoryState:
         found = self.contents.get(_key(place))
         if found is None:
             return f"{part.name!r} is not at {place.offset}"
+        if part.weights and found.addresses != place.addresses and self._in_pieces(place):
+            return None
         if found.addresses != place.addresses:
             here, there = found.addresses, place.addresses
             if here.count == there.count == 1:
@@ -165,6 +169,18 @@ class MemoryState:
         if found.coverage.holds(part.share):
             return None
         return f"{part.name!r} at {place.offset} is not complete"
+
+    def _in_pieces(self, place: Located) -> bool:
+        """Whether the weights of ``place`` lie there in several pieces, each after the channels before it."""
+        offset, share = place.offset, place.part.share
+        pieces: list[Share] = []
+        while (found := self.contents.get((place.part.name, True, offset))) and offset < place.addresses.stop:
+            pieces += found.coverage.shares if isinstance(found.coverage, Coverage) else ()
+            offset = found.addresses.stop
+        follows = all(a.channels.stop == b.channels.start for a, b in pairwise(pieces))
+        begins = bool(pieces) and begin_alike(share, pieces[0])
+        whole = sum((Coverage().add(each).area for each in pieces), Fraction(0)) == Coverage().add(share).area
+        return offset == place.addresses.stop and begins and follows and whole
 
     def misplaced(self, place: Located) -> str | None:
         """Say why the rows in a buffer are not where ``place`` reads them, although they may be there: a

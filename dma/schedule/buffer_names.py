@@ -7,6 +7,7 @@ memory map, in plan files, checks and errors. They are unique, and the same for 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from chipmodel.model.program import Program
@@ -14,7 +15,6 @@ from chipmodel.model.schedule import (
     BufferSpec,
     Part,
     Schedule,
-    Transfer,
     renamed,
     steps,
 )
@@ -26,7 +26,10 @@ TURNS = ("ping", "pong")
 def with_readable_names(program: Program, schedule: Schedule) -> Schedule:
     """``schedule`` with buffers named after what they hold."""
     names = readable_names(program, schedule)
-    buffers = {names[old]: replace(spec, name=names[old]) for old, spec in schedule.buffers.items()}
+    buffers = {
+        names[old]: replace(spec, name=names[old], within=names.get(spec.within, ""))
+        for old, spec in schedule.buffers.items()
+    }
     transfers = tuple(replace(each, buffer=names[each.buffer]) for each in schedule.transfers)
     return replace(schedule, body=renamed(schedule.body, names), transfers=transfers, buffers=buffers)
 
@@ -55,10 +58,11 @@ class _Namer:
 
     def __init__(self, program: Program, schedule: Schedule) -> None:
         self.program = program
-        self.loads = _loads(schedule)
+        self.schedule = schedule
         self.users = _users(schedule)
+        self.loads = _loads(schedule, self.users)
         self.slices: dict[str, list[Part]] = {}
-        for part in dict.fromkeys(t.part for t in schedule.transfers if t.part.weights):
+        for part in dict.fromkeys(part for parts in self.loads.values() for part in parts if part.weights):
             self.slices.setdefault(part.name, []).append(part)
         self.slice_number = {
             part: number
@@ -72,6 +76,8 @@ class _Namer:
 
     def name(self, spec: BufferSpec) -> str:
         """A name that may not be unique yet."""
+        if spec.within:
+            return f"{self.name(self.schedule.buffers[spec.within])}, first {spec.bytes:,} B"
         if spec.kind == "weights":
             return self.weights(spec)
         if spec.kind == "rows":
@@ -80,7 +86,7 @@ class _Namer:
 
     def weights(self, spec: BufferSpec) -> str:
         """The op, and which slice; or which of the buffers that the weights of several ops take in turn."""
-        parts = list(dict.fromkeys(t.part for t in self.loads.get(spec.name, ())))
+        parts = self.loads.get(spec.name, [])
         turn, at, region = spec.name.rpartition("@")
         number = turn.removeprefix("alloc")
         if parts and at and number.isdecimal():
@@ -114,12 +120,16 @@ class _Namer:
         return f"{root}, part {int(number) + 1} of {self.of_tensor[root]}{back}"
 
 
-def _loads(schedule: Schedule) -> dict[str, list[Transfer]]:
-    found: dict[str, list[Transfer]] = {}
+def _loads(schedule: Schedule, users: Mapping[str, tuple[str, Part]]) -> dict[str, list[Part]]:
+    """The different parts that are loaded into each buffer, without pieces; of weights that are loaded in
+    pieces what is read."""
+    pieced = {spec.within: users[spec.within][1] for spec in schedule.buffers.values() if spec.within}
+    found: dict[str, dict[Part, None]] = {}
     for transfer in schedule.transfers:
-        if transfer.direction == "load":
-            found.setdefault(transfer.buffer, []).append(transfer)
-    return found
+        if transfer.direction == "load" and not schedule.buffers[transfer.buffer].within:
+            part = pieced.get(transfer.buffer, transfer.part)
+            found.setdefault(transfer.buffer, {}).setdefault(part)
+    return {buffer: list(parts) for buffer, parts in found.items()}
 
 
 def _users(schedule: Schedule) -> dict[str, tuple[str, Part]]:

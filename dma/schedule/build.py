@@ -299,7 +299,9 @@ def _schedule(
     buffers = dict(emission.buffers)
     for transfer in issued.transfers:
         if transfer.need.kind == "weights" and transfer.buffer not in issued.buffers:
-            buffers[transfer.buffer] = BufferSpec(transfer.buffer, transfer.need.bytes, kind="weights")
+            need = transfer.need
+            spec = BufferSpec(transfer.buffer, need.at + need.bytes, kind="weights", within=need.within)
+            buffers[transfer.buffer] = spec
     buffers.update(issued.buffers)
     names = {transfer.need.buffer: transfer.buffer for transfer in issued.transfers}
     return Schedule(
@@ -338,6 +340,7 @@ def _transfers(issued: list[IssuedTransfer], layout: PsramLayout) -> tuple[Trans
                 pitch=layout.pitch(need.part),
                 in_tensor=need.kind == "tensor" and need.part.share != WHOLE,
                 advance=need.advance,
+                at=need.at,
             )
         )
     return tuple(result)

@@ -60,6 +60,10 @@ class TransferNeed:
     lane: str
     advance: int = 0
     """Bytes from a slice in Psram to the next iteration's, where the part is of the first of them."""
+    at: int = 0
+    """Bytes of its buffer before it, where it is a piece of weights."""
+    within: str = ""
+    """The buffer of all pieces, whose first bytes this one's has."""
 
     @property
     def traffic(self) -> Traffic:

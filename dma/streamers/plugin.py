@@ -41,7 +41,7 @@ def portfolio_of(plugin: Plugin) -> StreamerPortfolio:
     ) -> IssuePlan:
         return IssuePlan(issued_weights(memory, emission, others, free, partial(_positions, plugin)), {})
 
-    return StreamerPortfolio(plugin.written, (probe(issue, plugin.written),))
+    return StreamerPortfolio(plugin.written, (probe(issue, name=plugin.written),))
 
 
 def _positions(plugin: Plugin, chain: StepChain) -> list[int]:

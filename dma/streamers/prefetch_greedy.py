@@ -4,9 +4,10 @@ Two things make ping-pong slow where memory is scarce. Its buffers are alive und
 leave SharedMemory for them; and a load is issued one slice ahead, so the DMA engine is idle while early ops
 compute long, and late ops wait for it. Here an op keeps free for weights only what it reads itself (as in
 ``sync``), the state search over memory tiers decides about the rest (``dma.residency.state_search``), and
-every slice is loaded into the memory that is then free (``dma.streamers.weight_region``). Small slices fit
-into more places, large ones need fewer set-ups; so several slice limits are tried, and the fastest forecast
-is used, ``sync``, ``ping-pong`` and ``weight-pipeline`` included (``dma.streamers.race``).
+every slice is loaded into the memory that is then free (``dma.streamers.weight_region``), its first bytes
+before the rest where these fit earlier (``dma.streamers.pieces``). Small slices free their bytes sooner,
+large ones need fewer set-ups; so several slice limits are tried, and the fastest forecast is used, ``sync``,
+``ping-pong`` and ``weight-pipeline`` included (``dma.streamers.race``).
 
 Source: chipmodel.
 """
@@ -17,6 +18,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from chipmodel.model.program import ops
+from dma.schedule.forecast import TransferTimes
 from dma.schedule.steps import Emission
 from dma.schedule.streamer import (
     IssuedTransfer,
@@ -27,9 +29,10 @@ from dma.schedule.streamer import (
     StreamerPortfolio,
 )
 from dma.streamers import ping_pong, sync, weight_pipeline
+from dma.streamers.pieces import in_pieces
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.sync import equal_slices, one_buffer
-from dma.streamers.weight_pipeline import issued_weights
+from dma.streamers.weight_pipeline import issued_weights, straight_chains
 from dma.streamers.weight_region import issue_positions
 
 NAME = "prefetch-greedy"
@@ -49,16 +52,21 @@ IssueWeights = Callable[[MemoryBudget, Emission, list[IssuedTransfer], Mapping[s
 """Decides about the weights, given the other transfers and the bytes available for weights at each op."""
 
 
-def probe(weights: IssueWeights, name: str = NAME) -> MemoryProbe:
+def probe(weights: IssueWeights, *others: IssueWeights, name: str = NAME) -> MemoryProbe:
     """Return a probe that holds as little as possible; its followers use one slice limit each, and first all
-    of the free memory, then smaller parts of it."""
+    of the free memory, then smaller parts of it, each with ``weights`` and then the ``others``."""
 
     def followers(limits: tuple[tuple[int, int], ...]) -> tuple[tuple[Streamer, ...], ...]:
         return tuple(
-            tuple(_streamer(name, limit, eighths, weights) for eighths in FREE_EIGHTHS) for limit in limits
+            tuple(
+                _streamer(name, limit, eighths, each)
+                for eighths in FREE_EIGHTHS
+                for each in (weights, *others)
+            )
+            for limit in limits
         )
 
-    lean = _streamer(name, PROBE_LIMIT, 0, weights)
+    lean = _streamer(name, PROBE_LIMIT, 0, (weights, *others)[-1])
     return MemoryProbe(lean, followers(SLICE_LIMITS), followers(FINER_LIMITS))
 
 
@@ -101,10 +109,23 @@ def early(
     return IssuePlan(issued_weights(memory, emission, others, free, issue_positions), {})
 
 
+def early_pieces(
+    memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], free: Mapping[str, int]
+) -> IssuePlan:
+    """Issue weights as ``early`` does, each slice in pieces where its first bytes fit earlier."""
+    issued: list[IssuedTransfer] = []
+    cycles = TransferTimes(memory.chip)
+    for slices, chain in straight_chains(memory.chip, emission, others, free):
+        needs, chain = in_pieces(memory.program, slices, chain, cycles)
+        positions = zip(needs, issue_positions(chain), strict=True)
+        issued += [IssuedTransfer(need, need.buffer, position, need.first) for need, position in positions]
+    return IssuePlan(issued, {})
+
+
 SCREENING = _streamer(NAME, PROBE_LIMIT, FREE_EIGHTHS[0], early)
 """The streamer by whose forecast a program is compared with the same in other forms: it needs no more memory
 than any other one, and is mostly near the best of them."""
 
 PORTFOLIO = StreamerPortfolio(
-    NAME, (sync.STREAMER, ping_pong.STREAMER, weight_pipeline.STREAMER, probe(early))
+    NAME, (sync.STREAMER, ping_pong.STREAMER, weight_pipeline.STREAMER, probe(early_pieces, early))
 )

@@ -47,6 +47,8 @@ class RankedSchedule:
     """Tried with the same budget where the packer finds no plan; None: the same streamer with less memory."""
     named: bool = False
     """Whether the buffers have readable names."""
+    without_pieces: bool = False
+    """Whether it differs from one that the packer has a plan for only in that no weights come in pieces."""
 
 
 class StreamerRace:
@@ -118,6 +120,7 @@ class StreamerRace:
         """Report that the packer has a plan for ``ranked``. Returns whether to use it; if not, its followers
         are in the race now."""
         if ranked.probe is None:
+            self._follow_without_pieces(ranked)
             return True
         self._wait(replace(ranked, probe=None))
         entered = inf
@@ -128,6 +131,12 @@ class StreamerRace:
                 break
             entered = self._follow(streamer, ranked.budget, fallbacks)
         return False
+
+    def _follow_without_pieces(self, ranked: RankedSchedule) -> None:
+        """Let the same schedule without pieces enter. Pieces make a forecast faster, which knows nothing of
+        what more transfers cost where users contend for memory."""
+        if ranked.fallbacks and any(spec.within for spec in ranked.schedule.buffers.values()):
+            self._enter(ranked.fallbacks[0], ranked.budget, fallbacks=(), without_pieces=True)
 
     def _follow(self, streamer: Streamer, budget: int, fallbacks: Sequence[Streamer]) -> float:
         """Let a follower enter while there is time. Returns its forecast; infinity where it has none."""
@@ -201,6 +210,7 @@ class StreamerRace:
         budget: int,
         probe: MemoryProbe | None = None,
         fallbacks: tuple[Streamer, ...] | None = None,
+        without_pieces: bool = False,
     ) -> float:
         """Build a schedule that waits to be packed. Returns its forecast; infinity where there is none."""
         schedule = self._build(streamer, budget, self.cache)
@@ -210,7 +220,8 @@ class StreamerRace:
         if self.rivals or streamer.recut:
             schedule = self._named(schedule, streamer)
             cycles = self.forecast.cycles(schedule)
-        self._wait(RankedSchedule(streamer, budget, schedule, cycles, probe, fallbacks))
+        ranked = RankedSchedule(streamer, budget, schedule, cycles, probe, fallbacks)
+        self._wait(replace(ranked, without_pieces=without_pieces))
         return cycles
 
     def _named(self, schedule: Schedule, streamer: Streamer) -> Schedule:

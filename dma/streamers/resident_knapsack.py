@@ -239,7 +239,7 @@ def _with_residents(
     return IssuePlan(issued, buffers | {stay.need.buffer: stay.buffer for stay in stays})
 
 
-PROBE = probe(issue_with_residents, NAME)
+PROBE = probe(issue_with_residents, name=NAME)
 PORTFOLIO = StreamerPortfolio(
     NAME, (sync.STREAMER, ping_pong_across.STREAMER, weight_pipeline.STREAMER, PROBE)
 )

@@ -10,9 +10,9 @@ step that starts later. Both passes are linear in steps and transfers, except fo
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast
@@ -66,13 +66,38 @@ def forecast_of(chain: StepChain, positions: Sequence[int]) -> ChainForecast:
 def earliest(chain: StepChain, ahead: int) -> list[int]:
     """Return the first positions at which the slices fit, each at most ``ahead`` slices before it is
     needed."""
+    result: list[int] = []
+    position = chain.first
+    for index, (_, end, full) in enumerate(_ends(chain)):
+        blocking = bisect_left(full, end, key=lambda entry: entry[1])
+        position = max(position, full[blocking - 1][0] + 1 if blocking else chain.first)
+        if index >= ahead:
+            position = max(position, chain.slices[index - ahead].first)
+        result.append(position)
+    return result
+
+
+def earliest_pieces(chain: StepChain, units: Sequence[int]) -> list[list[int]]:
+    """Return for each slice the bytes of its pieces, if each is loaded as early as the first of them fits.
+    A piece of slice ``i`` has a multiple of ``units[i]`` bytes."""
+    result: list[list[int]] = []
+    for unit, (start, end, full) in zip(units, _ends(chain), strict=True):
+        first = bisect_right(full, start, key=lambda entry: entry[1])
+        last = bisect_left(full, end, key=lambda entry: entry[1])
+        cuts = (start + (limit - start) // unit * unit for _, limit in full[first:last])
+        edges = list(dict.fromkeys((start, *cuts, end)))
+        result.append([stop - begin for begin, stop in pairwise(edges)])
+    return result
+
+
+def _ends(chain: StepChain) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
+    """For each slice the bytes of weights loaded before and after it, since the start, and what blocks them:
+    pairs of a step and the bytes that may have been loaded by then. Both grow along the list, because a later
+    step with fewer bytes makes an earlier one with more irrelevant."""
     loaded = list(accumulate((s.bytes for s in chain.slices), initial=0))
     gone = _used_up(chain)
     full: list[tuple[int, int]] = []
-    """Pairs of a step and the bytes of weights that may have been loaded by then, since the start. Both grow
-    along the list, because a later step with fewer bytes makes an earlier one with more irrelevant."""
-    seen, position = chain.first, chain.first
-    result: list[int] = []
+    seen = chain.first
     for index, each in enumerate(chain.slices):
         for step in range(seen, each.first):
             limit = chain.room[step - chain.first] + loaded[gone[step - chain.first]]
@@ -80,12 +105,7 @@ def earliest(chain: StepChain, ahead: int) -> list[int]:
                 full.pop()
             full.append((step, limit))
         seen = max(seen, each.first)
-        blocking = bisect_left(full, loaded[index + 1], key=lambda entry: entry[1])
-        position = max(position, full[blocking - 1][0] + 1 if blocking else chain.first)
-        if index >= ahead:
-            position = max(position, chain.slices[index - ahead].first)
-        result.append(position)
-    return result
+        yield loaded[index], loaded[index + 1], full
 
 
 def _used_up(chain: StepChain) -> list[int]:
@@ -178,8 +198,9 @@ class _LatestPositions:
                 self.put_later(here, self.fixed[self.left - 1].due)
                 self.pass_one()
             self.put_later(here, here + 1)
-            if self.slice >= 0 and self.chain.slices[self.slice].first == here:
-                self.put(here, self.at_once(here))
+            while self.slice >= 0 and self.chain.slices[self.slice].first == here:
+                if not self.put(here, self.at_once(here)):
+                    break
             self.pass_fixed((here, 0, 0))
             if self.slice >= 0 and self.earliest[self.slice] >= here:
                 return None

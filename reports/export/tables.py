@@ -19,15 +19,18 @@ TEXT_COLUMNS = ("op", "kind")
 
 def minimalloc_csv(layout: Layout) -> str:
     """The buffers with their lifetimes ``[lower, upper)`` and offsets, as MiniMalloc and ``chipmodel pack``
-    read them, with columns ``alignment`` and ``gaps`` if the plan has any."""
+    read them, with columns ``alignment``, ``gaps`` and ``colocate`` if the plan has any."""
     aligned, holes = layout.alignment > 1, any(len(b.live) > 1 for b in layout.buffers)
     head = ["id", "lower", "upper", "size"]
-    head += ["alignment"] * aligned + ["gaps"] * holes + ["offset"]
+    nested = {b.within for b in layout.buffers} - {""}
+    head += ["alignment"] * aligned + ["gaps"] * holes + ["colocate"] * bool(nested) + ["offset"]
     rows: list[Sequence[object]] = []
     for buffer in layout.buffers:
         lower, upper = _life(buffer)
-        extra = ([layout.alignment] * aligned, [_gaps(buffer)] * holes)
-        rows.append([buffer.name, lower, upper, buffer.bytes, *extra[0], *extra[1], buffer.offset])
+        extra: list[object] = [*[layout.alignment] * aligned, *[_gaps(buffer)] * holes]
+        if nested:
+            extra.append(buffer.within or buffer.name * (buffer.name in nested))
+        rows.append([buffer.name, lower, upper, buffer.bytes, *extra, buffer.offset])
     return _text(head, rows)
 
 

@@ -140,8 +140,10 @@ def test_the_largest_slices_that_spill_nothing_are_taken() -> None:
         schedule = stream(builder.build(), LUNA_LIKE, streamer, 40_000)
         slices = [t.bytes for t in schedule.transfers if t.part.weights]
         assert sum(slices) == 65536
-        # Two slices of 32 KiB and 512 B of activations; two buffers of four slices for ping-pong.
-        assert len(slices) == {"sync": 2, "weight-pipeline": 7}.get(streamer, 4), streamer
+        # Two slices of 32 KiB and 512 B of activations, the second one in two pieces where that is faster;
+        # two buffers of four slices for ping-pong.
+        in_pieces = dict.fromkeys(("auto", "prefetch-greedy", "exact"), 3)
+        assert len(slices) == ({"sync": 2, "weight-pipeline": 7} | in_pieces).get(streamer, 4), streamer
         assert not schedule.spilled
 
 

@@ -1,0 +1,148 @@
+"""Weights in pieces: where they are cut, and that random programs run with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+from chipmodel.errors import DoesNotFit
+from chipmodel.hardware.chip import Chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Program
+from chipmodel.passes.liveness import liveness
+from chipmodel.passes.lower import lower
+from chipmodel.pipeline.plan_export import plan_of_planned
+from chipmodel.pipeline.request import Planned
+from chipmodel.plan_file.read import read_plan
+from chipmodel.plan_file.write import write_plan
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.verify.plan_file import verify_file
+from dma.schedule.buffer_names import with_readable_names
+from dma.schedule.build import BuildCache, StreamRequest, build_schedule
+from dma.streamers.prefetch_greedy import early, early_pieces, probe
+from dma.streamers.weight_region import StepChain, WeightSlice, earliest, earliest_pieces, forecast_of
+from solvers.registry import solve
+from tests.dma.streamers.test_weight_region import random_run
+from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.random_programs import TreeShape, random_program
+from tests.support.stepper import step_through
+
+
+def test_a_slice_is_cut_where_the_room_grows() -> None:
+    """Of 100 B for step 3, 30 fit at once, 20 more after step 0, 15 more after step 1, and the rest at 3."""
+    chain = StepChain(0, (9, 9, 9, 9), (30, 50, 65, 0), (WeightSlice(100, 3, 3, 40),), ())
+    assert earliest_pieces(chain, [1]) == [[30, 20, 15, 35]]
+    assert earliest_pieces(chain, [8]) == [[24, 24, 16, 36]]
+    assert earliest_pieces(chain, [100]) == [[100]]
+
+
+def test_no_step_has_more_loaded_than_room_and_none_starts_later() -> None:
+    cut = 0
+    for seed in range(300):
+        chain = random_run(Random(seed), fixed=0)
+        sizes = earliest_pieces(chain, [1] * len(chain.slices))
+        assert [sum(each) for each in sizes] == [each.bytes for each in chain.slices]
+        # A byte a cycle, so that pieces cost no more than the whole.
+        whole = [each._replace(cycles=each.bytes) for each in chain.slices]
+        pieces = [
+            each._replace(bytes=n, cycles=n) for each, of_it in zip(whole, sizes, strict=True) for n in of_it
+        ]
+        before = StepChain(chain.first, chain.computes, chain.room, tuple(whole), ())
+        after = StepChain(chain.first, chain.computes, chain.room, tuple(pieces), ())
+        at = earliest(after, len(pieces))
+        for step, room in enumerate(chain.room, chain.first):
+            held = sum(p.bytes for p, issue in zip(pieces, at, strict=True) if issue <= step <= p.last)
+            own = sum(p.bytes for p in pieces if p.first <= step <= p.last)
+            assert held <= max(room, own), seed
+        slow, fast = forecast_of(before, earliest(before, len(whole))), forecast_of(after, at)
+        assert all(a <= b for a, b in zip(fast.starts, slow.starts, strict=True)), seed
+        cut += len(pieces) > len(whole)
+    assert cut > 50
+
+
+def planned(seed: int) -> tuple[Program, Chip, Planned] | None:
+    """A random program, and its plan in little memory; None where no weights come in pieces."""
+    program = reuse(random_program(seed, TreeShape(ops=7, depth=seed % 2, side=4, channels=16)), "all")
+    chip = with_memory(LUNA_LIKE, Random(seed).randint(40, 200) * 16)
+    request = StreamRequest(program, chip, chip.shared_memory.bytes)
+    try:
+        schedule = build_schedule(request, probe(early_pieces, early).followers[0][0], BuildCache())
+    except DoesNotFit:
+        return None
+    schedule = with_readable_names(program, schedule)
+    problem = liveness(schedule, chip)
+    solved = solve(problem, "large-first")
+    chip = with_memory(chip, solved.peak)
+    return (program, chip, Planned(program, schedule, problem, solved, ())) if problem.colocated else None
+
+
+CASES = [case for seed in range(150) if (case := planned(seed))]
+
+
+def document(chip: Chip, found: Planned) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(write_plan(plan_of_planned(found, chip, chip.name, ())))
+    return result
+
+
+def faults(program: Program, chip: Chip, text: object) -> tuple[str, ...]:
+    return verify_file(program, read_plan(json.dumps(text), "plan.json"), chip)
+
+
+def test_random_programs_run_with_weights_in_pieces() -> None:
+    """The verifier and both simulators agree on plans with pieces."""
+    assert len(CASES) > 15
+    for program, chip, found in CASES:
+        assert faults(program, chip, document(chip, found)) == (), program.name
+        commands = lower(found.schedule, found.solved.plan)
+        assert simulate(commands, chip, {}) == step_through(commands, chip, {}), program.name
+
+
+def pieces_of(text: dict[str, Any]) -> list[dict[str, Any]]:
+    """Loads into buffers that are the start of others, and the last pieces."""
+    nested = {b["name"] for b in text["buffers"] if "within" in b}
+    nested |= {b["within"] for b in text["buffers"] if "within" in b}
+    return [c for c in text["commands"] if "dma_start" in c and c["at"]["buffer"] in nested]
+
+
+def lose_within(text: dict[str, Any]) -> None:
+    next(b for b in text["buffers"] if "within" in b).pop("within")
+
+
+def lie_within(text: dict[str, Any]) -> None:
+    inner = next(b for b in text["buffers"] if "within" in b)
+    inner["within"] = next(
+        b["name"] for b in text["buffers"] if b["name"] not in (inner["within"], inner["name"])
+    )
+
+
+def move_last_piece(text: dict[str, Any]) -> None:
+    pieces_of(text)[-1]["at"]["offset"] += 1
+
+
+def swap_channels(text: dict[str, Any]) -> None:
+    """Load two pieces of equal size, each where the other one belongs, or one of them twice."""
+    first, second = pieces_of(text)[:2]
+    first["at"]["channels"], second["at"]["channels"] = second["at"]["channels"], first["at"]["channels"]
+
+
+def forget_a_piece(text: dict[str, Any]) -> None:
+    name = pieces_of(text)[0]["dma_start"]
+    text["commands"] = [c for c in text["commands"] if name not in (c.get("dma_start"), c.get("dma_wait"))]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [lose_within, lie_within, move_last_piece, swap_channels, forget_a_piece],
+    ids=lambda f: f.__name__,
+)
+def test_wrong_pieces_are_found(wrong: Callable[[dict[str, Any]], None]) -> None:
+    straight = [case for case in CASES if pieces_of(document(*case[1:]))]
+    assert len(straight) > 5
+    for program, chip, found in straight:
+        text = document(chip, found)
+        wrong(text)
+        assert faults(program, chip, text), program.name

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from chipmodel.answers.design_question import NO_REQUIREMENTS, Requirements
 from chipmodel.answers.study_row import Point, Row
 from chipmodel.answers.study_statistics import PlannerScore, Ranking, compared
 from chipmodel.errors import BadInput
@@ -55,6 +56,8 @@ class StudyResults:
     """Points of the study, with or without an answer."""
     pages: Mapping[str, str] = field(default_factory=dict[str, str])
     """Links to the pages of plans, by the points' keys."""
+    requirements: Requirements = NO_REQUIREMENTS
+    """What every network must keep to."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", with_shared_bounds(self.rows))

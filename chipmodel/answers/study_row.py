@@ -103,6 +103,8 @@ class Row:
     """The hash of the workload's content."""
     chip_digest: str = ""
     """The hash of the chip as it was varied; empty for packings."""
+    costs: tuple[tuple[str, float], ...] = ()
+    """The study's own columns of the design, the first of which is its cost; added when a store is read."""
 
     @property
     def peak_gap(self) -> float | None:

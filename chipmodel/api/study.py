@@ -16,6 +16,7 @@ from chipmodel.errors import BadInput
 from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.dask_cluster import Cluster
+from chipmodel.studies.design_question import stored_text
 from chipmodel.studies.engine import StopRequest, Watch, work
 from chipmodel.studies.lock import differences
 from chipmodel.studies.pages import SHORT
@@ -251,5 +252,18 @@ def _run(
 
 
 def _ask(store: StudyStore, asked: Study, tasks: Sequence[PointTask]) -> None:
-    header = StudyHeader(asked.name, asked.title, asked.file.name, asked.text, code_version(), len(tasks))
+    points = [task.point for task in tasks if task.chip is not None]
+    designs = asked.designs.of(
+        ((point.chip, point.overrides) for point in points),
+        {chip: asked.chip_file(chip) for chip in asked.chips},
+    )
+    header = StudyHeader(
+        name=asked.name,
+        title=asked.title,
+        file=asked.file.name,
+        text=asked.text,
+        code=code_version(),
+        points=len(tasks),
+        designs=stored_text(designs),
+    )
     store.ask(header, [task.key for task in tasks], (task.key for task in turns(tasks)))

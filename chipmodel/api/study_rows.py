@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from chipmodel.answers.study_results import StudyResults
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.data_frames import Backend, data_frame
+from chipmodel.studies.design_question import read_stored
 from chipmodel.studies.export import table_of
 from chipmodel.studies.store import read_rows
 from reports.study.page import render_study
@@ -41,4 +42,16 @@ class StudyRows(PageAnswer):
 def stored_results(path: Path) -> StudyResults:
     """What the store at ``path`` holds. Raises BadInput where it is none."""
     header, rows = read_rows(path)
-    return StudyResults(header.name, rows, header.title, header.file, header.text, header.code, header.points)
+    designs = read_stored(header.designs, path)
+    if designs.columns:
+        rows = tuple(replace(row, costs=designs.costs((row.point.chip, row.point.overrides))) for row in rows)
+    return StudyResults(
+        name=header.name,
+        rows=rows,
+        title=header.title,
+        file=header.file,
+        text=header.text,
+        code=header.code,
+        points=header.points,
+        requirements=designs.requirements,
+    )

@@ -57,8 +57,9 @@ def report(
 
     Without -o on the terminal: planners compared over the cases that all of them answered, by median gap,
     wins, Wilcoxon's test and time; per workload the smallest memory within 5% of the best latency, where
-    memory is swept. The page has charts of all of it, methods and threats to validity, and every point with
-    the command that answers it again. Only what is stored is read, also while the study runs; no point is
+    memory is swept; the designs that meet the study's requirements, the cheapest first; what each step of a
+    field brings. The page has charts of all of it, methods and threats to validity, and every point with the
+    command that answers it again. Only what is stored is read, also while the study runs; no point is
     answered.
 
     With --points DIR, points that have a plan are planned again, and DIR gets their pages, as simulate and

@@ -17,7 +17,7 @@ from chipmodel.studies.stored_row import StoredOwner, StoredRow
 
 _TYPES = {"seed": "INTEGER", "time_limit": "REAL", "node_limit": "INTEGER"}
 _POINT = tuple(field.name for field in fields(Point))
-_ANSWER = tuple(field.name for field in fields(Row) if field.name not in ("point", "key"))
+_ANSWER = tuple(field.name for field in fields(Row) if field.name not in ("point", "key", "costs"))
 _NAMES = ("key", *_POINT, *_ANSWER)
 
 

@@ -1,9 +1,10 @@
 """A study's rows as a table: CSV or Parquet, the same bytes for the same rows.
 
-Columns: ``workload, chip``, one for each field under ``set``, ``packer, merge, streamer, cascade, buffers,
-seed, time_limit, node_limit, status``, bytes, cycles, ``milliseconds``, the gaps to the bounds that all rows
-of a question share, ``problem`` (rows in which it is the same packed the same buffers), ``error``, digests,
-``key`` and, unless left out, seconds of each stage, when and where.
+Columns: ``workload, chip``, one for each field under ``set`` and for each of the study's ``columns``,
+``packer, merge, streamer, cascade, buffers, seed, time_limit, node_limit, status``, bytes, cycles,
+``milliseconds``, the gaps to the bounds that all rows of a question share, ``problem`` (rows in which it is
+the same packed the same buffers), ``error``, digests, ``key`` and, unless left out, seconds of each stage,
+when and where.
 Rows are sorted by what was asked; what is not known is an empty cell.
 """
 
@@ -52,7 +53,8 @@ TIMES = (*_STAGES, "code", "origin", "answered")
 def columns_of(rows: Sequence[Row], times: bool = True) -> tuple[str, ...]:
     """The names of the columns; with ``times``, those that differ from run to run as well."""
     swept = sorted({field for row in rows for field, _ in row.point.overrides})
-    return ("workload", "chip", *swept, *_ASKED, *_ANSWERED, *_IDENTITY, *(TIMES if times else ()))
+    own = dict.fromkeys(name for row in rows for name, _ in row.costs)
+    return ("workload", "chip", *swept, *own, *_ASKED, *_ANSWERED, *_IDENTITY, *(TIMES if times else ()))
 
 
 def table_of(rows: Sequence[Row], times: bool = True) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
@@ -93,7 +95,9 @@ def _cell(value: Value) -> str:
 def parquet_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
     """The table by ``reports.export.parquet``; integers are 64 bits wide."""
     columns, lines = table_of(rows, times)
-    return parquet.parquet_bytes({name: _kind(name) for name in columns}, lines)
+    own = {name for row in rows for name, _ in row.costs}
+    kinds: dict[str, parquet.Kind] = {name: "float64" if name in own else _kind(name) for name in columns}
+    return parquet.parquet_bytes(kinds, lines)
 
 
 def _kind(name: str) -> parquet.Kind:
@@ -137,7 +141,8 @@ def _value(row: Row, name: str) -> Value:
         return _told(row.error.partition("\nTraceback")[0])
     if name in (*_ANSWERED, *_IDENTITY, *TIMES):
         return _told(getattr(row, name))
-    return dict(row.point.overrides).get(name)
+    own: dict[str, Value] = {**dict(row.point.overrides), **dict(row.costs)}
+    return own.get(name)
 
 
 def _told(value: Value) -> Value:

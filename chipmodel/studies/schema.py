@@ -34,6 +34,13 @@ class FilterLists(StrictModel):
     exclude: Items = Field(default_factory=list[FilterItem])
 
 
+class RequirementKeys(StrictModel):
+    """What every network of the study must keep to."""
+
+    milliseconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    peak_bytes: Annotated[int, Field(ge=0)] | Text | None = None
+
+
 class StudyFile(StrictModel):
     """A study file."""
 
@@ -47,6 +54,8 @@ class StudyFile(StrictModel):
     cascades: Names = Field(default_factory=lambda: [CASCADE_OFF])
     seeds: Seeds = Field(default_factory=lambda: [0])
     set: dict[str, Values] = Field(default_factory=dict[str, list[str | int | float]])
+    requirements: RequirementKeys = Field(default_factory=lambda: RequirementKeys())
+    columns: dict[str, str | int | float] = Field(default_factory=dict[str, str | int | float])
     filters: FilterLists = Field(default_factory=FilterLists)
     same_buffers: bool | None = None
     time_limit: Annotated[float, Field(ge=0, le=MOST_SECONDS)] | None = None

@@ -36,6 +36,8 @@ class StudyHeader:
     code: str
     """Version of the code: a hash of the sources that decide answers."""
     points: int
+    designs: str = ""
+    """What is asked of designs, as ``chipmodel.studies.design_question`` writes it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ _FIELDS = {**get_type_hints(Point), **get_type_hints(Row)}
 StoredRow: type[BaseModel] = create_model(
     "StoredRow",
     __base__=StrictModel,
-    **{name: _column(name, kind) for name, kind in _FIELDS.items() if name != "point"},
+    **{name: _column(name, kind) for name, kind in _FIELDS.items() if name not in ("point", "costs")},
 )
 """A point and its answer."""
 

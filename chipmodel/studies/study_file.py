@@ -10,6 +10,9 @@
     seeds: [0, 1, 2]                            # of planners that search
     set:                                        # chip fields, every combination of their values
       shared_memory.bytes: [256KiB, 384KiB, 640KiB]
+    requirements: {milliseconds: 20}            # of a run of each network
+    columns:                                    # of each design, by formula
+      area: 0.9*shared_memory.bytes/1MiB + 0.05*dma.channels
     filters:
       include: [{chip: luna-*}]                 # what matches one of these stays, all where there are none
       exclude: [{packer: exact, workload: [zoo:resnet50, zoo:vgg*]}]
@@ -38,6 +41,7 @@ from chipmodel.files.yaml_tree import Document, PathStep
 from chipmodel.hardware.chip_file import chip_files, load_chip, preset_names
 from chipmodel.hardware.fields import FIELDS, children, field_at, read_choice, read_number
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
+from chipmodel.studies.design_question import AskedDesigns, asked_designs
 from chipmodel.studies.schema import FilterItem, StudyFile
 from chipmodel.studies.workload import Source, file_of, matching, source_of
 from dma.stream import streamer_named, streamers
@@ -87,6 +91,7 @@ class Study:
     """Whether the packers and mergers of a case pack the buffers of one schedule."""
     time_limit: float | None
     node_limit: int | None
+    designs: AskedDesigns
 
     def chip_file(self, chip: str) -> str:
         """The preset's name, or the path of the chip file."""
@@ -123,6 +128,7 @@ def parse_study(text: str, path: Path) -> Study:
         same_buffers=several if asked.same_buffers is None else asked.same_buffers,
         time_limit=asked.time_limit,
         node_limit=asked.node_limit,
+        designs=asked_designs(asked.requirements, asked.columns, text, document),
     )
     _refuse_too_many(study, document)
     return study

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from chipmodel.answers.study_results import StudyResults, swept_values
 from chipmodel.answers.study_row import Row
@@ -27,6 +28,10 @@ class Design:
     """Size of SharedMemory."""
     rows: tuple[Row, ...]
     """The fastest row of every planner whose plan fits, the fastest of all first; empty where none fits."""
+    costs: tuple[tuple[str, float], ...] = ()
+    """The study's own columns."""
+    failed: bool = False
+    """Whether every row is an error, as where a chip cannot have such fields."""
 
     @property
     def row(self) -> Row | None:
@@ -39,8 +44,16 @@ class Design:
         return _milliseconds(self.rows[0])
 
     def value(self, name: str) -> str:
-        """The design's value of a varied field."""
-        return dict(self.settings).get(name, "")
+        """The design's value of a varied field or of a column, as text."""
+        own = dict(self.costs)
+        return f"{own[name]:.6g}" if name in own else dict(self.settings).get(name, "")
+
+    @property
+    def cheapness(self) -> tuple[Any, ...]:
+        """What designs are sorted by where they do the same, the cheapest first: the study's columns, bytes
+        of SharedMemory, then the other varied numbers in the order of ``axes``, each the less the better."""
+        numbers = [number(name, value) or 0.0 for name, value in self.settings if name != CHIP]
+        return tuple(cost for _, cost in self.costs), self.bytes, numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +93,22 @@ def designs(study: StudyResults) -> tuple[Design, ...]:
             groups.setdefault((row.point.workload, _settings(row, names)), []).append(row)
     sizes = _sizes(study.rows)
     found = (
-        Design(workload, settings, _bytes(rows, sizes), _fastest(study, rows))
+        Design(
+            workload,
+            settings,
+            _bytes(rows, sizes),
+            _fastest(study, rows),
+            rows[0].costs,
+            all(row.status == "failed" for row in rows),
+        )
         for (workload, settings), rows in groups.items()
     )
     return tuple(design for design in found if design.bytes)
+
+
+def columns_of_designs(study: StudyResults) -> tuple[str, ...]:
+    """The study's own columns, in its order."""
+    return tuple(dict.fromkeys(name for row in study.rows for name, _ in row.costs))
 
 
 def _settings(row: Row, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -128,10 +153,16 @@ def number(name: str, value: str) -> float | None:
         return None
 
 
-def front(found: Iterable[Design]) -> tuple[Design, ...]:
-    """The Pareto front of memory and latency, the smallest memory first."""
+def front(found: Iterable[Design], name: str = MEMORY) -> tuple[Design, ...]:
+    """The Pareto front of latency and memory, or the study's column ``name``: the least of it first. Of
+    designs that are equal in both, it has the cheapest."""
     best: list[Design] = []
-    for design in sorted((d for d in found if d.row), key=lambda d: (d.bytes, d.milliseconds)):
+
+    def order(design: Design) -> tuple[Any, ...]:
+        price = design.bytes if name == MEMORY else dict(design.costs)[name]
+        return price, design.milliseconds, design.cheapness
+
+    for design in sorted((d for d in found if d.row), key=order):
         if not best or design.milliseconds < best[-1].milliseconds:
             best.append(design)
     return tuple(best)
@@ -153,9 +184,9 @@ def sufficient_memories(found: Sequence[Design]) -> tuple[SufficientMemory, ...]
 
 def _sufficient_memory(workload: str, group: Sequence[Design]) -> SufficientMemory:
     fit = [design for design in group if design.row]
-    best = min(fit, key=lambda d: (d.milliseconds, d.bytes))
+    best = min(fit, key=lambda d: (d.milliseconds, d.cheapness))
     near = [d for d in fit if d.milliseconds <= best.milliseconds * (1 + TOLERATED_SLOWDOWN)]
-    smallest, least = (min(ds, key=lambda d: (d.bytes, d.milliseconds)) for ds in (near, fit))
+    smallest, least = (min(ds, key=lambda d: (d.bytes, d.milliseconds, d.cheapness)) for ds in (near, fit))
     return SufficientMemory(workload, best, smallest, least)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 from math import log2
+from typing import Any
 
 from chipmodel.answers.study_results import StudyResults
 from chipmodel.answers.study_row import Row
@@ -12,7 +13,15 @@ from chipmodel.files.sizes import format_bytes
 from reports.colours import GREY
 from reports.plotly import scatter
 from reports.study.chart import LINES, SeriesStyle, StudyChart, axis, trace
-from reports.study.design import CHIP, MEMORY, Design, front, number, setting_words
+from reports.study.design import (
+    CHIP,
+    MEMORY,
+    Design,
+    columns_of_designs,
+    front,
+    number,
+    setting_words,
+)
 from reports.study.scale import AxisLabels, outside_in, spread
 from reports.words import count
 
@@ -32,7 +41,8 @@ Series = tuple[str, list[tuple[Design, Row]]]
 
 
 def panels(study: StudyResults, name: str, found: Sequence[Design]) -> tuple[tuple[str, StudyChart], ...]:
-    """A chart over the varied field ``name`` for each of the first ``MOST_PANELS`` workloads."""
+    """A chart over the varied field, or the study's column, ``name`` for each of the first ``MOST_PANELS``
+    workloads."""
     groups: dict[str, list[Design]] = {}
     for design in found:
         groups.setdefault(design.workload, []).append(design)
@@ -44,6 +54,8 @@ def panels(study: StudyResults, name: str, found: Sequence[Design]) -> tuple[tup
 def series_names(study: StudyResults, name: str, found: Sequence[Design]) -> tuple[str, ...]:
     """The lines of every chart: one for each planner and setting of the other varied fields if they are few,
     else one for each setting with its best planner, else a single line for the best of all."""
+    if name in columns_of_designs(study):
+        return ("",)
     others = list(dict.fromkeys(setting_words(design, name) for design in found))
     if len(others) * len(study.planners) <= len(LINES):
         joined = [", ".join(filter(None, (other, planner))) for other in others for planner in study.planners]
@@ -57,12 +69,17 @@ def legend(names: Sequence[str], with_front: bool) -> tuple[SeriesStyle, ...]:
     return (*lines, *([FRONT] if with_front else []))
 
 
+def has_front(study: StudyResults, name: str) -> bool:
+    """Whether less of it is better, so that designs on the Pareto front are marked."""
+    return name == MEMORY or name in columns_of_designs(study)
+
+
 def _panel(study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str]) -> StudyChart:
     scale = _SweepAxis(name, group)
     series = _series(study, name, group, names)
     traces = [_line(scale, LINES[k % len(LINES)], title, pairs) for k, (title, pairs) in enumerate(series)]
-    if name == MEMORY:
-        traces.append(_front(scale, front(group)))
+    if has_front(study, name):
+        traces.append(_front(scale, front(group, name)))
     layout = {
         "xaxis": scale.axis(),
         "yaxis": {"title": {"text": "ms"}, "nticks": 5, "rangemode": "tozero"},
@@ -77,7 +94,7 @@ def _series(study: StudyResults, name: str, group: Sequence[Design], names: Sequ
         best: dict[str, tuple[Design, Row]] = {}
         for design in group:
             value = _value(name, design)
-            if design.row and (value not in best or design.milliseconds < best[value][0].milliseconds):
+            if design.row and (value not in best or _order(design) < _order(best[value][0])):
                 best[value] = design, design.row
         return [("", list(best.values()))]
     drawn: dict[str, list[tuple[Design, Row]]] = {title: [] for title in names}
@@ -91,6 +108,10 @@ def _series(study: StudyResults, name: str, group: Sequence[Design], names: Sequ
     return list(drawn.items())
 
 
+def _order(design: Design) -> tuple[Any, ...]:
+    return design.milliseconds, design.cheapness
+
+
 def _value(name: str, design: Design) -> str:
     return str(design.bytes) if name == MEMORY else design.value(name)
 
@@ -100,6 +121,8 @@ class _SweepAxis:
 
     def __init__(self, name: str, group: Sequence[Design]) -> None:
         self.name = name
+        self.is_column = any(name == column for design in group for column, _ in design.costs)
+        """Whether no line joins the designs, which differ in much."""
         texts = list(dict.fromkeys(_value(name, design) for design in group))
         numbers = [number(name, text) for text in texts]
         self.places: dict[str, float] = {}
@@ -146,7 +169,7 @@ def _line(
 ) -> dict[str, object]:
     known = sorted(pairs, key=lambda pair: scale.places[_value(scale.name, pair[0])])
     return trace(
-        "markers" if scale.words else "lines+markers",
+        "markers" if scale.words or scale.is_column else "lines+markers",
         [round(scale.places[_value(scale.name, design)], 5) for design, _ in known],
         [row.milliseconds for _, row in known],
         [_text(scale, design, row) for design, row in known],

@@ -21,12 +21,15 @@ from reports.study.design import (
     Design,
     SufficientMemory,
     axes,
+    columns_of_designs,
     designs,
     setting_words,
     sufficient_memories,
 )
-from reports.study.design_chart import legend, panels, series_names
+from reports.study.design_chart import has_front, legend, panels, series_names
+from reports.study.effects import STEP_HEADS, field_steps, is_flat, step_rows
 from reports.study.methods import methods, threats
+from reports.study.requirements import design_heads, design_rows
 from reports.study.scores import score_cells
 from reports.study.strips import gap_strips, profile
 from reports.study.table import columns, details, table
@@ -87,6 +90,10 @@ def render_study(study: StudyResults) -> str:
         "questions": [question["label"] for question in questions],
         "sweeps": sweeps,
         "sufficient_memories": [_memory_cells(each, study) for each in sufficient_memories(found)],
+        "candidates": design_rows(study) if study.requirements and found else [],
+        "candidate_heads": design_heads(study) if found else (),
+        "steps": step_rows(field_steps(study, found)),
+        "step_heads": STEP_HEADS,
         "failures": failures(study),
         "facts": _facts(study),
         "columns": columns(study),
@@ -168,15 +175,18 @@ def _score_tables(study: StudyResults) -> list[tuple[StudyMetric, list[tuple[str
 def _sweeps(study: StudyResults, found: tuple[Design, ...]) -> list[SweepSection]:
     sweeps: list[SweepSection] = []
     timed = len({design.workload for design in found if design.row})
-    for number, name in enumerate(axes(study)):
+    steps = field_steps(study, found)
+    for number, name in enumerate((*axes(study), *columns_of_designs(study))):
         if name == CHIP and len(axes(study)) > 1 and MEMORY in axes(study):
+            continue
+        if name != MEMORY and is_flat(name, steps):
             continue
         drawn = panels(study, name, found)
         if drawn:
             names = series_names(study, name, found)
             ids = tuple((workload, f"sweep-{number}-{k}", chart) for k, (workload, chart) in enumerate(drawn))
             title = {MEMORY: "SharedMemory", CHIP: "the chip"}.get(name, name)
-            marks, words = legend(names, name == MEMORY), _combined(study, names)
+            marks, words = legend(names, has_front(study, name)), _combined(study, names)
             sweeps.append(SweepSection(title, f"sweep-{number}", ids, marks, words, timed - len(ids)))
     return sweeps
 

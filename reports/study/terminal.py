@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from chipmodel.answers.study_results import StudyMetric, StudyResults, failures
 from chipmodel.files.sizes import format_bytes
 from reports.study.design import designs, sufficient_memories
+from reports.study.effects import STEP_HEADS, field_steps, step_rows
+from reports.study.requirements import candidates, design_heads, design_rows
 from reports.study.scores import TERMINAL_HEADS, score_cells, table_title
 from reports.study.words import answer, scope
 from reports.terminal_table import ruled_table
@@ -33,6 +35,11 @@ def print_answer(study: StudyResults, console: Console) -> None:
         console.print(_planners(study, metric))
     if sufficient_memories(designs(study)):
         console.print(_memories(study))
+    if study.requirements and candidates(study):
+        title = "Designs, those that meet the requirements first, the cheapest before the others"
+        console.print(ruled_table(design_heads(study), design_rows(study), title))
+    if steps := step_rows(field_steps(study)):
+        console.print(ruled_table(STEP_HEADS, steps, "What each step brings, all else equal"))
     for error, found in failures(study)[:SHOWN_ERRORS]:
         names = shortened([f"{row.point.workload} {study.label(row)}" for row in found], 3)
         console.print(Text(f"failed: {names}"), highlight=False)

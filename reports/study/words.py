@@ -15,6 +15,7 @@ from chipmodel.answers.study_results import (
 )
 from chipmodel.answers.study_statistics import PlannerScore
 from reports.study.design import design_words
+from reports.study.requirements import requirement_words
 from reports.words import count, percent, plural
 
 NAMED = 3
@@ -24,7 +25,8 @@ NAMED = 3
 def answer(study: StudyResults) -> list[str]:
     """The answer: how much of the study is done, and how the planners compare."""
     ranked = [_metric_words(study, metric) for metric in study.metrics]
-    return [each for each in (_coverage(study), design_words(study), *ranked, _failures(study)) if each]
+    found = (_coverage(study), requirement_words(study), design_words(study), *ranked, _failures(study))
+    return [each for each in found if each]
 
 
 def _metric_words(study: StudyResults, metric: StudyMetric) -> str:

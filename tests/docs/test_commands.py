@@ -24,6 +24,7 @@ OTHER_LINES = (f"{INSTALL} .", f"{INSTALL} -e '.[test]' && .venv/bin/pytest -q -
 FILES = {
     DOCS / "tutorial.md": {"tiny.yaml": ("yaml", 0)},
     DOCS / "howto" / "chip.md": {"my-chip.yaml": ("yaml", 0)},
+    DOCS / "howto" / "architect.md": {"three.yaml": ("yaml", 0)},
     DOCS / "howto" / "budget.md": {"budget.yaml": ("yaml", 0)},
     DOCS / "howto" / "measured.md": {"cycles.csv": ("text", 0)},
 }

@@ -1,0 +1,142 @@
+"""A number of a chip by a formula of its fields, such as ``shared_memory.bytes/1MiB + 0.05*dma.channels``.
+
+The language is Python's with nothing but numbers, sizes (``384KiB``), names of chip fields, ``+ - * /`` and
+parentheses. A formula is parsed by ``ast`` and never executed as Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.sizes import UNITS
+from chipmodel.files.suggestions import shown, suggest
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.fields import FIELDS, field_at, read_number
+
+MOST_CHARACTERS = 500
+"""Far more than a cost model takes, and few enough that no nesting exhausts Python's stack."""
+HINT = "write numbers, sizes such as 1MiB, chip fields such as dma.channels, + - * / and parentheses"
+
+_SIZE = re.compile(r"(?<![\w.])(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMG]iB)\b")
+_BINARY: Mapping[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+}
+_UNARY: Mapping[type[ast.unaryop], Callable[[Fraction], Fraction]] = {
+    ast.USub: lambda a: -a,
+    ast.UAdd: lambda a: +a,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula that ``parse_formula`` has checked. ``place`` is where it begins in the user's file."""
+
+    text: str
+    place: Place
+
+    def value(self, chip: Chip) -> float:
+        """The number for ``chip``. Raises BadInput where it has no such field, or for a division by 0."""
+        tree, sizes = _parsed(self)
+        try:
+            return float(_value(tree, self, sizes, chip))
+        except ArithmeticError as error:
+            raise BadInput(
+                f"{shown(self.text)} for {chip.name}: {error}", where=self.place, hint=HINT
+            ) from None
+
+
+def parse_formula(text: str, place: Place) -> Formula:
+    """The formula in ``text``. Raises BadInput, at its line and column, for whatever is no formula."""
+    formula = Formula(text, place)
+    if len(text) > MOST_CHARACTERS:
+        what = f"a formula of {len(text)} characters; {MOST_CHARACTERS} are the most"
+        raise BadInput(what, where=place, hint="split it into several columns")
+    tree, sizes = _parsed(formula)
+    for name in _names(tree, formula, sizes):
+        field = field_at(ast.unparse(name))
+        if field is None:
+            what = f"unknown chip field {shown(ast.unparse(name))}"
+            hint = suggest(ast.unparse(name), FIELDS, "fields are")
+            raise BadInput(what, where=_place(formula, name.col_offset), hint=hint)
+        if field.kind == "choice":
+            what = f"{ast.unparse(name)} is a word, not a number"
+            raise BadInput(what, where=_place(formula, name.col_offset), hint=HINT)
+    return formula
+
+
+def _parsed(formula: Formula) -> tuple[ast.expr, Mapping[int, Fraction]]:
+    """The tree, in which a size is a name of as many characters, and the sizes by their columns."""
+    found = list(_SIZE.finditer(formula.text))
+    plain = _SIZE.sub(lambda match: "_" * len(match[0]), formula.text)
+    try:
+        tree = ast.parse(plain, mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        column = (getattr(error, "offset", None) or 1) - 1
+        what = f"{shown(formula.text)} is no formula"
+        raise BadInput(what, where=_place(formula, column), hint=HINT) from None
+    return tree, {m.start(): Fraction(m["number"]) * UNITS[m["unit"].lower()] for m in found}
+
+
+def _names(node: ast.expr, formula: Formula, sizes: Mapping[int, Fraction]) -> Iterator[ast.expr]:
+    """The chip fields in the tree. Raises BadInput for what the language does not have."""
+    match node:
+        case ast.BinOp(left, operator, right) if type(operator) in _BINARY:
+            yield from _names(left, formula, sizes)
+            yield from _names(right, formula, sizes)
+        case ast.UnaryOp(operator, operand) if type(operator) in _UNARY:
+            yield from _names(operand, formula, sizes)
+        case ast.Name() if node.col_offset in sizes:
+            pass
+        case ast.Name() | ast.Attribute() if _is_dotted(node):
+            yield node
+        case ast.Constant(int() | float() as value) if type(value) is not bool and isfinite(value):
+            pass
+        case _:
+            what = f"{shown(ast.get_source_segment(formula.text, node) or formula.text)} cannot be here"
+            raise BadInput(what, where=_place(formula, node.col_offset), hint=HINT)
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _value(node: ast.expr, formula: Formula, sizes: Mapping[int, Fraction], chip: Chip) -> Fraction:
+    match node:
+        case ast.BinOp(left, operator, right):
+            apply = _BINARY[type(operator)]
+            return apply(_value(left, formula, sizes, chip), _value(right, formula, sizes, chip))
+        case ast.UnaryOp(sign, operand):
+            return _UNARY[type(sign)](_value(operand, formula, sizes, chip))
+        case ast.Constant(value):
+            assert isinstance(value, int | float), "parse_formula refuses all else"
+            return Fraction(str(value))
+        case ast.Name() if node.col_offset in sizes:
+            return sizes[node.col_offset]
+        case _:
+            return _field(ast.unparse(node), _place(formula, node.col_offset), chip)
+
+
+def _field(name: str, place: Place, chip: Chip) -> Fraction:
+    figure = chip.figures.get(name)
+    if figure is None:
+        hint = "use fields that every chip of the study has"
+        raise BadInput(f"{chip.name} has no {name}", where=place, hint=hint)
+    return read_number(name, figure.value, place)
+
+
+def _place(formula: Formula, offset: int) -> Place:
+    """Where the character at ``offset``, which ``ast`` counts in bytes of UTF-8, lies in the user's file."""
+    before = formula.text.encode()[:offset].decode(errors="ignore")
+    place = formula.place
+    return Place(place.file, place.line, place.column + len(before)) if place.line else place

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from chipmodel.api.packing import Packing, pack
     from chipmodel.api.plan import ProgramPlan, plan
     from chipmodel.api.report import StudyReport, report
+    from chipmodel.api.sensitivity import Sensitivity, sensitivity
     from chipmodel.api.settings import PlanOptions
     from chipmodel.api.simulation import Simulation, simulate
     from chipmodel.api.study import StudyTable, study
@@ -59,6 +60,7 @@ __all__ = [
     "PlanOptions",
     "Program",
     "ProgramPlan",
+    "Sensitivity",
     "Simulation",
     "StudyReport",
     "StudyTable",
@@ -82,6 +84,7 @@ __all__ = [
     "planners",
     "report",
     "schema",
+    "sensitivity",
     "simulate",
     "smallest_memory",
     "study",
@@ -118,6 +121,7 @@ _HOMES = {
     "chipmodel.api.packing": ("Packing", "pack"),
     "chipmodel.api.plan": ("ProgramPlan", "plan"),
     "chipmodel.api.report": ("StudyReport", "report"),
+    "chipmodel.api.sensitivity": ("Sensitivity", "sensitivity"),
     "chipmodel.api.settings": ("PlanOptions",),
     "chipmodel.api.simulation": ("Simulation", "simulate"),
     "chipmodel.api.study": (

@@ -33,6 +33,7 @@ COMMANDS = {
     "planners": ("lists", "List packers, mergers, streamers, NPU models, importers."),
     "report": ("report", "Say what a study found, as a page or on the terminal."),
     "schema": ("lists", "Print the JSON Schema of YAML workloads."),
+    "sensitivity": ("sensitivity", "Say which number of a chip matters for a workload."),
     "simulate": ("simulate", "Plan a workload, simulate the plan, say what it costs and why."),
     "study": ("study", "Answer every point of a study: workloads x chips x planners."),
     "validate": ("measurements", "Compare the model with a table of measurements."),

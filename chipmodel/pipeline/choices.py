@@ -19,6 +19,8 @@ CASCADE_AUTO = "auto"
 """Cascades wherever they are expected to be faster."""
 CASCADE_OFF = "off"
 """No cascades: each op runs to its end before the next one."""
+SENSITIVITY_STEP = 0.2
+"""The share by which ``chipmodel sensitivity`` varies a number of the chip."""
 MEMORY_POINTS = 10
 """Sizes of SharedMemory for which ``memory`` makes plans."""
 

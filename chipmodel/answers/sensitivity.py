@@ -1,0 +1,58 @@
+"""Which number of a chip matters: the time of a workload with each number varied alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class VariedRun:
+    """The workload with one number changed to ``value``, as a chip file writes it."""
+
+    value: str
+    milliseconds: float | None = None
+    """None where there is no run."""
+    reason: str = ""
+    """Why there is none: the chip cannot be, or the workload does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariedField:
+    """A number of the chip, with the runs of a smaller and a larger value."""
+
+    field: str
+    value: str
+    less: VariedRun
+    more: VariedRun
+
+    def changes(self, milliseconds: float) -> tuple[float | None, float | None]:
+        """Return the share by which either value changes the ``milliseconds`` of the chip as it is."""
+        times = (self.less.milliseconds, self.more.milliseconds)
+        less, more = (None if each is None else each / milliseconds - 1 for each in times)
+        return less, more
+
+    def span(self, milliseconds: float) -> float:
+        """The largest change in either direction; 0 without a run."""
+        return max(abs(each or 0.0) for each in self.changes(milliseconds))
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityAnswer:
+    """The time of a workload on a chip, and with every number of it varied by ``step``, one at a time."""
+
+    program: str
+    chip: str
+    step: float
+    """The share by which a number is made smaller and larger; a whole number by at least 1, a power of two to
+    the next one."""
+    milliseconds: float
+    fields: tuple[VariedField, ...]
+    """Those that matter most first."""
+    zero: tuple[str, ...] = ()
+    """Numbers that are 0, of which there is no share."""
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """Fields that change nothing, as far as there is a run."""
+        still = (each for each in self.fields if each.span(self.milliseconds) == 0)
+        return tuple(each.field for each in still if any(c == 0 for c in each.changes(self.milliseconds)))

@@ -1,0 +1,79 @@
+"""The time of a program with each number of the chip varied alone, everything planned again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from math import ceil, floor
+
+from chipmodel.answers.result import Result
+from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
+from chipmodel.errors import BadInput, DoesNotFit, Place
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import with_overrides
+from chipmodel.hardware.fields import Field, field_at, read_number
+from chipmodel.terminal.progress import Say
+
+Run = Callable[[Chip], Result]
+"""Plans and simulates the program on a chip. Raises BadInput and DoesNotFit."""
+
+
+def sensitivity(run: Run, chip: Chip, step: Fraction, fields: Sequence[str], say: Say) -> SensitivityAnswer:
+    """The time on ``chip``, and with each of ``fields`` by ``step`` smaller and larger. Raises DoesNotFit
+    where the program does not fit the chip as it is."""
+    base = run(chip)
+    if not base.fits:
+        raise DoesNotFit(f"{base.program.name} does not fit {chip.name}", hint="take a chip that it fits")
+    milliseconds = chip.milliseconds(base.trace.cycles)
+    found: list[VariedField] = []
+    zero: list[str] = []
+    for name in fields:
+        field, figure = field_at(name), chip.figures[name].value
+        assert field is not None, "a figure of a chip is a field"
+        value = read_number(name, figure, Place(name))
+        if value == 0:
+            zero.append(name)
+            continue
+        less, more = (_run(run, chip, name, text) for text in _values(field, value, step))
+        found.append(VariedField(name, figure, less, more))
+        say(f"{len(found) + len(zero)} of {len(fields)} numbers")
+    found.sort(key=lambda each: -each.span(milliseconds))
+    return SensitivityAnswer(
+        base.program.name, chip.name, float(step), milliseconds, tuple(found), tuple(zero)
+    )
+
+
+def numbers_of(chip: Chip) -> Iterator[str]:
+    """The fields of the chip that are numbers."""
+    for name in chip.figures:
+        field = field_at(name)
+        if field is not None and field.kind != "choice":
+            yield name
+
+
+def _values(field: Field, value: Fraction, step: Fraction) -> tuple[str, str]:
+    """The smaller and the larger value: a whole number differs by at least 1, a power of two is halved and
+    doubled."""
+    if field.power_of_two:
+        return _text(value / 2), _text(value * 2)
+    less, more = value * (1 - step), value * (1 + step)
+    if field.kind == "rational":
+        return _text(less), _text(more)
+    return str(min(ceil(less), int(value) - 1)), str(max(floor(more), int(value) + 1))
+
+
+def _text(value: Fraction) -> str:
+    """A decimal number where that is exact, else a ratio."""
+    decimal = f"{float(value):.12g}"
+    return decimal if Fraction(decimal) == value else str(value)
+
+
+def _run(run: Run, chip: Chip, name: str, value: str) -> VariedRun:
+    try:
+        varied = with_overrides(chip, [f"{name}={value}"])
+        result = run(varied)
+    except (BadInput, DoesNotFit) as refusal:
+        return VariedRun(value, reason=refusal.what)
+    if not result.fits:
+        return VariedRun(value, reason="does not fit")
+    return VariedRun(value, varied.milliseconds(result.trace.cycles))

@@ -1,0 +1,92 @@
+"""The numbers of a chip by what they matter as one self-contained HTML file without scripts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chipmodel.answers.sensitivity import SensitivityAnswer
+from reports.sensitivity.rows import HEADS, field_rows, headline, refused_rows, signed
+from reports.template import PLAIN, render
+from reports.words import percent
+
+MOST_BARS = 20
+"""Numbers in the chart."""
+ROW, LEFT, WIDTH = 26, 290, 860
+"""Pixels: of a number's row, of the names, of the chart."""
+LABEL = 58
+"""Pixels for a change at the end of a bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class TornadoBar:
+    """The change of time by one value of a number: a bar from the middle line."""
+
+    kind: str
+    """``less`` or ``more``: whether the number is smaller or larger."""
+    x: float
+    width: float
+    text_x: float
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TornadoRow:
+    """A number of the chip with its bars."""
+
+    name: str
+    y: int
+    bars: tuple[TornadoBar, ...]
+
+
+def render_sensitivity(answer: SensitivityAnswer) -> str:
+    """The page as text."""
+    rows = tornado(answer)
+    values: dict[str, object] = {
+        "answer": answer,
+        "headline": headline(answer),
+        "step": percent(answer.step),
+        "rows": rows,
+        "middle": _middle(),
+        "width": WIDTH,
+        "height": ROW * len(rows) + ROW,
+        "heads": [head.lstrip(">") for head in HEADS],
+        "fields": field_rows(answer),
+        "refused": refused_rows(answer),
+    }
+    return render("sensitivity.html.j2", values, PLAIN)
+
+
+def _middle() -> float:
+    return (LEFT + WIDTH) / 2
+
+
+def tornado(answer: SensitivityAnswer) -> tuple[TornadoRow, ...]:
+    """The first ``MOST_BARS`` numbers that change the time, the one that changes it most on top."""
+    found = [
+        (each.field, each.changes(answer.milliseconds))
+        for each in answer.fields
+        if each.span(answer.milliseconds) > 0
+    ]
+    largest = max((abs(c or 0.0) for _, changes in found for c in changes), default=1.0)
+    scale = (WIDTH - _middle() - LABEL) / largest
+    return tuple(
+        TornadoRow(name, ROW * number, tuple(_bars(changes, scale)))
+        for number, (name, changes) in enumerate(found[:MOST_BARS], 1)
+    )
+
+
+def _bars(changes: tuple[float | None, float | None], scale: float) -> list[TornadoBar]:
+    """A bar for each value that changes the time; two on one side share the row, the longer one behind."""
+    kinds = [(kind, c) for kind, c in zip(("less", "more"), changes, strict=True) if c]
+    kinds.sort(key=lambda item: -abs(item[1]))
+    return [_bar(kind, change, scale, kinds) for kind, change in kinds]
+
+
+def _bar(kind: str, change: float, scale: float, kinds: list[tuple[str, float]]) -> TornadoBar:
+    length = round(abs(change) * scale, 1)
+    start = _middle() if change > 0 else _middle() - length
+    end = start + length + 5 if change > 0 else start - 5
+    hidden = any(abs(other) > abs(change) and other * change > 0 for _, other in kinds)
+    anchor, text = "start" if change > 0 else "end", "" if hidden else signed(change)
+    return TornadoBar(kind, round(start, 1), length, round(end, 1), anchor, text)

@@ -16,8 +16,9 @@ from solvers.exact import cp_sat
 from solvers.search import complete
 
 SEARCH_FIRST_SECONDS = 0.25
-"""Time of the search before CP-SAT joins it, where constraints go beyond lifetimes, or the peak is minimised:
-most problems are solved by then."""
+"""Time of the search before CP-SAT joins it, on problems with constraints besides lifetimes."""
+MINIMISE_FIRST_SECONDS = 1.0
+"""The same where only lifetimes constrain and the peak is minimised: the search solves most of these."""
 FIT_FIRST_SHARE, FIT_FIRST_SECONDS = 0.6, 30.0
 """The same for a fit of buffers with lifetimes only, which CP-SAT helps little: a share of the limit, or
 seconds where there is none."""
@@ -98,19 +99,17 @@ class _ComponentSolver:
     lower: int
     report: Report | None
 
-    @property
-    def plain_fit(self) -> bool:
-        return self.part.problem.plain and self.goal == "fit"
-
     def first_seconds(self, limits: Limits) -> float:
         """How long the search works alone."""
-        if not self.plain_fit:
+        if not self.part.problem.plain:
             return SEARCH_FIRST_SECONDS
+        if self.goal == "minimise":
+            return MINIMISE_FIRST_SECONDS
         return FIT_FIRST_SECONDS if limits.seconds is None else limits.seconds * FIT_FIRST_SHARE
 
     def both_seconds(self, limits: Limits) -> float | None:
         """How long both work; None for all the time that is left."""
-        if not self.plain_fit:
+        if not self.part.problem.plain or self.goal == "minimise":
             return None
         return BOTH_SECONDS if limits.seconds is None else limits.seconds * BOTH_SHARE
 

@@ -1,4 +1,4 @@
-"""Verify plans and packings with code that shares nothing with the planners."""
+"""Verify plans and packings with code that shares no decision with the planners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``chipmodel check``: a plan or a packing, verified by code that shares nothing with the planners."""
+"""``chipmodel check``: a plan or a packing, verified by code that shares no decision with the planners."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check(
     choices: tuple[str, ...],
     seed: int,
 ) -> int:
-    """Verify PLAN for WORKLOAD with code that shares nothing with the planners.
+    """Verify PLAN for WORKLOAD with code that shares no decision with the planners.
 
     The chip is the one that the plan names; --chip says where its file is now, and with --set that it must
     be that chip. Where WORKLOAD is a packing problem (FILE.csv), PLAN is what chipmodel pack --json wrote.

@@ -21,7 +21,7 @@ from chipmodel.terminal.streams import leave_stdout, open_streams
 COMMANDS = {
     "arena": ("arena", "Plan the arena of a TensorFlow Lite Micro model."),
     "calibrate": ("measurements", "Fit the few free constants of a chip to measurements."),
-    "check": ("check", "Verify a plan with code that shares nothing with the planners."),
+    "check": ("check", "Verify a plan with code that shares no decision with the planners."),
     "chips": ("lists", "List the chip presets, or every number of one with its origin."),
     "ci": ("ci", "Fail where a model outgrows its budget of memory, time or traffic."),
     "compare": ("compare", "Compare packers, mergers and streamers on a workload."),

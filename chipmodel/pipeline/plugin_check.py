@@ -1,4 +1,4 @@
-"""Plans of streamers that are plug-ins: each is verified by code that shares nothing with the planners."""
+"""Plans of streamers that are plug-ins: each is verified, sharing no decision with the planners."""
 
 from __future__ import annotations
 

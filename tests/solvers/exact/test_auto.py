@@ -8,10 +8,10 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check
-from solvers.core.outcome import Limits, Progress
+from solvers.core.outcome import Limits, Outcome, Progress
 from solvers.exact import auto as auto_module
 from solvers.exact.auto import auto
 from solvers.registry import solve
@@ -89,6 +89,27 @@ def test_where_nothing_fits_the_best_heuristic_shows_how_much_is_missing() -> No
     tight = problem(CHAIN, 49)
     solved = solve(tight, "auto")
     assert (solved.status, solved.peak, solved.planner) == ("infeasible", 50, "large-first")
+
+
+@pytest.mark.parametrize(("searched", "planner"), [(52, "quick"), (51, "exact"), (50, "exact")])
+def test_the_lower_of_two_plans_is_kept_be_it_by_a_byte(
+    monkeypatch: pytest.MonkeyPatch, searched: int, planner: str
+) -> None:
+    """No peak is below 50; the quick plan's is 51."""
+
+    def plan(peak: int) -> Plan:
+        return Plan({"0": 30, "1": 0, "2": peak - 20})
+
+    def quick(_: Problem) -> list[tuple[str, Plan]]:
+        return [("quick", plan(51))]
+
+    def exact(*_: object, **__: object) -> Outcome:
+        return Outcome("feasible", plan(searched), 0)
+
+    monkeypatch.setattr(auto_module, "_quick_plans", quick)
+    monkeypatch.setattr(auto_module, "exact", exact)
+    outcome = auto(problem(CHAIN, None), QUICK)
+    assert (outcome.plan, outcome.planner) == (plan(min(51, searched)), planner)
 
 
 def test_what_is_reported_only_improves() -> None:

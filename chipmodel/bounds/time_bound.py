@@ -36,7 +36,8 @@ def time_bound(
     """Return the largest of several bounds. Three hold for every plan:
 
     *Compute*: all ops on the path, one after another, with the least padding of any division; on several
-    cores an equal share (``least_compute_cycles``). Computing rows again only adds to it.
+    cores an equal share, or the longest chain of ops that read one another's outputs, if that is more
+    (``least_compute_cycles``). Computing rows again only adds to it.
     *DMA*: every weight block that the path needs, the rows of inputs that it reads and its outputs, each
     moved once, with one set-up in all: a plan may keep data once loaded, but must load them once.
     *Fluid*: compute, transfers and the room in SharedMemory together (``chipmodel.bounds.fluid``); with
@@ -45,7 +46,6 @@ def time_bound(
 
     Others hold only where ops run one after another, so not with ``cascades``:
 
-    *Chain*, on several cores: an op begins when its inputs are made (``least_compute_cycles``).
     *Windows*, of runs that are too long for the fluid: data that SharedMemory cannot hold beforehand are
     moved while ops run (``chipmodel.bounds.windows``).
     *Residency*, where asked for: data that leave SharedMemory have to come back
@@ -57,7 +57,7 @@ def time_bound(
         return TimeBound(0, space=space)
     cycles = {op.name: times * least_cycles(chip.npu, op, columns=cascades) for op, times in runs}
     found: list[TimeBound | None] = [
-        _over_all(runs, "npu", least_compute_cycles(program, chip.cores, cycles, chain=not cascades)),
+        _over_all(runs, "npu", least_compute_cycles(program, chip.cores, cycles, cascades)),
         _over_all(runs, "dma", _least_dma_cycles(program, chip, runs, cascades)),
     ]
     fluid = fluid_bound(program, chip, path, cascades, inferences)

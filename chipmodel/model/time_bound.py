@@ -12,7 +12,8 @@ WITHOUT_CASCADES: PlanSpace = "plans without cascades"
 """Ops run one after another, in the given order."""
 WITH_CASCADES: PlanSpace = "plans with or without cascades"
 """Steps of different ops may also take turns, each as soon as the rows that it reads are made, and rows may
-be computed more than once. Each op computes all of its rows at least once."""
+be computed more than once. Each op computes all of its rows at least once, on one core; ops that take turns
+run on the same core, and another core gets a tensor when all of it is made."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from random import Random
 
 import pytest
 
+from chipmodel.api.workload import load
+from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.time_bound import lower_bound_cycles, time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Channels, Chip, Dma, Route
@@ -23,6 +25,7 @@ from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
+from workloads.from_python.network import Network
 
 
 def fast_dma(chip: Chip) -> Chip:
@@ -85,8 +88,8 @@ def test_a_bound_names_the_plans_that_it_holds_for() -> None:
     assert time_bound(nothing.build(), PLAIN, {}, cascades=True).space == WITH_CASCADES
 
 
-def test_a_chain_over_several_cores_bounds_only_plans_without_cascades() -> None:
-    """Four ops of 16 x 16 MACs, one after another: on two cores a half of them, if they may take turns."""
+def test_more_cores_do_not_shorten_a_chain_with_or_without_cascades() -> None:
+    """Four ops of 16 x 16 MACs, one after another: ops that take turns run on one core."""
     builder = ProgramBuilder("chain")
     x = builder.input("x", (1, 16))
     for name in "abcd":
@@ -94,7 +97,20 @@ def test_a_chain_over_several_cores_bounds_only_plans_without_cascades() -> None
     builder.output(x)
     two = replace(fast_dma(PLAIN), cores=2)
     assert time_bound(builder.build(), two, {}).cycles == 4 * 256
-    assert time_bound(builder.build(), two, {}, cascades=True).cycles == 2 * 256
+    assert time_bound(builder.build(), two, {}, cascades=True).cycles == 4 * 256
+
+
+def test_steps_of_a_concat_may_run_before_one_of_its_inputs_in_a_cascade() -> None:
+    """a, then b, then rows of both: in a cascade the rows of a may be copied before b has run."""
+    net = Network("joined")
+    net.input("x", [1, 16, 8, 8])
+    a = net.conv(channels=16, kernel=1, name="a")
+    b = net.conv(channels=16, kernel=1, name="b")
+    net.concat(a, b, axis=2, name="c")
+    program = load(net)
+    cycles = {"a": 100, "b": 100, "c": 50}
+    assert least_compute_cycles(program, 2, cycles) == 250
+    assert least_compute_cycles(program, 2, cycles, cascades=True) == 200
 
 
 def test_a_weight_counts_once_and_a_gathered_table_by_its_gathered_bytes() -> None:

@@ -67,16 +67,15 @@ def psrams(name: str, size: int) -> Iterator[Named]:
 def improved(chip: Chip, random: Random) -> tuple[str, Chip]:
     """A chip with one number better than in ``chip``, and which."""
     memory, psram, dma = chip.shared_memory, chip.psram, chip.dma
-    better: dict[str, Callable[[], Chip]] = {
-        "SharedMemory": lambda: chip.with_memory(memory.bytes + random.randint(1, 8) * memory.alignment),
-        "Psram clock": lambda: replace(chip, psram=replace(psram, clock_mhz=2 * psram.clock_mhz)),
-        "Psram width": lambda: replace(chip, psram=replace(psram, bytes_per_clock=2 * psram.bytes_per_clock)),
-    }
+    more = memory.bytes + random.randint(1, 8) * memory.alignment
+    better: dict[str, Callable[[], Chip]] = {"SharedMemory": lambda: chip.with_memory(more)}
     if isinstance(dma, Dma):
-        more = replace(dma.channels, count=dma.channels.count + 1)
-        better["channels"] = lambda: replace(chip, dma=replace(dma, channels=more))
-    if psram.device is not None:
-        better = {"SharedMemory": better["SharedMemory"]}
+        channels = replace(dma.channels, count=dma.channels.count + 1)
+        better["channels"] = lambda: replace(chip, dma=replace(dma, channels=channels))
+    if isinstance(dma, Dma) and psram.device is None:
+        quick, wide = 2 * psram.clock_mhz, 2 * psram.bytes_per_clock
+        better["Psram clock"] = lambda: replace(chip, psram=replace(psram, clock_mhz=quick))
+        better["Psram width"] = lambda: replace(chip, psram=replace(psram, bytes_per_clock=wide))
     name = random.choice(list(better))
     return name, better[name]()
 

@@ -40,14 +40,17 @@ RIVALS = (
 def made_by_all(request: PlanRequest, make: Callable[[PlanRequest], T], fits: Callable[[T], bool]) -> list[T]:
     """Return what ``make`` gives for ``request`` with each quick streamer, and at last for itself. After the
     deadline only ``QUICKEST`` are made once one ``fits``. A streamer that does not search has no rivals.
-    Raises DoesNotFit where there is no plan at all."""
+    Raises DoesNotFit where there is no plan at all: what has no room with ``sync``, which keeps the least for
+    weights, has none with others."""
     searches = streamer_named(request.streamer).searches_offsets
     rivals = (replace(request, streamer=name, stop=None) for name in (RIVALS if searches else ()))
     found: list[T] = []
     refusal: DoesNotFit | None = None
     for asked in (*rivals, request):
-        late = asked.streamer not in QUICKEST and any(map(fits, found))
-        if late and request.deadline.ends("further streamers"):
+        quickest = asked.streamer in QUICKEST
+        if refusal and not found and not quickest:
+            break
+        if not quickest and any(map(fits, found)) and request.deadline.ends("further streamers"):
             break
         try:
             found.append(make(asked))

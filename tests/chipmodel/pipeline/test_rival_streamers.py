@@ -82,11 +82,15 @@ def test_streamers_share_what_is_proposed_and_forecast() -> None:
 
 
 def test_where_no_streamer_has_a_plan() -> None:
+    tried: list[str] = []
+
     def refused(request: PlanRequest) -> str:
+        tried.append(request.streamer)
         raise DoesNotFit(request.streamer)
 
-    with pytest.raises(DoesNotFit, match="exact"):
+    with pytest.raises(DoesNotFit, match="sync"):
         made_by_all(asked("resnet8", "luna-arcs", 0, "exact", Deadline()), refused, bool)
+    assert tried == list(QUICKEST)
 
 
 def test_a_quick_streamer_has_no_rivals() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
-from math import inf
+from math import ceil, inf, log2
 from typing import get_args
 
 import numpy as np
@@ -42,6 +42,10 @@ from dma.cascade_choice.stripe_heights import Counts
 
 BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 14, 12, 9, 6, 4))
 """Shares of the capacity that tensors and a cascade's weights may take."""
+RUNGS = 3
+"""Smaller memories whose sets are looked at where the best set moves tensors to Psram."""
+RUNGS_PER_OCTAVE = 4
+"""Such sizes from one to the double of it."""
 AHEAD_SHARES = (Fraction(9, 10), Fraction(8, 10), Fraction(7, 10), Fraction(1))
 """Shares of the capacity that tensors, a cascade's weights and weights loaded ahead may take in a cut that
 counts these; the rest is what the packer loses. The first ones are those that a quick streamer tries."""
@@ -89,20 +93,40 @@ def _ranked(
     rolls: bool,
 ) -> tuple[Candidate, ...]:
     """The cuts of chains for several budgets that are worthwhile, the fastest estimate first. Of several
-    ``offers`` of segments the next one is looked at where weights are loaded again."""
+    ``offers`` of segments the next one is looked at where weights are loaded again.
+
+    An estimate counts the bytes that are too many, a plan moves whole tensors. So where the first one moves
+    any, the fastest of those that move none comes before it, also of those for less memory."""
     found: dict[Candidate, int] = {}
-    for share in BUDGET_SHARES:
+    stays: set[Candidate] = set()
+
+    def look(room: int, budget: int) -> None:
         for index, offered in enumerate(offers):
-            budget = int(capacity * share)
-            offers[index] = fitting = _fitting(times, offered, capacity, budget, rolls)
-            segments = _placed(times, fitting, capacity, budget)
+            offers[index] = fitting = _fitting(times, offered, room, budget, rolls)
+            segments = _placed(times, fitting, room, budget)
             candidate, cycles = cascade_choices(segments, rolls), _estimate(times, capacity, segments)
             new = bool(candidate) and candidate not in found
             if new and cycles < WORTHWHILE * alone and is_possible(program, candidate):
                 found[candidate] = cycles
+                stays.update((candidate,) if all(each.bytes <= capacity for _, each in segments) else ())
             if not _loads_again(candidate):
                 break
-    return tuple(sorted(_worth_loading_again(found), key=found.__getitem__))
+
+    for share in BUDGET_SHARES:
+        look(capacity, int(capacity * share))
+    ranked = sorted(_worth_loading_again(found), key=found.__getitem__)
+    if not ranked or ranked[0] in stays:
+        return tuple(ranked)
+    for size in _rungs(capacity):
+        look(size, size)
+    first = min(stays, key=found.__getitem__, default=ranked[0])
+    return (first, *(each for each in ranked if each != first))
+
+
+def _rungs(size: int) -> list[int]:
+    """The largest ``RUNGS`` sizes below ``size`` of a ladder that all capacities share."""
+    top = ceil(RUNGS_PER_OCTAVE * log2(size)) - 1
+    return [int(2 ** (each / RUNGS_PER_OCTAVE)) for each in range(top, top - RUNGS, -1)]
 
 
 def _loads_again(candidate: Candidate) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from chipmodel.answers.study_results import (
     PEAK,
-    StudyMetric,
     StudyResults,
     failures,
     swept_values,
@@ -30,7 +29,7 @@ from reports.study.design_chart import has_front, legend, panels, series_names
 from reports.study.effects import STEP_HEADS, field_steps, is_flat, step_rows
 from reports.study.methods import methods, threats
 from reports.study.requirements import design_heads, design_rows
-from reports.study.scores import score_cells
+from reports.study.scores import score_table
 from reports.study.strips import gap_strips, profile
 from reports.study.table import columns, details, table
 from reports.study.time import over_time, searching, trajectories
@@ -84,7 +83,7 @@ def render_study(study: StudyResults) -> str:
         "tiles": _tiles(study),
         "charts": charts,
         "metrics": study.metrics,
-        "score_tables": _score_tables(study),
+        "score_tables": [(metric, score_table(study.scores(metric))) for metric in study.metrics],
         "methods": methods(study),
         "threats": threats(study),
         "questions": [question["label"] for question in questions],
@@ -166,10 +165,6 @@ def _spent(seconds: float) -> str:
     if seconds < 120:
         return seconds_text(seconds)
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def _score_tables(study: StudyResults) -> list[tuple[StudyMetric, list[tuple[str, Mapping[str, str]]]]]:
-    return [(m, [(s.planner, score_cells(s)) for s in study.scores(m)]) for m in study.metrics]
 
 
 def _sweeps(study: StudyResults, found: tuple[Design, ...]) -> list[SweepSection]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults
 from chipmodel.answers.study_statistics import PlannerScore
@@ -35,6 +35,13 @@ def score_cells(score: PlannerScore) -> Mapping[str, str]:
         "no plan": count(score.without) if score.without else "",
         "time": seconds_text(score.seconds),
     }
+
+
+def score_table(scores: Sequence[PlannerScore]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """The heads of the columns in which any planner has something, and each planner with its cells."""
+    cells = [score_cells(score) for score in scores]
+    heads = [head for head in cells[0] if any(each[head] for each in cells)]
+    return heads, [(s.planner, [c[head] for head in heads]) for s, c in zip(scores, cells, strict=True)]
 
 
 def statistics_table(

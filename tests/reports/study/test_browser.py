@@ -91,7 +91,7 @@ def test_the_table_filters_by_words_and_status(opened: Visit) -> None:
     optimal.focus()
     page.keyboard.press("Enter")
     assert optimal.get_attribute("aria-pressed") == "false"
-    assert page.inner_text("#shown") == "9 of 12 points"
+    assert page.inner_text("#shown") == "8 of 12 points"
     assert "optimal" not in " ".join(column(page, 3))
     optimal.click()
     assert len(column(page, 3)) == 12
@@ -112,7 +112,7 @@ def test_every_point_has_its_own_view(opened: Visit) -> None:
     assert page.evaluate("location.hash") == f"#point-{study.rows[1].key}"
     expect(page.locator("#point-title")).to_have_text("b.csv")
     assert page.evaluate("document.activeElement.id") == "point-title"
-    expect(page.locator("#point-command")).to_have_text("chipmodel pack b.csv --packer exact")
+    expect(page.locator("#point-command")).to_have_text("chipmodel study small.yaml --only 65786163742f622e")
     assert page.locator("#point-facts dt", has_text="Peak gap").locator("+ dd").inner_text() == "0.0%"
     assert page.locator("#point-others tbody tr").count() == 3
     page.locator("#point-others a").nth(1).click()

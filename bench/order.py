@@ -16,7 +16,7 @@ from bench.order_networks import darts, randwire
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op, Program
-from chipmodel.pipeline.order_choice import Chosen, Cost, chosen_order
+from chipmodel.pipeline.order_choice import ChosenOrder, OrderRequest, PlanCost, chosen_order
 from chipmodel.pipeline.order_search import live_bytes, ordered
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -83,12 +83,12 @@ def run(name: str, program: Program, chip_name: str, kib: int) -> str:
     """A row of the second table. Raises SystemExit for a wrong plan."""
     chip = load_chip(chip_name, (f"shared_memory.bytes={kib}KiB",))
 
-    def cost(planned: Planned) -> Cost:
+    def cost(planned: Planned) -> PlanCost:
         peak = planned.solved.peak
-        return Cost(peak > chip.shared_memory.bytes, simulate(planned.commands, chip).cycles, peak)
+        return PlanCost(peak > chip.shared_memory.bytes, simulate(planned.commands, chip).cycles, peak)
 
-    chosen: Chosen[Planned] = chosen_order(
-        program, "all", "best", lambda each: plan(PlanRequest(each, chip)), cost
+    chosen: ChosenOrder[Planned] = chosen_order(
+        OrderRequest(program, "all", "best"), lambda each: plan(PlanRequest(each, chip)), cost
     )
     assert chosen.planned is not None
     assert chosen.ordering is not None

@@ -24,8 +24,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from dma.residency.chip_tiers import ChipTierProblem
 from dma.residency.greedy import decide
-from dma.residency.state_search import Asked
 from dma.stream import streamer_named
 from solvers.tiers.search import initial_state
 from workloads.zoo import build, networks
@@ -46,7 +46,7 @@ def run_cycles(program: Program, chip: Chip, packer: str) -> int | None:
     return simulate(planned.commands, chip).cycles
 
 
-def asked_of(program: Program, chip: Chip) -> Asked | None:
+def tiers_of(program: Program, chip: Chip) -> ChipTierProblem | None:
     """The tier problem; None where the network fits, or cannot run at all."""
     size = chip.shared_memory.bytes
     reserve = streamer_named("ping-pong").reserve(program, size // PART_FOR_WEIGHTS)
@@ -56,11 +56,11 @@ def asked_of(program: Program, chip: Chip) -> Asked | None:
     except DoesNotFit:
         pass
     try:
-        asked = Asked(program, chip, size, reserve)
-        initial_state(asked.problem)
+        tiers = ChipTierProblem(program, chip, size, reserve)
+        initial_state(tiers.problem)
     except DoesNotFit:
         return None
-    return asked
+    return tiers
 
 
 def cases(chips: Sequence[str], parts: Sequence[int]) -> Iterator[tuple[str, str, Chip]]:
@@ -86,13 +86,13 @@ def main() -> None:
     total = better = shorter = runs = 0
     for title, network, chip in cases(options.chips.split(","), [int(p) for p in options.parts.split(",")]):
         program = build(network)
-        asked = asked_of(program, chip)
-        if asked is None:
+        tiers = tiers_of(program, chip)
+        if tiers is None:
             continue
         began = time.process_time()
-        initial_state(asked.problem)
+        initial_state(tiers.problem)
         between = time.process_time()
-        found = asked.found()
+        found = tiers.found()
         ended = time.process_time()
         initial, cycles = found.initial_cycles, found.state.cycles
         total, better = total + 1, better + (cycles < initial)

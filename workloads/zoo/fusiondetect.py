@@ -59,9 +59,9 @@ def outputs(net: ProgramBuilder, size: int) -> None:
     net.output(Value("scores", (1, anchors, 2), net.dtype))
 
 
-def stem(net: ProgramBuilder, x: Value) -> Value:
+def stem(net: ProgramBuilder, x: Value, channels: int = 24) -> Value:
     """FaceBoxes' first convolution, of stride 4, and its CReLU: twice as many channels."""
-    return _crelu(net, "conv1", net.conv("conv1", x, 24, 7, stride=4, pad=3))
+    return _crelu(net, "conv1", net.conv("conv1", x, channels, 7, stride=4, pad=3))
 
 
 def face(net: ProgramBuilder, name: str, x: Value) -> None:

@@ -19,7 +19,7 @@ TEXTS = {
     "free",
     *("dtype", "shapes", "iterations", "probability", "states", "steady_state", "overrides", "choices"),
     *("packer", "streamer", "merge", "packers", "merges", "streamers", "capacity", "memories"),
-    *("kind", "prefix", "keys", "dask", "cascade"),
+    *("kind", "prefix", "keys", "dask", "cascade", "fields", "only"),
 }
 """Parameters whose value is a text that names no file."""
 REQUIRED = {"export": ("--as", "csv")}
@@ -141,6 +141,7 @@ def test_the_pairs_are_those_of_all_commands_that_write() -> None:
             "pack",
             "plan",
             "report",
+            "sensitivity",
             "simulate",
             "study",
             "validate",

@@ -273,5 +273,5 @@ def test_weights_beyond_psram_are_impossible_whatever_the_plan() -> None:
     for cores in "12":
         small, large = rows["64KiB", cores], rows["8MiB", cores]
         assert (small.status, small.fits, small.peak_bytes) == ("impossible", False, None)
-        assert small.error == "Psram: 77,360 B of weights, and 65,536 B of memory"
+        assert small.error == "Psram: 78,744 B of weights, and 65,536 B of memory"
         assert large.total_cycles

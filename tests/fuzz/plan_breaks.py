@@ -106,22 +106,26 @@ def _harmless_exchange(kind: str, key: str, a: Object, b: Object) -> bool:
 
 def _harmless_without(kind: str, key: str, each: Object, found: list[Object]) -> bool:
     """``order`` may be the workload's own; ``touches`` may be all of the place; a branch without steps reads
-    nothing to decide; ``set`` may repeat what the chip has."""
+    nothing to decide; ``set`` may repeat what the chip has; a plan is right without its proofs."""
     if key == "touches":
         return bool(each["touches"] == [0, each["bytes"]])
     if key == "condition":
         return not any("compute" in command for command in commands([each]))
-    return key == "order"
+    return key == "order" or (kind, key) == ("plan", "bounds")
+
+
+OF_ANY_NUMBER = ("plan.set", "plan.bounds")
+"""Lists of which an item may say what the chip has anyway, or what another one proves."""
 
 
 def _change_items(what: str, items: list[Any], name: str, random: Random) -> None:
-    """An item of ``set`` may say what the chip has anyway, and an empty ``order`` is the workload's."""
+    """An empty ``order`` is the workload's."""
     index = random.randrange(len(items))
     if what == "dropped":
-        if name != "plan.set" and (name != "plan.order" or len(items) > 1):
+        if name not in OF_ANY_NUMBER and (name != "plan.order" or len(items) > 1):
             del items[index]
     elif what == "doubled":
-        if name != "plan.set":  # the same value again
+        if name not in OF_ANY_NUMBER:
             items.insert(index, json.loads(json.dumps(items[index])))
     elif index + 1 < len(items) and not _in_any_order(name, items):
         items[index], items[index + 1] = items[index + 1], items[index]
@@ -132,7 +136,7 @@ def _in_any_order(name: str, items: list[Any]) -> bool:
     that never wait for one another may change places."""
     if name == "plan.cores":
         return not any("acquire" in c for core in items for c in commands(core["commands"]))
-    return name in ("plan.set", "plan.psram", "plan.buffers", "cores.buffers") or name.endswith(".commands")
+    return name in (*OF_ANY_NUMBER, "plan.psram", "plan.buffers", "cores.buffers") or name.endswith(".commands")
 
 
 # -- commands --------------------------------------------------------------------------------------

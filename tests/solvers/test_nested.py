@@ -71,7 +71,7 @@ def test_exact_packers_find_the_smallest_peak(packer: str) -> None:
     for seed in range(60):
         problem = random_problem(seed)
         free = Problem(problem.buffers, colocated=problem.colocated)
-        solved = solve(free, packer, Limits(seconds=20.0, threads=1))
+        solved = solve(free, packer, Limits(nodes=100_000, threads=1))
         assert solved.status == "optimal", seed
         assert solved.peak == smallest_peak(free), seed
         assert solved.certificate is None or not verify_certificate(free, solved.certificate), seed

@@ -168,7 +168,7 @@ def test_the_legend_hides_and_shows(opened: Visit) -> None:
     button.focus()
     page.keyboard.press("Enter")
     assert button.get_attribute("aria-pressed") == "false"
-    page.wait_for_function("() => document.querySelectorAll('#peak-gaps .point').length === 6")
+    page.wait_for_function("() => document.querySelectorAll('#peak-gaps .point').length === 7")
     button.click()
     page.wait_for_function("() => document.querySelectorAll('#peak-gaps .point').length === 13")
 

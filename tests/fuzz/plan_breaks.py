@@ -136,7 +136,9 @@ def _in_any_order(name: str, items: list[Any]) -> bool:
     that never wait for one another may change places."""
     if name == "plan.cores":
         return not any("acquire" in c for core in items for c in commands(core["commands"]))
-    return name in (*OF_ANY_NUMBER, "plan.psram", "plan.buffers", "cores.buffers") or name.endswith(".commands")
+    if name.endswith(".commands"):
+        return True
+    return name in (*OF_ANY_NUMBER, "plan.psram", "plan.buffers", "cores.buffers")
 
 
 # -- commands --------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ class Hand:
 
     def take(self, seconds: float) -> list[Row]:
         done, self.waiting = self.waiting[: self.batch_size], self.waiting[self.batch_size :]
-        return [Row(task.point, task.key, "feasible", 0.1) for task in done]
+        return [Row(task.point, task.key, "feasible", 0.1, code=HEADER.code) for task in done]
 
 
 def asked(store: StudyStore) -> StudyStore:

@@ -15,7 +15,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from chipmodel.answers.study_row import Row
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import BadInput, ChipmodelError, Place
 from chipmodel.files.suggestions import shown
 from chipmodel.studies.columns import COLUMNS, owner_of, record_of, row_of
 from chipmodel.studies.connection import connected, file_identity, transaction
@@ -157,10 +157,15 @@ class StudyStore:
             self._link.executemany("INSERT INTO claims VALUES (?, ?)", [(key, owner) for key in found])
         return found
 
-    def save(self, rows: Iterable[Row]) -> None:
+    def save(self, rows: Sequence[Row]) -> None:
         """Store ``rows`` and give up the claims on them, all at once. A row that is there stays as it is,
-        unless it was to be tried again."""
+        unless it was to be tried again. Raises ChipmodelError where other code than the study's answered:
+        such a point would be asked for without end."""
         self.check_file()
+        other = next((row.code for row in rows if row.code != self._code), None)
+        if other is not None:
+            what = f"a worker answered with code {other}, and the study began with code {self._code}"
+            raise ChipmodelError(what, hint="chipmodel changed while the study ran: run the study again")
         with transaction(self._link):
             for row in rows:
                 self._link.execute(_ATTEMPT, (row.key, row.code))

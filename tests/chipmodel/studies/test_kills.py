@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 import chipmodel.studies.dask_cluster
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, ChipmodelError
+from chipmodel.studies.code_version import code_version
 from chipmodel.studies.dask_cluster import Cluster
 from chipmodel.studies.engine import StopRequest, Watch, work
 from chipmodel.studies.export import csv_bytes, parquet_bytes
@@ -58,7 +60,7 @@ def nothing(rows: Sequence[Row]) -> None:
 def run(store: Path, asked: Sequence[PointTask], workers: Any, watch: Watch = nothing) -> tuple[Row, ...]:
     keys = [task.key for task in asked]
     with opened(store) as link, workers:
-        link.ask(HEADER, keys, keys)
+        link.ask(replace(HEADER, code=code_version()), keys, keys)
         work(link, {task.key: task for task in asked}, workers, watch, StopRequest())
     return read_rows(store)[1]
 

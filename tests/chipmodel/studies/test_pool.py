@@ -44,7 +44,7 @@ def all_rows(
 
 
 def timeless(rows: Sequence[Row]) -> list[Row]:
-    return sorted((replace(each, seconds=0) for each in rows), key=lambda each: each.key)
+    return sorted((each.timeless for each in rows), key=lambda each: each.key)
 
 
 def test_rows_are_those_of_one_process() -> None:

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.answers.study_row import Row
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.studies.columns import record_of, row_of
 from chipmodel.studies.connection import APPLICATION, FORMAT
 from chipmodel.studies.store import StudyStore, opened, read_rows
@@ -71,7 +71,7 @@ def test_rows_are_read_back_in_the_order_of_the_study(found: list[Row]) -> None:
         found = [replace(row, code=HEADER.code) for row in found]
         keys = [row.key for row in found]
         store.ask(HEADER, keys, sorted(keys))
-        store.save(reversed(found))
+        store.save(found[::-1])
         assert sorted(store.rows(), key=lambda row: row.key) == sorted(found, key=lambda row: row.key)
 
 
@@ -235,9 +235,20 @@ def test_rows_of_older_code_stay_and_count_only_where_there_is_no_other(path: Pa
         replace(row(key), code=f"old {key}{k}", answered=f"2026-0{k}") for key in ("k1", "k2") for k in (2, 1)
     ]
     with opened(path) as store:
-        asked(store).save([*old, row("k2", peak=7)])
+        for each in old:
+            store.ask(replace(HEADER, code=each.code), KEYS, KEYS)
+            store.save([each])
+        asked(store).save([row("k2", peak=7)])
         assert store.open_points() == 9
     assert read_rows(path)[1] == (old[0], row("k2", peak=7))
+
+
+def test_an_answer_of_other_code_ends_the_study_which_would_ask_for_it_without_end(path: Path) -> None:
+    with (
+        opened(path) as store,
+        pytest.raises(ChipmodelError, match="code new, and the study began"),
+    ):
+        asked(store).save([replace(row("k1"), code="new")])
 
 
 def test_another_version_is_told(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import accumulate
 from operator import add
 from typing import Any
@@ -34,6 +35,7 @@ class FluidAmounts:
         self.problem, self.count = problem, len(problem.ops)
         self.residents = Residents(problem)
         self.separations = Separations(problem)
+        self.further = [cache(op.further) for op in problem.ops]
         self.loads_after = self._loads_after()
         """The most DMA cycles of all loads of the runs after each border, which may come before it."""
         self._loaded_later = [_Fitting(sizes) for sizes in self._sizes_loaded_after()]

@@ -100,12 +100,10 @@ def _ways(amounts: FluidAmounts, start: int, stop: int, moves: Sequence[Move], e
 def _options(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator[_Option]:
     """Every choice of the weights that are held, and of stripes."""
     least = [least_stripes(amounts.separations, run, start, end) for run in range(start, stop)]
+    choices = list(_weights(amounts, start, stop))
     for stripes in stripe_choices(amounts.residents, least, start, stop):
-        for weights in _weights(amounts, start, stop):
-            twice = tuple(
-                max(count, 2 if run in weights.again else 1)
-                for run, count in enumerate(stripes.counts, start)
-            )
+        for weights in choices:
+            twice = tuple(map(max, stripes.counts, weights.counts))
             yield from _first_stripes(amounts, start, end, stripes._replace(counts=twice), weights)
 
 
@@ -114,23 +112,30 @@ class _Weights(NamedTuple):
 
     held: int
     """Bytes of them, at least."""
-    again: tuple[int, ...]
-    """Runs that load theirs twice or more."""
-    twice: int
-    """Bytes of those."""
+    counts: tuple[int, ...]
+    """The least stripes of each run: 2 of those that load theirs again."""
+    loads: int
+    """DMA cycles of all loads, without set-ups."""
+    inside: int
+    """The most bytes that are loaded again for one run."""
 
 
 def _weights(amounts: FluidAmounts, start: int, stop: int) -> Iterator[_Weights]:
     """Every choice of the ops with the most weights."""
-    ops = amounts.problem.ops
-    weighted = (run for run in range(start, stop) if ops[run].weights)
-    chosen = sorted(weighted, key=lambda run: -ops[run].weights)[:CHOSEN_WEIGHTS]
-    total = sum(ops[run].weights for run in chosen)
+    ops, sizes = amounts.problem.ops, [op.weights for op in amounts.problem.ops[start:stop]]
+    weighted = (at for at, size in enumerate(sizes) if size)
+    chosen = sorted(weighted, key=lambda at: -sizes[at])[:CHOSEN_WEIGHTS]
     for choice in range(1 << len(chosen)):
-        again = tuple(run for bit, run in enumerate(chosen) if choice >> bit & 1)
-        twice = sum(ops[run].weights for run in again)
-        if not any(ops[run].single for run in again):
-            yield _Weights(total - twice, again, twice)
+        again = [at for bit, at in enumerate(chosen) if choice >> bit & 1]
+        if any(ops[start + at].single for at in again):
+            continue
+        twice = sum(sizes[at] for at in again)
+        yield _Weights(
+            sum(sizes[at] for at in chosen) - twice,
+            tuple(2 if at in again else 1 for at in range(len(sizes))),
+            amounts.loaded(sum(sizes) + twice),
+            max((sizes[at] for at in again), default=0),
+        )
 
 
 def _first_stripes(
@@ -151,13 +156,11 @@ def _option(
     amounts: FluidAmounts, start: int, stripes: Stripes, weights: _Weights, whole_input: int
 ) -> _Option:
     stop = start + len(stripes.counts)
-    ops = amounts.problem.ops[start:stop]
-    further = sum(op.further(n) for op, n in zip(ops, stripes.counts, strict=True))
+    further = sum(of(count) for of, count in zip(amounts.further[start:stop], stripes.counts, strict=True))
     last = amounts.last_part(stop - 1) if stripes.counts[-1] > 1 else amounts.last_stores(stop - 1)
     # A step has the weights of its run.
-    inside = max(stripes.inside, max((amounts.problem.ops[run].weights for run in weights.again), default=0))
-    loads = amounts.loaded(sum(op.weights for op in ops) + weights.twice)
-    return _Option(weights.held, loads, further + last, inside, whole_input)
+    inside = max(stripes.inside, weights.inside)
+    return _Option(weights.held, weights.loads, further + last, inside, whole_input)
 
 
 def _begins_with_first(amounts: FluidAmounts, stop: int) -> bool:

@@ -37,10 +37,16 @@ def copy(blank: SearchState) -> SearchState:
         sections=blank.sections.copy(),
         links=blank.links,
         sets=blank.sets.copy(),
-        frames=np.zeros_like(blank.frames),
-        log=np.zeros_like(blank.log),
-        choices=np.zeros_like(blank.choices),
+        frames=_empty_like(blank.frames),
+        log=_empty_like(blank.log),
+        choices=_empty_like(blank.choices),
     )
+
+
+def _empty_like(table: Ints) -> Ints:
+    """Zeros whose memory is taken when it is written: most of a log of 30 MB never is, and
+    ``np.zeros_like`` writes all of it."""
+    return np.zeros(table.shape, table.dtype)
 
 
 def add(sets: Words, row: int, section: int) -> None:

@@ -1,6 +1,6 @@
 """Packing instances x packers: how soon a plan fits, what is proven, how far the peak is from the bound.
 
-Protocol. Every packer runs in a process of its own, one problem after another, nothing else beside it;
+Protocol. Every packer runs in a process of its own, one problem after another, all packers in turn;
 before the first problem it answers a small one twice, and that time (imports, compilation, or loading what
 was compiled before) is given apart as *start*. Each problem is given ``--repeat`` times with seeds 0, 1, ...;
 times are medians of wall seconds inside the process, from the call on. *first fit* is when the packer first
@@ -54,6 +54,7 @@ from workloads.packing.guillotine import guillotine
 from workloads.packing.problem_csv import read_packing
 from workloads.zoo import build, networks
 
+CLOCK = 0.1
 GRACE = 15.0
 START_LIMIT = 300.0
 PEER = "omnimalloc:"
@@ -238,6 +239,24 @@ def summary(results: dict[str, dict[str, list[Run]]], starts: dict[str, float]) 
         )
 
 
+def behind(results: dict[str, dict[str, list[Run]]]) -> Iterator[str]:
+    """The instances on which the first packer has a higher peak than another, or took over a tenth longer for
+    an answer as good; ``CLOCK`` seconds more or less are chance."""
+    first, *others = results
+    for name, runs in results[first].items():
+        for other in others:
+            own, best = runs[0], results[other][name][0]
+            if own.peak != best.peak:
+                if best.peak is not None and (own.peak is None or own.peak > best.peak):
+                    yield f"{first} worse than {other} on {name}: {own.peak} B, not {best.peak} B"
+            elif _settled(best) and (not _settled(own) or own.seconds > best.seconds * 1.1 + CLOCK):
+                yield f"{first} later than {other} on {name}: {own.seconds:.2f} s, not {best.seconds:.2f} s"
+
+
+def _settled(run: Run) -> bool:
+    return run.status in ("optimal", "infeasible")
+
+
 def _median(values: Sequence[float]) -> str:
     return _number(statistics.median(values) if values else None)
 
@@ -285,19 +304,18 @@ def chosen(options: argparse.Namespace) -> list[Instance]:
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments(argv)
     instances = chosen(options)
-    results: dict[str, dict[str, list[Run]]] = {}
-    starts: dict[str, float] = {}
-    for packer in options.packers.split(","):
-        worker = Worker(packer, options.peer_python)
-        results[packer] = {}
-        for instance in instances:
+    workers = {packer: Worker(packer, options.peer_python) for packer in options.packers.split(",")}
+    results: dict[str, dict[str, list[Run]]] = {packer: {} for packer in workers}
+    for instance in instances:
+        for packer, worker in workers.items():
             print(f"{packer}: {instance.name}", file=sys.stderr)
             results[packer][instance.name] = measure(
                 instance, worker, options.goal, options.limit, options.repeat
             )
-        starts[packer] = worker.start_seconds
+    starts = {packer: worker.start_seconds for packer, worker in workers.items()}
+    for worker in workers.values():
         worker.end()
-    print("\n".join([*table(results, instances), "", *summary(results, starts)]))
+    print("\n".join([*table(results, instances), "", *summary(results, starts), "", *behind(results)]))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from solvers.core.dispatch import pack_plain, search_plain
 from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Report
 from solvers.planner import Planner, by_name
 from solvers.plugin import packer_of, plugin_plan
+from solvers.tiers.settings import tier_settings
 
 
 def _reuse_threshold(packer: str, text: str) -> Mapping[str, object]:
@@ -36,6 +37,10 @@ def _reuse_threshold(packer: str, text: str) -> Mapping[str, object]:
 def _look_ahead(packer: str, text: str) -> Mapping[str, object]:
     what, hint = "number of buffers to look ahead", f"0 or more, as in {packer}:8"
     return {"context": whole_setting(packer, text, Interval(0, 10**9), what, hint)}
+
+
+def _look_ahead_or_core(packer: str, text: str) -> Mapping[str, object]:
+    return {"in_core": True} if text == "core" else _look_ahead(packer, text)
 
 
 AUTO_NODES = 100_000
@@ -130,7 +135,7 @@ PACKERS = (
         "solvers.context.place:context_fit",
         "look-ahead over the next 16 buffers; context:4 over 4",
         "the many-core patent (CN, 2023), heuristic",
-        parse=_look_ahead,
+        parse=_look_ahead_or_core,
     ),
     Planner(
         "context-pool",
@@ -172,6 +177,7 @@ PACKERS = (
         "the tiered-memory patent (CN, 2022)",
         limits=Limits(),
         tiers=True,
+        parse=tier_settings,
     ),
     Planner(
         "exact",

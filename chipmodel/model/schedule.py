@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
@@ -201,6 +201,15 @@ class Late:
     cycles: int
 
 
+class StateCost(NamedTuple):
+    """The cost of all reads, writes and transfers of tensors in the state that a search over memory tiers
+    began with, and in the one that it found."""
+
+    initial: int
+    found: int
+    unit: Literal["cycles", "bytes"]
+
+
 @dataclass(frozen=True, slots=True)
 class CascadeOps:
     """Which ops a cascade has, in the order of the program, and whether it computes each row once: whether
@@ -255,6 +264,8 @@ class Schedule:
     """In linear order."""
     late: tuple[Late, ...] = ()
     """Late weights as predicted by a streamer that plans by time, in linear order."""
+    state_cost: StateCost | None = None
+    """None where no search over memory tiers decided what leaves SharedMemory."""
 
 
 def steps(body: tuple[StepNode, ...]) -> Iterator[Step]:

@@ -35,6 +35,7 @@ from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named
 from solvers.squeeze import squeezed
+from solvers.tiers.settings import STANDARD, TierSettings
 
 TRUE_CONFLICTS = ("conflict", "exact")
 """The mergers that ask for nothing but that buffers alive together lie apart."""
@@ -131,7 +132,9 @@ class _Rounds:
         deadline = request.deadline.share(SCHEDULES_SHARE)
         stop = request.stop or StopCriterion()
         stop = replace(stop, bound=bound.cycles if bound else 0, deadline=deadline)
-        tiers = packer_named(request.packer).tiers
+        packer = packer_named(request.packer)
+        settings = packer.options.get("settings", STANDARD)
+        tiers = settings if packer.tiers and isinstance(settings, TierSettings) else None
         capacity = request.chip.shared_memory.bytes
         asked = StreamRequest(self.program, request.chip, capacity, request.spill, tiers)
         self.race = StreamerRace(asked, self.portfolio, stop, self.cache)

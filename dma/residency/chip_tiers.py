@@ -22,8 +22,10 @@ from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.greedy import Reserve, ResidencyTable
 from dma.residency.tiling import least_stripe
 from solvers.core.deadline import NO_DEADLINE, Deadline
+from solvers.tiers.actions import ActionRule
 from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierStep
 from solvers.tiers.search import TierSearchResult, default_limits, search
+from solvers.tiers.settings import STANDARD, TierCost, TierSettings
 
 SHARED = 0
 """The tier of SharedMemory, by index."""
@@ -36,8 +38,16 @@ SEGMENT_LENGTHS = (1, 2)
 class ChipTierProblem:
     """The tier problem of a program on a chip, and the residency of its states."""
 
-    def __init__(self, program: Program, chip: Chip, budget: int, reserve: Reserve) -> None:
+    def __init__(
+        self,
+        program: Program,
+        chip: Chip,
+        budget: int,
+        reserve: Reserve,
+        settings: TierSettings = STANDARD,
+    ) -> None:
         self.program, self.chip, self.budget, self.reserve = program, chip, budget, reserve
+        self.settings = settings
         self.table = ResidencyTable(program)
         state = self.table.initial_decisions()
         self.overwrites = dict(state.overwrites)
@@ -55,10 +65,12 @@ class ChipTierProblem:
         self.problem = self._problem()
 
     def found(self, deadline: Deadline = NO_DEADLINE) -> TierSearchResult:
-        """The cheapest state found with any of ``SEGMENT_LENGTHS``, each within the search's default limit
-        and until the ``deadline``."""
+        """The cheapest state found with any of ``SEGMENT_LENGTHS``, or with the one that the settings give,
+        each within the search's default limit and until the ``deadline``."""
         limits = replace(default_limits(self.problem), deadline=deadline)
-        found = (search(self.problem, limits, segment=k) for k in SEGMENT_LENGTHS)
+        segments = SEGMENT_LENGTHS if self.settings.segment is None else (self.settings.segment,)
+        rule = ActionRule(actions=self.settings.actions)
+        found = (search(self.problem, limits, segment, rule) for segment in segments)
         return min(found, key=lambda f: f.state.cycles)
 
     # -- program to blocks ---------------------------------------------------------------------
@@ -85,7 +97,7 @@ class ChipTierProblem:
                 blocks[at] = replace(blocks[at], overwrites=(self.index[old],))
         iterations = [times for _, times in self.program.op_counts()]
         steps = [self._step(op, times) for op, times in zip(self.table.ops, iterations, strict=True)]
-        return TierProblem(_tiers(self.chip, self.budget), tuple(blocks), tuple(steps))
+        return TierProblem(_tiers(self.chip, self.budget, self.settings.cost), tuple(blocks), tuple(steps))
 
     def _may_overwrite(self, new: str, old: str) -> bool:
         """Whether ``new`` may take the memory of ``old``: not where only one of them may change its memory,
@@ -136,20 +148,22 @@ class ChipTierProblem:
         return TierStep(tuple(tasks), times, self.reserve(op), op.name, cuts=True)
 
 
-def _tiers(chip: Chip, budget: int) -> tuple[Tier, Tier]:
-    npu = chip.npu
+def _tiers(chip: Chip, budget: int, cost: TierCost) -> tuple[Tier, Tier]:
+    """SharedMemory and Psram, with the cycles of the chip; for the cost ``bytes`` each byte that a transfer
+    moves costs one, and the NPU's ports nothing."""
+    npu = chip.npu if cost == "cycles" else None
 
     def read(size: int) -> Fraction:
-        return size / npu.read_bytes_per_cycle
+        return size / npu.read_bytes_per_cycle if npu else Fraction(0)
 
     def write(size: int) -> Fraction:
-        return size / npu.write_bytes_per_cycle
+        return size / npu.write_bytes_per_cycle if npu else Fraction(0)
 
     def load(size: int) -> int:
-        return transfer_cycles(chip, "load", size)
+        return transfer_cycles(chip, "load", size) if npu else size
 
     def store(size: int) -> int:
-        return transfer_cycles(chip, "store", size)
+        return transfer_cycles(chip, "store", size) if npu else size
 
     shared = Tier(
         "SharedMemory",

@@ -17,6 +17,7 @@ from itertools import groupby
 from chipmodel.errors import MORE_MEMORY, DoesNotFit
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
+from chipmodel.model.schedule import StateCost
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
 from chipmodel.rewrites.in_place import PlaceInTensor
 from dma.residency import storages
@@ -62,6 +63,8 @@ class Residency:
     """The operands of a striped op that are whole in SharedMemory; no entry: none."""
     staying: Mapping[str, float] = field(default_factory=dict[str, float])
     """The share of an op's weights that should stay for all iterations of a loop; no entry: none."""
+    cost: StateCost | None = None
+    """What the state search made of its initial state; None where another planner decided."""
 
 
 @dataclass

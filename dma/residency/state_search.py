@@ -5,13 +5,17 @@ Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
+from chipmodel.model.schedule import StateCost
 from dma.residency.chip_tiers import ChipTierProblem
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.tier_segments import residency_of
 from solvers.core.deadline import NO_DEADLINE, Deadline
+from solvers.tiers.settings import STANDARD, TierSettings
 
 
 def decide_tiers(
@@ -21,6 +25,7 @@ def decide_tiers(
     reserve: Reserve,
     spill: bool = True,
     deadline: Deadline = NO_DEADLINE,
+    settings: TierSettings = STANDARD,
 ) -> Residency:
     """Decide by the state search what stays in SharedMemory, of which ``budget`` bytes may be used; at the
     ``deadline`` by the best state so far. Raises DoesNotFit, naming the op, where ``budget`` bytes are not
@@ -30,5 +35,7 @@ def decide_tiers(
     except DoesNotFit:
         if not spill:
             raise
-    tiers = ChipTierProblem(program, chip, budget, reserve)
-    return residency_of(tiers, tiers.found(deadline).state)
+    tiers = ChipTierProblem(program, chip, budget, reserve, settings)
+    found = tiers.found(deadline)
+    cost = StateCost(round(found.initial_cycles), round(found.state.cycles), settings.cost)
+    return replace(residency_of(tiers, found.state), cost=cost)

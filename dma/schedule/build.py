@@ -44,6 +44,7 @@ from dma.schedule.streamer import (
     queue_order,
 )
 from solvers.core.deadline import NO_DEADLINE, Deadline
+from solvers.tiers.settings import STANDARD, TierSettings
 
 MAX_PARTS = 30_000
 """Parts of ops in one schedule, beyond one for each: a program that needs more has too little memory to be
@@ -79,7 +80,7 @@ class StreamRequest:
     chip: Chip
     budget: int
     spill: bool = True
-    tiers: bool = False
+    tiers: TierSettings | None = None
     deadline: Deadline = NO_DEADLINE
 
     def decider(self, streamer: Streamer) -> Decider:
@@ -225,7 +226,10 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
             residency = decide(program, budget, reserve_all, request.spill)
         else:
             decided = imported(DECIDERS[key.decider])
-            residency = decided(program, chip, budget, reserve_all, request.spill, request.deadline)
+            settings = (request.tiers or STANDARD,) if key.decider == "tiers" else ()
+            residency = decided(
+                program, chip, budget, reserve_all, request.spill, request.deadline, *settings
+            )
         through = zip(residency.through, inside.values(), strict=True)
         residency = replace(residency, through=tuple(live + rows for live, rows in through))
         claims = _claims(program, residency, budget, reserve)
@@ -312,6 +316,7 @@ def _schedule(
         striped=tuple(sorted(residency.striped)),
         spilled=residency.spilled,
         cascades=tuple(emission.cascades),
+        state_cost=residency.cost,
     )
 
 

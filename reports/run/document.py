@@ -49,6 +49,7 @@ def document(result: Result) -> dict[str, object]:
         **steady_document(result),
         "spilled": list(result.schedule.spilled),
         "striped": list(result.schedule.striped),
+        "state_search": cost._asdict() if (cost := result.schedule.state_cost) else None,
         **cascades_document(result),
         **vendor_document(result),
         "late_weights": [asdict(late) for late in result.schedule.late],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chipmodel.answers.result import Result
+from chipmodel.model.schedule import StateCost
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades_table
 from reports.run.cores import cores_table, speed_up
@@ -183,6 +184,8 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
         remarks.append(("Weights resident for all inferences", staying))
     if schedule.spilled:
         remarks.append((f"Spilled ({len(schedule.spilled):,})", shortened(schedule.spilled)))
+    if schedule.state_cost:
+        remarks.append(("State search", _state_cost(schedule.state_cost)))
     if schedule.striped:
         remarks.append((f"Striped ({len(schedule.striped):,})", shortened(schedule.striped)))
     remarks += cascade_remarks(cascade_totals(result))
@@ -195,6 +198,13 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
     if result.bound.bindings:
         remarks.append(("Time lower bound set by", bound_words(result.bound)))
     return remarks + [("Note", note) for note in result.notes]
+
+
+def _state_cost(cost: StateCost) -> str:
+    """What tensors cost in the state found, and in that of the initial rule."""
+    saved = percent(ratio(cost.initial - cost.found, cost.initial))
+    found = f"{count(cost.found)} {cost.unit} for tensors"
+    return f"{found}, {saved} less than by the initial rule, {count(cost.initial)}"
 
 
 def _ends(rounds: list[str]) -> str:

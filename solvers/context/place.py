@@ -37,8 +37,11 @@ MAX_PLACEMENTS = 40_000
 combinations."""
 
 
-def context_fit(problem: Problem, context: int = LOOK_AHEAD) -> Plan:
+def context_fit(problem: Problem, context: int = LOOK_AHEAD, in_core: bool = False) -> Plan:
     """Offsets within the smallest memory of those tried, each buffer looking ``context`` buffers ahead.
+
+    Claim 6 of the source takes every combination that fits the core's memory, which is the problem's capacity
+    (``in_core``, where it has one). Of an ample memory that uses all, so otherwise smaller ones are tried.
 
     The first size is the largest live set. Where not everything fits, the memory grows, and the size halfway
     between the largest that was too small and the lowest peak so far is tried next; at last the capacity, if
@@ -48,6 +51,8 @@ def context_fit(problem: Problem, context: int = LOOK_AHEAD) -> Plan:
     count = max(1, len(order))
     width = max(1, min(MAX_COMBINATIONS, MAX_PLACEMENTS // count))
     tries = max(1, min(MAX_TRIES, MAX_PLACEMENTS // (width * count)))
+    if in_core and problem.capacity is not None:
+        return in_memory(problem, order, problem.capacity, context, width)
     low = contention(problem)
     best = in_memory(problem, order, low, context, width)
     peak = best.peak(problem)

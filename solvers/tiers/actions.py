@@ -10,36 +10,52 @@ Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from chipmodel.errors import DoesNotFit
 from solvers.tiers.placement import TierRun
+from solvers.tiers.settings import ACTIONS, Action
 
 Place = tuple[int, int, int]
 """Tier, offset, and the block that is overwritten or -1."""
 
 
-def variants(run: TierRun, step: int, changes: int, skips: bool) -> Iterator[TierRun]:
-    """Yield the states after the op of ``step``, with at most ``changes`` actions before it, at most one for
-    each block; the state without actions first. ``run`` is the state before the step.
+class ActionRule(NamedTuple):
+    """What is tried at one step: at most ``changes`` of ``actions``, at most one for each block.
 
     With ``skips`` (a rule of the source) nothing is tried where all of the op's blocks lie in the first tier
     anyway, unless one is allocated that may not change its place later."""
-    plain = run.copy()
+
+    changes: int = 2
+    """Two: one block gives up its place, another takes it."""
+    actions: frozenset[Action] = frozenset(ACTIONS)
+    skips: bool = True
+
+
+STANDARD_RULE = ActionRule()
+
+
+def variants(run: TierRun, step: int, rule: ActionRule) -> Iterator[TierRun]:
+    """Yield the states after the op of ``step`` with all choices of actions before it, the state without
+    actions first. ``run`` is the state before the step."""
+    plain, changes = run.copy(), rule.changes
     if all(_allocated(plain, block, step) for block in run.tables.births[step]):
-        done = skips and plain.fast(step) and not _cannot_move_later(run, step)
+        done = rule.skips and plain.fast(step) and not _cannot_move_later(run, step)
         plain.operate(step)
         yield plain
         if done:
             return
     # Blocks that leave the first tier come first: they make space for others.
     alive = sorted(run.where, key=lambda block: (run.where[block] != 0, block))
-    for after, left in _moved(run, step, changes, alive):
-        for result in _allocations(after, step, left, run.tables.births[step], left < changes):
+    for after, left in _moved(run, step, rule, changes, alive):
+        for result in _allocations(after, step, rule, left, run.tables.births[step]):
             result.operate(step)
             yield result
 
 
-def _moved(run: TierRun, step: int, changes: int, alive: list[int]) -> Iterator[tuple[TierRun, int]]:
+def _moved(
+    run: TierRun, step: int, rule: ActionRule, changes: int, alive: list[int]
+) -> Iterator[tuple[TierRun, int]]:
     yield run, changes
     if not changes:
         return
@@ -47,15 +63,21 @@ def _moved(run: TierRun, step: int, changes: int, alive: list[int]) -> Iterator[
         if block in run.stuck or not run.tables.size[block]:
             continue
         for tier, offset, _ in relocations(run, block, step):
+            if ("move" if tier == run.where[block] else "swap") not in rule.actions:
+                continue
             after = run.copy()
             after.move(block, step, tier, offset)
             if run.where[block] or all(left >= 0 for left in after.free_bytes[step : run.tables.stop[block]]):
-                yield from _moved(after, step, changes - 1, alive[index + 1 :])
+                yield from _moved(after, step, rule, changes - 1, alive[index + 1 :])
 
 
-def _allocations(run: TierRun, step: int, changes: int, births: list[int], acted: bool) -> Iterator[TierRun]:
+def _allocations(
+    run: TierRun, step: int, rule: ActionRule, changes: int, births: list[int]
+) -> Iterator[TierRun]:
+    """The states with all ``births``, with at most ``changes`` of the rule's actions left; what the rule
+    itself does is known already."""
     if not births:
-        if acted:
+        if changes < rule.changes:
             yield run.copy()
         return
     block, rest = births[0], births[1:]
@@ -63,12 +85,19 @@ def _allocations(run: TierRun, step: int, changes: int, births: list[int], acted
     usual: Place | None = None
     if _allocated(plain, block, step):
         usual = plain.events[-1][2:]
-        yield from _allocations(plain, step, changes, rest, acted)
+        yield from _allocations(plain, step, rule, changes, rest)
     for place in allocations_elsewhere(run, block, step) if changes else ():
-        if place != usual:
+        if place != usual and _action(place, usual) in rule.actions:
             after = run.copy()
             after.put(block, step, *place)
-            yield from _allocations(after, step, changes - 1, rest, True)
+            yield from _allocations(after, step, rule, changes - 1, rest)
+
+
+def _action(place: Place, usual: Place | None) -> Action:
+    """What it is to allocate a block at ``place`` where the rule would take ``usual``."""
+    if place[2] >= 0:
+        return "reuse"
+    return "move" if usual is not None and place[0] == usual[0] else "swap"
 
 
 def _cannot_move_later(run: TierRun, step: int) -> bool:

@@ -17,9 +17,11 @@ from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.anytime import Anytime
 from solvers.core.outcome import Limits, Outcome, Report
+from solvers.tiers.actions import ActionRule
 from solvers.tiers.placement import by_rule
 from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierStep
-from solvers.tiers.search import MAX_ACTIONS, TierWalk, last_tier
+from solvers.tiers.search import TierWalk, last_tier
+from solvers.tiers.settings import STANDARD, TierSettings
 from solvers.tiers.tables import TierTables
 
 MAX_PLACED = 3_000
@@ -32,15 +34,18 @@ RULE_TRIES = 8
 """Capacities tried with the initial rule alone."""
 
 
-def state_search(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
-    """Return the lowest plan within ``limits``; the same for the same nodes.
+def state_search(
+    problem: Problem, limits: Limits, report: Report | None = None, settings: TierSettings = STANDARD
+) -> Outcome:
+    """Return the lowest plan within ``limits``; the same for the same nodes. Blocks do not leave, so
+    ``settings.cost`` is always the bytes that overflow.
 
     Stops at the proven bound, or within the problem's capacity. Guarantee: the peak is at most that of the
     initial rule in an unlimited memory. Raises BadInput for a problem with constraints.
     """
     if not problem.plain:
         raise BadInput("packer 'state-search' keeps no constraints", hint="use --packer exact")
-    packing = _TierPacking(problem, limits, report)
+    packing = _TierPacking(problem, limits, report, settings)
     packing.narrow()
     packing.search()
     return packing.best.outcome()
@@ -49,8 +54,11 @@ def state_search(problem: Problem, limits: Limits, report: Report | None = None)
 class _TierPacking:
     """The lowest plan so far, and the capacities that failed."""
 
-    def __init__(self, problem: Problem, limits: Limits, report: Report | None) -> None:
-        self.problem, self.limits = problem, limits
+    def __init__(
+        self, problem: Problem, limits: Limits, report: Report | None, settings: TierSettings
+    ) -> None:
+        self.problem, self.limits, self.segment = problem, limits, settings.segment or 1
+        self.rule = ActionRule(1, settings.actions, skips=False)
         self.blocks, self.steps, self.names = _blocks(problem)
         tables = self.tables(None)
         first = self.plan(last_tier(tables, by_rule(tables).events))
@@ -65,7 +73,7 @@ class _TierPacking:
         tiers = (overflow,) if capacity is None else (memory, overflow)
         return TierTables(TierProblem(tiers, self.blocks, self.steps))
 
-    def rule(self, capacity: int) -> None:
+    def try_rule(self, capacity: int) -> None:
         """Apply the initial rule."""
         run = by_rule(self.tables(capacity))
         if run.cost:
@@ -82,12 +90,12 @@ class _TierPacking:
         """Search, by bisection, the least capacity in which the initial rule fits; stop at the target."""
         self.best.progress.stage("initial rule")
         if self.best.peak > self.target:
-            self.rule(self.target)
+            self.try_rule(self.target)
         for _ in range(RULE_TRIES):
             middle = (max(self.failed, self.target) + self.best.peak) // 2
             if self.best.peak <= self.target or middle <= self.failed:
                 return
-            self.rule(middle)
+            self.try_rule(middle)
 
     def search(self) -> None:
         """Run the state search at ever smaller capacities within the limits."""
@@ -102,7 +110,7 @@ class _TierPacking:
         while best.peak > low and (most is None or best.nodes < most):
             capacity = (low + best.peak) // 2 if best.nodes else self.target
             left = Limits(best.progress.left(limits), None if most is None else -(-(most - best.nodes) // 2))
-            walk = TierWalk(self.tables(capacity), left, 1, MAX_ACTIONS - 1, skips=False)
+            walk = TierWalk(self.tables(capacity), left, self.segment, self.rule)
             walk.run(enough=0)
             best.nodes += walk.nodes
             if walk.total == 0:

@@ -17,7 +17,7 @@ from time import perf_counter
 
 from chipmodel.errors import DoesNotFit
 from solvers.core.outcome import Limits
-from solvers.tiers.actions import variants
+from solvers.tiers.actions import STANDARD_RULE, ActionRule, variants
 from solvers.tiers.fit import best_fit
 from solvers.tiers.placement import Event, TierRun, by_rule
 from solvers.tiers.problem import TierProblem, TierState, TierStay
@@ -25,8 +25,6 @@ from solvers.tiers.tables import TierTables
 
 MAX_STEPS = 600_000
 """Where no limit is given, nodes times steps of the problem are at most this."""
-MAX_ACTIONS = 2
-"""Actions at one step: one block gives up its place, another takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +51,14 @@ def default_limits(problem: TierProblem) -> Limits:
 
 
 def search(
-    problem: TierProblem, limits: Limits | None = None, segment: int = 1, changes: int = MAX_ACTIONS
+    problem: TierProblem, limits: Limits | None = None, segment: int = 1, rule: ActionRule = STANDARD_RULE
 ) -> TierSearchResult:
-    """Run the state search. ``segment`` steps are decided together (1 is greedy), with at most ``changes``
-    actions at each step. Deterministic for the same ``limits.nodes``.
+    """Run the state search. ``segment`` steps are decided together (1 is greedy), at each of them by
+    ``rule``. Deterministic for the same ``limits.nodes``.
 
     Raises DoesNotFit where an op's reserve and staging exceed the first tier.
     """
-    walk = TierWalk(TierTables(problem), limits or default_limits(problem), segment, changes)
+    walk = TierWalk(TierTables(problem), limits or default_limits(problem), segment, rule)
     initial = walk.total
     walk.run()
     return TierSearchResult(walk.state(), Fraction(initial, walk.tables.scale), walk.nodes)
@@ -69,11 +67,9 @@ def search(
 class TierWalk:
     """The kept state: the run before each step, the events of each, and the total cost."""
 
-    def __init__(
-        self, tables: TierTables, limits: Limits, segment: int, changes: int, skips: bool = True
-    ) -> None:
+    def __init__(self, tables: TierTables, limits: Limits, segment: int, rule: ActionRule) -> None:
         self.tables, self.limits = tables, limits
-        self.segment, self.changes, self.skips = segment, changes, skips
+        self.segment, self.rule = segment, rule
         self.began = perf_counter()
         self.nodes = 0
         self.before: list[TierRun] = []
@@ -114,7 +110,7 @@ class TierWalk:
 
     def combinations(self, run: TierRun, step: int, stop: int) -> Iterator[TierRun]:
         """The states after step ``stop - 1`` by all combinations of actions from ``step`` on."""
-        for after in variants(run, step, self.changes, self.skips):
+        for after in variants(run, step, self.rule):
             if step + 1 == stop:
                 yield after
             elif after.cost < self.total:

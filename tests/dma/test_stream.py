@@ -366,10 +366,10 @@ def test_a_race_without_time_has_a_schedule_or_says_why_not(streamer: str) -> No
     """A portfolio tried no candidate at all, and so had neither."""
     program, no_time = random_program(5, TreeShape(ops=6, depth=1)), StopCriterion(seconds=0)
     portfolio = streamer_named(streamer)
-    roomy = StreamerRace(StreamRequest(program, LUNA_LIKE, 1 << 20, True, False), portfolio, no_time)
+    roomy = StreamerRace(StreamRequest(program, LUNA_LIKE, 1 << 20, True), portfolio, no_time)
     assert roomy.next() is not None
     with pytest.raises(DoesNotFit):
-        StreamerRace(StreamRequest(program, LUNA_LIKE, 64, False, False), portfolio, no_time).next()
+        StreamerRace(StreamRequest(program, LUNA_LIKE, 64, False), portfolio, no_time).next()
 
 
 @pytest.mark.parametrize("batch", range(2))

@@ -27,6 +27,7 @@ from dma.schedule.refine import MAX_ATTEMPTS, alternatives, refined
 from dma.schedule.streamer import MemoryBudget, Streamer, StreamerPortfolio
 from dma.streamers.exact import PORTFOLIO
 from dma.streamers.race import StreamerRace
+from solvers.tiers.settings import STANDARD
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import DATASHEET_RATES
 from tests.support.random_programs import TreeShape, random_program
@@ -47,7 +48,10 @@ def small(name: str, size: int) -> Chip:
 
 
 def planned(program: Program, chip: Chip) -> tuple[Schedule, MemoryBudget]:
-    request, cache = StreamRequest(program, chip, chip.shared_memory.bytes, tiers=True), BuildCache()
+    request, cache = (
+        StreamRequest(program, chip, chip.shared_memory.bytes, tiers=STANDARD),
+        BuildCache(),
+    )
     floor = request.budget // TILED[0].weight_floor_divisors[0]
     return build_schedule(request, TILED[0], cache), memory_budget(request, TILED[0], floor, cache)
 
@@ -138,7 +142,7 @@ def test_the_last_slices_that_fit_cost_fewer_set_ups() -> None:
     array's two lanes has slices of 2, half as many set-ups again."""
     program, chip = ds_cnn()
     streamer = next(each for each in TILED if each.weight_floor_divisors == (64,))
-    request = StreamRequest(program, chip, 16_520, tiers=True)
+    request = StreamRequest(program, chip, 16_520, tiers=STANDARD)
     slow, quick = (race(request, streamer, work) for work in (0, 8_000))
     assert quick.least < slow.least * 0.9
 
@@ -152,7 +156,11 @@ def test_never_slower_and_always_a_plan(seed: int, kilobytes: int) -> None:
     for work in (0, 2_000):
         try:
             found.append(
-                race(StreamRequest(program, chip, chip.shared_memory.bytes, tiers=True), TILED[0], work).least
+                race(
+                    StreamRequest(program, chip, chip.shared_memory.bytes, tiers=STANDARD),
+                    TILED[0],
+                    work,
+                ).least
             )
         except DoesNotFit:
             return

@@ -51,6 +51,17 @@ def test_a_reusing_buffer_gets_the_released_place() -> None:
     assert solve(problem, "context").status == "optimal"
 
 
+def test_in_the_core_a_place_is_feasible_within_its_memory() -> None:
+    """Claim 6: in 8 bytes "b" may lie at the upper border, which leaves one free block instead of two; the
+    smallest memory that holds both is tried otherwise."""
+    problem = buffers(("a", 2, 0, 2), ("b", 2, 1, 3), ("c", 4, 2, 3))
+    core = solve(replace(problem, capacity=8), "context:core").plan
+    least = solve(replace(problem, capacity=8), "context").plan
+    assert least.peak(problem) == contention(problem) == 6
+    assert core.peak(problem) == 8
+    assert solve(problem, "context:core").plan == solve(problem, "context").plan
+
+
 def test_places_by_hand() -> None:
     """Bytes 0 to 3 and 5 to 10 are free in 12; what is taken leaves 8 - size free bytes."""
     blocks = ((3, 5, 9), (10, 12, 9))

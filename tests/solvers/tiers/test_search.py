@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput, DoesNotFit
 from solvers.core.outcome import Limits
+from solvers.tiers.actions import ActionRule
 from solvers.tiers.placement import TierRun
 from solvers.tiers.problem import (
     Cost,
@@ -25,6 +26,7 @@ from solvers.tiers.problem import (
     TierStep,
 )
 from solvers.tiers.search import TierSearchResult, initial_state, search
+from solvers.tiers.settings import ACTIONS
 from solvers.tiers.tables import TierTables
 from tests.solvers.tiers.oracle import Oracle, cost_of
 
@@ -274,6 +276,41 @@ def test_a_step_whose_blocks_are_all_in_the_fastest_tier_is_skipped() -> None:
     assert found.state.cycles == found.initial_cycles
 
 
+def test_the_rule_of_skipping_may_leave_a_cheap_tier_unused() -> None:
+    """ "early" lies in the fast tier at its first step, which is skipped, and has to leave at the next one:
+    written 2, moved 12, read 8, and "late" 2 + 4 * 2. Born in the middle tier: written 10, read 8."""
+    tiers = (
+        tier("fast", 8, affine_cost(0, 4), affine_cost(0, 4)),
+        tier("middle", 8, affine_cost(4, 2), affine_cost(6, 2)),
+        tier("slow", None, affine_cost(20, 1), affine_cost(30, Fraction(1, 2))),
+    )
+    blocks = (TierBlock("early", 8, 0, 4), TierBlock("late", 8, 1, 3))
+    tasks = (
+        (TierAccess(0, True),),
+        (TierAccess(1, True),),
+        (TierAccess(1, False),) * 4,
+        (TierAccess(0, False),),
+    )
+    asked = TierProblem(tiers, blocks, tuple(TierStep(each) for each in tasks))
+    assert initial_state(asked).cycles == 2 + 10 + 4 * 8 + 2
+    assert search(asked).state.cycles == 32
+    assert search(asked, rule=ActionRule(skips=False)).state.cycles == 28
+
+
+def test_only_the_given_actions_are_tried() -> None:
+    for seed in range(60):
+        asked = random_problem(seed, 8, 8)
+        every = search(asked).state
+        for action in ACTIONS:
+            found = search(asked, rule=ActionRule(actions=frozenset({action}))).state
+            assert found.cycles <= initial_state(asked).cycles
+            moved = {len({stay.tier for stay in stays}) > 1 for stays in found.stays}
+            assert action == "swap" or moved == {False}
+        none = search(asked, rule=ActionRule(actions=frozenset()))
+        assert none.state == initial_state(asked)
+        assert cost_of(asked, every) == every.cycles
+
+
 def test_a_longer_segment_finds_better_states() -> None:
     """Random problems of which one step at a time is not optimal."""
     longer = [search(asked, segment=9).state.cycles for asked in map(random_problem, range(25))]
@@ -380,7 +417,7 @@ def possible(asked: TierProblem) -> TierSearchResult | None:
 def test_one_segment_over_the_whole_program_equals_brute_force(asked: TierProblem, changes: int) -> None:
     if possible(asked) is None:
         return
-    found = search(asked, Limits(), segment=len(asked.steps), changes=changes)
+    found = search(asked, Limits(), segment=len(asked.steps), rule=ActionRule(changes))
     oracle = Oracle(asked)
     assert found.initial_cycles == oracle.initial()
     assert found.state.cycles == oracle.cheapest(changes)
@@ -393,7 +430,7 @@ def test_never_more_expensive_than_the_initial_state_and_always_valid(
 ) -> None:
     if possible(asked) is None:
         return
-    found = search(asked, segment=segment, changes=changes)
+    found = search(asked, segment=segment, rule=ActionRule(changes))
     assert found.state.cycles <= found.initial_cycles == initial_state(asked).cycles
     assert cost_of(asked, found.state) == found.state.cycles
     assert_sound(asked, found.state)

@@ -24,8 +24,8 @@ def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1, columns: b
         return 0  # its inputs may already lie in place in its output
     if isinstance(op.work, CascadeWork):
         return sum(least_cycles(npu, inner) for inner in op.cascade)
-    works = [op.work, _merged(op.work, _lanes(npu))]
-    works += [_aligned(work) for work in works] if columns else []
+    works = {op.work, _merged(op.work, _lanes(npu))}
+    works |= {_aligned(work) for work in works} if columns else set()
     return min(busy_cycles(npu, op, work, stripes, slices, columns) for work in works)
 
 

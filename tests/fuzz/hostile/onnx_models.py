@@ -162,7 +162,7 @@ def _change_functions(made: Any, random: Random) -> None:
         case 2:
             changed.name = _text(random)
         case _:
-            deeper = _functions(random.choice([9, 12, 40]))
+            deeper = _functions(random.choice([9, 12, 16, 40]))
             del made.functions[:]
             made.functions.extend(deeper.functions)
             made.graph.CopyFrom(deeper.graph)

@@ -251,6 +251,7 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "function that calls itself": (lambda: _recursive(), "functions|foreign|not known|'y'"),
     "functions in functions": (lambda: _nested(40), r"1,099,511,627,776 nodes once"),
+    "many functions in functions": (lambda: _nested(17), r"131,072 nodes once"),
     "foreign operator without operands": (
         lambda: _one("MultiHeadAttention", "x", {"x": [2, 3]}, domain=MICROSOFT, num_heads=4),
         "'bad'",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
-from threading import Thread
+from threading import Event, Thread
 from time import perf_counter
 from typing import Literal
 
@@ -15,10 +15,9 @@ from solvers.core.outcome import MOST_SECONDS, Limits, Outcome, Report
 from solvers.exact import cp_sat
 from solvers.search import complete
 
-SEARCH_FIRST_SECONDS = 0.25
-"""Time of the search before CP-SAT joins it, on problems with constraints besides lifetimes."""
-MINIMISE_FIRST_SECONDS = 1.0
-"""The same where only lifetimes constrain and the peak is minimised: the search solves most of these."""
+ALONE_SECONDS = 0.1
+"""After so much time CP-SAT joins the search where the peak is minimised, or something besides lifetimes
+constrains: the search solves most problems sooner, and goes on beside it."""
 FIT_FIRST_SHARE, FIT_FIRST_SECONDS = 0.6, 30.0
 """The same for a fit of buffers with lifetimes only, which CP-SAT helps little: a share of the limit, or
 seconds where there is none."""
@@ -72,24 +71,25 @@ def solve_component(
     solver = _ComponentSolver(part, goal, lower, report)
     if limits.nodes is not None or limits.threads < 2:
         return _in_turn(solver, limits, began)
-    outcome = solver.search(_within(limits, began, solver.first_seconds(limits)), None)
+    nothing = Outcome("unknown", None, lower)
+    if goal == "minimise" or not part.problem.plain:
+        return _together(solver, limits, nothing, ALONE_SECONDS)
+    first, both = FIT_FIRST_SECONDS, BOTH_SECONDS
+    if limits.seconds is not None:
+        first, both = limits.seconds * FIT_FIRST_SHARE, limits.seconds * BOTH_SHARE
+    outcome = solver.search(_within(limits, began, first), None)
     if _done(outcome, goal) or limits.left(began) == 0:
         return outcome
-    if outcome.proof.startswith("not searched"):
-        rest = replace(limits, seconds=limits.left(began))
-        return _better(part.problem, outcome, solver.cp_sat(rest, outcome, None))
-    outcome = _together(solver, _within(limits, began, solver.both_seconds(limits)), outcome)
+    outcome = _together(solver, _within(replace(limits, seed=limits.seed + 1), began, both), outcome)
     if _done(outcome, goal) or limits.left(began) == 0:
         return outcome
     rest = replace(limits, seconds=limits.left(began), seed=limits.seed + 2)
     return _better(part.problem, outcome, solver.search(rest, outcome.plan))
 
 
-def _within(limits: Limits, began: float, seconds: float | None) -> Limits:
+def _within(limits: Limits, began: float, seconds: float) -> Limits:
     left = limits.left(began)
-    if left is None or seconds is None:
-        return replace(limits, seconds=seconds if left is None else left)
-    return replace(limits, seconds=min(seconds, left))
+    return replace(limits, seconds=seconds if left is None else min(seconds, left))
 
 
 @dataclass
@@ -98,20 +98,6 @@ class _ComponentSolver:
     goal: Literal["fit", "minimise"]
     lower: int
     report: Report | None
-
-    def first_seconds(self, limits: Limits) -> float:
-        """How long the search works alone."""
-        if not self.part.problem.plain:
-            return SEARCH_FIRST_SECONDS
-        if self.goal == "minimise":
-            return MINIMISE_FIRST_SECONDS
-        return FIT_FIRST_SECONDS if limits.seconds is None else limits.seconds * FIT_FIRST_SHARE
-
-    def both_seconds(self, limits: Limits) -> float | None:
-        """How long both work; None for all the time that is left."""
-        if not self.part.problem.plain or self.goal == "minimise":
-            return None
-        return BOTH_SECONDS if limits.seconds is None else limits.seconds * BOTH_SHARE
 
     def search(self, limits: Limits, upper: Plan | None) -> Outcome:
         problem = self.part.problem
@@ -150,27 +136,37 @@ def _in_turn(solver: _ComponentSolver, limits: Limits, began: float) -> Outcome:
     return _better(solver.part.problem, outcome, other)
 
 
-def _together(solver: _ComponentSolver, limits: Limits, before: Outcome) -> Outcome:
-    """Run CP-SAT on a thread together with the search (with another seed); the first to finish stops the
-    other."""
-    switch = cp_sat.Switch()
+def _together(solver: _ComponentSolver, limits: Limits, before: Outcome, wait: float = 0.0) -> Outcome:
+    """Run the search, and from ``wait`` seconds on CP-SAT on a thread beside it; the first to finish stops
+    the other. What is not searched is CP-SAT's at once."""
+    began, switch, over = perf_counter(), cp_sat.Switch(), Event()
     found: list[Outcome] = []
     single = replace(limits, threads=1)
-    thread = _started(lambda: found.append(solver.cp_sat(single, before, switch)))
+
+    def ask() -> None:
+        if not over.wait(wait):
+            left = replace(single, seconds=limits.left(began))
+            found.append(solver.cp_sat(left, before, switch))
 
     def clock() -> float:
         """The time, which is over once CP-SAT has settled the question."""
         return inf if found and _done(found[0], solver.goal) else limits.deadline.clock()
 
+    thread = _started(ask)
     until = replace(limits.deadline.within(MOST_SECONDS), clock=clock)
     try:
-        other = solver.search(replace(single, seed=limits.seed + 1, deadline=until), before.plan)
+        other = solver.search(replace(single, deadline=until), before.plan)
+        if other.proof.startswith("not searched"):
+            over.set()
         if not _done(other, solver.goal):
             thread.join()
     finally:
+        over.set()
         while thread.is_alive():
             switch.stop()
             thread.join(0.05)
+    if other.proof.startswith("not searched") and not found:
+        found.append(solver.cp_sat(replace(limits, seconds=limits.left(began)), before, None))
     return _better(solver.part.problem, before, other, *found)
 
 

@@ -55,6 +55,13 @@ class MergerRow:
     status: Status = "unknown"
     seconds: float = 0.0
     refused: str = ""
+    merger_bound: int | None = None
+    """No packer has a lower peak with this merger, in bytes; None where that is not known."""
+
+    @property
+    def merger_optimal(self) -> bool:
+        """Whether the peak is the smallest of this merger, though not of every merger."""
+        return self.status != "optimal" and self.peak is not None and self.peak == self.merger_bound
 
 
 @dataclass(frozen=True, slots=True)

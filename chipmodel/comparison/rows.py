@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from chipmodel.answers.comparison import MergerRow, PackerRow
 from chipmodel.comparison.packing import checked_answer
@@ -57,4 +58,5 @@ def merger_row(problem: Problem, nesting: Section, merge: str, packer: str, limi
     faults = check_fast(problem, solved.plan)
     if faults:
         raise AssertionError(f"merger {merge} with packer {packer} made a wrong plan: {faults[0]}")
-    return MergerRow(merge, packer, solved.peak, solved.lower_bound, solved.status, solved.seconds)
+    row = MergerRow(merge, packer, solved.peak, solved.lower_bound, solved.status, solved.seconds)
+    return replace(row, merger_bound=solved.merger_bound)

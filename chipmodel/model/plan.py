@@ -98,6 +98,8 @@ class Solved:
     """For an infeasible problem: names of buffers that do not fit even alone."""
     nodes: int = 0
     """Search nodes of an exact planner."""
+    merger_bound: int | None = None
+    """No plan of the merger that made it has a lower peak, in bytes; None where that is not known."""
     trajectory: tuple[tuple[float, int | None, int], ...] = ()
     """Seconds, best peak and bound, at each change of peak or bound."""
 

@@ -71,6 +71,7 @@ def _merged(comparison: PlannerComparison, row: MergerRow) -> dict[str, object]:
         "status": None if row.refused else row.status,
         "peak_bytes": row.peak,
         "lower_bound_bytes": None if row.refused else row.lower_bound,
+        "merger_lower_bound_bytes": row.merger_bound,
         "gap": comparison.gap(row),
         "seconds": round(row.seconds, 6),
         "fits": comparison.fits(row),
@@ -159,7 +160,8 @@ def merge_cells(comparison: PlannerComparison, row: MergerRow) -> tuple[str, str
     """Peak, gap, status and time of a merger, for the terminal and the page."""
     if row.peak is None:
         return "", "", "", ""
-    return count(row.peak), percent(comparison.gap(row) or 0.0), row.status, seconds_text(row.seconds)
+    status = "merger's least" if row.merger_optimal else row.status
+    return count(row.peak), percent(comparison.gap(row) or 0.0), status, seconds_text(row.seconds)
 
 
 def bound_space(comparison: PlannerComparison) -> str:

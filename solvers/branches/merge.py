@@ -42,11 +42,12 @@ def straight_line(problem: Problem, nesting: Section, packer: str, limits: Limit
     so what is read after the ``if`` lives through all later arms."""
     began = perf_counter()
     whole = tuple(replace(b, live=(hull(b.live),) if b.live else ()) for b in problem.buffers)
-    plan = solve(replace(problem, buffers=whole), packer, limits).plan
+    straight = solve(replace(problem, buffers=whole), packer, limits)
+    plan = straight.plan
     if len(plan.offsets) < len(whole):
         what = "the packer has no plan for the arms as straight code"
         raise BadInput(what, hint="use --merge conflict or --merge exact")
-    return _solved(problem, plan, packer, began)
+    return replace(_solved(problem, plan, packer, began), merger_bound=straight.lower_bound)
 
 
 def _in_blocks(
@@ -57,12 +58,17 @@ def _in_blocks(
     unified: bool,
     results: bool = False,
 ) -> Solved:
-    began = perf_counter()
+    began, proven_all = perf_counter(), True
 
     def pack(part: Problem) -> Plan:
-        return solve(part, packer, limits).plan
+        nonlocal proven_all
+        solved = solve(part, packer, limits)
+        proven_all &= solved.status == "optimal"
+        return solved.plan
 
-    return _solved(problem, in_blocks(problem, nesting, pack, unified, results), packer, began)
+    solved = _solved(problem, in_blocks(problem, nesting, pack, unified, results), packer, began)
+    # Results lie where the arms, of which several plans may be smallest, leave room.
+    return replace(solved, merger_bound=solved.peak if proven_all and not results else None)
 
 
 def _solved(problem: Problem, plan: Plan, packer: str, began: float) -> Solved:
@@ -126,4 +132,4 @@ def _with_plan(problem: Problem, solved: Solved, plan: Plan) -> Solved:
     """``solved`` with another plan of the same problem, for which its bound holds too."""
     peak = plan.peak(problem)
     status = solved.status if solved.status == "infeasible" else status_of(problem, peak, solved.lower_bound)
-    return replace(solved, plan=plan, peak=peak, status=status)
+    return replace(solved, plan=plan, peak=peak, status=status, merger_bound=None)

@@ -83,6 +83,20 @@ def test_a_shape_with_the_figures_of_table_2() -> None:
     assert peaks["unified-block"] == peaks["straight-line"], "the result lies next to the block"
 
 
+def test_a_mergers_own_optimum_is_told_from_its_packers_loss() -> None:
+    """The peaks of the shape made for Table 2 are the smallest of each merger, by the exact packer; that of
+    "naive" is not, and nothing is said of it. What conflicts allow is a bound of its own."""
+    problem, nesting = made_for_table_2()
+    for merge in ("straight-line", "none", "unified-block"):
+        least = merge_arms(problem, nesting, "exact", merge)
+        assert least.merger_bound == least.peak >= least.lower_bound
+        for packer in PAPER:
+            assert merge_arms(problem, nesting, packer, merge).peak >= least.peak
+    assert merge_arms(problem, nesting, "exact", "straight-line").merger_bound == 489_600
+    assert merge_arms(problem, nesting, "naive", "unified-block").merger_bound is None
+    assert merge_arms(problem, nesting, "exact", "conflict").merger_bound is None
+
+
 def test_innermost_first_and_loops_are_a_depth() -> None:
     """if { loop { p q } r | s }: the loop's 12 + 8 are a block next to r, of the first arm's block."""
     inner = fork("loop", (1, 3), repeats=True)

@@ -120,6 +120,7 @@ def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[st
     code, _, err = call(capsys, "compare", TINY, "--set", "shared_memory.bytes=512")
     assert code == 1
     assert "hint: give the chip more SharedMemory" in err
+    assert "'chipmodel memory'" in err
     small = ("--no-spill", "--set", "shared_memory.bytes=8192")
     answer = compared(capsys, TINY, "--streamers", QUICK_STREAMERS, *small)
     assert all(row["refused"] and row["total_cycles"] is None for row in answer["streamers"])

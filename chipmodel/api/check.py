@@ -21,6 +21,7 @@ from chipmodel.errors import BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
+from chipmodel.model.commands import Compute, walk
 from chipmodel.model.program import Program
 from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.skipped_results import refuse_skipped_results
@@ -30,6 +31,7 @@ from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
@@ -143,12 +145,12 @@ def check(
         target, violations = _chip_of(file, given, tuple(overrides))
         loaded = load(workload)  # type: ignore[arg-type]
         program = compiled(loaded, target)
-        if execute and program != loaded:
+        if execute and program.weights != loaded.weights:
             _refuse_compiled(target)
         program = fitted(program, target)
         with stage(f"checking {called}"):
             program, disorder = order_faults(program, file)
-            program = reuse(program, "all")
+            program = with_weights_in_place(reuse(program, "all"), target, ops_read_in_place(file))
             program, faults = _checked(program, file, target)
             violations = violations or disorder or faults
         runs: tuple[PathVerdict, ...] = ()
@@ -157,6 +159,13 @@ def check(
                 choices = {name: str(choice) for name, choice in (path or {}).items()}
                 runs = _executed(program, file, target.shared_memory.bytes, choices, seed)
         return Verification(violations, _summary(file, target), runs)
+
+
+def ops_read_in_place(plan: PlanFile) -> frozenset[str]:
+    """The ops of which a step of the plan reads weights in place."""
+    streams = (plan.commands, *(core.commands for core in plan.cores))
+    every = (command for commands in streams for command in walk(commands))
+    return frozenset(each.op for each in every if isinstance(each, Compute) and each.weights_at)
 
 
 def _checked(program: Program, file: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:

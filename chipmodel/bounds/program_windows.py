@@ -19,6 +19,7 @@ from chipmodel.model.time_bound import (
     TimeBound,
 )
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
+from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost
 from chipmodel.verify.proven_cycles import borders, is_straight, segment_cycles
 
@@ -46,6 +47,7 @@ def proven_cycles(program: Program, chip: Chip) -> Iterator[ProvenCycles]:
     several cores, and of programs that are not straight or have several inferences."""
     if chip.cores > 1 or program.inferences > 1 or not is_straight(program):
         return
+    program = bounded_program(program, chip)
     ops = list(program.ops_along({}))
     runs = _op_runs(program, chip, ops) if len(ops) <= MAX_PROVEN_RUNS else []
     least = 0

@@ -15,6 +15,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, Binding, TimeBound, Unit
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
+from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
@@ -50,7 +51,10 @@ def time_bound(
     moved while ops run (``chipmodel.bounds.windows``).
     *Residency*, where asked for: data that leave SharedMemory have to come back
     (``chipmodel.bounds.residency``); this one may take seconds, and at the ``deadline`` proves what it has.
+
+    Where the planner may choose which ops read their weights in place, weights cost nothing in any of them.
     """
+    program = bounded_program(program, chip)
     space = WITH_CASCADES if cascades else WITHOUT_CASCADES
     runs = [(op, times) for op, times in program.op_counts(path) if times]
     if not runs:

@@ -25,6 +25,7 @@ from chipmodel.passes.liveness import liveness, scopes
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.order_choice import OrderRequest, order_of_run
 from chipmodel.pipeline.partition import assigned
+from chipmodel.pipeline.plan import choose_weights
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.terminal.progress import stage
@@ -85,6 +86,7 @@ def compare_program(
     """
     if request.chip.cores > 1:
         return _compare_on_cores(request, choices, contenders)
+    request = choose_weights(request, choices)
     program, chip, limits = request.program, request.chip, contenders.limits
     assigned(program, chip.cores)
     capacity = chip.shared_memory.bytes

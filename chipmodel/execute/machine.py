@@ -146,11 +146,11 @@ class _Machine:
         self.psram = ByteMemory("Psram", self.homes.end, self.garbage)
         self.blocks = {op.name: weight_block(program, op, weights) for op in self.ops.values()}
         for cascade in options.cascades:
-            stay = (name for name in cascade.ops if name not in cascade.reloaded)
-            inside = [self.blocks[name] for name in stay if name in self.blocks]
+            loaded = (name for name in cascade.ops if name in self.ops and self.ops[name].weights)
+            inside = [self.blocks[name] for name in loaded if name not in cascade.reloaded]
             self.blocks[cascade.name] = np.concatenate([*inside, np.zeros(0, np.uint8)])
         self.steps = StepRunner(
-            program, options.evaluate, self.garbage, self.blocks, banded_ops(program, streams)
+            program, options.evaluate, self.garbage, self.blocks, self.psram, banded_ops(program, streams)
         )
         self.cores = [
             _RunningCore(
@@ -261,7 +261,7 @@ class _Machine:
         if op is None:
             self.found.faults.append(f"step {step.label!r} runs {step.op!r}, which the program does not have")
             return
-        if op.gathers:
+        if op.gathers and step.weights_at is None:
             late = [n for n in op.inputs if self.computed_at.get(n, 0) > self.looked_up_at.get(op.name, 0)]
             for name in late:
                 self.found.faults.append(f"rows for {step.label!r} are loaded before {name!r} names them")

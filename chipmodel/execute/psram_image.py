@@ -12,7 +12,7 @@ from chipmodel.execute.memory import ByteMemory
 from chipmodel.execute.op_part import Streams
 from chipmodel.execute.places import Numbers, numbers
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import DmaStart, walk
+from chipmodel.model.commands import Compute, DmaStart, walk
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Part
 
@@ -42,6 +42,8 @@ def homes_of(streams: Streams) -> Homes:
                     weights.setdefault(part, command.home)
                 else:
                     tensors.setdefault(part.name, command.home)
+            elif isinstance(command, Compute) and command.weights_at:
+                weights.setdefault(Part(command.op, weights=True), command.weights_at)
     return Homes(tensors, weights)
 
 

@@ -37,6 +37,8 @@ class StepRunner:
     garbage: Garbage
     blocks: Mapping[str, Bytes]
     """The weight blocks by op; of an op that looks up rows the whole table."""
+    psram: ByteMemory
+    """Where weights are read in place."""
     banded: Banded
     states: dict[str, RecurrentState] = field(default_factory=dict[str, RecurrentState])
     """What the NPU keeps between the parts of an op, by op; the first part of a run reads none of it."""
@@ -46,7 +48,7 @@ class StepRunner:
     ) -> Iterator[Written]:
         """Run ``step``, number ``writer`` of the run. Raises OutsideOfMemory."""
         given = self._inputs(op, step, iteration, shared)
-        block = self._table(op, step, shared) if op.gathers else self._block(op, step, shared)
+        block = self._weights(op, step, shared)
         made = self.evaluate(op, self.program, given, block, self._op_part(op, step, iteration))
         for place in step.writes:
             name = place.part.name
@@ -104,6 +106,15 @@ class StepRunner:
         if name != op.sliced:
             return 0
         return iteration % op.slices * (self.program.tensors[name].bytes // op.slices)
+
+    def _weights(self, op: Op, step: Compute, shared: ByteMemory) -> Bytes:
+        """The weight block of ``op`` as far as the step finds it, otherwise garbage."""
+        if step.weights_at is None:
+            return self._table(op, step, shared) if op.gathers else self._block(op, step, shared)
+        block = self.garbage.take(len(self.blocks[op.name]))
+        there = min(len(block), len(step.weights_at))
+        block[:there] = self.psram.read(step.weights_at.start + np.arange(there, dtype=np.int64))
+        return block
 
     def _block(self, op: Op, step: Compute, shared: ByteMemory) -> Bytes:
         block = self.garbage.take(len(self.blocks[op.name]))

@@ -13,7 +13,7 @@ from chipmodel.model.program import Op, Program
 def weight_block(program: Program, op: Op, weights: Mapping[str, Bytes]) -> Bytes:
     """All weights of ``op``, for each output channel its share of each weight; the whole table of an op that
     gathers. Where a weight has no whole number of bytes for each channel, they follow one another uncut."""
-    own = [weights[name] for name in op.weights]
+    own = [weights[name] for name in op.constants]
     channels = op.work.channels
     if not own:
         return np.zeros(0, np.uint8)

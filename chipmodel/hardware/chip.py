@@ -292,6 +292,21 @@ class CompiledWeights:
     """Bytes that each output channel of an op has beside its weights and bias, such as scale and shift."""
 
 
+InPlaceWish = Literal["no", "allowed", "always"]
+
+
+@dataclass(frozen=True, slots=True)
+class InPlaceReading:
+    """Whether ops read their weights where they lie, through a cache or the NPU's own port on that memory:
+    ``no`` op, those that the planner chooses (``allowed``), or every op (``always``)."""
+
+    wish: InPlaceWish = "no"
+    bytes_per_cycle: Fraction = Fraction(0)
+    """Bytes that an op reads in a core cycle; 0: at the rate of the memory."""
+    latency_cycles: int = 0
+    """Core cycles before the first of them, for each part of an op."""
+
+
 OperandTime = Literal["free", "overlap", "one port", "serial"]
 CPU_KINDS = ("broadcast", "softmax", "resize", "transpose", "activation")
 """Work that some chips leave to their CPU; ``broadcast``: element-wise work on operands of different shapes,
@@ -390,6 +405,8 @@ class Chip:
     """Each core has its own NPU and ``shared_memory``; all share the DMA engine and the Psram."""
     weights: WeightMemory | None = None
     """None: the weights lie in Psram."""
+    in_place: InPlaceReading = InPlaceReading()
+    """Whether and how fast weights are read where they lie."""
     compiled: CompiledWeights = CompiledWeights()
     vendor: Vendor = Vendor()
     compared_with: str = ""
@@ -398,6 +415,12 @@ class Chip:
     """Every published row of whole networks, with what was predicted for it."""
     source: str = field(default="", compare=False)
     """The preset or chip file that it was read from; empty for neither."""
+
+    @property
+    def in_place_rate(self) -> Fraction:
+        """Bytes of weights that an op reads in place in a core cycle."""
+        memory = self.weights.memory if self.weights else self.psram
+        return self.in_place.bytes_per_cycle or memory.bytes_per_clock * memory.clock_mhz / self.core_mhz
 
     def with_memory(self, size: int) -> Chip:
         """The same chip with ``size`` bytes of SharedMemory."""

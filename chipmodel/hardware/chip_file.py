@@ -37,7 +37,7 @@ from chipmodel.hardware.chip import (
     Vendor,
     VendorStreamer,
 )
-from chipmodel.hardware.dma_fields import check_controller, dma_of, psram_of, weights_of
+from chipmodel.hardware.dma_fields import check_controller, dma_of, in_place_of, psram_of, weights_of
 from chipmodel.hardware.ethos_npu import ethos_of
 from chipmodel.hardware.fields import FIELDS, MODEL, children, field_at, fields_with, read_choice, read_number
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
@@ -370,6 +370,7 @@ def _chip(
         cpu=Cpu(whole("cpu.shared_every_cycles"), whole("cpu.psram_every_cycles"), whole("cpu.line_bytes")),
         cores=whole("cores"),
         weights=weights_of(numbers, choices),
+        in_place=in_place_of(numbers, choices),
         compiled=CompiledWeights(
             *(
                 whole(f"weights.{name}")

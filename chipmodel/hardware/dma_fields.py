@@ -18,6 +18,8 @@ from chipmodel.hardware.chip import (
     Dma,
     EfPsramDma,
     HyperBusDma,
+    InPlaceReading,
+    InPlaceWish,
     Psram,
     Route,
     WeightMemory,
@@ -84,6 +86,15 @@ def weights_of(numbers: Numbers, choices: Choices) -> WeightMemory | None:
     size, clock = int(numbers["weights.bytes"]), numbers["weights.clock_mhz"]
     memory = Psram(size, clock, numbers["weights.bytes_per_clock"])
     return WeightMemory(cast('Literal["flash", "mram", "sram"]', kind), memory, Dma(route, route))
+
+
+def in_place_of(numbers: Numbers, choices: Choices) -> InPlaceReading:
+    """Whether and how fast weights are read where they lie."""
+    wish = cast(InPlaceWish, choices["weights.in_place"])
+    if wish == "no":
+        return InPlaceReading()
+    rate = numbers["weights.in_place_bytes_per_cycle"]
+    return InPlaceReading(wish, rate, int(numbers["weights.in_place_latency_cycles"]))
 
 
 def check_controller(chip: Chip, where: Place) -> None:

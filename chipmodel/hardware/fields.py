@@ -12,7 +12,7 @@ from chipmodel.entry_points import plugin_names
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.sizes import format_bytes, parse_bytes
 from chipmodel.files.suggestions import shown
-from chipmodel.hardware.chip import CPU_KINDS, OperandTime, VendorStreamer
+from chipmodel.hardware.chip import CPU_KINDS, InPlaceWish, OperandTime, VendorStreamer
 from chipmodel.hardware.ethos_npu import OUTPUT_RATES
 from chipmodel.hardware.plugin_npu import Parameter, parameters_of
 from chipmodel.hardware.psram_parts import DEVICES
@@ -76,6 +76,7 @@ def _with(choice: str, *options: str) -> Callable[[Field], Field]:
 
 _banks = _with("shared_memory.model", "banks")
 _own_memory = _with("weights.memory", "flash", "mram", "sram")
+_in_place = _with("weights.in_place", "allowed", "always")
 _line = _with("dma.model", "line")
 _bursts = _with("dma.model", "bursts")
 _hyperbus = _with("dma.model", "hyperbus")
@@ -125,6 +126,9 @@ FIELDS: Mapping[str, Field] = {
     "weights.setup_cycles": _own_memory(_SETUP),
     "weights.burst_bytes": _own_memory(_BURST),
     "weights.burst_overhead_clocks": _own_memory(_rationals("0", 10**6, "clocks of that memory")),
+    "weights.in_place": _default("no", _choice(*get_args(InPlaceWish))),
+    "weights.in_place_bytes_per_cycle": _default("0", _in_place(_rationals("0", 10**6, "bytes a cycle"))),
+    "weights.in_place_latency_cycles": _default("0", _in_place(_SETUP)),
     "weights.bits_per_weight": _default("0", _wholes(0, 8, "bits")),
     "weights.padded_channels": _default("1", _wholes(1, 1024, "channels")),
     "weights.bytes_per_channel": _default("0", _wholes(0, 4096, "bytes")),

@@ -129,6 +129,8 @@ class Compute:
     phases: tuple[Phase, ...] = ()
     columns: Interval | None = None
     """The output columns that it computes; None for all."""
+    weights_at: Interval | None = None
+    """The addresses in Psram of all weights of the op, which it reads in place; None where it does not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ class _Assignment:
 
     def _with_tables(self, body: Body, named: frozenset[str]) -> Program:
         """``body`` as a program that declares only the tensors and weights that it uses."""
-        used = {name for op in ops(body) for name in op.weights}
+        used = {name for op in ops(body) for name in op.constants}
         tensors = {name: tensor for name, tensor in self.program.tensors.items() if name in named}
         weights = {name: weight for name, weight in self.program.weights.items() if name in used}
         return replace(self.program, body=body, tensors=tensors, weights=weights)

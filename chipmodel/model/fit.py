@@ -83,15 +83,17 @@ def own_weight_bytes(schedule: Schedule, chip: Chip) -> int:
     if not chip.weights:
         return 0
     homes = {transfer.home for transfer in schedule.transfers if transfer.part.weights}
+    homes.update(schedule.weights_in_place.values())
     return sum(-(-len(home) // OFF_CHIP_ALIGNMENT) * OFF_CHIP_ALIGNMENT for home in homes)
 
 
 def off_chip_bytes(schedule: Schedule) -> int:
     """The end of the highest weights or tensor off chip: in the weights' own memory, then Psram."""
-    return max((transfer.home.stop for transfer in schedule.transfers), default=0)
+    moved = (transfer.home for transfer in schedule.transfers)
+    return max((home.stop for home in (*moved, *schedule.weights_in_place.values())), default=0)
 
 
 def used_weight_bytes(program: Program) -> int:
     """Bytes of the weights that any op has, each counted once."""
-    used = {name for op in ops(program.body) for name in op.weights}
+    used = {name for op in ops(program.body) for name in op.constants}
     return sum(program.weights[name].bytes for name in used)

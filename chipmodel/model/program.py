@@ -71,6 +71,17 @@ class Weight:
 
 
 @dataclass(frozen=True, slots=True)
+class InPlaceWeights:
+    """The weights ``names``, which an op reads where they lie: they are never loaded into SharedMemory."""
+
+    names: tuple[str, ...]
+    cycles: Fraction
+    """Core cycles in which all that a run needs of them is read once, at the rate of their memory."""
+    latency: int
+    """Core cycles from the start of a part to its first weights."""
+
+
+@dataclass(frozen=True, slots=True)
 class Op:
     """One operation. All of its ``weights`` lie in Psram as one block and are loaded as one."""
 
@@ -105,10 +116,17 @@ class Op:
     where they are those of the tensors."""
     whole: tuple[int, ...] = ()
     """Numbers of inputs that every part reads completely, because their bytes lie in another order."""
+    weights_in_place: InPlaceWeights | None = None
+    """The weights that it reads in place; it then has no ``weights`` to load."""
 
     def __hash__(self) -> int:
         """A hash of a few fields: much is cached by op, and a cascade has many ops."""
         return hash((self.name, self.work))
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The names of all of its weights, loaded or read in place."""
+        return self.weights_in_place.names if self.weights_in_place else self.weights
 
     @property
     def collects(self) -> bool:
@@ -255,13 +273,14 @@ class Program:
 
     def block_bytes(self, op: Op) -> int:
         """Bytes of the weight block that ``op`` loads from Psram."""
-        if op.gathers:
+        if op.gathers and op.weights:
             return sum(self.tensors[t].bytes for t in op.outputs)
         return sum(self.weights[w].bytes for w in op.weights)
 
     def table_bytes(self, op: Op) -> int:
-        """Bytes of all weights of ``op`` in Psram: more than it loads where it looks up rows of a table."""
-        return sum(self.weights[w].bytes for w in op.weights)
+        """Bytes of all weights of ``op`` in Psram: more than it loads where it looks up rows of a table or
+        reads them in place."""
+        return sum(self.weights[w].bytes for w in op.constants)
 
     def psram_bytes(self, tensor: str) -> int:
         """Bytes that ``tensor`` takes in Psram.

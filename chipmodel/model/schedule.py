@@ -9,7 +9,7 @@ So two positions describe a transfer, and packing needs no clock.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from chipmodel.geometry.interval import Interval
@@ -266,6 +266,8 @@ class Schedule:
     """Late weights as predicted by a streamer that plans by time, in linear order."""
     state_cost: StateCost | None = None
     """None where no search over memory tiers decided what leaves SharedMemory."""
+    weights_in_place: Mapping[str, Interval] = field(default_factory=dict[str, Interval])
+    """The ops that read their weights in place, and the addresses of these in Psram."""
 
 
 def steps(body: tuple[StepNode, ...]) -> Iterator[Step]:

@@ -11,14 +11,40 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.program import Op
 from chipmodel.model.schedule import Phase
-from chipmodel.model.work import Conv, Pool, SingleWork, Vector
+from chipmodel.model.work import Conv, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.array import Division
 from chipmodel.npu.models import least_model_cycles, model_cycles
 
 
 def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = None) -> int:
     """Core cycles of ``rows`` output rows by ``channels`` output channels of ``op``, in all columns or those
-    of a ``band``."""
+    of a ``band``.
+
+    An op that reads its weights in place takes the latency of their memory and then the longer of computing
+    and reading. So does hardware whose weights come through a buffer that is filled while the array computes:
+    for each block Arm's Vela takes the most of the cycles of each memory and of computing (ethos-u-vela
+    5.2.0, npu_performance.py). Each part reads all weights of its channels once, however many rows it has.
+    """
+    computing = _computing_cycles(npu, op, rows, channels, band)
+    if op.weights_in_place is None:
+        return computing
+    return max(computing, _reading_cycles(op, rows, channels)) + op.weights_in_place.latency
+
+
+def _reading_cycles(op: Op, rows: int, channels: int) -> int:
+    """Core cycles in which a part reads its weights in place: at each time step those of a recurrent layer
+    once; of a table only the rows that it looks up."""
+    assert op.weights_in_place is not None
+    times = Fraction(channels, op.work.channels)
+    if isinstance(op.work, Recurrent):
+        times *= op.work.steps * Fraction(rows, op.work.rows)
+    elif op.gathers:
+        times *= Fraction(rows, op.work.rows)
+    return ceil(op.weights_in_place.cycles * times)
+
+
+def _computing_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None) -> int:
+    """``op_cycles`` of an op whose weights are there when it begins."""
     if op.cycles is not None:
         columns = Fraction(1) if band is None else Fraction(len(band.columns), band.of)
         return ceil(columns * op.cycles * rows * channels / (op.work.rows * op.work.channels))
@@ -62,7 +88,18 @@ def op_phases(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
         return ()
     from chipmodel.npu.luna_op import luna_phases
 
-    return luna_phases(npu.luna, op, _part(op.work, rows, channels, band))
+    phases = luna_phases(npu.luna, op, _part(op.work, rows, channels, band))
+    if op.weights_in_place is None:
+        return phases
+    return _without_weights(phases, op_cycles(npu, op, rows, channels, band))
+
+
+def _without_weights(phases: tuple[Phase, ...], cycles: int) -> tuple[Phase, ...]:
+    """The phases of an op that reads its weights in place: nothing of these moves on the ports on
+    SharedMemory, and the rest of its ``cycles`` comes first."""
+    quiet = (replace(each, kind="configure") if each.kind == "weights" else each for each in phases)
+    further = cycles - sum(each.cycles for each in phases)
+    return (*((Phase("configure", further),) if further else ()), *quiet)
 
 
 def busy_cycles(

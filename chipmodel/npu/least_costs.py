@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.geometry.window import Window
@@ -17,7 +18,18 @@ from chipmodel.npu.cycles import busy_cycles
 def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1, columns: bool = False) -> int:
     """The least cycles of ``op`` on the NPU in at least so many stripes and slices, with ``columns`` in any
     bands of columns too. A tile may span several images, groups or directions, and so needs padding once
-    where the whole op needs it for each of them."""
+    where the whole op needs it for each of them. Weights in place are read once by each stripe."""
+    computing = _least_computing(npu, op, stripes, slices, columns)
+    if op.weights_in_place is None:
+        return computing
+    reading = op.weights_in_place
+    again = 1 if op.gathers else stripes
+    times = op.work.steps if isinstance(op.work, Recurrent) else again
+    return max(computing, ceil(reading.cycles * times)) + reading.latency * stripes * slices
+
+
+def _least_computing(npu: Npu, op: Op, stripes: int, slices: int, columns: bool) -> int:
+    """The same for an op whose weights are there when it begins."""
     if op.cycles is not None:
         return op.cycles
     if op.absorbs:

@@ -29,7 +29,7 @@ def vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork) -> int
     read, written = _operand_bytes(op, work, run)
     if run.copies_input:
         read, written = 2 * read, written + read
-    lines = refilled_lines(cpu.cache, run, read + written, weighted=bool(op.weights))
+    lines = refilled_lines(cpu.cache, run, read + written, weighted=bool(op.constants))
     moved = read / npu.read_bytes_per_cycle + written / npu.write_bytes_per_cycle
     computed = (run.cycles + lines * cpu.weight_line_cycles) / (cpu.cores if _shared(work) else 1)
     return max(1, cpu.launch_cycles + ceil(computed + moved))

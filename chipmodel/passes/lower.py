@@ -138,6 +138,7 @@ class _ScheduleLowering:
                 tuple(self.located(o) for o in step.writes),
                 step.phases,
                 step.columns,
+                self.schedule.weights_in_place.get(step.op),
             )
         )
         commands += [self.start(t, here) for t in self.issued["store", here]]

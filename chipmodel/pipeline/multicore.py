@@ -28,10 +28,11 @@ from chipmodel.pipeline.cascade_search import named_ops
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.partition import balanced, on_one_core
-from chipmodel.pipeline.plan import plan, plan_as_cut
+from chipmodel.pipeline.plan import plan_as_cut, plan_as_placed
 from chipmodel.pipeline.plugin_check import refuse_wrong_cores
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rival_streamers import made_by_all
+from chipmodel.pipeline.weight_choice import Judged, with_chosen_weights
 from dma.schedule.psram_layout import aligned
 from dma.schedule.psram_sharing import Homes, at_homes, tight_homes
 from dma.stream import streamer_named
@@ -50,8 +51,21 @@ def run_cores(request: PlanRequest, choices: Mapping[str, str], bound: TimeBound
     """
     capacity = request.chip.shared_memory.bytes
     return with_finer_cuts(
-        request, lambda asked: _run_cores(asked, choices, bound), lambda run: run.solved.peak <= capacity
+        _with_chosen_weights(request, choices),
+        lambda asked: _run_cores(asked, choices, bound),
+        lambda run: run.solved.peak <= capacity,
     )
+
+
+def _with_chosen_weights(request: PlanRequest, choices: Mapping[str, str]) -> PlanRequest:
+    """The same request with the ops that read their weights in place, where the chip allows it."""
+
+    def judge(asked: PlanRequest, tried: _Tried) -> Judged:
+        _, plans, trace = tried
+        too_large, cycles = _rank(asked, tried)
+        return Judged((too_large, cycles), trace, [plan.schedule for plan in plans])
+
+    return with_chosen_weights(request, lambda asked: _fitting(asked, choices), judge)
 
 
 def _run_cores(request: PlanRequest, choices: Mapping[str, str], known: TimeBound | None) -> Result:
@@ -134,7 +148,7 @@ def one_psram(
 
 def _shared_homes(schedule: Schedule, shared: set[str]) -> dict[Interval, str]:
     """Every home in Psram of one core, with the tensor's name where several cores know it, else empty."""
-    found: dict[Interval, str] = {}
+    found = dict.fromkeys(schedule.weights_in_place.values(), "")
     for transfer in schedule.transfers:
         if not transfer.part.weights and transfer.part.name in shared:
             found[transfer.home] = transfer.part.name
@@ -188,18 +202,24 @@ def _together(schedules: Sequence[Schedule]) -> Schedule:
         spilled=tuple(sorted({n for s in schedules for n in s.spilled})),
         cascades=tuple(each for s in schedules for each in s.cascades),
         late=tuple(each for s in schedules for each in s.late),
+        weights_in_place={op: home for s in schedules for op, home in s.weights_in_place.items()},
     )
 
 
 def partition_of(request: PlanRequest, choices: Mapping[str, str]) -> tuple[CorePart, ...]:
     """The parts of the program as ``run_cores`` assigns them to cores. Raises what it raises."""
+    _, plans, _ = _fitting(_with_chosen_weights(request, choices), choices)
+    return tuple(plan.part for plan in plans)
+
+
+def _fitting(request: PlanRequest, choices: Mapping[str, str]) -> _Tried:
+    """The fastest plans, with large ops cut finer where they do not fit otherwise."""
     capacity = request.chip.shared_memory.bytes
-    _, plans, _ = with_finer_cuts(
+    return with_finer_cuts(
         request,
-        lambda asked: _fastest(asked, choices)[0],
+        lambda asked: min(_partitions(asked, choices), key=lambda tried: _rank(asked, tried)),
         lambda tried: all(plan.solved.peak <= capacity for plan in tried[1]),
     )
-    return tuple(plan.part for plan in plans)
 
 
 _Tried = tuple[dict[str, int], tuple[CorePlan, ...], Trace]
@@ -208,6 +228,19 @@ _Tried = tuple[dict[str, int], tuple[CorePlan, ...], Trace]
 def _fastest(request: PlanRequest, choices: Mapping[str, str]) -> tuple[_Tried, int | None]:
     """The balanced partition, or the one on as few cores as the workload allows if that is as fast; and the
     cycles on one core."""
+    found = _partitions(request, choices)
+    alone = [tried for tried in found if not any(tried[0].values())]
+    if alone:
+        too_large, cycles = _rank(request, alone[0])
+        one_core_cycles = None if too_large else cycles
+    else:
+        one_core_cycles = _one_core_cycles(request, choices)
+    return min(found, key=lambda tried: _rank(request, tried)), one_core_cycles
+
+
+def _partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried]:
+    """Plans on as few cores as the workload allows, and of the balanced partition. Raises what the first
+    raises where there is neither."""
     program, chip = request.program, request.chip
     candidates = [on_one_core(program, chip.cores), balanced(program, chip, named_ops(request))]
     found: list[_Tried] = []
@@ -219,13 +252,7 @@ def _fastest(request: PlanRequest, choices: Mapping[str, str]) -> tuple[_Tried, 
             refusals.append(refusal)
     if not found:
         raise refusals[0]
-    alone = [tried for tried in found if not any(tried[0].values())]
-    if alone:
-        too_large, cycles = _rank(request, alone[0])
-        one_core_cycles = None if too_large else cycles
-    else:
-        one_core_cycles = _one_core_cycles(request, choices)
-    return min(found, key=lambda tried: _rank(request, tried)), one_core_cycles
+    return found
 
 
 def _rank(request: PlanRequest, tried: _Tried) -> tuple[bool, int]:
@@ -296,10 +323,11 @@ def _sync_cycles(
 
 
 def _one_core_cycles(request: PlanRequest, choices: Mapping[str, str]) -> int | None:
-    """Cycles on a chip with one such core, whatever cores the workload names."""
+    """Cycles on a chip with one such core, whatever cores the workload names, with the same weights in
+    place."""
     chip = replace(request.chip, cores=1)
     try:
-        planned = plan(replace(request, chip=chip, smallest_peak=False), choices)
+        planned = plan_as_placed(replace(request, chip=chip, smallest_peak=False), choices)
     except DoesNotFit:
         return None
     if not planned.fit(chip).fits:

@@ -26,6 +26,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rival_streamers import plan_beside_rivals
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
+from chipmodel.pipeline.weight_choice import judged_plan, with_chosen_weights
 from chipmodel.verify.fast_offsets import check_fast
 from dma.residency.tool_pools import as_tool_keeps
 
@@ -51,14 +52,29 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     Raises DoesNotFit where no schedule is found at all, and, without spilling, where no plan fits: that
     message names the smallest capacity that would do; PluginFault for a wrong plan of a plug-in.
     """
-    capacity = request.chip.shared_memory.bytes
     if request.streamer == VENDOR_STREAMER:
         request = replace(request, program=as_tool_keeps(request.program, request.chip))
-    planned = with_finer_cuts(
-        request, lambda asked: plan_as_cut(asked, path), lambda planned: planned.solved.peak <= capacity
-    )
+    planned = plan_as_placed(choose_weights(request, path), path)
     refuse_wrong_plan(planned, request)
     return planned
+
+
+def choose_weights(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) -> PlanRequest:
+    """Return the same request with the ops that read their weights in place, where the chip allows it: those
+    with which plans are fastest along ``path``. Raises DoesNotFit where no choice has a plan."""
+    return with_chosen_weights(
+        request,
+        lambda asked: plan_as_placed(asked, path),
+        lambda asked, planned: judged_plan(asked, planned, path),
+    )
+
+
+def plan_as_placed(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
+    """``plan`` with the ops that read their weights in place as they are in the program."""
+    capacity = request.chip.shared_memory.bytes
+    return with_finer_cuts(
+        request, lambda asked: plan_as_cut(asked, path), lambda planned: planned.solved.peak <= capacity
+    )
 
 
 def plan_as_cut(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:

@@ -9,7 +9,7 @@ from chipmodel.answers.result import CorePlan, Result
 from chipmodel.bounds.program_windows import proven_cycles
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Command, DmaStart, walk
+from chipmodel.model.commands import Command, Compute, DmaStart, walk
 from chipmodel.model.plan import Solved
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part, Schedule
@@ -98,11 +98,14 @@ def _core(schedule: Schedule, solved: Solved, commands: tuple[Command, ...], chi
 
 
 def _homes(streams: Sequence[tuple[Command, ...]]) -> tuple[PsramHome, ...]:
-    """Where everything lies that the commands of any core move, by address."""
+    """Where everything lies that the commands of any core move, or read in place, by address."""
     homes: dict[Part, Interval] = {}
-    for start in (c for commands in streams for c in walk(commands) if isinstance(c, DmaStart)):
-        part = start.at.part if start.at.part.weights else Part(start.at.part.name)
-        homes[part] = start.home
+    for command in (c for commands in streams for c in walk(commands)):
+        if isinstance(command, DmaStart):
+            part = command.at.part if command.at.part.weights else Part(command.at.part.name)
+            homes[part] = command.home
+        elif isinstance(command, Compute) and command.weights_at:
+            homes[Part(command.op, weights=True)] = command.weights_at
     return tuple(PsramHome(part, home) for part, home in sorted(homes.items(), key=lambda item: item[1]))
 
 

@@ -23,6 +23,7 @@ from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, MEMORY_POINTS
 from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.residency.greedy import ResidencyTable
 
@@ -36,20 +37,23 @@ part."""
 def smallest_memory(
     request: PlanRequest, points: int = MEMORY_POINTS, say: Callable[[object], None] = lambda _: None
 ) -> MemoryAnswer:
-    """The smallest memory that the program of ``request`` runs in, and plans for ``points`` sizes from there
+    """The smallest memory that the program of ``request`` runs in, weights read in place where the chip
+    allows it, and plans for ``points`` sizes from there
     to one in which everything fits next to the largest weights of two ops.
 
     ``say`` is told what is being tried. Raises DoesNotFit where no size of up to 4 GiB is enough.
     """
     search = _MemorySearch(request, say)
-    layerwise = search.smallest(request.program, LARGEST_SHARED_MEMORY)
+    every = [op.name for op in request.program.ops()]
+    program = with_weights_in_place(request.program, request.chip, every)
+    layerwise = search.smallest(program, LARGEST_SHARED_MEMORY)
     if layerwise is None:
         raise DoesNotFit("no SharedMemory of up to 4 GiB is enough", hint="a smaller network")
     cascaded = layerwise
-    for candidate in least_memory_candidates(request.program, request.chip):
+    for candidate in least_memory_candidates(program, request.chip):
         if request.deadline.ends("further sets of cascades"):
             break
-        found = search.smallest(with_cascades(request.program, candidate), cascaded.bytes)
+        found = search.smallest(with_cascades(program, candidate), cascaded.bytes)
         cascaded = found if found is not None and found.bytes < cascaded.bytes else cascaded
     front = search.front(cascaded, layerwise, points)
     shared = request.chip.shared_memory

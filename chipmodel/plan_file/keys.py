@@ -199,7 +199,7 @@ _RECORDS = (
     _record(
         Compute,
         *("compute=label", "op", "position", "rows", "channels", "columns?"),
-        *("cycles", "reads", "writes", "phases"),
+        *("cycles", "weights_at?", "reads", "writes", "phases"),
     ),
     _record(Branch, "branch=name", "condition?", "arms"),
     _record(

@@ -11,11 +11,16 @@ from dataclasses import replace
 from chipmodel.hardware.chip import Chip, CompiledWeights
 from chipmodel.model.program import Op, Program, Weight, ops
 from chipmodel.model.work import Conv, Matmul
+from chipmodel.rewrites.weights_in_place import with_weights_in_place
 
 
 def compiled(program: Program, chip: Chip) -> Program:
     """``program`` with its weights as they lie on ``chip``; weights of several ops as the first one has
-    them. Biases, of 4 bytes, stay as they are."""
+    them. Biases, of 4 bytes, stay as they are. Where the chip always reads weights in place, all ops do."""
+    return with_weights_in_place(_resized(program, chip), chip)
+
+
+def _resized(program: Program, chip: Chip) -> Program:
     if chip.compiled == CompiledWeights():
         return program
     weights = dict(program.weights)

@@ -251,6 +251,7 @@ class _CommandVerifier:
         for fault in (
             *cost_faults(self.program, self.chip, op, step),
             *operand_faults(self.program, op, step, self.cascades),
+            *self.psram.in_place_faults(op, step),
         ):
             self.report(fault)
         for read in self.cascades.needed(op, step):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Command, DmaStart, walk
+from chipmodel.model.commands import Command, Compute, DmaStart, walk
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
 from chipmodel.plan_file.contents import PlanFile, PlannedCore, PsramHome
@@ -75,13 +75,21 @@ def _psram_table_faults(
             yield f"{part_label(entry.part)} lie at {entry.home} of Psram, which has {capacity} bytes"
         homes.setdefault(entry.part, entry.home)
     used: set[Part] = set()
-    for start in (c for commands in streams for c in walk(commands) if isinstance(c, DmaStart)):
-        what = start.at.part if start.at.part.weights else Part(start.at.part.name)
+    for subject, what, home in (use for commands in streams for use in _psram_uses(commands)):
         used.add(what)
-        if homes.get(what) != start.home:
+        if homes.get(what) != home:
             stated = homes.get(what, "no place")
-            found = f"{part_label(what)} at {start.home} of Psram"
-            yield f"transfer {start.name!r} has {found}, the table at {stated}"
+            yield f"{subject} has {part_label(what)} at {home} of Psram, the table at {stated}"
     for part in homes:
         if part not in used:
-            yield f"the table of Psram has {part_label(part)}, which no command moves"
+            yield f"the table of Psram has {part_label(part)}, which no command moves or reads in place"
+
+
+def _psram_uses(commands: tuple[Command, ...]) -> Iterator[tuple[str, Part, Interval]]:
+    """What transfers move, and weights that steps read in place: who does, what, and its place in Psram."""
+    for command in walk(commands):
+        if isinstance(command, DmaStart):
+            part = command.at.part
+            yield f"transfer {command.name!r}", part if part.weights else Part(part.name), command.home
+        elif isinstance(command, Compute) and command.weights_at is not None:
+            yield f"step {command.label!r}", Part(command.op, weights=True), command.weights_at

@@ -9,6 +9,8 @@ between two ops that no cascade has both of.
 SharedMemory of bytes, those that take the most cycles, which may be there at its begin. The last segment also
 stores the program's results that its ops make.
 
+Where the chip leaves open which ops read their weights in place, weights take nothing.
+
 It knows neither what bounds the cycles elsewhere nor how the segments were found.
 """
 
@@ -23,6 +25,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import WITH_CASCADES, ProofSegment, ProvenCycles
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
+from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost
 
 
@@ -32,6 +35,7 @@ def proof_faults(program: Program, chip: Chip, proof: ProvenCycles) -> Iterator[
     if chip.cores > 1 or program.inferences > 1 or not is_straight(program):
         yield f"{stated} is of a chip with one core and a program without branches, loops and inferences"
         return
+    program = bounded_program(program, chip)
     ops = [op for op in program.body if isinstance(op, Op)]
     allowed = set(borders(ops, proof.space == WITH_CASCADES))
     end = 0

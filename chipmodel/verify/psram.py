@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
-from chipmodel.model.commands import Command, DmaStart, walk
+from chipmodel.model.commands import Command, Compute, DmaStart, walk
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Part
 from chipmodel.verify.parts import part_label
@@ -63,6 +63,9 @@ class PsramMap:
         for command in walk(commands):
             if isinstance(command, DmaStart) and len(command.home):
                 self.tenants.setdefault(command.home, set()).add(self._tenant(command.at.part))
+            elif isinstance(command, Compute) and command.weights_at and command.op in self.ops:
+                tenant = _Tenant(command.op, self.ops[command.op].constants)
+                self.tenants.setdefault(command.weights_at, set()).add(tenant)
         self.neighbours = _overlapping(sorted(self.tenants))
         self.homes: dict[tuple[str, bool, Share], Interval] = {}
 
@@ -141,6 +144,20 @@ class PsramMap:
         key = (part.name, part.weights, part.share if part.weights else WHOLE)
         if self.homes.setdefault(key, home) != home:
             yield f"{subject} {part_label(part)}, which has another place in Psram elsewhere in the plan"
+
+    def in_place_faults(self, op: Op, step: Compute) -> Iterator[str]:
+        """What is wrong with the weights that a step reads in place: all of its op, in one place throughout
+        the plan; none of an op that loads its weights."""
+        if (step.weights_at is None) != (op.weights_in_place is None):
+            where = "does not read" if step.weights_at is None else "reads"
+            yield f"step {step.label!r} {where} the weights of {op.name!r} in place"
+        if step.weights_at is None:
+            return
+        if len(step.weights_at) != self.program.table_bytes(op):
+            yield f"step {step.label!r} reads weights of {len(step.weights_at)} bytes in place"
+        key = (op.name, True, WHOLE)
+        if self.homes.setdefault(key, step.weights_at) != step.weights_at:
+            yield f"step {step.label!r} reads weights that have another place elsewhere in the plan"
 
     def destroyed_by(self, store: DmaStart) -> set[str]:
         """Names of the other tensors that have bytes where ``store`` puts its tensor."""

@@ -150,9 +150,10 @@ def in_passes(program: Program, op: Op, capacity: int) -> Rewritten | None:
         whole = tuple(range(len(read), len(given)))
         assert isinstance(last.work, Vector)
         fine = _in_pieces(last.work, again, len(given), whole, bool(block))
-        ops.append(replace(last, work=fine, weights=op.weights))
+        ops.append(replace(last, work=fine))
     else:
-        ops[-1] = replace(ops[-1], name=op.name, weights=op.weights)
+        ops[-1] = replace(ops[-1], name=op.name)
+    ops[-1] = replace(ops[-1], weights=op.weights, weights_in_place=op.weights_in_place)
     passes = "two passes" if made else "one pass"
     note = f"in {passes} over {rows:,} pieces of its operands, with {each} B of statistics of each"
     return Rewritten(tuple(ops), tuple(tensors), note=note)

@@ -317,6 +317,7 @@ def _schedule(
         spilled=residency.spilled,
         cascades=tuple(emission.cascades),
         state_cost=residency.cost,
+        weights_in_place=layout.in_place(),
     )
 
 

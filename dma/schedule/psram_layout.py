@@ -50,10 +50,18 @@ class PsramLayout:
             op = self.ops[part.name]
             key = op.weights, WHOLE if op.gathers else part.share
             size = self.program.table_bytes(op) if op.gathers else size
+        return self._at(key, size)
+
+    def _at(self, key: HomeKey, size: int) -> Interval:
         if key not in self.homes:
             self.homes[key] = Interval(self.end, self.end + size)
             self.end += aligned(size)
         return self.homes[key]
+
+    def in_place(self) -> dict[str, Interval]:
+        """The bytes of the weights of each op that reads them in place, also inside of cascades."""
+        ops = (op for op in self.ops.values() if op.weights_in_place)
+        return {op.name: self._at((op.constants, WHOLE), self.program.table_bytes(op)) for op in ops}
 
     def address(self, part: Part, size: int) -> int:
         """The first byte of ``part``."""
@@ -82,8 +90,10 @@ def aligned(size: int) -> int:
 
 
 def lay_out(program: Program, storage: Mapping[str, str], needs: Iterable[TransferNeed]) -> PsramLayout:
-    """Return a layout with addresses for all that ``needs`` move, the weights first."""
+    """Return a layout with addresses for weights that are read in place and all that ``needs`` move, the
+    weights first."""
     layout = PsramLayout(program, storage)
+    layout.in_place()
     for need in sorted(needs, key=lambda n: not n.part.weights):
         layout.home(need.part, need.bytes)
     return layout

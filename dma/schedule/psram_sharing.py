@@ -46,7 +46,8 @@ def at_homes(schedule: Schedule, homes: Homes) -> Schedule:
         home = homes[transfer.home]
         return replace(transfer, psram=transfer.psram + home.start - transfer.home.start, home=home)
 
-    return replace(schedule, transfers=tuple(map(move, schedule.transfers)))
+    in_place = {op: homes[home] for op, home in schedule.weights_in_place.items()}
+    return replace(schedule, transfers=tuple(map(move, schedule.transfers)), weights_in_place=in_place)
 
 
 def tight_homes(program: Program, schedule: Schedule, apart: Collection[Interval] = ()) -> Homes:
@@ -87,7 +88,7 @@ def psram_lifetimes(program: Program, schedule: Schedule) -> dict[Interval, tupl
     addresses: -1 stands for before the first step, the number of steps for after the last."""
     control, throughout = scopes(schedule.body), _throughout(schedule)
     kept = _changed_in_parts(program)
-    alive: dict[Interval, list[Interval]] = {}
+    alive = {home: [throughout] for home in sorted(schedule.weights_in_place.values())}
     touches: dict[Interval, list[Touch]] = {}
     home_of: dict[str, Interval] = {}
     for transfer in sorted(schedule.transfers, key=lambda t: t.home):

@@ -23,6 +23,11 @@ MEANING: Mapping[str, str] = {
     "weights.setup_cycles": "What starting a transfer from it costs.",
     "weights.burst_bytes": "A transfer is cut into bursts of so many bytes.",
     "weights.burst_overhead_clocks": "What each of these bursts costs besides its data.",
+    "weights.in_place": "Whether ops read weights where they lie, not from SharedMemory: `no`; `allowed`: "
+    "those for which the planner finds that faster; `always`: all. See *Weights read in place*.",
+    "weights.in_place_bytes_per_cycle": "Bytes of weights that an op then reads in a core cycle; 0: at the "
+    "rate of their memory.",
+    "weights.in_place_latency_cycles": "Core cycles before the first weights of each part of an op.",
     "weights.bits_per_weight": "The most bits of a parameter as the chip's tool writes weights of up to a "
     "byte; 0: as in the network.",
     "weights.padded_channels": "The multiple to which it pads the input channels of dense convolutions and "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from chipmodel.answers.result import Attempt, Result
+from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import order_document
 from reports.result_file import FORMAT
 from reports.run.cascade_totals import cascades_document
@@ -49,6 +50,7 @@ def document(result: Result) -> dict[str, object]:
         **steady_document(result),
         "spilled": list(result.schedule.spilled),
         "striped": list(result.schedule.striped),
+        **_weights_in_place(result),
         "state_search": cost._asdict() if (cost := result.schedule.state_cost) else None,
         **cascades_document(result),
         **vendor_document(result),
@@ -59,6 +61,13 @@ def document(result: Result) -> dict[str, object]:
         "ops": [_op(o) for o in sums.ops],
         "bank_conflicts": [asdict(each) for each in sums.bank_conflicts],
     }
+
+
+def _weights_in_place(result: Result) -> dict[str, object]:
+    """The ops that read their weights in place; nothing on a chip on which none may."""
+    if result.chip.in_place.wish == "no":
+        return {}
+    return {"weights_in_place": list(in_place_ops(result.program))}
 
 
 def _memory(result: Result) -> dict[str, object]:

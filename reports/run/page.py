@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chipmodel.answers.result import Result
+from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.page_parts import PageColumn, SummaryTile
 from reports.run.bars import MOST_BARS
@@ -109,7 +110,11 @@ def render_page(
         "late": late[:MOST_LATE],
         "more_late": len(late[MOST_LATE:]),
         "chip_figures": list(result.chip.figures.items()),
-        "names": {"spilled": result.schedule.spilled, "striped": result.schedule.striped},
+        "names": {
+            "spilled": result.schedule.spilled,
+            "striped": result.schedule.striped,
+            **({"weights read in place": in_place} if (in_place := in_place_ops(result.program)) else {}),
+        },
     }
     data = {
         "cycles": result.trace.cycles,

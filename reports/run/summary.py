@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from chipmodel.answers.result import Result
 from chipmodel.model.schedule import StateCost
+from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades_table
 from reports.run.cores import cores_table, speed_up
@@ -188,6 +189,9 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
         remarks.append(("State search", _state_cost(schedule.state_cost)))
     if schedule.striped:
         remarks.append((f"Striped ({len(schedule.striped):,})", shortened(schedule.striped)))
+    in_place = in_place_ops(result.program)
+    if in_place:
+        remarks.append((f"Weights read in place ({len(in_place):,} ops)", shortened(in_place)))
     remarks += cascade_remarks(cascade_totals(result))
     late = late_ops(schedule)
     if late:

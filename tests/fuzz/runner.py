@@ -38,6 +38,7 @@ NAMES = (
     "study-kills",
     "tier-search",
     "two-simulators",
+    "weights-in-place",
 )
 REPORT_SECONDS = 10.0
 """How often progress is shown on a terminal."""

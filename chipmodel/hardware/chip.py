@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal
 
+from chipmodel.hardware.energy import EnergyCosts
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.luna_npu import LunaNpu
 from chipmodel.hardware.measured_networks import MeasuredNetwork, summary
@@ -409,6 +410,8 @@ class Chip:
     """Whether and how fast weights are read where they lie."""
     compiled: CompiledWeights = CompiledWeights()
     vendor: Vendor = Vendor()
+    energy: EnergyCosts | None = None
+    """None: nothing is known of what its work costs in energy."""
     compared_with: str = ""
     """What its predictions were compared with; empty for nothing."""
     measured: tuple[MeasuredNetwork, ...] = ()

@@ -38,6 +38,7 @@ from chipmodel.hardware.chip import (
     VendorStreamer,
 )
 from chipmodel.hardware.dma_fields import check_controller, dma_of, in_place_of, psram_of, weights_of
+from chipmodel.hardware.energy import energy_of
 from chipmodel.hardware.ethos_npu import ethos_of
 from chipmodel.hardware.fields import FIELDS, MODEL, children, field_at, fields_with, read_choice, read_number
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
@@ -384,6 +385,7 @@ def _chip(
             whole("vendor.pool_bytes"),
             numbers["vendor.psram_byte_cycles"],
         ),
+        energy=energy_of(numbers, choices),
     )
 
 

@@ -13,6 +13,7 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.sizes import format_bytes, parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import CPU_KINDS, InPlaceWish, OperandTime, VendorStreamer
+from chipmodel.hardware.energy import COUNTED
 from chipmodel.hardware.ethos_npu import OUTPUT_RATES
 from chipmodel.hardware.plugin_npu import Parameter, parameters_of
 from chipmodel.hardware.psram_parts import DEVICES
@@ -90,6 +91,7 @@ _luna = _with("npu.model", "luna")
 _vector = _with("npu.model", "vector-cpu")
 _ethos = _with("npu.model", "ethos-u55")
 _ne16 = _with("npu.model", "ne16")
+_counted = _with("energy.model", "counted")
 
 
 def _default(text: str, field: Field) -> Field:
@@ -106,6 +108,8 @@ _BURST = _wholes(1, 1 << 30, "bytes")
 _BANKS = _wholes(1, 64, "banks")
 _OUTPUT = _rationals("0.001", 1000, "cycles an element")
 _OVERHEAD = _rationals("0", 10**6, "Psram clocks")
+_VOLTS = _rationals("0.1", 10, "volts")
+_PJ = _rationals("0", 10**9, "picojoules")
 
 # The limits are wide: they catch typing errors and absurdly long numbers, not unusual chips.
 FIELDS: Mapping[str, Field] = {
@@ -241,6 +245,11 @@ FIELDS: Mapping[str, Field] = {
     "cpu.shared_every_cycles": _default("0", _SETUP),
     "cpu.psram_every_cycles": _default("0", _SETUP),
     "cpu.line_bytes": _default("32", _wholes(1, 4096, "bytes")),
+    "energy.model": _default("unknown", _choice("unknown", "counted")),
+    "energy.volts": _counted(_VOLTS),
+    "energy.nominal_volts": _counted(_VOLTS),
+    "energy.static_mw": _default("0", _counted(_rationals("0", 10**6, "milliwatts"))),
+    **{f"energy.pj.{each}": _default("0", _counted(_PJ)) for each in COUNTED},
 }
 
 

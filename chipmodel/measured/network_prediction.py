@@ -10,6 +10,7 @@ from fractions import Fraction
 from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.hardware.chip_file import with_overrides
 from chipmodel.hardware.measured_networks import APART, MeasuredNetwork
+from chipmodel.machine.energy import RunEnergy, run_energy
 from chipmodel.machine.simulate import simulate
 from chipmodel.measured.compare import MeasuredTable
 from chipmodel.measured.table import MeasuredRow, TableColumn, TableKind
@@ -26,6 +27,7 @@ from dma.residency.fitted import fitted
 from workloads.load import load
 
 MILLISECONDS = "milliseconds"
+MICROJOULES = "microjoules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class PlannedNetwork:
     """Op, rows and channels of the parts that the NPU computes, and how many alike there are."""
     computed: int
     """Core cycles of these parts together."""
+    energy: RunEnergy | None
+    """None where the chip file says nothing of energy."""
 
     def retimed(self, npu: Npu) -> int:
         """About the cycles on another NPU, the plan and its waits being the same: exact where nothing
@@ -61,7 +65,8 @@ def planned_network(workload: str, chip: Chip) -> PlannedNetwork:
             counts[step.op, len(step.rows), len(step.channels)] += 1
             computed += step.cycles
     parts = tuple((ops[name], rows, channels, n) for (name, rows, channels), n in counts.items())
-    return PlannedNetwork(program, trace.cycles, parts, computed)
+    energy = run_energy(planned.program, chip, (planned.schedule,), trace)
+    return PlannedNetwork(program, trace.cycles, parts, computed, energy)
 
 
 def milliseconds(chip: Chip, cycles: int) -> Fraction:
@@ -118,6 +123,7 @@ NETWORKS = TableKind(
     "stm32n6",
     (
         TableColumn("workload", "text"),
+        TableColumn(MICROJOULES, "decimal", Fraction(1, 1000), optional=True),
         *(TableColumn(name, "text", optional=True) for name in ("set", "tool", "why", "source")),
     ),
     MILLISECONDS,
@@ -125,9 +131,9 @@ NETWORKS = TableKind(
     group="family",
 )
 """Tables of whole networks: the workload as on the command line, fields of the chip with spaces between them,
-and the milliseconds that a board was measured to take; rows are summed up by family. The compiler (``tool``)
-and the ``source`` are for readers; ``why`` says that the row is of a network that is not built here, or of
-other software."""
+the milliseconds that a board was measured to take, and microjoules where those were measured too; rows are
+summed up by family. The compiler (``tool``) and the ``source`` are for readers; ``why`` says that the row is
+of a network that is not built here, or of other software."""
 
 
 def family_of(row: MeasuredRow) -> str:

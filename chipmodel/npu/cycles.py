@@ -28,19 +28,19 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
     computing = _computing_cycles(npu, op, rows, channels, band)
     if op.weights_in_place is None:
         return computing
-    return max(computing, _reading_cycles(op, rows, channels)) + op.weights_in_place.latency
+    reading = ceil(op.weights_in_place.cycles * share_read(op, rows, channels))
+    return max(computing, reading) + op.weights_in_place.latency
 
 
-def _reading_cycles(op: Op, rows: int, channels: int) -> int:
-    """Core cycles in which a part reads its weights in place: at each time step those of a recurrent layer
+def share_read(op: Op, rows: int, channels: int) -> Fraction:
+    """The share of an op's weights that a part reads in place: at each time step those of a recurrent layer
     once; of a table only the rows that it looks up."""
-    assert op.weights_in_place is not None
     times = Fraction(channels, op.work.channels)
     if isinstance(op.work, Recurrent):
         times *= op.work.steps * Fraction(rows, op.work.rows)
     elif op.gathers:
         times *= Fraction(rows, op.work.rows)
-    return ceil(op.weights_in_place.cycles * times)
+    return times
 
 
 def _computing_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None) -> int:

@@ -71,6 +71,13 @@ def launch_cycles(npu: Npu) -> int:
     return (npu.vector or npu.ne16 or npu.costs).launch_cycles
 
 
+def on_cpu(npu: Npu, op: Op) -> bool:
+    """Return whether a CPU computes ``op`` in the NPU's place, or the cores beside an engine."""
+    if npu.ne16:
+        return bool(imported("chipmodel.npu.ne16:mode_of")(npu.ne16, op) == "cores")
+    return npu.vector is not None or kind_of_op(npu, op).cpu_cycles > 0
+
+
 def _model_of(npu: Npu) -> tuple[NpuModel, Any]:
     """The model of an NPU, and its parameters."""
     for model in _MODELS:

@@ -165,4 +165,21 @@ MEANING: Mapping[str, str] = {
     "cpu.shared_every_cycles": "The CPU takes a word of SharedMemory every so many cycles; 0 for never.",
     "cpu.psram_every_cycles": "The CPU takes a line of Psram every so many cycles; 0 for never.",
     "cpu.line_bytes": "Bytes of such a line.",
+    "energy.model": "`unknown`: no energy is printed. `counted`: MACs, bytes, cycles and time, each with its "
+    "energy.",
+    "energy.volts": "The supply of the run; what is counted takes the square of its ratio to the next one.",
+    "energy.nominal_volts": "The supply at which the numbers below hold.",
+    "energy.static_mw": "Power for as long as the run lasts: leakage, and what else is always on.",
+    "energy.pj.cycle": "Energy of a cycle of each core, whatever is done in it.",
+    "energy.pj.npu_cycle": "Energy of a cycle in which the NPU computes; its launches are not counted.",
+    "energy.pj.cpu_cycle": "Energy of a cycle in which a CPU computes what the NPU cannot.",
+    "energy.pj.mac_int8": "Energy of a multiply-accumulate on operands of up to 8 bits.",
+    "energy.pj.mac_int16": "The same with up to 16 bits.",
+    "energy.pj.mac_int32": "The same with more bits.",
+    "energy.pj.weight_byte": "Energy of a byte of weights that is loaded, or read where it lies.",
+    "energy.pj.loaded_byte": "Energy of a byte of a tensor that it loads.",
+    "energy.pj.stored_byte": "Energy of a byte of a tensor that it stores.",
+    "energy.pj.read_byte": "Energy of a byte of an operand that the NPU reads in SharedMemory, once for each "
+    "part of an op.",
+    "energy.pj.written_byte": "The same of what it writes.",
 }

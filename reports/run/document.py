@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from chipmodel.answers.result import Attempt, Result
+from chipmodel.machine.energy import RunEnergy
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import order_document
 from reports.result_file import FORMAT
 from reports.run.cascade_totals import cascades_document
 from reports.run.cores import cores_document
+from reports.run.energy import energy_document, energy_of
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document
 from reports.run.totals import OpTotals, RunTotals, run_totals
@@ -25,7 +27,7 @@ def document(result: Result) -> dict[str, object]:
     ``executed_macs`` and everything in ``ops`` but ``macs`` and ``steps`` are for the simulated path;
     ``macs`` counts every arm of every ``if``.
     """
-    sums = run_totals(result)
+    sums, energy = run_totals(result), energy_of(result)
     return {
         "format": FORMAT,
         "workload": result.program.name,
@@ -44,6 +46,7 @@ def document(result: Result) -> dict[str, object]:
         **_memory(result),
         **_time(result, sums),
         **_work(result, sums),
+        **energy_document(energy),
         "path": dict(sorted(result.trace.path.items())),
         **paths_document(result),
         **order_document(result.ordering),
@@ -58,7 +61,7 @@ def document(result: Result) -> dict[str, object]:
         "attempts": [_attempt(a) for a in result.attempts],
         "notes": list(result.notes),
         **cores_document(result),
-        "ops": [_op(o) for o in sums.ops],
+        "ops": [_op(o, energy) for o in sums.ops],
         "bank_conflicts": [asdict(each) for each in sums.bank_conflicts],
     }
 
@@ -125,7 +128,7 @@ def _attempt(attempt: Attempt) -> dict[str, object]:
     }
 
 
-def _op(op: OpTotals) -> dict[str, object]:
+def _op(op: OpTotals, energy: RunEnergy | None) -> dict[str, object]:
     return {
         "name": op.name,
         "kind": op.kind,
@@ -137,4 +140,5 @@ def _op(op: OpTotals) -> dict[str, object]:
         "stalls": dict(op.stalls),
         "loaded_bytes": op.loaded_bytes,
         "stored_bytes": op.stored_bytes,
+        **({"microjoules": energy.op_microjoules(op.name)} if energy else {}),
     }

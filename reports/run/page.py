@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chipmodel.answers.result import Result
+from chipmodel.machine.energy import RunEnergy
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.page_parts import PageColumn, SummaryTile
@@ -14,6 +15,7 @@ from reports.run.bars import MOST_BARS
 from reports.run.cascade_totals import CascadeTotals, cascade_totals, heights_words, kept_words, ops_words
 from reports.run.charts import charts_data, of_cascades, of_merging, of_work, over_time
 from reports.run.cores import CoreTotals, core_of_ops, core_totals, speed_up_factor
+from reports.run.energy import energy_of, energy_rows, microjoules
 from reports.run.figures import EVENTS, Category
 from reports.run.lateness import late_ops
 from reports.run.limits import bound_words, psram_words
@@ -69,9 +71,9 @@ def render_page(
 ) -> str:
     """The page as text, the same for the same result. ``most_bars`` limits the bars of each chart; ``plotly``
     says where its script is."""
-    sums = run_totals(result)
+    sums, energy = run_totals(result), energy_of(result)
     late = late_ops(result.schedule)
-    columns = _columns(result, sums)
+    columns = _columns(result, sums, energy)
     rows = [[column.value(row) for column in columns] for row in enumerate(sums.ops, 1)]
     idle = [index for index, op in enumerate(sums.ops, 1) if not op.runs]
     timed, work = over_time(result, most_bars), of_work(result, sums)
@@ -83,7 +85,7 @@ def render_page(
         "headline": headline(result),
         "accuracy": accuracy(result),
         "board": board_words(result),
-        "tiles": _tiles(result, sums),
+        "tiles": [*_tiles(result, sums), *_energy_tile(energy)],
         "cores": core_totals(result),
         "core_causes": _core_causes(core_totals(result)),
         "timed": timed,
@@ -102,7 +104,7 @@ def render_page(
         "rows": rows[:MOST_ROWS],
         "number_of_rows": len(rows),
         "idle": idle,
-        "facts": _facts(result, sums),
+        "facts": [*_facts(result, sums), *_energy_facts(energy)],
         "path_lines": path_lines(result),
         "path_parts": part_lines(result.paths) if result.paths else [],
         "bank_conflicts": sums.bank_conflicts[:MOST_CONFLICTS],
@@ -240,7 +242,7 @@ def _slices(total: int, cycles: Mapping[str, int], moved: Mapping[str, int]) -> 
     ]
 
 
-def _columns(result: Result, sums: RunTotals) -> list[PageColumn[NumberedOp]]:
+def _columns(result: Result, sums: RunTotals, energy: RunEnergy | None) -> list[PageColumn[NumberedOp]]:
     """The columns that every table has, and one per cause for which the NPU waited."""
     on = core_of_ops(result)
     core: PageColumn[NumberedOp] = PageColumn("core", "core", lambda row: on[row[1].name])
@@ -257,11 +259,31 @@ def _columns(result: Result, sums: RunTotals) -> list[PageColumn[NumberedOp]]:
         *(_stalls(cause) for cause in sums.stalls if cause != "finished"),
         PageColumn("loaded", "loaded B", lambda row: row[1].loaded_bytes),
         PageColumn("stored", "stored B", lambda row: row[1].stored_bytes),
+        *([_energy_column(energy)] if energy else []),
     ]
 
 
 def _stalls(cause: str) -> PageColumn[NumberedOp]:
     return PageColumn(f"stall:{cause}", f"for {AWAITED[cause]}", lambda row: row[1].stalls.get(cause, 0))
+
+
+def _energy_column(energy: RunEnergy) -> PageColumn[NumberedOp]:
+    return PageColumn("energy", "nJ", lambda row: round(1000 * energy.op_microjoules(row[1].name)))
+
+
+def _energy_tile(energy: RunEnergy | None) -> list[SummaryTile]:
+    if energy is None:
+        return []
+    return [
+        SummaryTile(
+            "Energy", f"{microjoules(energy.microjoules)} µJ", f"{energy.milliwatts:,.1f} mW in the mean"
+        )
+    ]
+
+
+def _energy_facts(energy: RunEnergy | None) -> list[tuple[str, str]]:
+    parts = [f"{name} {value} {unit} ({share})" for name, value, unit, share in energy_rows(energy)[1:]]
+    return [("Energy", ", ".join(parts))] if parts else []
 
 
 def _facts(result: Result, sums: RunTotals) -> list[tuple[str, str]]:

@@ -1,0 +1,129 @@
+"""Energy of whole networks on boards: what the presets predict by streamer ``vendor``, against measurements.
+
+For every row of ``chipmodel/measured/tables`` with ``microjoules``: measured and predicted energy, their
+ratio, and the ratio of a prediction by a fit that has not seen the network (at any supply). Free are the
+numbers whose source in the preset begins with "Fitted". Energy is linear in them, so a fit is the least
+squares of relative errors, with no number below zero.
+
+    python -m bench.energy [BOARD ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from statistics import fmean
+
+import numpy as np
+
+from bench.silicon import TABLES, table
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.hardware.energy import COUNTED, STATIC
+from chipmodel.measured.network_prediction import MICROJOULES, chip_of, family_of, planned_network
+
+PART_OF = {"energy.static_mw": STATIC, **{f"energy.pj.{key}": name for key, name in COUNTED.items()}}
+"""The part of a run's energy that each number of a chip file gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredEnergy:
+    """A row in microjoules: ``parts`` as predicted with the preset's numbers."""
+
+    workload: str
+    family: str
+    measured: float
+    parts: Mapping[str, float]
+
+    @property
+    def predicted(self) -> float:
+        """With the preset's numbers."""
+        return sum(self.parts.values())
+
+
+Found = Mapping[str, float]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the tables of all boards with energy, or of those named."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("boards", nargs="*", help="names of tables, such as gap9")
+    boards = parser.parse_args(argv).boards or sorted(path.stem for path in TABLES.glob("*.csv"))
+    for board in boards:
+        if load_chip(board).energy:
+            print("\n".join(lines(board)), flush=True)
+
+
+def measured_energies(board: str) -> list[MeasuredEnergy]:
+    """The rows of a board that have an energy."""
+    found: list[MeasuredEnergy] = []
+    for row in table(board).rows:
+        if MICROJOULES in row.cells:
+            energy = planned_network(row.text("workload"), chip_of(load_chip(board), row)).energy
+            assert energy is not None, board
+            measured = float(row.number(MICROJOULES))
+            workload = f"{row.text('workload')} {row.text('set') if 'set' in row.cells else ''}".strip()
+            found.append(MeasuredEnergy(workload, family_of(row), measured, energy.parts))
+    return found
+
+
+def free_energies(chip: Chip) -> dict[str, float]:
+    """The numbers that were fitted, with their values."""
+    return {path: float(chip.figures[path].value) for path in PART_OF if _fitted(chip, path)}
+
+
+def _fitted(chip: Chip, path: str) -> bool:
+    return chip.figures[path].source.startswith("Fitted")
+
+
+def fitted(rows: Sequence[MeasuredEnergy], now: Found) -> Found:
+    """The numbers in place of ``now`` with the least sum of squared relative errors over ``rows``."""
+    scaled = np.array([[row.parts.get(PART_OF[path], 0) / row.measured for path in now] for row in rows])
+    rest = np.array([(row.measured - _rest(row, now)) / row.measured for row in rows])
+    best = np.zeros(len(now))
+    for used in chain.from_iterable(combinations(range(len(now)), n + 1) for n in range(len(now))):
+        factors = np.zeros(len(now))
+        factors[list(used)] = np.linalg.lstsq(scaled[:, used], rest, rcond=None)[0]
+        if min(factors) >= 0 and _squares(scaled @ factors - rest) < _squares(scaled @ best - rest):
+            best = factors
+    return {path: float(value * factor) for (path, value), factor in zip(now.items(), best, strict=True)}
+
+
+def _squares(errors: np.typing.NDArray[np.float64]) -> float:
+    return float(errors @ errors)
+
+
+def _rest(row: MeasuredEnergy, now: Found) -> float:
+    """What the numbers that are not free give."""
+    return row.predicted - sum(row.parts.get(PART_OF[path], 0) for path in now)
+
+
+def predicted(row: MeasuredEnergy, now: Found, found: Found) -> float:
+    """Microjoules with ``found`` in place of the preset's numbers ``now``."""
+    return _rest(row, now) + sum(row.parts.get(PART_OF[p], 0) * found[p] / now[p] for p in now)
+
+
+def lines(board: str) -> Iterator[str]:
+    """The table of one board, its errors, and the numbers of each fit."""
+    rows, now = measured_energies(board), free_energies(load_chip(board))
+    families = list(dict.fromkeys(row.family for row in rows))
+    folds = {family: fitted([r for r in rows if r.family != family], now) for family in families}
+    yield f"## {board}\n\n| network | measured µJ | predicted µJ | ratio | held out |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    for row in rows:
+        held = predicted(row, now, folds[row.family])
+        ratios = f"{row.predicted / row.measured:.3f} | {held / row.measured:.3f}"
+        yield f"| {row.workload} | {row.measured:g} | {row.predicted:.2f} | {ratios} |"
+    error = fmean(abs(row.predicted / row.measured - 1) for row in rows)
+    held_out = fmean(abs(predicted(row, now, folds[row.family]) / row.measured - 1) for row in rows)
+    yield f"\nMean error {error:.1%} over {len(rows)} rows, {held_out:.1%} with each network held out.\n"
+    yield f"| network left out | {' | '.join(f'`{path}`' for path in now)} |"
+    yield f"| --- |{' ---: |' * len(now)}"
+    for family, found in {"none": fitted(rows, now), **folds}.items():
+        yield f"| {family} | {' | '.join(f'{value:.4g}' for value in found.values())} |"
+
+
+if __name__ == "__main__":
+    main()

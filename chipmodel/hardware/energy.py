@@ -1,0 +1,58 @@
+"""What a chip's work costs in energy: the numbers of ``energy`` in a chip file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+STATIC = "leakage"
+COUNTED: Mapping[str, str] = {
+    "cycle": "clock",
+    "npu_cycle": "NPU computes",
+    "cpu_cycle": "CPU computes",
+    "mac_int8": "MACs of 8 bits",
+    "mac_int16": "MACs of 16 bits",
+    "mac_int32": "MACs of 32 bits",
+    "weight_byte": "weights loaded",
+    "loaded_byte": "tensors loaded",
+    "stored_byte": "tensors stored",
+    "read_byte": "SharedMemory read",
+    "written_byte": "SharedMemory written",
+}
+"""What is counted, by its field in ``energy.pj``, with its name in reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyCosts:
+    """``energy.model: counted``: so much energy for all that is counted, and for the time that it takes.
+
+    The numbers hold at ``nominal_volts``. At ``volts`` what is counted takes (volts / nominal_volts)^2 of it:
+    the charge of a circuit's capacitances. Leakage is the same at any supply, as no measurement tells more.
+    """
+
+    volts: Fraction
+    nominal_volts: Fraction
+    static_mw: Fraction
+    """Power in milliwatts for as long as the run lasts."""
+    pj: Mapping[str, Fraction]
+    """Picojoules of each thing in ``COUNTED``."""
+
+    def __hash__(self) -> int:
+        """A hash of a few numbers: mappings have none."""
+        return hash((self.volts, self.static_mw))
+
+    def picojoules(self, counted: Mapping[str, int], microseconds: Fraction) -> dict[str, float]:
+        """Energy by cause, without causes that take none."""
+        scale = (self.volts / self.nominal_volts) ** 2
+        parts = {STATIC: 1000 * self.static_mw * microseconds}
+        parts |= {name: scale * self.pj[key] * counted.get(key, 0) for key, name in COUNTED.items()}
+        return {name: float(part) for name, part in parts.items() if part}
+
+
+def energy_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> EnergyCosts | None:
+    """The fields ``energy`` of a chip file; None for a chip whose energy is not known."""
+    if choices["energy.model"] == "unknown":
+        return None
+    volts, nominal, static = (numbers[f"energy.{name}"] for name in ("volts", "nominal_volts", "static_mw"))
+    return EnergyCosts(volts, nominal, static, {key: numbers[f"energy.pj.{key}"] for key in COUNTED})

@@ -1,0 +1,59 @@
+"""Energy on the terminal, in JSON and on the page, and nothing of it on a chip without."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, cast
+
+import pytest
+
+from chipmodel.answers.result import Result
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from reports.run.document import document
+from reports.run.energy import energy_of, energy_rows, microjoules
+from reports.run.page import render_page
+from tests.reports.run.test_summary import printed
+from workloads.load import load
+
+
+@cache
+def simulated(preset: str) -> Result:
+    return run(PlanRequest(load("zoo:ds_cnn"), load_chip(preset), "large-first", "ping-pong"), {})
+
+
+def test_the_largest_parts_and_the_rest_make_the_total() -> None:
+    energy = energy_of(simulated("gap9"))
+    assert energy is not None
+    (name, *_), *parts = energy_rows(energy)
+    assert name == "total"
+    assert parts[-1][0] == "the rest"
+    assert sum(float(value) for _, value, _, _ in parts) == pytest.approx(energy.microjoules, abs=0.02)
+    assert "Energy" in printed(simulated("gap9"))
+
+
+def test_json_has_the_energy_of_the_run_by_cause_and_op() -> None:
+    found = cast("dict[str, Any]", document(simulated("gap9")))
+    assert sum(found["energy"].values()) == pytest.approx(found["microjoules"])
+    assert sum(op["microjoules"] for op in found["ops"]) <= found["microjoules"]
+    assert found["milliwatts"] == pytest.approx(found["microjoules"] / found["milliseconds"])
+
+
+def test_the_page_has_a_column_a_tile_and_the_parts() -> None:
+    page = render_page(simulated("gap9"))
+    assert "mW in the mean" in page
+    assert ">nJ<" in page
+    assert "<dt>Energy</dt>" in page
+
+
+def test_a_chip_without_energy_says_nothing_of_it() -> None:
+    result = simulated("luna-arcs")
+    assert energy_rows(energy_of(result)) == []
+    assert "Energy" not in printed(result)
+    assert "microjoules" not in document(result)
+    assert "µJ" not in render_page(result)
+
+
+def test_small_energies_have_more_digits() -> None:
+    assert [microjoules(each) for each in (1234.5, 1.0, 0.1234)] == ["1,234.50", "1.00", "0.123"]

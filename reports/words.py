@@ -93,6 +93,11 @@ def duration(chip: Chip, cycles: int) -> str:
     return f"{milliseconds:,.3f} ms" if milliseconds >= 1 else f"{milliseconds * 1000:.2f} µs"
 
 
+def microjoules(energy: float) -> str:
+    """``energy`` with two digits after the point, three below 1."""
+    return f"{energy:,.2f}" if energy >= 1 else f"{energy:.3f}"
+
+
 def seconds_text(seconds: float) -> str:
     """Seconds, milliseconds below one second, microseconds below a tenth of a millisecond."""
     if seconds < 1e-4:

@@ -8,12 +8,13 @@ UNITS = {
     "peak": "B",
     "cycles": "cycles",
     "latency": "ms",
+    "energy": "µJ",
     "traffic": "B",
     "weights": "B",
     "psram": "B",
 }
-"""Every quantity that may have a limit, with its unit: bytes of SharedMemory, cycles and milliseconds of a
-run, bytes that cross the Psram in a run, bytes of weights, bytes of Psram that are taken."""
+"""Every quantity that may have a limit, with its unit: bytes of SharedMemory, cycles, milliseconds and
+microjoules of a run, bytes that cross the Psram in a run, bytes of weights, bytes of Psram that are taken."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,8 @@ class StreamerRow:
     """The plans that ``lower_bound`` holds for."""
     cascades: tuple[str, ...] = ()
     """The names of the plan's cascades."""
+    microjoules: float | None = None
+    """Energy of the run; None where the chip file says nothing of it."""
 
     @property
     def gap(self) -> float | None:

@@ -90,6 +90,10 @@ def _entry(
         with stage(f"planning {name}"):
             program = load(beside(keys.workload, file), dtype=keys.dtype)
             chip = load_chip(beside(keys.chip, file), overrides)
+            if "energy" in limits and chip.energy is None:
+                where = document.place(("budgets", number, "limits", "energy"))
+                hint = "give its file an 'energy:' section, or leave the limit out"
+                raise BadInput(f"nothing is known of the energy of {chip.name}", where=where, hint=hint)
             run = simulate(program, chip, streamer=keys.streamer, cascade=keys.cascade)
         refused = "" if run.fits else "the plan does not fit the memories of the chip"
         values = _values(run)
@@ -111,6 +115,7 @@ def _values(run: Simulation) -> dict[str, float]:
         "peak": run.peak_bytes,
         "cycles": run.cycles,
         "latency": run.milliseconds,
+        **({"energy": facts["microjoules"]} if "microjoules" in facts else {}),
         "traffic": facts["loaded_bytes"] + facts["stored_bytes"],
         "weights": facts["weight_bytes"],
         "psram": facts["psram_bytes"],

@@ -24,11 +24,12 @@ SIZES = ("peak", "traffic", "weights", "psram")
 
 
 class LimitKeys(StrictModel):
-    """What may not be exceeded; ``latency`` in milliseconds."""
+    """What may not be exceeded; ``latency`` in milliseconds, ``energy`` in microjoules."""
 
     peak: Size | None = None
     cycles: Annotated[int, Field(ge=0)] | None = None
     latency: Positive | None = None
+    energy: Positive | None = None
     traffic: Size | None = None
     weights: Size | None = None
     psram: Size | None = None
@@ -55,8 +56,8 @@ class BudgetKeys(StrictModel):
 
 
 def read_budget(path: Path) -> tuple[BudgetKeys, Document, list[dict[str, float]]]:
-    """The budgets in a file, and the limits of each in bytes, cycles and milliseconds. Raises BadInput, at a
-    line and column, for whatever is wrong with it."""
+    """The budgets in a file, and the limits of each in bytes, cycles, milliseconds and microjoules.
+    Raises BadInput, at a line and column, for whatever is wrong with it."""
     document = read_yaml(read_text(path), str(path))
     keys = validate(BudgetKeys, document)
     limits: list[dict[str, float]] = []

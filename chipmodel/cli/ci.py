@@ -28,8 +28,9 @@ def ci(*, budget: str, junit_file: str | None, markdown_file: str | None, json_f
         workload   as simulate takes it; files are relative to BUDGET.yaml
         chip       a preset or a chip file [luna-arcs]; set: {FIELD: VALUE}
         limits     any of peak (SharedMemory: 320KiB), latency (milliseconds),
-                   cycles, traffic (bytes to and from Psram in a run), weights
-                   and psram (bytes)
+                   energy (microjoules, where the chip file says it), cycles,
+                   traffic (bytes to and from Psram in a run), weights and
+                   psram (bytes)
         name, dtype, streamer, cascade
                    optional, as in simulate
 

@@ -17,6 +17,7 @@ from chipmodel.comparison.cores import (
 )
 from chipmodel.comparison.rows import merger_row, packer_row, warm_up
 from chipmodel.errors import DoesNotFit, PluginFault
+from chipmodel.machine.energy import result_energy
 from chipmodel.model.fit import psram_bytes
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Problem
@@ -173,6 +174,7 @@ def _streamer_row(request: PlanRequest, choices: Mapping[str, str]) -> StreamerR
             result = run(request, choices)
     except (DoesNotFit, PluginFault) as refusal:
         return StreamerRow(request.streamer, refused=refusal.what)
+    energy = result_energy(result)
     return StreamerRow(
         request.streamer,
         cycles=result.trace.cycles,
@@ -185,4 +187,5 @@ def _streamer_row(request: PlanRequest, choices: Mapping[str, str]) -> StreamerR
         fits=result.fits,
         fits_psram=result.fit.psram.fits,
         seconds=perf_counter() - began,
+        microjoules=energy.microjoules if energy else None,
     )

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from chipmodel.answers.result import Result
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import DTYPE_BITS, Op, Program
 from chipmodel.model.schedule import Operand, Schedule, Step, steps
@@ -86,6 +87,12 @@ def run_energy(program: Program, chip: Chip, schedules: Sequence[Schedule], trac
         counts = counted[name] + Counter({"cycle": cycles[name]})
         found[name] = chip.energy.picojoules(counts, Fraction(cycles[name]) / mhz)
     return RunEnergy(found, chip.milliseconds(trace.cycles))
+
+
+def result_energy(result: Result) -> RunEnergy | None:
+    """The energy of a result's run; None for a chip whose file says nothing of energy."""
+    schedules = [plan.schedule for plan in result.cores] or [result.schedule]
+    return run_energy(result.program, result.chip, schedules, result.trace)
 
 
 def _computed(program: Program, chip: Chip, op: Op, step: Step, event: Event) -> Counter[str]:

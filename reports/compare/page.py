@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from chipmodel.answers.comparison import PackerRow, PlannerComparison
+from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
 from reports.compare.rows import (
     bound_space,
     core_cells,
     cycle_cells,
+    energy_cell,
     fit_text,
     headline,
     merge_cells,
     peak_cells,
     run_fit_text,
+    with_energy,
 )
 from reports.page_parts import SummaryTile
 from reports.svg_chart import BOTTOM, NAME_HEIGHT, TOP, ChartAxis, ChartLine, ChartMark, SvgChart, stepped
@@ -49,10 +51,15 @@ def render_comparison(comparison: PlannerComparison) -> str:
             (r, merge_cells(comparison, r), fit_text(comparison, r), comparison.fits(r))
             for r in comparison.merged
         ],
-        "streamed": [(r, cycle_cells(r), run_fit_text(r)) for r in comparison.streamed],
+        "streamed": [(r, _run_cells(comparison, r), run_fit_text(r)) for r in comparison.streamed],
+        "with_energy": with_energy(comparison),
         "charts": _charts(comparison),
     }
     return render("compare.html.j2", values, PLAIN)
+
+
+def _run_cells(comparison: PlannerComparison, row: StreamerRow) -> tuple[str, ...]:
+    return (*cycle_cells(row), *([energy_cell(row)] if with_energy(comparison) else []))
 
 
 def _tiles(comparison: PlannerComparison) -> list[SummaryTile]:

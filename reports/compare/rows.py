@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
 from reports.ordering import order_document, order_words
 from reports.terminal_table import ruled_table
-from reports.words import count, percent, plural, ratio, seconds_text, size
+from reports.words import count, microjoules, percent, plural, ratio, seconds_text, size
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,6 +90,7 @@ def _streamed(row: StreamerRow) -> dict[str, object]:
         "gap": row.gap,
         "sync_cycles": row.sync_cycles,
         "milliseconds": row.milliseconds if known else None,
+        **({} if row.microjoules is None else {"microjoules": row.microjoules}),
         "peak_bytes": row.peak if known else None,
         "psram_bytes": row.psram_bytes if known else None,
         "seconds": round(row.seconds, 6),
@@ -238,11 +239,25 @@ def _core_table(comparison: PlannerComparison) -> Table:
 def _streamer_table(comparison: PlannerComparison) -> Table:
     heads = ["streamer", ">cycles", ">gap", ">ms", ">saved vs sync", ">time", "fits"]
     rows = [[r.streamer, *cycle_cells(r), run_fit_text(r)] for r in comparison.streamed]
+    if with_energy(comparison):
+        heads.append(">µJ")
+        for cells, row in zip(rows, comparison.streamed, strict=True):
+            cells.append(energy_cell(row))
     if any(row.cascades for row in comparison.streamed):
         heads.append(">cascades")
         for cells, row in zip(rows, comparison.streamed, strict=True):
             cells.append(cascade_count(row))
     return ruled_table(heads, rows)
+
+
+def with_energy(comparison: PlannerComparison) -> bool:
+    """Whether the energy of any run is known."""
+    return any(row.microjoules is not None for row in comparison.streamed)
+
+
+def energy_cell(row: StreamerRow) -> str:
+    """Microjoules of a run; empty where they are not known."""
+    return "" if row.microjoules is None else microjoules(row.microjoules)
 
 
 def cascade_count(row: StreamerRow) -> str:

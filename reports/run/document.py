@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from chipmodel.answers.result import Attempt, Result
-from chipmodel.machine.energy import RunEnergy
+from chipmodel.machine.energy import RunEnergy, result_energy
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import order_document
 from reports.result_file import FORMAT
 from reports.run.cascade_totals import cascades_document
 from reports.run.cores import cores_document
-from reports.run.energy import energy_document, energy_of
+from reports.run.energy import energy_document
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document
 from reports.run.totals import OpTotals, RunTotals, run_totals
@@ -27,7 +27,7 @@ def document(result: Result) -> dict[str, object]:
     ``executed_macs`` and everything in ``ops`` but ``macs`` and ``steps`` are for the simulated path;
     ``macs`` counts every arm of every ``if``.
     """
-    sums, energy = run_totals(result), energy_of(result)
+    sums, energy = run_totals(result), result_energy(result)
     return {
         "format": FORMAT,
         "workload": result.program.name,

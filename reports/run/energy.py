@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from chipmodel.answers.result import Result
-from chipmodel.machine.energy import RunEnergy, run_energy
+from chipmodel.machine.energy import RunEnergy
 from reports.terminal_table import FigureRow
-from reports.words import percent, ratio
+from reports.words import microjoules, percent, ratio
 
 MOST_PARTS = 4
 """Causes that the terminal shows; what is left is one row."""
-
-
-def energy_of(result: Result) -> RunEnergy | None:
-    """The energy of a result; None where the chip file says nothing of energy."""
-    schedules = [plan.schedule for plan in result.cores] or [result.schedule]
-    return run_energy(result.program, result.chip, schedules, result.trace)
 
 
 def energy_rows(energy: RunEnergy | None) -> list[FigureRow]:
@@ -28,11 +21,6 @@ def energy_rows(energy: RunEnergy | None) -> list[FigureRow]:
         ("total", microjoules(total), "µJ", f"{energy.milliwatts:,.1f} mW in the mean"),
         *((name, microjoules(part), "µJ", percent(ratio(part, total))) for name, part in shown),
     ]
-
-
-def microjoules(energy: float) -> str:
-    """``energy`` with two digits after the point, three below 1."""
-    return f"{energy:,.2f}" if energy >= 1 else f"{energy:.3f}"
 
 
 def energy_document(energy: RunEnergy | None) -> dict[str, object]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chipmodel.answers.result import Result
-from chipmodel.machine.energy import RunEnergy
+from chipmodel.machine.energy import RunEnergy, result_energy
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.page_parts import PageColumn, SummaryTile
@@ -15,7 +15,7 @@ from reports.run.bars import MOST_BARS
 from reports.run.cascade_totals import CascadeTotals, cascade_totals, heights_words, kept_words, ops_words
 from reports.run.charts import charts_data, of_cascades, of_merging, of_work, over_time
 from reports.run.cores import CoreTotals, core_of_ops, core_totals, speed_up_factor
-from reports.run.energy import energy_of, energy_rows, microjoules
+from reports.run.energy import energy_rows
 from reports.run.figures import EVENTS, Category
 from reports.run.lateness import late_ops
 from reports.run.limits import bound_words, psram_words
@@ -32,6 +32,7 @@ from reports.words import (
     duration,
     headline,
     magnitude,
+    microjoules,
     off_chip,
     peak_gap,
     percent,
@@ -71,7 +72,7 @@ def render_page(
 ) -> str:
     """The page as text, the same for the same result. ``most_bars`` limits the bars of each chart; ``plotly``
     says where its script is."""
-    sums, energy = run_totals(result), energy_of(result)
+    sums, energy = run_totals(result), result_energy(result)
     late = late_ops(result.schedule)
     columns = _columns(result, sums, energy)
     rows = [[column.value(row) for column in columns] for row in enumerate(sums.ops, 1)]

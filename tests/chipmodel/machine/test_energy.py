@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from chipmodel.answers.result import Result
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.hardware.energy import COUNTED, STATIC
-from chipmodel.machine.energy import RunEnergy, run_energy
+from chipmodel.machine.energy import RunEnergy, result_energy
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.run.totals import RunTotals, run_totals
@@ -32,9 +33,8 @@ def simulated(workload: str, preset: str = "luna-arcs", cores: int = 1) -> Resul
 
 def energy_with(result: Result, *settings: str) -> RunEnergy:
     """The energy of a run on a chip where nothing but the settings takes any."""
-    schedules = [plan.schedule for plan in result.cores] or [result.schedule]
     chip = with_overrides(result.chip, [*SUPPLY, *(f"energy.{each}" for each in settings)])
-    found = run_energy(result.program, chip, schedules, result.trace)
+    found = result_energy(replace(result, chip=chip))
     assert found is not None
     return found
 
@@ -109,5 +109,4 @@ def test_ops_and_causes_add_up_to_the_run(workload: str) -> None:
 
 
 def test_a_chip_without_energy_has_none() -> None:
-    result = simulated("zoo:ds_cnn")
-    assert run_energy(result.program, result.chip, [result.schedule], result.trace) is None
+    assert result_energy(simulated("zoo:ds_cnn")) is None

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
+from typing import cast
 
 import pytest
 from rich.console import Console
 
 from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
+from chipmodel.comparison.run import Contenders, compare_program
 from chipmodel.files.json_text import json_text
 from chipmodel.geometry.interval import Interval
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.machine.energy import result_energy
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.compare.page import render_comparison
 from reports.compare.rows import document, headline, print_comparison
 from reports.svg_chart import NAME_HEIGHT
 from reports.words import seconds_text
 from tests.reports.console import on_console
 from tests.reports.pages import read, refers_to_nothing
+from workloads.load import load
 
 PROBLEM = Problem(
     (
@@ -170,3 +178,23 @@ def assert_within(tags: list[tuple[str, dict[str, str | None]]], width: float, h
         assert 0 <= y <= height
     steps = [str(attrs["points"]) for tag, attrs in tags if tag == "polyline" and " " in str(attrs["points"])]
     assert len(max(steps, key=len).split()) == 5
+
+
+def test_energy_has_a_column_where_a_chip_file_says_it() -> None:
+    assert "µJ" not in on_console(lambda console: print_comparison(COMPARISON, console))
+    sync, *others = COMPARISON.streamed
+    known = replace(COMPARISON, streamed=(replace(sync, microjoules=1234.5), *others))
+    shown = on_console(lambda console: print_comparison(known, console))
+    assert "µJ" in shown
+    assert "1,234.50" in shown
+    assert ">1,234.50<" in render_comparison(known)
+    streamers = cast("list[dict[str, object]]", document(known)["streamers"])
+    assert [each.get("microjoules") for each in streamers] == [1234.5, None, None]
+
+
+def test_the_energy_of_a_row_is_that_of_its_run() -> None:
+    request = PlanRequest(load("zoo:autoencoder"), load_chip("gap9"), "large-first", "ping-pong")
+    (row,) = compare_program(request, {}, Contenders(streamers=("sync",))).streamed
+    energy = result_energy(run(replace(request, streamer="sync"), {}))
+    assert energy is not None
+    assert row.microjoules == energy.microjoules

@@ -9,11 +9,13 @@ import pytest
 
 from chipmodel.answers.result import Result
 from chipmodel.hardware.chip_file import load_chip
+from chipmodel.machine.energy import result_energy
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.run.document import document
-from reports.run.energy import energy_of, energy_rows, microjoules
+from reports.run.energy import energy_rows
 from reports.run.page import render_page
+from reports.words import microjoules
 from tests.reports.run.test_summary import printed
 from workloads.load import load
 
@@ -24,7 +26,7 @@ def simulated(preset: str) -> Result:
 
 
 def test_the_largest_parts_and_the_rest_make_the_total() -> None:
-    energy = energy_of(simulated("gap9"))
+    energy = result_energy(simulated("gap9"))
     assert energy is not None
     (name, *_), *parts = energy_rows(energy)
     assert name == "total"
@@ -49,7 +51,7 @@ def test_the_page_has_a_column_a_tile_and_the_parts() -> None:
 
 def test_a_chip_without_energy_says_nothing_of_it() -> None:
     result = simulated("luna-arcs")
-    assert energy_rows(energy_of(result)) == []
+    assert energy_rows(result_energy(result)) == []
     assert "Energy" not in printed(result)
     assert "microjoules" not in document(result)
     assert "µJ" not in render_page(result)

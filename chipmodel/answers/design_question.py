@@ -16,6 +16,7 @@ class Requirements:
     milliseconds: float | None = None
     peak_bytes: int | None = None
     """Bytes of SharedMemory that the plan takes, as the chip may need some for other programs."""
+    microjoules: float | None = None
 
     def __bool__(self) -> bool:
         return self != NO_REQUIREMENTS

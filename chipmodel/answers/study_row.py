@@ -103,6 +103,8 @@ class Row:
     """The hash of the workload's content."""
     chip_digest: str = ""
     """The hash of the chip as it was varied; empty for packings."""
+    microjoules: float | None = None
+    """Energy of the run; None where the chip file says nothing of it."""
     costs: tuple[tuple[str, float], ...] = ()
     """The study's own columns of the design, the first of which is its cost; added when a store is read."""
 

@@ -133,7 +133,7 @@ def study(*, options: StudyOptions) -> int:
       seeds         of planners that search. [0]
       set           chip fields, each with its values:
                     shared_memory.bytes: [256KiB, 384KiB]
-      requirements  {milliseconds: 20, peak_bytes: 200KiB}, of every network
+      requirements  {milliseconds: 20, microjoules: 50, peak_bytes: 200KiB}, of every network
       columns       of each design, by formula:
                     area: 0.9*shared_memory.bytes/1MiB + 0.05*dma.channels
       filters       include: and exclude: lists of {packer: exact, workload:

@@ -21,6 +21,7 @@ from chipmodel.comparison.packing import checked_answer
 from chipmodel.comparison.rows import warm_up
 from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.hardware.chip import Chip
+from chipmodel.machine.energy import RunEnergy, result_energy, run_energy
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.fit import MemoryNeed, plan_fit, psram_bytes, used_weight_bytes
 from chipmodel.model.packing import PackingTable
@@ -238,7 +239,8 @@ def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache)
         (planned.bound, 0.0) if planned.bound else kept.bound(task, planned.program, chip, trace.path)
     )
     refuse_beaten(bound, chip, trace.cycles)
-    return _timed(replace(row, bound_seconds=seconds), chip, trace, bound, sync)
+    energy = run_energy(planned.program, chip, (planned.schedule,), trace)
+    return _timed(replace(row, bound_seconds=seconds), chip, trace, bound, sync, energy)
 
 
 def impossible(program: Program, chip: Chip) -> str:
@@ -350,10 +352,12 @@ def _on_cores(task: PointTask, program: Program, chip: Chip) -> Row:
         exceeded = plan_fit(result.program, chip, result.schedule, result.solved.peak).exceeded
         return replace(row, error="; ".join(map(_need_words, exceeded)))
     row = replace(row, status=result.solved.status)
-    return _timed(row, chip, result.trace, result.bound, result.sync_cycles)
+    return _timed(row, chip, result.trace, result.bound, result.sync_cycles, result_energy(result))
 
 
-def _timed(row: Row, chip: Chip, trace: Trace, bound: TimeBound, sync: int | None) -> Row:
+def _timed(
+    row: Row, chip: Chip, trace: Trace, bound: TimeBound, sync: int | None, energy: RunEnergy | None
+) -> Row:
     return replace(
         row,
         total_cycles=trace.cycles,
@@ -363,6 +367,7 @@ def _timed(row: Row, chip: Chip, trace: Trace, bound: TimeBound, sync: int | Non
         npu_busy_cycles=trace.busy("npu"),
         dma_busy_cycles=trace.busy("dma"),
         milliseconds=chip.milliseconds(trace.cycles),
+        microjoules=energy.microjoules if energy else None,
     )
 
 

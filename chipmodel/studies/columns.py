@@ -22,7 +22,7 @@ _NAMES = ("key", *_POINT, *_ANSWER)
 
 
 def _type(name: str) -> str:
-    if name.endswith(("seconds", "milliseconds")):
+    if name.endswith(("seconds", "microjoules")):
         return "REAL"
     return _TYPES.get(name, "INTEGER" if name.endswith(("_bytes", "_cycles")) else "TEXT")
 

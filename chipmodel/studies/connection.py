@@ -16,7 +16,7 @@ from chipmodel.terminal.printing import note
 
 APPLICATION = 0x63686970
 """SQLite's application_id of these files: "chip" in ASCII."""
-FORMAT = 5
+FORMAT = 6
 BUSY_SECONDS = 60.0
 """How long to wait for a lock that another process holds."""
 NOTICE_SECONDS = 2.0

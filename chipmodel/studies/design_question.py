@@ -60,7 +60,7 @@ def asked_designs(
             raise BadInput(what, where=place, hint=hint)
         written = document.written(("columns", name))
         formulas[name] = parse_formula(written.strip(), _value_place(place, written.strip(), name, text))
-    return AskedDesigns(Requirements(asked.milliseconds, peak), formulas)
+    return AskedDesigns(Requirements(asked.milliseconds, peak, asked.microjoules), formulas)
 
 
 def _value_place(key: Place, written: str, name: str, text: str) -> Place:

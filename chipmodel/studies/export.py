@@ -2,9 +2,9 @@
 
 Columns: ``workload, chip``, one for each field under ``set`` and for each of the study's ``columns``,
 ``packer, merge, streamer, cascade, buffers, seed, time_limit, node_limit, status``, bytes, cycles,
-``milliseconds``, the gaps to the bounds that all rows of a question share, ``problem`` (rows in which it is
-the same packed the same buffers), ``error``, digests, ``key`` and, unless left out, seconds of each stage,
-when and where.
+``milliseconds``, ``microjoules``, the gaps to the bounds that all rows of a question share, ``problem`` (rows
+in which it is the same packed the same buffers), ``error``, digests, ``key`` and, unless left out, seconds of
+each stage, when and where.
 Rows are sorted by what was asked; what is not known is an empty cell.
 """
 
@@ -39,6 +39,7 @@ _ANSWERED = (
     "npu_busy_cycles",
     "dma_busy_cycles",
     "milliseconds",
+    "microjoules",
     "peak_gap",
     "cycle_gap",
     "problem",
@@ -101,7 +102,7 @@ def parquet_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
 
 
 def _kind(name: str) -> parquet.Kind:
-    if name in (*_STAGES, "time_limit", "milliseconds", "peak_gap", "cycle_gap"):
+    if name in (*_STAGES, "time_limit", "milliseconds", "microjoules", "peak_gap", "cycle_gap"):
         return "float64"
     counted = name in _ANSWERED and name.endswith(("_bytes", "_cycles"))
     return "int64" if counted or name in ("seed", "node_limit") else "string"

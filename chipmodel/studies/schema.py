@@ -38,6 +38,7 @@ class RequirementKeys(StrictModel):
     """What every network of the study must keep to."""
 
     milliseconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    microjoules: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     peak_bytes: Annotated[int, Field(ge=0)] | Text | None = None
 
 

@@ -131,6 +131,7 @@ def parse_study(text: str, path: Path) -> Study:
         designs=asked_designs(asked.requirements, asked.columns, text, document),
     )
     _refuse_too_many(study, document)
+    _refuse_unknown_energy(study, document)
     return study
 
 
@@ -151,6 +152,17 @@ def files_of_study(text: str, path: Path) -> Iterator[Path]:
 
 def _chip_path(name: str, folder: Path) -> str:
     return name if name in preset_names() else str(folder / name)
+
+
+def _refuse_unknown_energy(study: Study, document: Document) -> None:
+    """Raise BadInput where energy is limited on a chip whose file says nothing of it."""
+    if study.designs.requirements.microjoules is None or "energy.model" in dict(study.sweeps):
+        return
+    for chip in study.chips:
+        if load_chip(study.chip_file(chip)).energy is None:
+            where = document.place(("requirements", "microjoules"))
+            hint = "give its file an 'energy:' section, or leave the requirement out"
+            raise BadInput(f"nothing is known of the energy of {chip}", where=where, hint=hint)
 
 
 def _refuse_too_many(study: Study, document: Document) -> None:

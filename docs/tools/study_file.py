@@ -26,8 +26,8 @@ MEANING = {
     "cascades": "`off`, `auto`, or both: whether ops may run in stripes, one after another.",
     "seeds": "Seeds of planners that search.",
     "set": "Chip fields, each with its values: all combinations are points.",
-    "requirements": "`milliseconds` and `peak_bytes`: the most that a run of any network may take. The "
-    "report says which designs meet them, the cheapest first.",
+    "requirements": "`milliseconds`, `microjoules` and `peak_bytes`: the most that a run of any network may "
+    "take. The report says which designs meet them, the cheapest first.",
     "columns": "Columns of each design by formula, such as "
     "`area: 0.9*shared_memory.bytes/1MiB + 0.05*dma.channels`: numbers, sizes, chip fields, `+ - * /` and "
     "parentheses. The first says which of several designs is cheaper.",

@@ -1,4 +1,4 @@
-"""Latency over a field that a study varies: a small chart for each workload, with the Pareto front marked."""
+"""Latency or energy over a field that a study varies: a chart for each workload, with its Pareto front."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from reports.plotly import scatter
 from reports.study.chart import LINES, SeriesStyle, StudyChart, axis, trace
 from reports.study.design import (
     CHIP,
+    LATENCY,
     MEMORY,
     Design,
+    DesignMeasure,
     columns_of_designs,
     front,
     number,
@@ -40,15 +42,19 @@ Series = tuple[str, list[tuple[Design, Row]]]
 """The name of a line, and its designs with the row that is drawn for each."""
 
 
-def panels(study: StudyResults, name: str, found: Sequence[Design]) -> tuple[tuple[str, StudyChart], ...]:
-    """A chart over the varied field, or the study's column, ``name`` for each of the first ``MOST_PANELS``
-    workloads."""
+def panels(
+    study: StudyResults, name: str, found: Sequence[Design], measure: DesignMeasure = LATENCY
+) -> tuple[tuple[str, StudyChart], ...]:
+    """A chart of the measure over the varied field, or the study's column, ``name`` for each of the first
+    ``MOST_PANELS`` workloads."""
     groups: dict[str, list[Design]] = {}
     for design in found:
         groups.setdefault(design.workload, []).append(design)
     drawn = [(workload, group) for workload, group in groups.items() if any(d.row for d in group)]
     names = series_names(study, name, found)
-    return tuple((workload, _panel(study, name, group, names)) for workload, group in drawn[:MOST_PANELS])
+    return tuple(
+        (workload, _panel(study, name, group, names, measure)) for workload, group in drawn[:MOST_PANELS]
+    )
 
 
 def series_names(study: StudyResults, name: str, found: Sequence[Design]) -> tuple[str, ...]:
@@ -74,27 +80,37 @@ def has_front(study: StudyResults, name: str) -> bool:
     return name == MEMORY or name in columns_of_designs(study)
 
 
-def _panel(study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str]) -> StudyChart:
+def _panel(
+    study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str], measure: DesignMeasure
+) -> StudyChart:
     scale = _SweepAxis(name, group)
-    series = _series(study, name, group, names)
-    traces = [_line(scale, LINES[k % len(LINES)], title, pairs) for k, (title, pairs) in enumerate(series)]
+    series = _series(study, name, group, names, measure)
+    traces = [
+        _line(scale, LINES[k % len(LINES)], title, pairs, measure) for k, (title, pairs) in enumerate(series)
+    ]
     if has_front(study, name):
-        traces.append(_front(scale, front(group, name)))
+        traces.append(_front(scale, front(group, name, measure), measure))
     layout = {
         "xaxis": scale.axis(),
-        "yaxis": {"title": {"text": "ms"}, "nticks": 5, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": measure.unit}, "nticks": 5, "rangemode": "tozero"},
         "hovermode": "closest",
     }
     return StudyChart({"data": traces, "layout": layout}, (), HEIGHT, {}, _missing(name, group))
 
 
-def _series(study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str]) -> list[Series]:
+def _series(
+    study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str], measure: DesignMeasure
+) -> list[Series]:
     """One line for each name, empty where the workload has no such row."""
     if names == ("",):
         best: dict[str, tuple[Design, Row]] = {}
+
+        def order(design: Design) -> tuple[Any, ...]:
+            return measure.of(design), design.cheapness
+
         for design in group:
             value = _value(name, design)
-            if design.row and (value not in best or _order(design) < _order(best[value][0])):
+            if design.row and (value not in best or order(design) < order(best[value][0])):
                 best[value] = design, design.row
         return [("", list(best.values()))]
     drawn: dict[str, list[tuple[Design, Row]]] = {title: [] for title in names}
@@ -106,10 +122,6 @@ def _series(study: StudyResults, name: str, group: Sequence[Design], names: Sequ
             for row in design.rows:
                 drawn[", ".join(filter(None, (other, study.label(row))))].append((design, row))
     return list(drawn.items())
-
-
-def _order(design: Design) -> tuple[Any, ...]:
-    return design.milliseconds, design.cheapness
 
 
 def _value(name: str, design: Design) -> str:
@@ -165,29 +177,34 @@ class _SweepAxis:
 
 
 def _line(
-    scale: _SweepAxis, style: SeriesStyle, title: str, pairs: Sequence[tuple[Design, Row]]
+    scale: _SweepAxis,
+    style: SeriesStyle,
+    title: str,
+    pairs: Sequence[tuple[Design, Row]],
+    measure: DesignMeasure,
 ) -> dict[str, object]:
     known = sorted(pairs, key=lambda pair: scale.places[_value(scale.name, pair[0])])
     return trace(
         "markers" if scale.words or scale.is_column else "lines+markers",
         [round(scale.places[_value(scale.name, design)], 5) for design, _ in known],
-        [row.milliseconds for _, row in known],
-        [_text(scale, design, row) for design, row in known],
+        [measure.value(row) for _, row in known],
+        [_text(scale, design, row, measure) for design, row in known],
         name=title or "best planner",
         line={"color": style.colour, "width": 2, "dash": style.dash or "solid"},
         marker={"color": style.colour, "symbol": style.symbol or "circle", "size": 7},
     )
 
 
-def _front(scale: _SweepAxis, found: Sequence[Design]) -> dict[str, object]:
+def _front(scale: _SweepAxis, found: Sequence[Design], measure: DesignMeasure) -> dict[str, object]:
     x = [round(scale.places[_value(scale.name, design)], 5) for design in found]
     marker = {"color": FRONT.colour, "symbol": FRONT.symbol, "size": 17, "line": {"width": 2.5}}
-    return scatter("markers", x, [design.milliseconds for design in found], name=FRONT.label, marker=marker)
+    return scatter("markers", x, list(map(measure.of, found)), name=FRONT.label, marker=marker)
 
 
-def _text(scale: _SweepAxis, design: Design, row: Row) -> str:
+def _text(scale: _SweepAxis, design: Design, row: Row, measure: DesignMeasure) -> str:
+    at = escape(scale.text(_value(scale.name, design)))
     lines = [
-        f"<b>{row.milliseconds:,.3f} ms</b> at {escape(scale.text(_value(scale.name, design)))}",
+        f"<b>{measure.of_row(row):,.3f} {measure.unit}</b> at {at}",
         escape(setting_words(design, scale.name)),
         escape(_planners(row)),
         ""

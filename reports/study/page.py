@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chipmodel.answers.study_results import (
     PEAK,
@@ -16,10 +16,14 @@ from reports.page_parts import SummaryTile
 from reports.study.chart import SeriesStyle, StudyChart
 from reports.study.design import (
     CHIP,
+    ENERGY,
+    LATENCY,
     MEMORY,
     Design,
+    DesignMeasure,
     SufficientMemory,
     axes,
+    by_energy,
     columns_of_designs,
     designs,
     setting_words,
@@ -31,7 +35,7 @@ from reports.study.methods import methods, threats
 from reports.study.requirements import design_heads, design_rows
 from reports.study.scores import score_table
 from reports.study.strips import gap_strips, profile
-from reports.study.table import columns, details, table
+from reports.study.table import columns, details, has_energy, table
 from reports.study.time import over_time, searching, trajectories
 from reports.study.words import answer, best_words, scope, space_words
 from reports.template import PageScript, render
@@ -55,6 +59,7 @@ class SweepSection:
     """What the best of each point is taken over, in a sentence."""
     more: int
     """Workloads without a chart."""
+    measure: DesignMeasure = LATENCY
 
 
 def render_study(study: StudyResults) -> str:
@@ -183,7 +188,19 @@ def _sweeps(study: StudyResults, found: tuple[Design, ...]) -> list[SweepSection
             title = {MEMORY: "SharedMemory", CHIP: "the chip"}.get(name, name)
             marks, words = legend(names, has_front(study, name)), _combined(study, names)
             sweeps.append(SweepSection(title, f"sweep-{number}", ids, marks, words, timed - len(ids)))
+            if has_energy(study) and has_front(study, name):
+                sweeps.append(_with_energy(study, name, sweeps[-1], by_energy(found)))
     return sweeps
+
+
+def _with_energy(
+    study: StudyResults, name: str, latency: SweepSection, found: tuple[Design, ...]
+) -> SweepSection:
+    """The same charts of energy."""
+    ident = f"{latency.ident}-energy"
+    drawn = enumerate(panels(study, name, found, ENERGY))
+    ids = tuple((workload, f"{ident}-{k}", chart) for k, (workload, chart) in drawn)
+    return replace(latency, ident=ident, panels=ids, measure=ENERGY)
 
 
 def _combined(study: StudyResults, names: tuple[str, ...]) -> str:

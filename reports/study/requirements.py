@@ -11,7 +11,7 @@ from chipmodel.answers.study_results import StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.files.sizes import format_bytes
 from reports.study.design import Design, axes, columns_of_designs, designs, setting_words
-from reports.words import count, percent, plural
+from reports.words import count, microjoules, percent, plural
 
 LISTED = 12
 """Designs in the table."""
@@ -69,6 +69,8 @@ def _figures(asked: Requirements, row: Row) -> list[tuple[float, float]]:
     found: list[tuple[float, float]] = []
     if asked.milliseconds is not None and row.milliseconds is not None:
         found.append((row.milliseconds, asked.milliseconds))
+    if asked.microjoules is not None:
+        found.append((inf if row.microjoules is None else row.microjoules, asked.microjoules))
     if asked.peak_bytes is not None and row.peak_bytes is not None:
         found.append((row.peak_bytes, asked.peak_bytes))
     return found
@@ -93,8 +95,9 @@ def requirement_words(study: StudyResults) -> str:
 
 def _asked_words(asked: Requirements) -> str:
     parts = [] if asked.milliseconds is None else [f"{asked.milliseconds:g} ms"]
+    parts += [] if asked.microjoules is None else [f"{asked.microjoules:g} µJ"]
     parts += [] if asked.peak_bytes is None else [f"a peak of {format_bytes(asked.peak_bytes)}"]
-    return " and ".join(parts)
+    return ", ".join(parts[:-1]) + " and " * bool(parts[1:]) + parts[-1]
 
 
 def _named(candidate: Candidate) -> str:
@@ -112,7 +115,9 @@ def _shortfall(asked: Requirements, candidate: Candidate) -> str:
 def _reached(candidate: Candidate) -> str:
     """The network that decides, with its figures."""
     row = candidate.rows[0]
-    return f"{row.point.workload} takes {row.milliseconds:,.3f} ms and {format_bytes(row.peak_bytes or 0)}"
+    energy = "" if row.microjoules is None else f", {microjoules(row.microjoules)} µJ"
+    time, peak = f"{row.milliseconds:,.3f} ms", format_bytes(row.peak_bytes or 0)
+    return f"{row.point.workload} takes {time}{energy} and {peak}"
 
 
 def design_heads(study: StudyResults) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from shlex import quote
 from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults, case, limit_text, swept_values, varied
 from chipmodel.answers.study_row import Row
 from reports.study.words import space_words
-from reports.words import count, percent, seconds_text, size
+from reports.words import count, microjoules, percent, seconds_text, size
 
 Value = int | float | str | None
 SHORT_KEY = 16
@@ -85,7 +85,17 @@ def _cycles(study: StudyResults) -> list[StudyColumn]:
         _number("cycle bound", f"bound for {space_words(study)}", lambda r: CYCLES.bound(r)),
         _share("cycle gap", "cycles gap", lambda r: CYCLES.gap(r)),
         StudyColumn("ms", "ms", _milliseconds, lambda r: r.milliseconds),
+        *([StudyColumn("uj", "µJ", _microjoules, lambda r: r.microjoules)] if has_energy(study) else []),
     ]
+
+
+def has_energy(study: StudyResults) -> bool:
+    """Whether the energy of any run is known."""
+    return any(row.microjoules is not None for row in study.rows)
+
+
+def _microjoules(row: Row) -> str:
+    return "" if row.microjoules is None else microjoules(row.microjoules)
 
 
 def _milliseconds(row: Row) -> str:
@@ -146,6 +156,7 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "Psram capacity": _bytes(row.psram_capacity_bytes),
         "Fits": _fits(row),
         "Run time": "" if row.milliseconds is None else f"{row.milliseconds:,.3f} ms",
+        "Energy": "" if row.microjoules is None else f"{microjoules(row.microjoules)} µJ",
         "Cycles": _clocks(row.total_cycles),
         "Cycle bound": _bound(study, row),
         "Cycle gap": _percent(CYCLES.gap(row)),

@@ -13,6 +13,7 @@ import solvers.branches.mergers
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
+from chipmodel.machine.energy import result_energy
 from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -58,6 +59,17 @@ def test_a_program_has_the_figures_of_simulate() -> None:
         assert row.milliseconds == chip.milliseconds(result.trace.cycles)
         assert row.seconds > 0
         assert not row.error
+
+
+@pytest.mark.parametrize("cores", ["1", "2"])
+def test_a_row_has_the_energy_of_its_run_where_the_chip_file_says_it(cores: str) -> None:
+    text = "workloads: [zoo:autoencoder]\nchips: [gap9, luna-arcs]\nstreamers: [sync]\n"
+    known, unknown = answered(text + f"set: {{cores: [{cores}]}}")
+    program = reuse(load("zoo:autoencoder"), "all")
+    energy = result_energy(run(PlanRequest(program, load_chip("gap9", [f"cores={cores}"]), streamer="sync")))
+    assert energy is not None
+    assert known.microjoules == pytest.approx(energy.microjoules)
+    assert unknown.microjoules is None
 
 
 def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:

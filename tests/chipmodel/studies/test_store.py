@@ -257,7 +257,7 @@ def test_another_version_is_told(path: Path) -> None:
     with sqlite3.connect(path) as link:
         link.execute("PRAGMA user_version = 1")
     for use in (lambda: read_rows(path), lambda: opened(path).__enter__()):
-        with pytest.raises(BadInput, match="format 1, not 5\n  hint: move it away, and run the study again"):
+        with pytest.raises(BadInput, match="format 1, not 6\n  hint: move it away, and run the study again"):
             use()
 
 

@@ -102,6 +102,7 @@ def test_values_stay_as_they_are_written() -> None:
         ("filters: {exclude: [{psram.clock_mhz: 3}]}", "1:22", "cannot ask for"),
         ("filters: {exclude: [{}]}", "1:21", "at least 1 item"),
         ("requirements: {milliseconds: 0}", "1:16", "greater than 0"),
+        ("requirements: {microjoules: 5}", "1:16", "nothing is known of the energy of luna-arcs"),
         ("requirements: {peak_bytes: 3kB}", "1:16", "ambiguous"),
         ("columns: {area: 2*dma.chanels}", "1:19", "did you mean 'dma.channels'"),
         ("columns:\n  area: dma.channels +\n  cost: 3", "2:9", "is no formula"),

@@ -13,9 +13,11 @@ from chipmodel.answers.study_results import StudyResults
 from reports.study.chart import StudyChart
 from reports.study.design import (
     CHIP,
+    ENERGY,
     MEMORY,
     Design,
     axes,
+    by_energy,
     design_words,
     designs,
     front,
@@ -23,6 +25,7 @@ from reports.study.design import (
     sufficient_memories,
 )
 from reports.study.design_chart import legend, panels, series_names
+from reports.study.page import render_study
 from tests.reports.study.test_charts import traces
 from tests.reports.study_sample import designs as sample
 from tests.reports.study_sample import network, small
@@ -181,3 +184,31 @@ def test_values_that_are_no_numbers_are_categories_in_the_studys_order() -> None
     ((_, chart),) = panels(study, "dma.arbitration", designs(study))
     assert labels(chart) == ["round robin", "fixed"]
     assert traces(chart)[0]["mode"] == "markers"
+
+
+def test_energy_has_charts_over_memory_with_a_front_of_its_own() -> None:
+    """The larger the memory, the faster and the more energy: all are on the front of latency, one is on that
+    of energy."""
+    sizes = [(64, 30_000, 5.0), (128, 20_000, 6.0), (256, 10_000, 9.0)]
+    rows = tuple(
+        replace(network("n", cycles, capacity=kib * KIB, overrides=((MEMORY, f"{kib}KiB"),)), microjoules=uj)
+        for kib, cycles, uj in sizes
+    )
+    study = StudyResults("energy", rows)
+    found = by_energy(designs(study))
+    assert [design.bytes // KIB for design in front(designs(study))] == [64, 128, 256]
+    assert [design.bytes // KIB for design in front(found, MEMORY, ENERGY)] == [64]
+    ((_, chart),) = panels(study, MEMORY, found, ENERGY)
+    line, pareto = traces(chart)
+    assert (line["y"], pareto["y"]) == ([5.0, 6.0, 9.0], [5.0])
+    page = render_study(study)
+    assert "Energy over SharedMemory" in page
+    assert '<h2 id="sweep-0-energy-title">' in page
+    assert "Energy over" not in render_study(sample())
+
+
+def test_a_plan_with_less_energy_counts_though_it_is_slower() -> None:
+    fast, lean = (replace(network("n", c), microjoules=uj) for c, uj in ((100, 9.0), (200, 5.0)))
+    design = Design("n", (), KIB, (fast, lean, network("n", 300)))
+    (found,) = by_energy([design])
+    assert [row.microjoules for row in found.rows] == [5.0, 9.0]

@@ -16,15 +16,17 @@ from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
     "--packer",
     metavar="NAME",
     default=PACKING_PACKER,
-    help=f"Planner of offsets; see chipmodel planners. [{PACKING_PACKER}]",
+    help=f"Planner of offsets (see chipmodel planners). [{PACKING_PACKER}]",
 )
-@search_options(ARENA_SECONDS, "Seconds.", "Nodes of search: the same answer every time.")
+@search_options(
+    ARENA_SECONDS, "Stop after S seconds.", "Stop after N nodes of search: the same answer every time."
+)
 @click.option(
     "--write-model",
     "model_file",
     metavar="FILE",
     type=WRITES,
-    help="The model with the offsets as its OfflineMemoryAllocation.",
+    help="Write the model with the offsets as its OfflineMemoryAllocation.",
 )
 @json_option
 def arena(

@@ -30,11 +30,16 @@ if TYPE_CHECKING:
     "--execute",
     "executes",
     is_flag=True,
-    help="Also run the plan on pseudo-random bytes, and compare its outputs with those of the network.",
+    help="Also run the plan on pseudo-random bytes and compare its outputs with the network's.",
 )
 @path_option
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bytes of --execute."
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Seed of the bytes that --execute uses.",
 )
 def check(
     *,
@@ -47,10 +52,12 @@ def check(
 ) -> int:
     """Verify PLAN for WORKLOAD with code that shares no decision with the planners.
 
-    The chip is the one that the plan names; --chip says where its file is now, and with --set that it must
-    be that chip. Where WORKLOAD is a packing problem (FILE.csv), PLAN is what chipmodel pack --json wrote.
+    The chip is the one that the plan names. --chip says where its file is now; with --set, the plan must be
+    for that chip. If WORKLOAD is a packing problem (FILE.csv), PLAN is what chipmodel pack --json wrote.
 
-    --execute runs the commands on real bytes, along --path or else along paths through every arm.
+    --execute runs the commands along --path, or else along paths through every arm.
+
+    Exit codes: 0 correct, 1 wrong, 2 bad input.
     """
     from chipmodel.api.check import check as verify
     from chipmodel.api.packing import is_packing

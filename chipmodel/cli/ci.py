@@ -13,14 +13,22 @@ from chipmodel.terminal.printing import remark
 @click.command(cls=FileCommand)
 @click.argument("budget", metavar="BUDGET.yaml", type=READS)
 @click.option(
-    "--junit", "junit_file", metavar="FILE", type=WRITES, help="JUnit XML with a test case for each limit."
+    "--junit",
+    "junit_file",
+    metavar="FILE",
+    type=WRITES,
+    help="Write JUnit XML with a test case for each limit.",
 )
 @click.option(
-    "--markdown", "markdown_file", metavar="FILE", type=WRITES, help="A table for a comment or job summary."
+    "--markdown",
+    "markdown_file",
+    metavar="FILE",
+    type=WRITES,
+    help="Write a table for a comment or job summary.",
 )
 @json_option
 def ci(*, budget: str, junit_file: str | None, markdown_file: str | None, json_file: str | None) -> int:
-    """Hold every workload of BUDGET.yaml against its limits, for a firmware project's continuous integration.
+    """Compare every workload of BUDGET.yaml with its limits, in a firmware project's continuous integration.
 
     \b
       title      what the report is called

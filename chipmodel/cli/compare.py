@@ -63,14 +63,20 @@ _planner_options = group(
 @memory_options
 @path_option
 @order_option
-@capacity_options("Bytes there are, where WORKLOAD is a packing.", "As in pack. Repeatable.")
+@capacity_options(
+    "Bytes that a packing may use, as in pack.", "A memory of a packing, as in pack. Repeatable."
+)
 @search_options(
     COMPARE_SECONDS,
-    "Seconds, for each planner that searches.",
-    "Nodes of search: the same plans every time.",
+    "Stop each planner that searches after S seconds.",
+    "Stop each after N nodes: the same plans every time.",
 )
 @click.option(
-    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="All rows as one JSON document."
+    "--json",
+    "json_file",
+    metavar="FILE|-",
+    type=WRITES_OR_STDOUT,
+    help="Write all rows as one JSON document.",
 )
 @html_option
 def compare(
@@ -89,9 +95,9 @@ def compare(
     """Compare packers and mergers on WORKLOAD's packing problem, and streamers in whole runs of it.
 
     WORKLOAD is anything that simulate takes, or a packing as pack takes it: FILE.csv or
-    guillotine:n=100,seed=3. All packers get the same buffers, those of --streamer's schedule, and are to
-    make the peak small whatever the capacity. --order best is the quickest order with --packer and
-    --streamer, for all rows. The exit code is 0, whoever fits.
+    guillotine:n=100,seed=3. All packers get the same buffers, those of --streamer's schedule, and make the
+    peak as small as they can, whatever the capacity. With --order best all rows use the order that is
+    fastest with --packer and --streamer. The exit code is 0 even if nothing fits.
 
     \b
       gap            (peak - bound) / bound; the bound is the highest that any of

@@ -16,7 +16,7 @@ from chipmodel.cli.output import show, write_files
     "json_file",
     metavar="FILE|-",
     type=WRITES_OR_STDOUT,
-    help="Every part of the difference as one JSON document.",
+    help="Write every part of the difference as one JSON document.",
 )
 def diff(*, a_file: str, b_file: str, json_file: str | None) -> None:
     """Say what changed from A.json to B.json, two results of chipmodel simulate --json, and why.

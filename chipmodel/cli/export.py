@@ -23,16 +23,18 @@ from chipmodel.terminal.printing import emit
     "-o",
     metavar="FILE|-",
     type=WRITES_OR_STDOUT,
-    help="Where to write it. [-, if it is text]",
+    help="Where to write it. [stdout, if it is text]",
 )
-@click.option("--core", type=int, metavar="N", help="Which core's memory, of a plan for several.")
-@click.option("--prefix", metavar="NAME", help="c-header: what identifiers begin with. [the workload's name]")
+@click.option(
+    "--core", type=int, metavar="N", help="The core whose memory is written, if the plan has several."
+)
+@click.option("--prefix", metavar="NAME", help="c-header: prefix of identifiers. [the workload's name]")
 @click.option(
     "--tensors",
     "tensors_file",
     metavar="FILE",
     type=READS,
-    help="tflm: the model's tensors in its order, a name a line. [the plan's, in order of first use]",
+    help="tflm: names of the model's tensors in its order, one per line. [the plan's, in order of first use]",
 )
 def export(
     source: str,
@@ -45,19 +47,20 @@ def export(
     """Write a plan or a result in the format of another tool.
 
     \b
-    Of PLAN.json, which chipmodel simulate --plan wrote:
-      c-header    offsets and sizes, and a table of DMA transfers (source,
-                  destination, bytes, step), as a C99 header
-      tflm        TensorFlow Lite Micro's offline memory plan: the contents of the
-                  metadata OfflineMemoryAllocation (docs/howto/export.md says how to
-                  attach it); stdout lists the tensors with their offsets
-      minimalloc  MiniMalloc's CSV, id,lower,upper,size,offset, for chipmodel pack
+    From PLAN.json, which chipmodel plan or simulate --plan wrote:
+      c-header    offsets, sizes and DMA transfers (source, destination,
+                  bytes, step) as a C99 header
+      tflm        TensorFlow Lite Micro's offline memory plan, the contents
+                  of the metadata OfflineMemoryAllocation; stdout lists the
+                  tensors with their offsets
+      minimalloc  MiniMalloc's CSV, id,lower,upper,size,offset
 
-    Of RESULT.json, which chipmodel simulate --json wrote:
+    \b
+    From RESULT.json, which chipmodel simulate --json wrote:
       csv         its ops: work, cycles by cause, bytes
       parquet     the same (needs chipmodel[parquet])
 
-    A trace for Perfetto is chipmodel simulate --trace.
+    How to attach a plan to a model: docs/howto/export.md. A trace for Perfetto: chipmodel simulate --trace.
     """
     if format_ in BINARY and output in (None, STDOUT):
         what = "tflm is binary, and stdout lists its tensors" if format_ == "tflm" else "parquet is binary"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from chipmodel.cli.help_page import HelpPage
 from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.files.conflicts import (
     NamedFile,
@@ -93,7 +94,7 @@ class CommandFiles:
     folders: tuple[NamedFile, ...]
 
 
-class FileCommand(click.Command):
+class FileCommand(HelpPage):
     """A command whose files are checked before it runs."""
 
     def invoke(self, ctx: click.Context) -> Any:

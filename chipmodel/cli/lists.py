@@ -29,7 +29,11 @@ def zoo() -> None:
 
 @click.command(cls=FileCommand)
 @click.option(
-    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="All rows as one JSON document."
+    "--json",
+    "json_file",
+    metavar="FILE|-",
+    type=WRITES_OR_STDOUT,
+    help="Write all rows as one JSON document.",
 )
 def planners(*, json_file: str | None) -> None:
     """List the packers, mergers and streamers, NPU models of chip files (npu.model) and importers by the
@@ -49,7 +53,13 @@ def planners(*, json_file: str | None) -> None:
 
 @click.command(cls=FileCommand)
 @click.argument("name", required=False, type=READS_CHIP)
-@click.option("--set", "overrides", multiple=True, metavar="FIELD=VALUE", help="Change a number. Repeatable.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Change a number of the chip: psram.clock_mhz=100. Repeatable.",
+)
 def chips(name: str | None, overrides: tuple[str, ...]) -> None:
     """List the chip presets, or every number of one with its origin."""
     from chipmodel.hardware.chip_file import load_chip, preset_names

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import click
 
 from chipmodel import __version__
+from chipmodel.cli.help_page import write_examples
 from chipmodel.errors import EXIT_BAD_INPUT, ChipmodelError, LimitedSearch, PluginIgnored
 from chipmodel.terminal.printing import note, remark
 from chipmodel.terminal.progress import observed_by, spinner
@@ -128,6 +129,9 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples("chipmodel", formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

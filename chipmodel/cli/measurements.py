@@ -27,7 +27,7 @@ _table_options = all_of(
         "measured",
         TableOptions,
         click.argument("table_file", metavar="TABLE.csv", type=READS),
-        click.option("--kind", metavar="KIND", help="Read the table as this kind, whatever its columns say."),
+        click.option("--kind", metavar="KIND", help="The kind of table. [as its columns say]"),
     ),
     chip_options,
 )
@@ -38,7 +38,7 @@ _page_option = click.option(
     "html_file",
     metavar="FILE",
     type=WRITES,
-    help="One self-contained page with a scatter chart of predicted against measured.",
+    help="Write a self-contained page with a scatter chart of predicted against measured.",
 )
 
 
@@ -49,7 +49,7 @@ _page_option = click.option(
     "json_file",
     metavar="FILE|-",
     type=WRITES_OR_STDOUT,
-    help="All rows and the summary as one JSON document.",
+    help="Write all rows and the summary as one JSON document.",
 )
 @_page_option
 def validate(
@@ -117,7 +117,7 @@ def validate(
     "--free",
     metavar="FIELD[+FIELD]",
     multiple=True,
-    help="For networks: a number to fit; fields joined by + have one value. Repeatable.",
+    help="Networks: a number to fit; fields joined by + share one value. Repeatable.",
 )
 @_page_option
 def calibrate(

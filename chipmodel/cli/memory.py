@@ -31,7 +31,7 @@ MOST_POINTS = 100
     type=click.IntRange(0, MOST_POINTS),
     default=MEMORY_POINTS,
     show_default=True,
-    help="Sizes of SharedMemory for which plans are made.",
+    help="Number of SharedMemory sizes to plan for.",
 )
 @json_option
 @html_option

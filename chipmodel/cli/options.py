@@ -87,43 +87,46 @@ workload_options = group(
     "source",
     WorkloadOptions,
     click.argument("workload", type=READS_WORKLOAD),
-    click.option("--dtype", metavar="TYPE", help="Deployed type of tensors and weights, such as int8."),
+    click.option("--dtype", metavar="TYPE", help="Type of tensors and weights on the chip, such as int8."),
     click.option(
         "--shape",
         "shapes",
         multiple=True,
         metavar="NAME=D,D,...",
-        help="Shape of an input; or of ONNX, symbolic sizes of all inputs: batch=1,seq=128. Repeatable.",
+        help="Shape of an input. ONNX: also a symbolic size of all inputs, batch=1,seq=128. Repeatable.",
     ),
-    click.option("--strict", is_flag=True, help="An unknown ONNX operator is an error."),
+    click.option("--strict", is_flag=True, help="Fail on an unknown ONNX operator."),
     click.option(
         "--iterations",
         multiple=True,
         metavar="NODE=N",
-        help="Iterations of an ONNX Loop whose file does not say how many. Repeatable.",
+        help="Iterations of an ONNX Loop whose file does not state them. Repeatable.",
     ),
     click.option(
         "--probability",
         multiple=True,
         metavar="NAME=P,...",
-        help="How likely the first arms of an if are: gate=0.3. Repeatable.",
+        help="Probability of the first arms of an if: gate=0.3. Repeatable.",
     ),
     click.option(
-        "--profile", metavar="FILE", type=READS, help="CSV of op,cycles: measured NPU cycles of ops."
+        "--profile",
+        metavar="FILE",
+        type=READS,
+        help="CSV of op,cycles: measured cycles, used instead of the NPU model's.",
     ),
     click.option(
         "--state",
         "states",
         multiple=True,
         metavar="IN=OUT",
-        help="Input that the next inference finds in an output: --state 'past_*=present_*'. Repeatable.",
+        help="Input that the next inference reads from an output: 'past_*=present_*'. Repeatable.",
     ),
     click.option(
         "--steady-state",
         metavar="[N]",
         is_flag=False,
         flag_value=str(INFERENCES),
-        help=f"N inferences, one after another; weights may stay for all. [N: {INFERENCES}]",
+        help=f"Plan N inferences in a row; weights may stay loaded for all of them. [N: {INFERENCES}]",
     ),
 )
 
@@ -162,7 +165,7 @@ chip_options = group(
         "overrides",
         multiple=True,
         metavar="FIELD=VALUE",
-        help="Change a number of the chip, such as psram.clock_mhz=100. Repeatable.",
+        help="Change a number of the chip: psram.clock_mhz=100. Repeatable.",
     ),
 )
 
@@ -180,55 +183,63 @@ class MemoryOptions:
 memory_options = group(
     "memory",
     MemoryOptions,
-    click.option("--no-spill", is_flag=True, help="Refuse what does not fit SharedMemory whole."),
+    click.option("--no-spill", is_flag=True, help="Fail if tensors would have to leave SharedMemory."),
     click.option(
         "--in-place",
         type=click.Choice(("all", "elementwise", "concat", "declared", "none")),
         default="all",
         show_default=True,
-        help="Whose output may take an input's memory: ops of these kinds, or those that WORKLOAD declares.",
+        help="Ops whose output may overwrite an input: of these kinds, or those that WORKLOAD declares.",
     ),
     click.option(
         "--merge",
         metavar="NAME",
         default="conflict",
         show_default=True,
-        help="How the arms of branches share memory: none, straight-line, unified-block,"
-        " unified-results, conflict or exact.",
+        help="How the arms of a branch share memory (see chipmodel planners).",
     ),
     click.option(
         "--cascade",
         metavar="auto|off|OP,...",
         default=CASCADE_AUTO,
         show_default=True,
-        help="Ops in stripes, one after another, so that tensors between them never exist whole: where that "
-        "is faster, none, or the neighbours among those named.",
+        help="Run ops stripe by stripe, so that the tensors between them never exist as a whole: where that "
+        "is faster, nowhere, or the neighbours among the named ops.",
     ),
 )
 
-path_option = click.option(
-    "--path",
-    "choices",
-    multiple=True,
-    metavar="NAME=CHOICE,...",
-    help="Arm of an if, or iterations of a loop: gate=face,decode=3. "
-    "Else the first arm and the loop's iterations.",
-)
+
+def path_options(metavar: str, meaning: str) -> Decorator:
+    """``--path``, which means what ``meaning`` says beside arms and iterations."""
+    return click.option(
+        "--path",
+        "choices",
+        multiple=True,
+        metavar=metavar,
+        help=f"Arm of an if, iterations of a loop{meaning}: gate=face,decode=3. [first arms, all iterations]",
+    )
+
+
+path_option = path_options("NAME=CHOICE,...", "")
 
 order_option = click.option(
     "--order",
     type=click.Choice(("given", "least-peak", "best")),
     default="given",
     show_default=True,
-    help="Order of ops: WORKLOAD's, the one with the fewest live bytes, or the quickest of several plans.",
+    help="Order of ops: WORKLOAD's, the one with the lowest peak, or the fastest of several plans.",
 )
 
 
 def planner_options(streamer: str = DEFAULT_STREAMER) -> Decorator:
     """``--packer`` and ``--streamer``, the latter with a default of the command's own."""
     return all_of(
-        click.option("--packer", default=DEFAULT_PACKER, show_default=True, help="Planner of offsets."),
-        click.option("--streamer", default=streamer, show_default=True, help="Planner of transfers."),
+        click.option(
+            "--packer", metavar="NAME", default=DEFAULT_PACKER, show_default=True, help="Planner of offsets."
+        ),
+        click.option(
+            "--streamer", metavar="NAME", default=streamer, show_default=True, help="Planner of transfers."
+        ),
     )
 
 
@@ -258,13 +269,13 @@ effort_options = group(
         "--time-limit",
         metavar="S",
         type=click.FloatRange(min=0),
-        help="Seconds, after which every search and bound ends with what it has. [none]",
+        help="End every search and bound after S seconds with the best found so far. [none]",
     ),
     click.option(
         "--gap",
         metavar="PERCENT",
         type=click.FloatRange(min=0),
-        help="Streamer exact ends once its forecast is so near to the bound. [0.05]",
+        help="Streamer exact stops once its forecast is this close to the bound. [0.05]",
     ),
 )
 

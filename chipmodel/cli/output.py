@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 
 json_option = click.option(
-    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="The answer as one JSON document."
+    "--json",
+    "json_file",
+    metavar="FILE|-",
+    type=WRITES_OR_STDOUT,
+    help="Write the answer as one JSON document.",
 )
 html_option = click.option(
-    "--html", "html_file", metavar="FILE", type=WRITES, help="One self-contained page."
+    "--html", "html_file", metavar="FILE", type=WRITES, help="Write the answer as one self-contained page."
 )
 
 

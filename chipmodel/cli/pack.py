@@ -20,18 +20,25 @@ if TYPE_CHECKING:
 @click.command(cls=FileCommand)
 @click.argument("source", metavar="FILE.csv", type=READS_WORKLOAD)
 @capacity_options(
-    "Bytes there are, as 1048576 or 1MiB. Else: minimise.",
-    "One of several memories, laid one after another, or NAME=START-STOP. Repeatable.",
+    "Bytes that the plan may use: 1048576 or 1MiB. [as few as possible]",
+    "One of several memories, placed one after another; or NAME=START-STOP. Repeatable.",
 )
 @click.option(
     "--packer",
     metavar="NAME",
     default=PACKING_PACKER,
-    help=f"Planner of offsets; see chipmodel planners. [{PACKING_PACKER}]",
+    help=f"Planner of offsets (see chipmodel planners). [{PACKING_PACKER}]",
 )
-@search_options(PACK_SECONDS, "Seconds.", "Nodes of search: the same answer every time.")
+@search_options(
+    PACK_SECONDS, "Stop after S seconds.", "Stop after N nodes of search: the same answer every time."
+)
 @click.option(
-    "--output", "-o", "csv_file", metavar="FILE", type=WRITES, help="The same rows with an offset column."
+    "--output",
+    "-o",
+    "csv_file",
+    metavar="FILE",
+    type=WRITES,
+    help="Write the same rows with an offset column.",
 )
 @json_option
 @html_option
@@ -53,8 +60,8 @@ def pack(
     \b
       alignment   the offset is a multiple of it
       gaps        holes in the lifetime, when its bytes are free: 10-20 35-40
-      hint        an offset of an earlier plan; where all rows have one (or an
-                  offset) and the plan is correct, the answer is not worse
+      hint        an offset of an earlier plan; if all rows have one (or an
+                  offset) and that plan is correct, the answer is not worse
       pinned      the only offset that it may have
       memories    the names of --memory that it may lie in: fast;slow
       colocate    a label: buffers of one label get one offset, and may

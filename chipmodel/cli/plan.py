@@ -40,14 +40,14 @@ from chipmodel.terminal.printing import emit, remark
     metavar="FILE|-",
     type=WRITES_OR_STDOUT,
     default=STDOUT,
-    help="Where the plan goes. [stdout]",
+    help="Where to write the plan. [stdout]",
 )
 @click.option(
     "--write-model",
     "model_file",
     metavar="FILE",
     type=WRITES,
-    help="Of a TFLite file: the model with a plan of TensorFlow Lite Micro's arena (see chipmodel arena).",
+    help="TFLite: write the model with a plan of TensorFlow Lite Micro's arena (see chipmodel arena).",
 )
 def plan(
     *,
@@ -63,8 +63,10 @@ def plan(
 ) -> int:
     """Plan WORKLOAD: an offset for every buffer, and the commands of the sequencer and the DMA engine.
 
-    The plan is what chipmodel check verifies and chipmodel export turns into a C header. The forecast of its
-    cycles, where nothing contends, and their lower bound are on stderr. For a chip of one core.
+    chipmodel check verifies the plan, chipmodel export turns it into a C header. The forecast of its cycles
+    (without contention) and their lower bound are on stderr. Only for chips with one core.
+
+    Exit codes: 0 fits, 1 does not fit, 2 bad input, 3 the time limit came before a plan that fits.
     """
     from chipmodel.api.plan import plan as plan_workload
     from chipmodel.comparison.arena import planned_model

@@ -29,7 +29,7 @@ from chipmodel.terminal.printing import console
     "store_file",
     metavar="FILE",
     type=Store("study", kept=False),
-    help="Where study kept the rows. [STUDY.sqlite]",
+    help="The file that keeps the rows. [STUDY.sqlite]",
 )
 @click.option("--output", "-o", metavar="FILE", type=WRITES, help="Write one self-contained HTML page.")
 @click.option(
@@ -37,13 +37,19 @@ from chipmodel.terminal.printing import console
     "folder",
     metavar="DIR",
     type=WritesInFolder(),
-    help="And a page for the plan of each point, linked from it.",
+    help="Also write a page for the plan of each point, linked from it.",
 )
 @click.option("--statistics", metavar="FILE.csv", type=WRITES, help="Write a line for each planner.")
 @click.option(
     "--lock", metavar="FILE.json", type=WRITES, help="Write digests of all rows, and where they came from."
 )
-@click.option("--point", "keys", metavar="KEY", multiple=True, help="Only for these; repeatable.")
+@click.option(
+    "--point",
+    "keys",
+    metavar="KEY",
+    multiple=True,
+    help="With --points: only points whose key begins with KEY. Repeatable.",
+)
 def report(
     study: str,
     store_file: str | None,

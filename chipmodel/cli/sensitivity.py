@@ -32,7 +32,11 @@ from chipmodel.pipeline.choices import SENSITIVITY_STEP
     help="The share by which each number is made smaller and larger.",
 )
 @click.option(
-    "--vary", "fields", metavar="FIELD", multiple=True, help="Only this number; repeatable. [all of the chip]"
+    "--vary",
+    "fields",
+    metavar="FIELD",
+    multiple=True,
+    help="Vary only this number. Repeatable. [all numbers of the chip]",
 )
 @json_option
 @html_option

@@ -19,7 +19,7 @@ from chipmodel.cli.options import (
     memory_options,
     order_option,
     path_choices,
-    path_option,
+    path_options,
     plan_options,
     planner_options,
     workload_options,
@@ -45,9 +45,16 @@ _sample_options = group(
         "--samples",
         type=click.IntRange(16, 1_000_000),
         metavar="N",
-        help="Paths to sample where their number of states puts an exact answer out of reach.",
+        help="Sample N paths if there are too many for an exact answer.",
     ),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the sample."),
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        metavar="N",
+        default=0,
+        show_default=True,
+        help="Seed of the sample.",
+    ),
 )
 
 
@@ -66,10 +73,14 @@ _file_options = group(
     RunFiles,
     json_option,
     click.option(
-        "--plan", "plan_file", metavar="FILE", type=WRITES, help="Offsets and commands, for chipmodel check."
+        "--plan",
+        "plan_file",
+        metavar="FILE",
+        type=WRITES,
+        help="Write offsets and commands, for chipmodel check.",
     ),
     click.option(
-        "--trace", "trace_file", metavar="FILE", type=WRITES, help="Chrome trace events, for Perfetto."
+        "--trace", "trace_file", metavar="FILE", type=WRITES, help="Write Chrome trace events, for Perfetto."
     ),
     html_option,
 )
@@ -80,11 +91,11 @@ _file_options = group(
 @chip_options
 @planner_options()
 @memory_options
-@path_option
+@path_options("NAME=CHOICE,...|best|worst", ", or the fastest or slowest path")
 @order_option
 @effort_options
 @_sample_options
-@click.option("--with-sync", is_flag=True, help="Plan with streamer sync too, to compare with.")
+@click.option("--with-sync", is_flag=True, help="Also plan with streamer sync, for comparison.")
 @_file_options
 def simulate(
     *,
@@ -100,7 +111,10 @@ def simulate(
     with_sync: bool,
     files: RunFiles,
 ) -> int:
-    """Plan WORKLOAD's memory and transfers, simulate them, and say what they cost and why."""
+    """Plan WORKLOAD's memory and transfers, simulate the plan, and say what it costs and why.
+
+    Exit codes: 0 fits, 1 does not fit, 2 bad input, 3 the time limit came before a plan that fits.
+    """
     from chipmodel.api.simulation import simulate as plan_and_simulate
     from reports.run.summary import print_summary
 

@@ -79,73 +79,77 @@ class StudyOptions:
         "store_file",
         metavar="FILE",
         type=Store("study_file", kept=True),
-        help="Where rows are kept. [STUDY.sqlite]",
+        help="The file that keeps the rows. [STUDY.sqlite]",
     ),
-    click.option("--workers", metavar="N", type=int, help="Processes on this machine. [one for each core]"),
-    click.option("--dask", metavar="tcp://HOST:PORT", help="A dask.distributed scheduler to use."),
-    click.option("--status", "only_status", is_flag=True, help="Say how far it is, and answer no point."),
-    click.option("--retry-failed", is_flag=True, help="Answer points again whose row is an error."),
+    click.option("--workers", metavar="N", type=int, help="Processes on this machine. [one per core]"),
+    click.option("--dask", metavar="tcp://HOST:PORT", help="Use this dask.distributed scheduler."),
+    click.option("--status", "only_status", is_flag=True, help="Print the progress; answer no point."),
+    click.option("--retry-failed", is_flag=True, help="Answer the points again that failed."),
     click.option(
         "--export",
         "table_file",
         metavar="FILE.csv|FILE.parquet",
         type=WRITES,
-        help="All rows as one table.",
+        help="Write all rows as one table.",
     ),
-    click.option("--no-times", is_flag=True, help="Leave out of the table what differs from run to run."),
+    click.option("--no-times", is_flag=True, help="Leave out the columns that differ from run to run."),
     click.option(
         "--json",
         "json_file",
         metavar="FILE|-",
         type=WRITES_OR_STDOUT,
-        help="How far it is, and median gaps, as JSON.",
+        help="Write the progress and median gaps as JSON.",
     ),
     click.option(
         "--only",
         metavar="KEY",
         multiple=True,
-        help="Answer only this point, again, and compare it with its row; repeatable.",
+        help="Answer only this point again and compare it with its row. Repeatable.",
     ),
     click.option(
         "--verify-lock",
         "lock_file",
         metavar="LOCK.json",
         type=Reads(),
-        help="Compare the study's files and rows with a lock of report --lock, and answer nothing else.",
+        help="Compare the study's files and rows with a lock that report --lock wrote; answer no point.",
     ),
 )
 def study(*, options: StudyOptions) -> int:
     """Answer every point of STUDY.yaml that has no row yet: workloads x chips x planners x chip fields.
 
-    Rows are stored as they come, so that a run may be stopped or killed at any moment and goes on where it
-    was; several runs of one study share the work. A row is kept by all that decides it: the workload's
-    content, the chip, planners, seed, limits, and chipmodel's own code.
+    Each row is stored as soon as it is known. A run may be stopped or killed at any moment, and the next one
+    continues where it ended; several runs of one study share the work. A stored row is used again only if
+    everything that determines it is unchanged: the workload's content, the chip, the planners, the seed, the
+    limits and chipmodel's own code.
 
     \b
-      name, title   what it is called, and what it asks
+      name, title   the study's name, and the question it answers
       workloads     zoo:NAME, onnx:NAME, files (relative to STUDY.yaml),
                     guillotine:n=60, minimalloc:NAME; * stands for anything.
                     [MLPerf Tiny]
-                    Options: model.onnx?dtype=int16&shape.x=1,3,64,64&iterations.l=3
+                    Options:
+                    model.onnx?dtype=int16&shape.x=1,3,64,64&iterations.l=3
       chips         presets and chip files, or all. [luna-arcs]
       packers       names, or all. [auto]; also merges [conflict] and
                     streamers [auto]
-      seeds         of planners that search. [0]
+      seeds         for planners that search. [0]
       set           chip fields, each with its values:
                     shared_memory.bytes: [256KiB, 384KiB]
-      requirements  {milliseconds: 20, microjoules: 50, peak_bytes: 200KiB}, of every network
-      columns       of each design, by formula:
+      requirements  limits for every network: {milliseconds: 20,
+                    microjoules: 50, peak_bytes: 200KiB}
+      columns       more columns for each design, by formula:
                     area: 0.9*shared_memory.bytes/1MiB + 0.05*dma.channels
       filters       include: and exclude: lists of {packer: exact, workload:
-                    [zoo:vgg*]}; an item matches where all of its keys do
-      same_buffers  whether packers pack the buffers of one schedule
-      time_limit    seconds for a point (on several cores, for each plan
-                    of a core that is tried)
-      node_limit    nodes of search: the same answer every time
+                    [zoo:vgg*]}; an item matches if all of its keys do
+      same_buffers  true: all packers get the buffers of one schedule
+      time_limit    seconds for each point (on several cores, for each
+                    plan of a core that is tried)
+      node_limit    nodes of search; gives the same answer every time
 
-    With --status nothing is answered; --export and --json are then of what is there. With --only or
-    --verify-lock exit code 1 says that something differs. Exit codes: 0 every point has an answer, 2 bad
-    input, 3 some points failed or (with --status) have no row yet.
+    With --status, --export and --json write what is stored so far.
+
+    Exit codes: 0 every point has an answer, 1 something differs (--only, --verify-lock), 2 bad input, 3 some
+    points failed or, with --status, have no row yet.
     """
     from chipmodel.api.study import answer_study
     from chipmodel.studies.export import csv_bytes, writer_of

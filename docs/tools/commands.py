@@ -12,11 +12,13 @@ from textwrap import dedent
 
 import click
 
+from chipmodel.cli.examples import examples
+from chipmodel.cli.help_page import GENERAL, option_groups
 from chipmodel.cli.main import commands
 
 
 def reference() -> Iterator[str]:
-    """Every command: what it does, how it is called, its options."""
+    """Every command: what it does, how it is called, its options, examples."""
     root = click.Context(commands, info_name="chipmodel", **commands.context_settings)
     for name in commands.list_commands(root):
         command = commands.get_command(root, name)
@@ -27,7 +29,12 @@ def reference() -> Iterator[str]:
         yield f"## {name}\n"
         yield f"```text\nchipmodel {name} {usage}\n```\n"
         yield from _paragraphs(command.help or "")
-        yield from _options(command, context)
+        for heading, records in option_groups(command, context):
+            if heading != GENERAL:
+                yield f"**{heading}**\n"
+                yield from (_option(declared, meaning) for declared, meaning in records)
+        lines = [text for wanted, line in examples(name) for text in (f"# {wanted}", line)]
+        yield "\n".join(("**Examples**\n", "```text", *lines, "```\n"))
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -38,18 +45,8 @@ def _paragraphs(text: str) -> Iterator[str]:
         yield f"```text\n{body}\n```\n" if kept else _escaped(" ".join(body.split())) + "\n"
 
 
-def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if (
-            record is None
-            or not record[1]
-            or isinstance(parameter, click.Argument)
-            or "--help" in parameter.opts
-        ):
-            continue
-        declared, text = record
-        yield f"`{declared}`\n: {_escaped(' '.join(text.split()))}\n"
+def _option(declared: str, meaning: str) -> str:
+    return f"`{declared}`\n: {_escaped(' '.join(meaning.split()))}\n"
 
 
 def _escaped(text: str) -> str:

@@ -1,0 +1,80 @@
+"""What ``--help`` shows: options in groups under headings, and examples at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from chipmodel.cli.examples import examples
+
+OWN = "Options"
+GENERAL = "General"
+HEADINGS: dict[str, tuple[str, ...]] = {
+    OWN: ("check --seed",),
+    "Workload": (
+        *("--dtype", "--shape", "--strict", "--iterations", "--probability", "--profile", "--state"),
+        *("--steady-state", "--path"),
+    ),
+    "Chip": ("--chip", "--set"),
+    "Planners": ("--packer", "--streamer", "--packers", "--merges", "--streamers", "--order", "--with-sync"),
+    "Memory": ("--capacity", "--memory", "--no-spill", "--in-place", "--merge", "--cascade"),
+    "Search": ("--time-limit", "--gap", "--node-limit", "--samples", "--seed"),
+    "Output": (
+        *("--output", "--json", "--html", "--plan", "--trace", "--write-model", "--junit", "--markdown"),
+        *("--export", "--no-times", "report --points", "--statistics", "--lock"),
+    ),
+    GENERAL: ("--help",),
+}
+"""The headings in their order, and whose options they are; ``COMMAND --option`` is that of one command. An
+option that is not listed is the command's own."""
+_HEADING_OF = {option: heading for heading, options in HEADINGS.items() for option in options}
+WIDEST_OPTION = 26
+"""Columns; the meaning of a longer option begins on the next line."""
+Record = tuple[str, str]
+"""An option as it is written, and what it means."""
+
+
+class HelpPage(click.Command):
+    """A command with its options in groups and its examples."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, each under its heading, all with one column of meanings."""
+        groups = list(option_groups(self, ctx))
+        widest = max(len(declared) for _, records in groups for declared, _ in records)
+        column = min(widest, WIDEST_OPTION)
+        for heading, ((declared, meaning), *others) in groups:
+            with formatter.section(heading):
+                formatter.write_dl([(declared.ljust(column), meaning), *others], col_max=column)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        write_examples(self.name or "", formatter)
+
+
+def option_groups(command: click.Command, context: click.Context) -> Iterator[tuple[str, list[Record]]]:
+    """The headings that a command has options for, in their order, with these options."""
+    found: dict[str, list[Record]] = {heading: [] for heading in HEADINGS}
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if isinstance(parameter, click.Option) and record:
+            found[_heading(command.name, max(parameter.opts, key=len))].append(_plain(record))
+    return ((heading, records) for heading, records in found.items() if records)
+
+
+def write_examples(command: str, formatter: click.HelpFormatter) -> None:
+    """Write the examples of a command, none of their lines broken."""
+    with formatter.section("Examples"):
+        for wanted, line in examples(command):
+            for text in (f"# {wanted}", line):
+                formatter.write(f"{'':>{formatter.current_indent}}{text}\n")
+
+
+def _heading(command: str | None, option: str) -> str:
+    return _HEADING_OF.get(f"{command} {option}") or _HEADING_OF.get(option, OWN)
+
+
+def _plain(record: Record) -> Record:
+    """Defaults as all of them are written: ``[auto]``."""
+    declared, meaning = record
+    return declared, meaning.replace("[default: ", "[").replace("  [", " [")

@@ -1,0 +1,114 @@
+"""Every ``--help`` fits 80 columns, shows each option once, and ends with examples that run."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+
+import onnx
+import pytest
+from click.testing import CliRunner
+from onnx import TensorProto, helper
+
+from chipmodel.cli.examples import EXAMPLES, examples
+from chipmodel.cli.help_page import HEADINGS, OWN
+from chipmodel.cli.main import COMMANDS, commands
+from docs.tools.samples import run_chipmodel
+from tests.chipmodel.cli.test_file_options import command_named
+from tests.support.folders import HARDWARE, ROOT, WORKLOADS
+
+PAGES = ["chipmodel", *sorted(COMMANDS)]
+LINES = [line for name in PAGES for _, line in examples(name)]
+COLUMNS = 80
+BUDGET = "budgets:\n- {workload: zoo:ds_cnn, limits: {peak: 1MiB}}\n"
+STUDY = "workloads: zoo:ds_cnn\nstreamers: sync\npackers: large-first\n"
+MADE = (
+    "plan zoo:resnet8 --streamer sync -o plan.json",
+    "simulate zoo:resnet8 --streamer sync --json before.json",
+    "simulate zoo:resnet8 --streamer ping-pong --json after.json",
+    "study study.yaml",
+)
+
+
+def page(name: str) -> str:
+    words = [] if name == "chipmodel" else [name]
+    found = CliRunner(env={"COLUMNS": str(COLUMNS)}).invoke(commands, [*words, "--help"])
+    assert found.exit_code == 0
+    return found.output
+
+
+def words_of(line: str) -> list[str]:
+    """What chipmodel gets of a line of the shell."""
+    words = shlex.split(line)
+    return words[1 : next((at for at, word in enumerate(words) if word in "|>"), None)]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_the_terminal_and_ends_with_its_examples(name: str) -> None:
+    text = page(name)
+    assert max(map(len, text.splitlines())) <= COLUMNS
+    end = "".join(f"  # {wanted}\n  {line}\n" for wanted, line in examples(name))
+    assert text.endswith(f"\nExamples:\n{end}")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_each_option_is_shown_once_under_its_heading(name: str) -> None:
+    heading, found = "", dict[str, str]()
+    for line in page(name).splitlines():
+        if line and not line.startswith(" "):
+            heading = line.rstrip(":")
+        elif line.startswith("  -") and heading in HEADINGS:
+            option = max(line.split("  ")[1].replace(",", "").split(), key=lambda word: word.startswith("--"))
+            assert option not in found
+            found[option] = heading
+    for option in (max(parameter.opts, key=len) for parameter in command_named(name).params):
+        if option.startswith("--"):
+            named = [
+                heading for heading, known in HEADINGS.items() if {option, f"{name} {option}"} & {*known}
+            ]
+            assert found.pop(option) in (named or [OWN])
+    assert found == {"--help": "General"}
+
+
+def test_every_listed_option_is_one() -> None:
+    options = {option for name in COMMANDS for each in command_named(name).params for option in each.opts}
+    listed = {option for known in HEADINGS.values() for option in known}
+    assert {option.rpartition(" ")[2] for option in listed} <= options | {"--help"}
+
+
+def test_every_command_has_examples() -> None:
+    assert set(EXAMPLES) == set(PAGES)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With the files that examples read."""
+    here = tmp_path_factory.mktemp("examples")
+    copies = {
+        "model.tflite": WORKLOADS / "residual.tflite",
+        "conv2d.csv": HARDWARE / "luna_conv2d.csv",
+        "networks.csv": ROOT / "chipmodel/measured/tables/stm32n6.csv",
+        "buffers.csv": WORKLOADS / "packing-example.csv",
+    }
+    for name, source in copies.items():
+        shutil.copy(source, here / name)
+    (here / "budget.yaml").write_text(BUDGET)
+    (here / "study.yaml").write_text(STUDY)
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 8]) for name in "xy"]
+    node = helper.make_node("Relu", ["x"], ["y"])
+    onnx.save(helper.make_model(helper.make_graph([node], "g", values[:1], values[1:])), here / "model.onnx")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(here)
+        for line in MADE:
+            assert run_chipmodel(line.split())[0] == 0
+    shutil.copy(here / "before.json", here / "result.json")
+    return here
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    code, out, errors = run_chipmodel(words_of(line))
+    assert code == 0, errors
+    assert out or {"-o", "--html", "--output"} & {*words_of(line)}

@@ -6,3 +6,13 @@ from __future__ import annotations
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"
 VERMILION = "#D55E00"
 GREY, PALE = "#8A919A", "#B8BEC6"
+CAUSE_COLOURS = {
+    "compute": BLUE,
+    "weights": ORANGE,
+    "input": GREEN,
+    "output": PURPLE,
+    "core": VERMILION,
+    "bank": SKY,
+    "finished": PALE,
+}
+"""Of what an NPU spends cycles on; all other waits are grey."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from chipmodel.api.answer import Answer
+from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.simulation import Simulation
 from chipmodel.files.json_text import json_text
 from chipmodel.files.text_file import read_text
 from reports.diff.difference import RunDifference, compare_results
+from reports.diff.page import render_diff
 from reports.diff.words import diff_document, sentences
 from reports.result_file import SavedResult, read_result
 
@@ -21,7 +22,7 @@ ResultSource: TypeAlias = str | Path | Simulation | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Difference(Answer):
+class Difference(PageAnswer):
     """The parts of a difference in cycles, which add up to it exactly. ``result`` has all of them."""
 
     result: RunDifference
@@ -33,6 +34,10 @@ class Difference(Answer):
     def to_dict(self) -> dict[str, Any]:
         """What ``chipmodel diff --json`` writes."""
         return diff_document(self.result)
+
+    def to_html(self) -> str:
+        """Both results on one page: their ops above each other, what changed and why."""
+        return render_diff(self.result)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A part of the difference a row: op, cause, cycles in both runs, and its share."""

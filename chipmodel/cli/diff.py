@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from chipmodel.cli.file_options import READS, WRITES_OR_STDOUT, FileCommand
-from chipmodel.cli.output import show, write_files
+from chipmodel.cli.output import html_option, show, write_files
 
 
 @click.command(cls=FileCommand)
@@ -18,16 +18,17 @@ from chipmodel.cli.output import show, write_files
     type=WRITES_OR_STDOUT,
     help="Write every part of the difference as one JSON document.",
 )
-def diff(*, a_file: str, b_file: str, json_file: str | None) -> None:
+@html_option
+def diff(*, a_file: str, b_file: str, json_file: str | None, html_file: str | None) -> None:
     """Say what changed from A.json to B.json, two results of chipmodel simulate --json, and why.
 
-    First what was asked differently (chip fields, planners, path), then the answer in a sentence, and the
-    totals, causes and ops, the largest changes first. Ops are matched by name. The parts of a difference
-    add up to it exactly. The exit code is 0, whichever is faster.
+    First come the settings that differ (chip fields, planners, path), then the answer in a sentence, then
+    totals, causes and ops, the largest changes first. Ops are matched by name; the parts of a difference
+    add up to it exactly. The page shows both runs above each other. The exit code is 0, whichever is faster.
     """
     from chipmodel.api.difference import diff as compare_runs
     from reports.diff.table import print_diff
 
     found = compare_runs(a_file, b_file)
-    write_files([(json_file, found.to_json)])
+    write_files([(html_file, found.to_html), (json_file, found.to_json)])
     show(json_file, found.to_json, lambda console: print_diff(found.result, console))

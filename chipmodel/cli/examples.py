@@ -26,7 +26,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("Two streamers in whole runs", "zoo:resnet8 --streamers sync,ping-pong"),
         ("Packers on a packing problem", "guillotine:n=40,seed=3 --packers exact,large-first"),
     ),
-    "diff": (("What changed between two runs, and why", "before.json after.json"),),
+    "diff": (
+        ("What changed between two runs, and why", "before.json after.json"),
+        ("Both runs on one page", "before.json after.json --html diff.html"),
+    ),
     "export": (
         ("A C99 header of a plan", "plan.json --as c-header -o plan.h"),
         ("A table of the ops of a result", "result.json --as csv"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from reports.diff.difference import OpChange, RunDifference, TotalPair
-from reports.diff.words import DOING, sentences, time_words
-from reports.words import count, percent
+from reports.diff.difference import OpChange, RunDifference
+from reports.diff.rows import cause_rows, op_row, setting_rows, total_rows
+from reports.diff.words import sentences, signed, time_words
+from reports.words import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,12 +18,6 @@ MOST_OPS = 12
 """Ops that are listed."""
 NAME_WIDTH = 40
 """Characters of a name."""
-MINUS = "\N{MINUS SIGN}"
-
-
-def signed(number: int) -> str:
-    """``1234`` as ``+1,234``."""
-    return f"{'+' if number > 0 else MINUS if number < 0 else ''}{abs(number):,}"
 
 
 def print_diff(diff: RunDifference, console: Console) -> None:
@@ -51,51 +45,22 @@ def print_diff(diff: RunDifference, console: Console) -> None:
 
 
 def _settings_table(diff: RunDifference) -> Table:
-    rows = [(one.name, one.a or "-", one.b or "-") for one in diff.settings]
-    return _table("Settings that differ", (">A", ">B"), rows)
+    return _table("Settings that differ", (">A", ">B"), setting_rows(diff))
 
 
 def _totals_table(diff: RunDifference) -> Table:
-    changed = (*diff.changed_totals, *(total for total in diff.moved if total.change))
-    return _table("Totals", (">A", ">B", ">change", ">", ""), map(_total, changed))
-
-
-def _total(total: TotalPair) -> tuple[str, ...]:
-    share = percent(total.change / total.a) if total.a else ""
-    name = total.name.removesuffix("_cycles").removesuffix("_bytes").replace("_", " ")
-    name = name.replace("psram", "Psram used").replace("executed macs", "MACs done")
-    numbers = (count(total.a), count(total.b), signed(total.change))
-    return name, *numbers, share.replace("-", MINUS), total.unit
+    return _table("Totals", (">A", ">B", ">change", ">", ""), total_rows(diff))
 
 
 def _causes_table(diff: RunDifference) -> Table:
     """The waterfall from A's cycles to B's."""
-    sums = accumulate((part.cycles for part in diff.causes), initial=diff.a.cycles)
-    rows = [("A", "", count(next(sums)))]
-    rows += [
-        (DOING.get(part.cause, f"waiting ({part.cause})"), signed(part.cycles), count(running))
-        for part, running in zip(diff.causes, sums, strict=True)
-    ]
-    heads = (">change", ">sum")
-    return _table("From A to B, in cycles of the run", heads, [*rows, ("B", "", count(diff.b.cycles))])
+    return _table("From A to B, in cycles of the run", (">change", ">sum"), cause_rows(diff))
 
 
 def _ops_table(diff: RunDifference) -> Table:
-    rows: list[tuple[str, ...]] = [
-        (
-            *(op.op, signed(op.cycles), _mostly(op)),
-            *(signed(total.change) if total.change else "" for total in (op.loaded, op.stored)),
-        )
-        for op in diff.ops[:MOST_OPS]
-    ]
     rest = [("(no op)", signed(diff.rest))] if diff.rest else []
+    rows = [op_row(op) for op in diff.ops[:MOST_OPS]]
     return _table("Change by op", (">cycles", "mainly", ">loaded B", ">stored B"), [*rows, *rest])
-
-
-def _mostly(op: OpChange) -> str:
-    if op.presence != "both":
-        return op.presence
-    return DOING.get(op.parts[0].cause, op.parts[0].cause) if op.parts else ""
 
 
 def _ops_left_out(ops: Sequence[OpChange]) -> str:

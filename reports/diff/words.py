@@ -19,12 +19,23 @@ DOING = {
     SHARING: "sharing the work",
 }
 """What an NPU spends cycles on, after the words "more" or "less"."""
+MINUS = "\N{MINUS SIGN}"
 EXPLAINED_SHARE = 0.8
 """Reasons are added to the sentence until they explain this share of the change."""
 MOST_REASONS = 3
 """Reasons in a sentence."""
 NEGLIGIBLE_SHARE = 0.02
 """A reason against the change is left out of the sentence below this share of those for it."""
+
+
+def signed(number: int) -> str:
+    """``1234`` as ``+1,234``."""
+    return f"{'+' if number > 0 else MINUS if number < 0 else ''}{abs(number):,}"
+
+
+def doing(cause: str) -> str:
+    """What an NPU spends the cycles of a cause on."""
+    return DOING.get(cause, f"waiting ({cause})")
 
 
 def sentences(diff: RunDifference) -> list[str]:
@@ -106,8 +117,8 @@ def _reason(diff: RunDifference, part: DifferenceShare) -> str:
     time = time_words(abs(part.cycles) / (diff.b.core_mhz * 1000))
     if part.cause == SHARING:
         return f"{time} {'less' if part.cycles < 0 else 'more'} as {part.b} cores share the work of {part.a}"
-    doing = DOING.get(part.cause, f"waiting ({part.cause})")
-    return f"{time} {'more' if part.cycles > 0 else 'less'} {doing}{_mostly_at(diff, part)}"
+    more = "more" if part.cycles > 0 else "less"
+    return f"{time} {more} {doing(part.cause)}{_mostly_at(diff, part)}"
 
 
 def _mostly_at(diff: RunDifference, cause: DifferenceShare) -> str:

@@ -12,7 +12,7 @@ from html import escape
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.trace import Event
-from reports.colours import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
+from reports.colours import BLUE, CAUSE_COLOURS, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
 from reports.plotly import hover, scatter
 from reports.run.bars import MOST_BARS, Bar, bars, category
 from reports.run.dependencies import Needs, needs
@@ -48,15 +48,10 @@ EVENTS = (
     Category("load weights", "load weights", ORANGE),
     Category("load tensor", "load tensor", GREEN),
     Category("store tensor", "store tensor", PURPLE),
-    Category("weights", CAUSES["weights"], ORANGE, True),
-    Category("input", CAUSES["input"], GREEN, True),
-    Category("output", CAUSES["output"], PURPLE, True),
-    Category("core", CAUSES["core"], VERMILION, True),
-    Category("bank", CAUSES["bank"], SKY, True),
-    Category("arbitration", CAUSES["arbitration"], GREY, True),
-    Category("refresh", CAUSES["refresh"], GREY, True),
-    Category("cpu", CAUSES["cpu"], GREY, True),
-    Category("order", CAUSES["order"], GREY, True),
+    *(
+        Category(cause, CAUSES[cause], CAUSE_COLOURS.get(cause, GREY), True)
+        for cause in ("weights", "input", "output", "core", "bank", "arbitration", "refresh", "cpu", "order")
+    ),
     Category("nothing issued", CAUSES["nothing issued"], GREY, faint=True),
     Category("finished", CAUSES["finished"], PALE, faint=True),
 )

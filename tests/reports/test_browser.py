@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from playwright.sync_api import Browser, Page
 
 from chipmodel.answers.study_results import StudyResults
 from reports.compare.page import render_comparison
+from reports.diff.difference import compare_results
+from reports.diff.page import render_diff
 from reports.memory.page import render_memory
 from reports.packing.page import render_packing
 from reports.run.page import render_page
@@ -19,11 +22,12 @@ from reports.study.page import render_study
 from reports.validation.page import render_validation
 from tests.reports.chromium import CHROMIUM, ColorScheme, visit
 from tests.reports.compare.test_rows import COMPARISON
+from tests.reports.diff.test_strips import A, B
 from tests.reports.memory.test_rows import ANSWER as MEMORY
 from tests.reports.packing.test_answer import ANSWER, EMPTY, INFEASIBLE, OPTIMAL, UNKNOWN
 from tests.reports.run.test_browser import merged
 from tests.reports.run.test_cores import result as two_cores
-from tests.reports.sample import write
+from tests.reports.sample import EVIL, write
 from tests.reports.study_sample import designs, many, small
 from tests.reports.validation.test_chart import row
 from tests.reports.validation.test_page import answer
@@ -42,6 +46,10 @@ PAGES: dict[str, Callable[[], str]] = {
     "open packing": lambda: render_packing(UNKNOWN),
     "empty packing": lambda: render_packing(EMPTY),
     "comparison": lambda: render_comparison(COMPARISON),
+    "difference": lambda: render_diff(compare_results(A, B)),
+    "difference of clocks": lambda: render_diff(
+        compare_results(A, replace(B, core_mhz=B.core_mhz / 7, settings=B.settings | {"chip": EVIL}))
+    ),
     "memory": lambda: render_memory(MEMORY),
     "validation": lambda: render_validation({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}),
 }

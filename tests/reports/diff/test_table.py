@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from reports.diff.difference import compare_results
-from reports.diff.table import MOST_OPS, print_diff, signed
+from reports.diff.table import MOST_OPS, print_diff
+from reports.diff.words import signed
 from reports.result_file import SavedResult
 from tests.reports.console import on_console
 from tests.reports.diff.test_difference import answer

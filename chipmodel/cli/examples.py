@@ -34,7 +34,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("A C99 header of a plan", "plan.json --as c-header -o plan.h"),
         ("A table of the ops of a result", "result.json --as csv"),
     ),
-    "memory": (("How much SharedMemory a network needs", "zoo:resnet8 --chip stm32n6 --points 4"),),
+    "memory": (("How much SharedMemory a network needs", "zoo:ds_cnn --chip stm32n6 --points 4"),),
     "pack": (
         ("The smallest memory for the buffers of a file", "buffers.csv -o packed.csv"),
         ("A plan within 1 MiB, the same every time", "buffers.csv --capacity 1MiB --node-limit 100000"),

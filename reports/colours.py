@@ -15,4 +15,4 @@ CAUSE_COLOURS = {
     "bank": SKY,
     "finished": PALE,
 }
-"""Of what an NPU spends cycles on; all other waits are grey."""
+"""Colours of what an NPU spends cycles on; all other waits are grey."""

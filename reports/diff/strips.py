@@ -58,7 +58,7 @@ class Strips:
     bars: tuple[StripBar, ...]
     bands: tuple[StripBand, ...]
     labels: tuple[tuple[float, str, str], ...]
-    """Of the axis: position, where the text is anchored, and the text."""
+    """Labels of the axis: position, where the text is anchored, and the text."""
 
 
 Spans = Mapping[str, tuple[float, float]]

@@ -48,7 +48,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "comparison": lambda: render_comparison(COMPARISON),
     "difference": lambda: render_diff(compare_results(A, B)),
     "difference of clocks": lambda: render_diff(
-        compare_results(A, replace(B, core_mhz=B.core_mhz / 7, settings=B.settings | {"chip": EVIL}))
+        compare_results(A, replace(B, core_mhz=B.core_mhz / 7, settings={**B.settings, "chip": EVIL}))
     ),
     "memory": lambda: render_memory(MEMORY),
     "validation": lambda: render_validation({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}),

@@ -6,7 +6,6 @@ import shlex
 import shutil
 from pathlib import Path
 
-import onnx
 import pytest
 from click.testing import CliRunner
 from onnx import TensorProto, helper
@@ -100,7 +99,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "study.yaml").write_text(STUDY)
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 8]) for name in "xy"]
     node = helper.make_node("Relu", ["x"], ["y"])
-    onnx.save(helper.make_model(helper.make_graph([node], "g", values[:1], values[1:])), here / "model.onnx")
+    model = helper.make_model(helper.make_graph([node], "g", values[:1], values[1:]))
+    (here / "model.onnx").write_bytes(model.SerializeToString())
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(here)
         for line in MADE:

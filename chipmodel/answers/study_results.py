@@ -144,21 +144,35 @@ class StudyResults:
 
 
 def with_shared_bounds(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows with the highest bound that any row of the same question proved. A peak that meets it is
-    optimal, and no other one is. Raises BadInput where a row beats a bound that was proven for it."""
+    """The rows with the highest bound that any row of the same question proved, and that of each merger with
+    the highest one that any packer proved for it. A peak that meets the former is optimal, and no other one
+    is. Raises BadInput where a row beats a bound that was proven for it."""
     listed = tuple(rows)
     bounds: dict[object, int] = {}
     for row in listed:
-        for metric in (PEAK, CYCLES):
-            key = question(metric, row)
-            bounds[key] = max(bounds.get(key, 0), metric.bound(row) or 0)
-    return tuple(
-        _with_bounds(row, *(bounds[question(m, row)] or None for m in (PEAK, CYCLES))) for row in listed
+        for key, bound in _proven(row):
+            bounds[key] = max(bounds.get(key, 0), bound or 0)
+    return tuple(_with_bounds(row, *(bounds[key] or None for key, _ in _proven(row))) for row in listed)
+
+
+def _proven(row: Row) -> tuple[tuple[object, int | None], ...]:
+    """What the row proved of its peak, its merger's peak and its cycles, each with the question."""
+    peak = question(PEAK, row)
+    return (
+        (peak, PEAK.bound(row)),
+        ((peak, row.point.merge), row.merger_lower_bound_bytes),
+        (question(CYCLES, row), CYCLES.bound(row)),
     )
 
 
-def _with_bounds(row: Row, peak: int | None, cycles: int | None) -> Row:
-    for value, bound, what in ((row.peak_bytes, peak, "peak"), (row.total_cycles, cycles, "run")):
+def _with_bounds(row: Row, peak: int | None, merger: int | None, cycles: int | None) -> Row:
+    if merger is not None:
+        merger = max(merger, peak or 0)  # Whatever the merger, the conflicts are kept.
+    for value, bound, what in (
+        (row.peak_bytes, peak, "peak"),
+        (row.peak_bytes, merger, "peak"),
+        (row.total_cycles, cycles, "run"),
+    ):
         if value is not None and bound is not None and value < bound:
             fault = f"its {what} of {value:,} is below the bound of {bound:,} of another row"
             hint = "a bound or a plan is wrong: please report it, with both points' files"
@@ -167,9 +181,17 @@ def _with_bounds(row: Row, peak: int | None, cycles: int | None) -> Row:
     if status in ("optimal", "feasible"):
         status = "optimal" if row.peak_bytes == peak else "feasible"
     cycles = cycles if row.total_cycles is not None else row.lower_bound_cycles
-    if (status, peak, cycles) == (row.status, row.peak_lower_bound_bytes, row.lower_bound_cycles):
+    found = status, peak, merger, cycles
+    known = row.peak_lower_bound_bytes, row.merger_lower_bound_bytes, row.lower_bound_cycles
+    if found == (row.status, *known):
         return row
-    return replace(row, status=status, peak_lower_bound_bytes=peak, lower_bound_cycles=cycles)
+    return replace(
+        row,
+        status=status,
+        peak_lower_bound_bytes=peak,
+        merger_lower_bound_bytes=merger,
+        lower_bound_cycles=cycles,
+    )
 
 
 def question(metric: StudyMetric, row: Row) -> object:

@@ -105,6 +105,8 @@ class Row:
     """The hash of the chip as it was varied; empty for packings."""
     microjoules: float | None = None
     """Energy of the run; None where the chip file says nothing of it."""
+    merger_lower_bound_bytes: int | None = None
+    """No packer has a lower peak with the point's merger; None where that is not known."""
     costs: tuple[tuple[str, float], ...] = ()
     """The study's own columns of the design, the first of which is its cost; added when a store is read."""
 
@@ -112,6 +114,17 @@ class Row:
     def peak_gap(self) -> float | None:
         """How far the peak is above its bound, as a share of the bound."""
         return _gap(self.peak_bytes, self.peak_lower_bound_bytes)
+
+    @property
+    def merger_gap(self) -> float | None:
+        """What the merger loses, whatever the packer: its own bound above that of every merger, as a
+        share."""
+        return _gap(self.merger_lower_bound_bytes, self.peak_lower_bound_bytes)
+
+    @property
+    def packer_gap(self) -> float | None:
+        """What the packer loses with its merger: the peak above the merger's own bound, as a share."""
+        return _gap(self.peak_bytes, self.merger_lower_bound_bytes)
 
     @property
     def cycle_gap(self) -> float | None:

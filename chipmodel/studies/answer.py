@@ -37,6 +37,7 @@ from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rounds import TRUE_CONFLICTS
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.steady_state import inferences_of, unrolled
 from chipmodel.studies.code_version import code_version
@@ -263,6 +264,9 @@ def _planned_row(task: PointTask, schedule: Schedule, problem: Problem, solved: 
         _new_row(task, "does not fit"),
         peak_bytes=solved.peak if solved.plan.offsets else None,
         peak_lower_bound_bytes=solved.lower_bound,
+        merger_lower_bound_bytes=(
+            solved.lower_bound if task.point.merge in TRUE_CONFLICTS else solved.merger_bound
+        ),
         capacity_bytes=chip.shared_memory.bytes,
         psram_bytes=psram_bytes(schedule, chip),
         psram_capacity_bytes=chip.psram.bytes,

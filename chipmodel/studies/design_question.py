@@ -20,7 +20,8 @@ from chipmodel.hardware.formula import Formula, parse_formula
 from chipmodel.studies.schema import RequirementKeys
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_TAKEN = {field.name for kind in (Point, Row) for field in fields(kind)} | {"peak_gap", "cycle_gap"}
+_GAPS = {"peak_gap", "merger_gap", "packer_gap", "cycle_gap"}
+_TAKEN = {field.name for kind in (Point, Row) for field in fields(kind)} | _GAPS
 _Values = tuple[tuple[str, tuple[tuple[str, str], ...], tuple[float, ...]], ...]
 _STORED = TypeAdapter(tuple[Requirements, tuple[str, ...], _Values])
 

@@ -29,6 +29,7 @@ _ANSWERED = (
     "status",
     "peak_bytes",
     "peak_lower_bound_bytes",
+    "merger_lower_bound_bytes",
     "capacity_bytes",
     "psram_bytes",
     "psram_capacity_bytes",
@@ -41,6 +42,8 @@ _ANSWERED = (
     "milliseconds",
     "microjoules",
     "peak_gap",
+    "merger_gap",
+    "packer_gap",
     "cycle_gap",
     "problem",
 )
@@ -102,7 +105,7 @@ def parquet_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
 
 
 def _kind(name: str) -> parquet.Kind:
-    if name in (*_STAGES, "time_limit", "milliseconds", "microjoules", "peak_gap", "cycle_gap"):
+    if name in (*_STAGES, "time_limit", "milliseconds", "microjoules") or name.endswith("_gap"):
         return "float64"
     counted = name in _ANSWERED and name.endswith(("_bytes", "_cycles"))
     return "int64" if counted or name in ("seed", "node_limit") else "string"

@@ -88,7 +88,7 @@ def render_study(study: StudyResults) -> str:
         "tiles": _tiles(study),
         "charts": charts,
         "metrics": study.metrics,
-        "score_tables": [(metric, score_table(study.scores(metric))) for metric in study.metrics],
+        "score_tables": [(metric, score_table(metric, study.scores(metric))) for metric in study.metrics],
         "methods": methods(study),
         "threats": threats(study),
         "questions": [question["label"] for question in questions],

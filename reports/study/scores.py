@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 
 from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults
+from chipmodel.answers.study_row import Row
 from chipmodel.answers.study_statistics import PlannerScore
 from reports.study.words import p_words
 from reports.words import count, percent, plural, seconds_text
@@ -37,9 +39,36 @@ def score_cells(score: PlannerScore) -> Mapping[str, str]:
     }
 
 
-def score_table(scores: Sequence[PlannerScore]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+def mergers_lose(rows: Iterable[Row]) -> bool:
+    """Whether a merger is known to have no plan at the bound of its buffers."""
+    return any(row.merger_gap for row in rows)
+
+
+def loss_cells(score: PlannerScore) -> Mapping[str, str]:
+    """What a planner's merger loses, and what its packer, over its rows whose merger's bound is known."""
+    merger, packer, least = _losses(score)
+    texts = ("" if loss is None else percent(loss) for loss in (merger, packer))
+    return dict(zip(LOSS_HEADS, (*texts, count(least) if least else ""), strict=True))
+
+
+LOSS_HEADS = ("merger's loss", "packer's loss", "merger's least")
+"""Medians of ``Row.merger_gap`` and ``Row.packer_gap``, and the peaks at the merger's own bound."""
+
+
+def _losses(score: PlannerScore) -> tuple[float | None, float | None, int]:
+    pairs = [(row.merger_gap, row.packer_gap) for row in score.rows]
+    known = [(m, p) for m, p in pairs if m is not None and p is not None]
+    if not known:
+        return None, None, 0
+    return median(m for m, _ in known), median(p for _, p in known), sum(p == 0 for _, p in known)
+
+
+def score_table(
+    metric: StudyMetric, scores: Sequence[PlannerScore]
+) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """The heads of the columns in which any planner has something, and each planner with its cells."""
-    cells = [score_cells(score) for score in scores]
+    split = metric is PEAK and any(mergers_lose(score.rows) for score in scores)
+    cells = [{**score_cells(score), **(loss_cells(score) if split else {})} for score in scores]
     heads = [head for head in cells[0] if any(each[head] for each in cells)]
     return heads, [(s.planner, [c[head] for head in heads]) for s, c in zip(scores, cells, strict=True)]
 
@@ -63,7 +92,7 @@ _STATISTICS = (
         "upper_quartile_gap",
     ),
     *("mean_gap", "worst_gap", "at_bound", "wins", "ties", "without_plan", "seed_spread", "p_value_holm"),
-    "median_seconds",
+    *("median_seconds", "median_merger_gap", "median_packer_gap", "at_merger_bound"),
 )
 
 
@@ -74,4 +103,5 @@ def _line(
     gaps = score.median, *score.quartiles, score.mean, score.worst
     counts = score.at_bound, score.wins, score.ties, score.without
     last = score.spread, score.p_value, score.seconds
-    return metric.key, score.planner, found.cases, found.possible, *gaps, *counts, *last
+    losses = _losses(score) if metric is PEAK else (None, None, None)
+    return metric.key, score.planner, found.cases, found.possible, *gaps, *counts, *last, *losses

@@ -8,6 +8,7 @@ from shlex import quote
 
 from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults, case, limit_text, swept_values, varied
 from chipmodel.answers.study_row import Row
+from reports.study.scores import mergers_lose
 from reports.study.words import space_words
 from reports.words import count, microjoules, percent, seconds_text, size
 
@@ -70,11 +71,15 @@ def _share(key: str, label: str, value: Callable[[Row], float | None]) -> StudyC
 
 
 def _peaks(study: StudyResults) -> list[StudyColumn]:
-    return [
+    found = [
         _number("peak", "peak B", lambda r: r.peak_bytes),
         _number("peak bound", "bound B", lambda r: PEAK.bound(r)),
         _share("peak gap", "peak gap", lambda r: PEAK.gap(r)),
     ]
+    if mergers_lose(study.rows):
+        found.append(_number("merger bound", "merger's bound B", lambda r: r.merger_lower_bound_bytes))
+        found.append(_share("packer gap", "packer's gap", lambda r: r.packer_gap))
+    return found
 
 
 def _cycles(study: StudyResults) -> list[StudyColumn]:
@@ -146,11 +151,12 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "Cascades": point.cascade,
         "Seed": str(point.seed),
         "Limits": limit_text(point),
-        "Status": row.status,
+        "Status": row.status + _of_its_merger(row),
         "Peak": _bytes(row.peak_bytes),
         "Own lower bound": _bytes(row.peak_lower_bound_bytes),
         "Best lower bound": _bytes(PEAK.bound(row)),
         "Peak gap": _percent(PEAK.gap(row)),
+        **(_losses(row) if mergers_lose([row]) else {}),
         "Capacity": _bytes(row.capacity_bytes),
         "Psram used": _bytes(row.psram_bytes),
         "Psram capacity": _bytes(row.psram_capacity_bytes),
@@ -179,6 +185,18 @@ STAGES = ("schedule", "packer", "bound", "simulation")
 def _stage(row: Row, stage: str) -> str:
     seconds: float | None = getattr(row, f"{stage}_seconds")
     return "" if seconds is None else seconds_text(seconds)
+
+
+def _of_its_merger(row: Row) -> str:
+    """Where no plan of the merger has a lower peak, though another merger's may."""
+    least = row.status == "feasible" and row.packer_gap == 0
+    return f": the smallest peak of merger {row.point.merge}" if least else ""
+
+
+def _losses(row: Row) -> Mapping[str, str]:
+    """What of the peak's gap is the merger's, and what its packer's."""
+    least = f"{_bytes(row.merger_lower_bound_bytes)}, {_percent(row.merger_gap)} above the best bound"
+    return {"Merger's own bound": least, "Packer's gap": _percent(row.packer_gap)}
 
 
 def _bound(study: StudyResults, row: Row) -> str:

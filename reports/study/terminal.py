@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chipmodel.answers.study_results import StudyMetric, StudyResults, failures
+from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults, failures
 from chipmodel.files.sizes import format_bytes
 from reports.study.design import designs, sufficient_memories
 from reports.study.effects import STEP_HEADS, field_steps, step_rows
 from reports.study.requirements import candidates, design_heads, design_rows
-from reports.study.scores import TERMINAL_HEADS, score_cells, table_title
+from reports.study.scores import (
+    LOSS_HEADS,
+    TERMINAL_HEADS,
+    loss_cells,
+    mergers_lose,
+    score_cells,
+    table_title,
+)
 from reports.study.words import answer, scope
 from reports.terminal_table import ruled_table
 from reports.words import shortened
@@ -33,6 +40,8 @@ def print_answer(study: StudyResults, console: Console) -> None:
         console.print(Text(sentence), highlight=False)
     for metric in study.metrics:
         console.print(_planners(study, metric))
+        if metric is PEAK and mergers_lose(study.rows):
+            console.print(_losses(study))
     if sufficient_memories(designs(study)):
         console.print(_memories(study))
     if study.requirements and candidates(study):
@@ -56,6 +65,13 @@ def _planners(study: StudyResults, metric: StudyMetric) -> Table:
     return ruled_table(
         ("planner", *(f">{head}" for head in TERMINAL_HEADS)), rows, table_title(study, metric)
     )
+
+
+def _losses(study: StudyResults) -> Table:
+    """A row for each planner: what its merger costs, and what its packer."""
+    rows = [(score.planner, *loss_cells(score).values()) for score in study.scores(PEAK)]
+    title = "What mergers lose with any packer, and what packers lose beyond"
+    return ruled_table(("planner", *(f">{head}" for head in LOSS_HEADS)), rows, title)
 
 
 def _memories(study: StudyResults) -> Table:

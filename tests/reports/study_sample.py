@@ -113,6 +113,31 @@ def designs() -> StudyResults:
     return StudyResults("designs", tuple(rows), points=24)
 
 
+def merged_row(packer: str, merge: str, peak: int, bound: int, least: int | None) -> Row:
+    """A row of the same buffers as all of them."""
+    row = network("n", 2000, packer=packer, merge=merge, buffers="same")
+    return replace(
+        row,
+        status="feasible",
+        peak_bytes=peak,
+        peak_lower_bound_bytes=bound,
+        merger_lower_bound_bytes=least,
+        problem="p",
+    )
+
+
+def merged() -> StudyResults:
+    """Buffers with a smallest peak of 100 B, of 150 B with merger none; nothing is known of straight-line."""
+    rows = (
+        merged_row("exact", "conflict", 100, 100, 100),
+        merged_row("pool", "conflict", 110, 90, 90),
+        merged_row("exact", "none", 150, 90, 150),
+        merged_row("pool", "none", 180, 90, None),
+        merged_row("pool", "straight-line", 200, 90, None),
+    )
+    return StudyResults("merged", rows)
+
+
 def many(points: int = 300, seed: int = 1) -> StudyResults:
     """As a study of 19 packers is: some prove, some search, gaps have a long tail, a few fail."""
     random = Random(seed)

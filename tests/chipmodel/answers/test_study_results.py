@@ -21,7 +21,7 @@ from chipmodel.answers.study_results import (
 from chipmodel.answers.study_row import Point, Row
 from chipmodel.errors import BadInput
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
-from tests.reports.study_sample import designs, network, packing, small
+from tests.reports.study_sample import designs, merged, merged_row, network, packing, small
 
 
 def test_a_packings_best_bound_is_that_of_all_its_rows() -> None:
@@ -53,6 +53,20 @@ def test_rows_that_packed_the_same_buffers_share_the_best_bound() -> None:
     assert [PEAK.bound(row) for row in study.rows] == [100, 100, 80]
     assert [row.status for row in study.rows] == ["feasible", "optimal", "optimal"]
     assert PEAK.gap(study.rows[0]) == pytest.approx(0.2)
+
+
+def test_a_mergers_own_bound_tells_its_loss_from_its_packers() -> None:
+    rows = merged().rows
+    assert [row.merger_lower_bound_bytes for row in rows] == [100, 100, 150, 150, None]
+    assert [row.merger_gap for row in rows] == [0, 0, 0.5, 0.5, None]
+    assert [row.packer_gap for row in rows] == pytest.approx([0, 0.1, 0, 0.2, None])
+    assert [row.status for row in rows] == ["optimal", *["feasible"] * 4]
+
+
+def test_a_peak_below_its_mergers_bound_is_refused() -> None:
+    rows = merged_row("exact", "none", 150, 90, 150), merged_row("pool", "none", 140, 90, None)
+    with pytest.raises(BadInput, match="its peak of 140 is below the bound of 150"):
+        StudyResults("two", rows)
 
 
 def test_a_peak_below_a_bound_of_the_same_question_is_refused() -> None:

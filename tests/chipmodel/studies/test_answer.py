@@ -72,6 +72,17 @@ def test_a_row_has_the_energy_of_its_run_where_the_chip_file_says_it(cores: str)
     assert unknown.microjoules is None
 
 
+def test_mergers_have_bounds_of_their_own() -> None:
+    """By the exact packer; of conflict it is the bound of the buffers."""
+    text = "workloads: workloads/gated_vision.yaml\npackers: exact\nstreamers: sync\nnode_limit: 20000\n"
+    rows = {r.point.merge: r for r in answered(text + "merges: [none, unified-block, conflict]")}
+    assert all(row.peak_bytes == row.merger_lower_bound_bytes for row in rows.values())
+    assert len({row.problem for row in rows.values()}) == 1
+    assert rows["conflict"].merger_lower_bound_bytes == rows["conflict"].peak_lower_bound_bytes
+    assert (rows["none"].merger_gap or 0) > 0
+    assert rows["none"].packer_gap == 0
+
+
 def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:
     """What has to leave SharedMemory comes back: 8 KiB hold half of the image that the first op makes."""
     text = "workloads: workloads/tiny_cnn.yaml\nchips: gap9-psram\nstreamers: [sync, 'exact:5']\n"

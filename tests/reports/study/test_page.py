@@ -10,7 +10,7 @@ import pytest
 from chipmodel.answers.study_results import StudyResults
 from reports.study.page import FIRST_ROWS, render_study
 from tests.reports.pages import MOST_BYTES, data_of, refers_to_nothing
-from tests.reports.study_sample import EVIL, designs, many, network, packing, small
+from tests.reports.study_sample import EVIL, designs, many, merged, network, packing, small
 
 
 def visible(page: str) -> str:
@@ -18,7 +18,9 @@ def visible(page: str) -> str:
     return re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("study", [small(), designs(), many(40)], ids=["small", "designs", "many"])
+@pytest.mark.parametrize(
+    "study", [small(), designs(), many(40), merged()], ids=["small", "designs", "many", "merged"]
+)
 def test_the_same_rows_make_the_same_page_without_requests(study: StudyResults) -> None:
     page = render_study(study)
     assert page == render_study(study)
@@ -54,6 +56,16 @@ def test_every_point_has_its_figures_and_its_command() -> None:
     assert data["points"][-1]["error"] == "wrong\n  hint: <b>not so</b>"
     cases = [point["case"] for point in data["points"]]
     assert cases == [0, 1, 2, 3] * 3
+
+
+def test_a_mergers_own_bound_is_told_where_it_loses() -> None:
+    data = data_of(render_study(merged()))
+    assert {"merger bound", "packer gap"} <= {key for key, _, _ in data["table"]["columns"]}
+    facts = dict(data["points"][2]["facts"])
+    assert facts["Status"] == "feasible: the smallest peak of merger none"
+    assert facts["Merger's own bound"] == "150 B, 50.0% above the best bound"
+    assert "Merger's own bound" not in dict(data["points"][4]["facts"])
+    assert "merger bound" not in {key for key, _, _ in data_of(render_study(small()))["table"]["columns"]}
 
 
 def test_the_table_has_what_varies_and_numbers_to_sort_by() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from chipmodel.answers.study_results import StudyResults
 from reports.study.terminal import print_answer
 from tests.reports.console import on_console
-from tests.reports.study_sample import designs, many, packing, small
+from tests.reports.study_sample import designs, many, merged, packing, small
 
 
 def printed(study: StudyResults, width: int = 80) -> str:
@@ -34,8 +34,19 @@ def test_a_study_that_varies_memory_has_a_table_of_memories() -> None:
     assert lines["ping-pong"] == ["324.0%", "1500.0%", "10", "10.0", "ms"]
 
 
+def test_what_mergers_lose_is_told_from_what_packers_lose() -> None:
+    text = printed(merged())
+    losses = text[text.index("What mergers lose") :].splitlines()
+    found = {" ".join(line.split()[:3]): line.split()[3:] for line in losses if "·" in line}
+    assert found["exact · none"] == ["50.0%", "0.0%", "1"]
+    assert found["pool · none"] == ["50.0%", "20.0%"]
+    assert found["pool · conflict"] == ["0.0%", "10.0%"]
+    assert found["pool · straight-line"] == []
+    assert "What mergers lose" not in printed(small())
+
+
 def test_it_fits_eighty_columns() -> None:
-    for study in (small(), designs(), many()):
+    for study in (small(), designs(), many(), merged()):
         assert all(len(line) <= 80 for line in printed(study).splitlines())
 
 

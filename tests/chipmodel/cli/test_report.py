@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def study(tmp_path: Path) -> Path:
     """A study file with its store beside it: twelve of thirteen points."""
     file = tmp_path / "small.yaml"
     file.write_text(TEXT, encoding="utf-8")
-    rows = small().rows
+    rows = [replace(row, code="c0de") for row in small().rows]
     header = StudyHeader("small", "Who packs best?", file.name, TEXT, "c0de", 0)
     keys = [*(row.key for row in rows), "open"]
     with opened(file.with_suffix(".sqlite")) as store:

@@ -55,6 +55,12 @@ def render(
     return environment.get_template(name).render({**values, **parts})
 
 
+def render_svg(name: str, values: Mapping[str, object]) -> str:
+    """Render ``templates/NAME`` with ``values``, escaped; a missing value is an error."""
+    environment = _environment(autoescape=True, finalize=_shown, keep_trailing_newline=True)
+    return environment.get_template(name).render(values)
+
+
 def render_text(name: str, values: Mapping[str, object], filters: Mapping[str, Callable[[str], str]]) -> str:
     """Render ``templates/NAME`` with ``values`` as they are; a missing value is an error."""
     environment = _environment(keep_trailing_newline=True)

@@ -21,6 +21,7 @@ from chipmodel.studies.pages import SHORT, chosen, pages_of
 from chipmodel.studies.store import read_rows
 from chipmodel.studies.store_place import is_store, store_path
 from chipmodel.terminal.progress import stage
+from reports.study.figures import figures
 from reports.study.page import render_study
 from reports.study.scores import statistics_table
 from reports.study.words import answer, scope
@@ -57,6 +58,15 @@ class StudyReport(StudyRows):
     def statistics_csv(self) -> bytes:
         """A line for each planner and metric, over the cases that all planners answered."""
         return csv_of(*statistics_table(self.results))
+
+    def figures(self) -> Mapping[str, str]:
+        """The charts of the page as SVG, by the names of their files."""
+        return figures(self.results)
+
+    def write_figures(self, folder: str | Path) -> None:
+        """Write ``figures`` into ``folder``, which is made if it is not there, all or none."""
+        with stage("writing figures"), _made({Path(folder)}):
+            write_together([(Path(folder) / name, text) for name, text in self.figures().items()])
 
     def lock_text(self) -> str:
         """Digests of all rows and what they come from, for ``chipmodel study --verify-lock``."""

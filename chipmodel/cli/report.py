@@ -41,6 +41,9 @@ from chipmodel.terminal.printing import console
 )
 @click.option("--statistics", metavar="FILE.csv", type=WRITES, help="Write a line for each planner.")
 @click.option(
+    "--figures", metavar="DIR", type=WritesInFolder(), help="Write the page's charts there, as SVG."
+)
+@click.option(
     "--lock", metavar="FILE.json", type=WRITES, help="Write digests of all rows, and where they came from."
 )
 @click.option(
@@ -56,6 +59,7 @@ def report(
     output: str | None,
     folder: str | None,
     statistics: str | None,
+    figures: str | None,
     lock: str | None,
     keys: tuple[str, ...],
 ) -> None:
@@ -83,6 +87,8 @@ def report(
     if found.changed:
         note((f"{study} has changed since it was run; this is of the study as it was",))
     write_files([(statistics, found.statistics_csv), (lock, found.lock_text)])
+    if figures:
+        found.write_figures(figures)
     if not output:
         print_answer(found.results, console())
         return

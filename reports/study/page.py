@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from chipmodel.answers.study_results import (
@@ -64,10 +63,9 @@ class SweepSection:
 
 def render_study(study: StudyResults) -> str:
     """The page as text, the same for the same rows."""
-    index = {row.key: number for number, row in enumerate(study.rows)}
     found = designs(study) if axes(study) else ()
     sweeps = _sweeps(study, found)
-    charts = _charts(study, index)
+    charts = charts_of(study)
     search = searching(study)
     lines = {s.planner: number for number, s in enumerate(search)}
     questions = trajectories(study, lines)
@@ -112,9 +110,10 @@ def _chart_data(chart: StudyChart) -> dict[str, object]:
     return {**chart.figure, "narrow": chart.narrow}
 
 
-def _charts(study: StudyResults, index: Mapping[str, int]) -> dict[str, StudyChart]:
-    """The charts by name. A metric by which every plan is at its bound has none: the page has a sentence
-    instead."""
+def charts_of(study: StudyResults) -> dict[str, StudyChart]:
+    """The charts of gaps, profiles and progress by name. A metric by which every plan is at its bound has
+    none: the page has a sentence instead."""
+    index = {row.key: number for number, row in enumerate(study.rows)}
     charts: dict[str, StudyChart] = {}
     for metric in study.metrics:
         scores = study.scores(metric)
@@ -170,6 +169,11 @@ def _spent(seconds: float) -> str:
     if seconds < 120:
         return seconds_text(seconds)
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def sweeps_of(study: StudyResults) -> list[SweepSection]:
+    """The charts of latency over each varied field."""
+    return _sweeps(study, designs(study) if axes(study) else ())
 
 
 def _sweeps(study: StudyResults, found: tuple[Design, ...]) -> list[SweepSection]:

@@ -82,6 +82,12 @@ def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
     assert not alone.with_suffix(".sqlite").exists()
 
 
+def test_figures_are_written_into_a_folder_that_is_made(study: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "figures"
+    assert "exact is at" in run(str(study), "--figures", str(folder)).stdout
+    assert sorted(path.name for path in folder.iterdir()) == ["peak-gaps.svg", "peak-profile.svg", "time.svg"]
+
+
 def test_statistics_are_those_of_pandas_over_the_csv(study: Path) -> None:
     """The headline, computed again from the rows alone: medians over the cases that all planners answered."""
     run(str(study), "--statistics", str(study.with_name("s.csv")))

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.terminal.escapes import visible
+from reports.markdown import escaped
 from reports.terminal_table import ruled_table
 from reports.words import percent, plural
 
@@ -84,24 +85,16 @@ def print_budget(answer: BudgetAnswer, console: Console) -> None:
 
 def markdown(answer: BudgetAnswer) -> str:
     """A heading, a row for every limit, and why budgets are not kept."""
-    lines = [f"### {_escaped(headline(answer))}", "", "| " + " | ".join(HEADS) + " |"]
+    lines = [f"### {escaped(headline(answer))}", "", "| " + " | ".join(HEADS) + " |"]
     lines.append("| --- | --- | ---: | ---: | ---: | --- |")
     for entry in answer.entries:
         for line in entry.lines:
-            cells = [_escaped(cell) for cell in _cells(line)]
+            cells = [escaped(cell) for cell in _cells(line)]
             cells[-1] = cells[-1] if line.kept else f"**{cells[-1]}**"
             lines.append("| " + " | ".join(cells) + " |")
     broken = [fault for entry in answer.entries for fault in faults(entry)]
-    lines += ["", *(f"* {_escaped(fault)}" for fault in broken)] if broken else []
+    lines += ["", *(f"* {escaped(fault)}" for fault in broken)] if broken else []
     return "\n".join(lines) + "\n"
-
-
-def _escaped(text: str) -> str:
-    """``text`` with nothing in it that Markdown or a terminal would take for more than text."""
-    plain = visible(text)
-    for sign in "\\|<>*_`[]":
-        plain = plain.replace(sign, f"\\{sign}")
-    return plain
 
 
 def junit(answer: BudgetAnswer) -> str:

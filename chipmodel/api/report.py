@@ -22,6 +22,7 @@ from chipmodel.studies.store import read_rows
 from chipmodel.studies.store_place import is_store, store_path
 from chipmodel.terminal.progress import stage
 from reports.study.figures import figures
+from reports.study.markdown import study_markdown
 from reports.study.page import render_study
 from reports.study.scores import statistics_table
 from reports.study.words import answer, scope
@@ -67,6 +68,12 @@ class StudyReport(StudyRows):
         """Write ``figures`` into ``folder``, which is made if it is not there, all or none."""
         with stage("writing figures"), _made({Path(folder)}):
             write_together([(Path(folder) / name, text) for name, text in self.figures().items()])
+
+    def to_markdown(self, figures: str = "") -> str:
+        """The evaluation section of a paper: question, cases and methods, result, threats to validity; with
+        links to ``figures``, the folder of ``write_figures``, if one is given."""
+        names = tuple(self.figures()) if figures else ()
+        return study_markdown(self.results, names, quote(f"{figures}/".removeprefix("./")))
 
     def lock_text(self) -> str:
         """Digests of all rows and what they come from, for ``chipmodel study --verify-lock``."""

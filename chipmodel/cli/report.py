@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from os.path import relpath
 from pathlib import Path
 
 import click
@@ -41,7 +43,16 @@ from chipmodel.terminal.printing import console
 )
 @click.option("--statistics", metavar="FILE.csv", type=WRITES, help="Write a line for each planner.")
 @click.option(
-    "--figures", metavar="DIR", type=WritesInFolder(), help="Write the page's charts there, as SVG."
+    "--markdown",
+    metavar="FILE.md",
+    type=WRITES,
+    help="Write question, methods, result and threats, as in a paper.",
+)
+@click.option(
+    "--figures",
+    metavar="DIR",
+    type=WritesInFolder(),
+    help="Write the page's charts there, as SVG; --markdown shows them.",
 )
 @click.option(
     "--lock", metavar="FILE.json", type=WRITES, help="Write digests of all rows, and where they came from."
@@ -59,6 +70,7 @@ def report(
     output: str | None,
     folder: str | None,
     statistics: str | None,
+    markdown: str | None,
     figures: str | None,
     lock: str | None,
     keys: tuple[str, ...],
@@ -86,7 +98,9 @@ def report(
     found = read_report(study, store_file)
     if found.changed:
         note((f"{study} has changed since it was run; this is of the study as it was",))
-    write_files([(statistics, found.statistics_csv), (lock, found.lock_text)])
+    link = Path(relpath(figures, Path(markdown).parent)).as_posix() if figures and markdown else ""
+    sections = partial(found.to_markdown, link)
+    write_files([(statistics, found.statistics_csv), (markdown, sections), (lock, found.lock_text)])
     if figures:
         found.write_figures(figures)
     if not output:

@@ -120,6 +120,7 @@ def threats(study: StudyResults) -> list[str]:
         _machines(rows),
         _timed(rows),
         *_loose(study),
+        _modelled(study),
     ]
     return [sentence for sentence in found if sentence]
 
@@ -156,6 +157,14 @@ def _timed(rows: Iterable[Row]) -> str:
         if timed
         else ""
     )
+
+
+def _modelled(study: StudyResults) -> str:
+    """What is true of every study of networks: on a board, times may differ."""
+    chips = list(dict.fromkeys(row.point.chip for row in study.rows if row.total_cycles is not None))
+    if CYCLES not in study.metrics or not chips:
+        return ""
+    return f"Cycles are those of chipmodel's models, not of boards: {listed(chips)}."
 
 
 def _loose(study: StudyResults) -> Iterable[str]:

@@ -88,6 +88,15 @@ def test_figures_are_written_into_a_folder_that_is_made(study: Path, tmp_path: P
     assert sorted(path.name for path in folder.iterdir()) == ["peak-gaps.svg", "peak-profile.svg", "time.svg"]
 
 
+def test_the_evaluation_section_links_the_figures_beside_it(study: Path, tmp_path: Path) -> None:
+    section, folder = tmp_path / "paper" / "section.md", tmp_path / "plots"
+    section.parent.mkdir()
+    run(str(study), "--markdown", str(section), "--figures", str(folder))
+    assert "](../plots/peak-profile.svg)" in section.read_text(encoding="utf-8")
+    run(str(study), "--markdown", str(section))
+    assert "![" not in section.read_text(encoding="utf-8")
+
+
 def test_statistics_are_those_of_pandas_over_the_csv(study: Path) -> None:
     """The headline, computed again from the rows alone: medians over the cases that all planners answered."""
     run(str(study), "--statistics", str(study.with_name("s.csv")))

@@ -1,0 +1,100 @@
+"""A study as the evaluation section of a paper, in Markdown: question, cases and methods, result, threats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults, compared_case, failures
+from chipmodel.answers.study_row import Row
+from reports.markdown import escaped, markdown_table
+from reports.study.design import axes
+from reports.study.effects import STEP_HEADS, field_steps, step_rows
+from reports.study.methods import methods, threats
+from reports.study.requirements import design_heads, design_rows
+from reports.study.scores import score_table, table_title
+from reports.study.words import answer, scope
+from reports.words import count, percent, plural
+
+MOST_APART = 10
+"""Cases in the table of those that no planner settles."""
+
+
+def study_markdown(study: StudyResults, figures: Sequence[str] = (), folder: str = "") -> str:
+    """The section as text. ``figures`` are the names of files in ``folder``, a relative link, which are shown
+    below the results."""
+    parts = [
+        f"# {escaped(study.title or study.name)}",
+        f"{escaped(scope(study))}" if study.rows else "",
+        "## Cases and methods",
+        *map(escaped, methods(study)),
+        "## Result",
+        "\n".join(f"* {escaped(sentence)}" for sentence in answer(study)),
+        *(part for metric in study.metrics for part in _metric(study, metric)),
+        *_designs(study),
+        *_failed(study),
+        *(f"![{_figure_words(name)}]({folder}{name})" for name in figures),
+        *_threats(study),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _metric(study: StudyResults, metric: StudyMetric) -> Iterable[str]:
+    heads, rows = score_table(metric, study.scores(metric))
+    yield f"### {escaped(table_title(study, metric))}"
+    yield markdown_table(
+        ("planner", *(f">{head}" for head in heads)), [(name, *cells) for name, cells in rows]
+    )
+    yield from _unsettled(study, metric)
+
+
+def _unsettled(study: StudyResults, metric: StudyMetric) -> Iterable[str]:
+    """The cases whose best plan is furthest above the bound, with that plan's planner."""
+    best: dict[object, tuple[float, Row]] = {}
+    for row in study.rows:
+        gap, case = metric.gap(row), compared_case(metric, row)
+        if gap is not None and (case not in best or gap < best[case][0]):
+            best[case] = gap, row
+    apart = sorted((found for found in best.values() if found[0] > 0), key=lambda found: -found[0])
+    yield f"{count(len(best) - len(apart))} of {plural(len(best), 'case')} have a plan at the bound." + (
+        " The others that are furthest above it, with their best planner:" if apart else ""
+    )
+    if apart:
+        first = apart[:MOST_APART]
+        rows = [(_case_words(row, metric), percent(gap), study.planner(metric, row)) for gap, row in first]
+        yield markdown_table(("case", ">gap of the best plan", "planner"), rows)
+
+
+def _case_words(row: Row, metric: StudyMetric) -> str:
+    point = row.point
+    settings = point.chip, *(f"{name} {value}" for name, value in point.overrides)
+    where = ", ".join(filter(None, (*settings, point.streamer if metric is PEAK else "")))
+    return f"{point.workload} ({where})" if where else point.workload
+
+
+def _designs(study: StudyResults) -> Iterable[str]:
+    if study.requirements and axes(study):
+        yield "### Designs against the requirements"
+        yield markdown_table(design_heads(study), design_rows(study))
+    if steps := step_rows(field_steps(study)):
+        yield "### What each step of a field brings, all else equal"
+        yield markdown_table(
+            [head.replace("from", "least").replace("to", "most") for head in STEP_HEADS], steps
+        )
+
+
+def _failed(study: StudyResults) -> Iterable[str]:
+    if study.failed:
+        yield "### Failed points"
+        rows = [(error.strip().splitlines()[0], count(len(found))) for error, found in failures(study)]
+        yield markdown_table(("error", ">points"), rows)
+
+
+def _threats(study: StudyResults) -> Iterable[str]:
+    found = threats(study)
+    if found:
+        yield "## Threats to validity"
+        yield "\n".join(f"* {escaped(sentence)}" for sentence in found)
+
+
+def _figure_words(name: str) -> str:
+    return escaped(name.removesuffix(".svg").replace("-", " "))

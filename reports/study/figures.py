@@ -101,11 +101,13 @@ class _Plot:
 
 def figures(study: StudyResults) -> Mapping[str, str]:
     """The SVG files of all charts by their names: gaps, performance profiles, the best plan over time, and
-    latency over each varied field for each workload. The same for the same rows."""
+    latency and energy over each varied field for each workload. The same for the same rows."""
     found = {name: figure_svg(chart, chart.legend) for name, chart in charts_of(study).items()}
     for sweep in sweeps_of(study):
         for workload, _, chart in sweep.panels:
-            found[_file_name(f"latency-{sweep.title}-{workload}")] = figure_svg(chart, sweep.legend)
+            found[_file_name(f"{sweep.measure.name.lower()}-{sweep.title}-{workload}")] = figure_svg(
+                chart, sweep.legend
+            )
     return {f"{name}.svg": text for name, text in found.items()}
 
 

@@ -172,7 +172,7 @@ def _spent(seconds: float) -> str:
 
 
 def sweeps_of(study: StudyResults) -> list[SweepSection]:
-    """The charts of latency over each varied field."""
+    """The charts of latency and energy over each varied field."""
     return _sweeps(study, designs(study) if axes(study) else ())
 
 

@@ -9,7 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from chipmodel.hardware.chip_file import preset_names
 from workloads.zoo import SCHEME, parse_zoo_url
 
-BOARDS = {"ethos-u55-64": "himax-we2", "ethos-u55-128": "corstone-300", "ethos-u55-256": "alif-e7"}
+BOARDS = {
+    "ethos-u55-64": "himax-we2",
+    "ethos-u55-128": "corstone-300",
+    "ethos-u55-256": "alif-e7",
+    "stm32h747": "stm32h7",
+    "stm32u575": "stm32u5",
+    "stm32u585": "stm32u5",
+}
 """Presets of chips that tables call otherwise; of the others the name without hyphens is the preset's."""
 CLASSES = {"food101": 101, "imagenet": 1000, "person": 1, "stperson": 1, "coco": 80, "coco80": 80, "voc": 20}
 """Classes of the data set that a network is named after."""

@@ -25,7 +25,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import MEASURED, PRESET_FOLDER, load_chip
 from chipmodel.hardware.measured_networks import MeasuredNetwork, network_rows, summary
 from chipmodel.measured.compare import MeasuredTable, read_table
-from chipmodel.measured.network_fit import fit, free_numbers
+from chipmodel.measured.network_fit import ROWS_PER_NUMBER, fit, free_numbers
 from chipmodel.measured.network_prediction import NETWORKS, predicted_networks
 from chipmodel.measured.track_record import INSIDE
 
@@ -61,7 +61,7 @@ def networks(board: str, fitted: bool) -> tuple[tuple[MeasuredNetwork, ...], Fol
     rows = predicted_networks(read, chip)
     trained = {number for number, row in enumerate(rows) if row.traits.kind.endswith(INSIDE)}
     free = free_numbers(chip) if fitted else ()
-    if not free:
+    if not free or len(trained) < ROWS_PER_NUMBER * len(free):
         return rows, {}
     found = fit(read, chip, free, trained, outset(chip, free))
     pairs = zip(rows, found.held_out.rows, strict=True)

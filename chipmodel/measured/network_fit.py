@@ -48,6 +48,8 @@ FREE_BY_MODEL: Mapping[str, tuple[str, ...]] = {
 }
 """The same for an ``npu.model`` whose mechanism is published, so that less is left to fit: of a CPU the
 kernels are counted and reading is measured, of NE16 the stages are known."""
+FREE_OF_CPU = ("npu.macs_per_cycle.int8", "npu.depthwise_macs_per_cycle")
+"""The same for a CPU as an array (``npu.operands: serial``): its buses are published, a call is assumed."""
 ROWS_PER_NUMBER = 5
 """Rows that each free number needs at least."""
 FACTORS = (1.5, 1.2, 1.08, 1.03, 1.01)
@@ -76,6 +78,8 @@ class NetworkFit:
 
 def free_numbers(chip: Chip) -> tuple[str, ...]:
     """The fields that are fitted unless others are named; none where all of the mechanism is published."""
+    if chip.npu.costs.operands == "serial":
+        return FREE_OF_CPU
     return FREE_BY_MODEL.get(chip.figures["npu.model"].value, FREE_NUMBERS)
 
 

@@ -75,7 +75,13 @@ def test_published_names_are_workloads(network: str, shape: str, workload: str) 
 
 @pytest.mark.parametrize(
     ("name", "preset"),
-    [("STM32N6", "stm32n6"), ("ESP32-P4", "esp32p4"), ("Ethos-U55-64", "himax-we2"), ("my.yaml", "my.yaml")],
+    [
+        ("STM32N6", "stm32n6"),
+        ("STM32H747", "stm32h7"),
+        ("ESP32-P4", "esp32p4"),
+        ("Ethos-U55-64", "himax-we2"),
+        ("my.yaml", "my.yaml"),
+    ],
 )
 def test_chips_are_presets(name: str, preset: str) -> None:
     assert preset_of(name) == preset

@@ -19,7 +19,7 @@ from tests.support.work import calls
 PRESETS = (
     *("alif-e7", "axi-cdma", "corstone-300", "ef-psram", "esp32p4", "esp32s3", "esp32s3-sram"),
     *("gap9", "gap9-psram", "himax-we2"),
-    *("luna-arcs", "luna-csk6", "pulp-hyperbus", "stm32n6"),
+    *("luna-arcs", "luna-csk6", "pulp-hyperbus", "stm32h7", "stm32l4r5", "stm32n6", "stm32u5"),
 )
 
 
@@ -392,3 +392,17 @@ def test_a_cpu_that_takes_every_cycle_is_refused() -> None:
     with pytest.raises(BadInput, match="never be served"):
         load_chip("luna-arcs", ["cpu.shared_every_cycles=1"])
     assert load_chip("luna-arcs", ["cpu.shared_every_cycles=2"]).cpu.shared_every == 2
+
+
+@pytest.mark.parametrize(("preset", "dmips"), [("stm32l4r5", "1.25"), ("stm32u5", "1.5")])
+def test_smaller_cortex_m_have_the_kernels_of_cortex_m7_by_dhrystone(preset: str, dmips: str) -> None:
+    """DMIPS/MHz of Arm's product pages, 2.14 of Cortex-M7."""
+    slower = Fraction(dmips) / Fraction("2.14")
+    large, small = load_chip("stm32h7").npu, load_chip(preset).npu
+    pairs = [
+        *((large.macs_per_cycle[bits], small.macs_per_cycle[bits]) for bits in (8, 16, 32)),
+        (large.costs.depthwise_macs, small.costs.depthwise_macs),
+        (large.costs.window_elements, small.costs.window_elements),
+        (Fraction(small.costs.launch_cycles), Fraction(large.costs.launch_cycles)),
+    ]
+    assert all(abs(less / (more * slower) - 1) < Fraction(1, 100) for more, less in pairs)

@@ -6,6 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
+from reports.page_parts import SummaryTile
+from reports.table_page import PageTable, TablePage, render_tables
 from reports.terminal_table import ruled_table
 from reports.words import count, percent, plural, ratio, size
 
@@ -37,31 +39,75 @@ def print_arena(answer: ArenaAnswer, console: Console) -> None:
     """Print the sizes, and what is alive where most bytes are."""
     from rich.text import Text
 
-    proven = "proven smallest" if answer.status == "optimal" else "not proven smallest"
+    console.print(Text.assemble((answer.source, "bold"), f": {headline(answer)}"), highlight=False)
+    console.print(ruled_table(("", ">B", ""), _sizes(answer)))
+    title, rows = _alive(answer)
+    console.print(Text(title), highlight=False)
+    console.print(ruled_table(("name", ">B", "scopes"), rows[:LARGEST]))
+    if answer.unknown:
+        console.print(Text(_unknown(answer)))
+
+
+def render_arena(answer: ArenaAnswer) -> str:
+    """The page as text."""
+    total = answer.head_bytes + answer.tail_estimate
+    tiles = (
+        SummaryTile("tensor_arena_size, estimated", size(total), f"{count(total)} B"),
+        SummaryTile("Head, as planned here", size(answer.head_bytes), _proven(answer)),
+        SummaryTile("Head, by the runtime", size(answer.runtime_bytes), _saved(answer)),
+        SummaryTile("Tail, estimated", size(answer.tail_estimate), "on 32 bits"),
+    )
+    title, rows = _alive(answer)
+    placed = [
+        (each.name, count(each.bytes), f"{each.first} to {each.last}", _offset(answer, each))
+        for each in answer.requests
+        if answer.offsets
+    ]
+    tables = (
+        PageTable("sizes", "Sizes", ("size", ">B", "remark"), _sizes(answer)),
+        PageTable("alive", title, ("name", ">B", "scopes"), rows),
+        PageTable("offsets", "Offsets", ("name", ">B", "scopes", ">offset"), placed),
+    )
+    sentences = (f"{headline(answer)}.", *((_unknown(answer),) if answer.unknown else ()))
+    return render_tables(TablePage("arena", answer.source, "", sentences, tiles, tables))
+
+
+def _sizes(answer: ArenaAnswer) -> list[tuple[str, str, str]]:
     planned = [
-        ("head, as planned here", count(answer.head_bytes), proven),
+        ("head, as planned here", count(answer.head_bytes), _proven(answer)),
         ("head, by the runtime's planner", count(answer.runtime_bytes), _saved(answer)),
     ]
     at_least = [("head, by the runtime's planner", count(answer.runtime_bytes), "at least; see below")]
-    rows = [
+    return [
         *(at_least if answer.unknown else planned),
         ("lower bound", count(answer.lower_bound), "of any plan of the head"),
         ("of it memory of kernels, at most", count(answer.scratch_bytes), "at one operator"),
         ("tail, estimated", count(answer.tail_estimate), "stays for good, on 32 bits"),
         ("tensor_arena_size, estimated", count(answer.head_bytes + answer.tail_estimate), ""),
     ]
-    console.print(Text.assemble((answer.source, "bold"), f": {headline(answer)}"), highlight=False)
-    console.print(ruled_table(("", ">B", ""), rows))
+
+
+def _alive(answer: ArenaAnswer) -> tuple[str, list[tuple[str, str, str]]]:
+    """What is alive in the scope in which most bytes are, the largest first."""
     alive = largest_alive(answer.requests)
-    shown = sorted(alive, key=lambda each: (-each.bytes, each.name))[:LARGEST]
     title = f"Alive together: {plural(len(alive), 'buffer')}, {count(sum(each.bytes for each in alive))} B"
-    lines = ((each.name, count(each.bytes), f"{each.first} to {each.last}") for each in shown)
-    console.print(Text(title), highlight=False)
-    console.print(ruled_table(("name", ">B", "scopes"), lines))
-    if answer.unknown:
-        names = ", ".join(answer.unknown)
-        not_counted = f"Not counted: memory that the kernels of custom operators may ask for ({names})."
-        console.print(Text(f"{not_counted} So nothing is proven, and no offsets are given."))
+    shown = sorted(alive, key=lambda each: (-each.bytes, each.name))
+    return title, [(each.name, count(each.bytes), f"{each.first} to {each.last}") for each in shown]
+
+
+def _offset(answer: ArenaAnswer, request: ArenaRequest) -> str:
+    offset = -1 if request.tensor is None else answer.offsets[request.tensor]
+    return "left to the runtime" if offset < 0 else count(offset)
+
+
+def _proven(answer: ArenaAnswer) -> str:
+    return "proven smallest" if answer.status == "optimal" else "not proven smallest"
+
+
+def _unknown(answer: ArenaAnswer) -> str:
+    names = ", ".join(answer.unknown)
+    not_counted = f"Not counted: memory that the kernels of custom operators may ask for ({names})."
+    return f"{not_counted} So nothing is proven, and no offsets are given."
 
 
 def headline(answer: ArenaAnswer) -> str:

@@ -8,8 +8,10 @@ from xml.etree import ElementTree
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.terminal.escapes import visible
 from reports.markdown import escaped
+from reports.page_parts import SummaryTile
+from reports.table_page import PageTable, TablePage, render_tables
 from reports.terminal_table import ruled_table
-from reports.words import percent, plural
+from reports.words import percent, plural, ratio
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,6 +97,22 @@ def markdown(answer: BudgetAnswer) -> str:
     broken = [fault for entry in answer.entries for fault in faults(entry)]
     lines += ["", *(f"* {escaped(fault)}" for fault in broken)] if broken else []
     return "\n".join(lines) + "\n"
+
+
+def render_budget(answer: BudgetAnswer) -> str:
+    """The page as text."""
+    lines = [line for entry in answer.entries for line in entry.lines]
+    entries = [entry.kept for entry in answer.entries]
+    tiles = tuple(_kept(*each) for each in (("Budgets", entries), ("Limits", [line.kept for line in lines])))
+    heads = (*HEADS[:2], *(f">{head}" for head in HEADS[2:5]), "verdict")
+    rows, good = [_cells(line) for line in lines], [line.kept for line in lines]
+    table = PageTable("limits", "Limits", heads, rows, good=good)
+    broken = tuple(fault for entry in answer.entries for fault in faults(entry))
+    return render_tables(TablePage("ci", answer.title, "", (headline(answer),), tiles, (table,), broken))
+
+
+def _kept(what: str, kept: list[bool]) -> SummaryTile:
+    return SummaryTile(what, f"{sum(kept)} of {len(kept)}", "kept", ratio(sum(kept), len(kept)))
 
 
 def junit(answer: BudgetAnswer) -> str:

@@ -60,6 +60,18 @@ def print_networks(rows: Iterable[tuple[NamedEntry, Program]]) -> None:
     _print(("name", ">MACs", ">weights", "description and source"), cells)
 
 
+def network_document(rows: Iterable[tuple[NamedEntry, Program]]) -> dict[str, object]:
+    """Built-in networks as JSON values: MACs of an inference, and the number of weights."""
+    keys = ("name", "title", "source")
+    return {
+        "networks": [
+            {key: getattr(network, key) for key in keys}
+            | {"macs": program.macs, "parameters": program.parameters}
+            for network, program in rows
+        ]
+    }
+
+
 def print_planners(rows: Iterable[Mapping[str, str]]) -> None:
     """Print planners, NPU models and importers, of which each row has ``kind``, ``name``, ``title`` and
     ``source``."""
@@ -82,6 +94,15 @@ def print_chips(chips: Iterable[Chip]) -> None:
     )
     heads = ("name", ">Shared\nMemory", ">core\nMHz", ">Psram\nMHz", ">int8 MACs\nper cycle", "description")
     _print(heads, cells)
+
+
+def chip_document(chip: Chip) -> dict[str, object]:
+    """A chip as JSON values: every number with its origin and source."""
+    figures = {
+        path: {"value": figure.value, "origin": figure.mark, "source": figure.source}
+        for path, figure in chip.figures.items()
+    }
+    return {"name": chip.name, "title": chip.title, "accuracy": chip.accuracy, "figures": figures}
 
 
 def print_chip(chip: Chip) -> None:

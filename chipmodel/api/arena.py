@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.answers.arena import ArenaAnswer
-from chipmodel.api.answer import Answer
+from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import check_limits
@@ -18,13 +18,13 @@ from chipmodel.files.atomic_write import write_atomically
 from chipmodel.model.plan import Status
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 from chipmodel.terminal.progress import stage
-from reports.arena import document, headline
+from reports.arena import document, headline, render_arena
 from solvers.core.outcome import Limits
 from workloads.from_tflite.model_file import parse_model, read_model
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Arena(Answer):
+class Arena(PageAnswer):
     """How large an arena must be, and a plan for it. ``answer`` has every request."""
 
     answer: ArenaAnswer
@@ -68,6 +68,10 @@ class Arena(Answer):
     def to_dict(self) -> dict[str, Any]:
         """What ``chipmodel arena --json`` writes."""
         return document(self.answer)
+
+    def to_html(self) -> str:
+        """The page with sizes and offsets."""
+        return render_arena(self.answer)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A request a row: tensors, and what kernels ask for."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
-from chipmodel.api.answer import Answer
+from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.budget_file import EntryKeys, beside, read_budget
 from chipmodel.api.effort import Progress, observing
@@ -18,11 +18,11 @@ from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.yaml_tree import Document
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.terminal.progress import stage
-from reports.budget import document, headline, junit, markdown
+from reports.budget import document, headline, junit, markdown, render_budget
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BudgetReport(Answer):
+class BudgetReport(PageAnswer):
     """Every limit with the value that it is compared with. ``answer`` has every entry."""
 
     answer: BudgetAnswer
@@ -39,6 +39,10 @@ class BudgetReport(Answer):
     def to_dict(self) -> dict[str, Any]:
         """What ``chipmodel ci --json`` writes."""
         return document(self.answer)
+
+    def to_html(self) -> str:
+        """The page with every limit."""
+        return render_budget(self.answer)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A limit a row."""

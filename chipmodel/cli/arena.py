@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from chipmodel.cli.file_options import READS, WRITES, FileCommand
-from chipmodel.cli.output import json_option, show, write_files
+from chipmodel.cli.output import html_option, json_option, show, write_files
 from chipmodel.cli.packing_source import SearchOptions, search_options
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 
@@ -29,8 +29,15 @@ from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
     help="Write the model with the offsets as its OfflineMemoryAllocation.",
 )
 @json_option
+@html_option
 def arena(
-    *, source: str, packer: str, search: SearchOptions, model_file: str | None, json_file: str | None
+    *,
+    source: str,
+    packer: str,
+    search: SearchOptions,
+    model_file: str | None,
+    json_file: str | None,
+    html_file: str | None,
 ) -> None:
     """Say how large tensor_arena_size must be for MODEL.tflite, and plan the arena.
 
@@ -46,5 +53,7 @@ def arena(
     answer = plan_arena(
         source, packer=packer, time_limit=limits.seconds, node_limit=limits.nodes, seed=limits.seed
     )
-    write_files([(model_file, lambda: answer.model), (json_file, answer.to_json)])
+    write_files(
+        [(model_file, lambda: answer.model), (json_file, answer.to_json), (html_file, answer.to_html)]
+    )
     show(json_file, answer.to_json, lambda console: print_arena(answer.answer, console))

@@ -15,10 +15,12 @@ from chipmodel.cli.options import (
     path_option,
     workload_options,
 )
+from chipmodel.cli.output import json_option, show, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
 from chipmodel.terminal.printing import say
 
 if TYPE_CHECKING:
+    from chipmodel.api.check import Verification
     from chipmodel.execute.check import PathVerdict
 
 
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Seed of the bytes that --execute uses.",
 )
+@json_option
 def check(
     *,
     plan_file: str,
@@ -49,6 +52,7 @@ def check(
     executes: bool,
     choices: tuple[str, ...],
     seed: int,
+    json_file: str | None,
 ) -> int:
     """Verify PLAN for WORKLOAD with code that shares no decision with the planners.
 
@@ -72,13 +76,17 @@ def check(
         path=path_choices(choices),
         seed=seed,
     )
+    write_files([(json_file, answer.to_json)])
+    show(json_file, answer.to_json, lambda _: _print(answer))
+    return EXIT_DONE if answer.correct else EXIT_DOES_NOT_FIT
+
+
+def _print(answer: Verification) -> None:
     _print_faults(answer.faults)
     for run in answer.runs:
         _print_run(run)
-    if not answer.correct:
-        return EXIT_DOES_NOT_FIT
-    say(answer.headline())
-    return EXIT_DONE
+    if answer.correct:
+        say(answer.headline())
 
 
 def _print_run(run: PathVerdict) -> None:

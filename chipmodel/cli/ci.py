@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from chipmodel.cli.file_options import READS, WRITES, FileCommand
-from chipmodel.cli.output import json_option, show, write_files
+from chipmodel.cli.output import html_option, json_option, show, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
 from chipmodel.terminal.printing import remark
 
@@ -27,7 +27,15 @@ from chipmodel.terminal.printing import remark
     help="Write a table for a comment or job summary.",
 )
 @json_option
-def ci(*, budget: str, junit_file: str | None, markdown_file: str | None, json_file: str | None) -> int:
+@html_option
+def ci(
+    *,
+    budget: str,
+    junit_file: str | None,
+    markdown_file: str | None,
+    json_file: str | None,
+    html_file: str | None,
+) -> int:
     """Compare every workload of BUDGET.yaml with its limits, in a firmware project's continuous integration.
 
     \b
@@ -49,7 +57,12 @@ def ci(*, budget: str, junit_file: str | None, markdown_file: str | None, json_f
 
     answer = hold_budgets(budget)
     write_files(
-        ((junit_file, answer.to_junit), (markdown_file, answer.to_markdown), (json_file, answer.to_json))
+        (
+            (junit_file, answer.to_junit),
+            (markdown_file, answer.to_markdown),
+            (json_file, answer.to_json),
+            (html_file, answer.to_html),
+        )
     )
     show(json_file, answer.to_json, lambda console: print_budget(answer.answer, console))
     for fault in (fault for entry in answer.answer.entries for fault in faults(entry)):

@@ -221,12 +221,8 @@ def _refuse_stdout(context: click.Context) -> None:
     names = " and ".join(label_of(parameter) for parameter in able)
     for parameter in asked:
         if parameter not in able:
-            what = (
-                f"only {names} can be written to stdout"
-                if able
-                else f"{label_of(parameter)} is not written to stdout"
-            )
-            raise BadInput(what, hint=f"name a file{f', or use {names} -' if able else ''}")
+            what = f"only {names} can be written to stdout"
+            raise BadInput(what, hint=f"name a file, or use {names} -")
     if len(asked) > 1:
         raise BadInput(f"{' and '.join(map(label_of, asked))} both go to stdout", hint="name a file for one")
 

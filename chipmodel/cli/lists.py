@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import click
 
 from chipmodel.cli.file_options import READS_CHIP, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import show, write_files
 from chipmodel.files.json_text import json_text
 from chipmodel.terminal.printing import emit
+
+_rows_option = click.option(
+    "--json",
+    "json_file",
+    metavar="FILE|-",
+    type=WRITES_OR_STDOUT,
+    help="Write all rows as one JSON document.",
+)
 
 
 @click.command(cls=FileCommand)
@@ -19,36 +29,29 @@ def schema() -> None:
 
 
 @click.command(cls=FileCommand)
-def zoo() -> None:
+@_rows_option
+def zoo(*, json_file: str | None) -> None:
     """List the built-in networks with their source, MACs and weights."""
-    from reports.lists import print_networks
+    from reports.lists import network_document, print_networks
     from workloads.zoo import build, networks
 
-    print_networks([(network, build(network.name)) for network in networks()])
+    found = [(network, build(network.name)) for network in networks()]
+    _answer(json_file, network_document(found), lambda: print_networks(found))
 
 
 @click.command(cls=FileCommand)
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE|-",
-    type=WRITES_OR_STDOUT,
-    help="Write all rows as one JSON document.",
-)
+@_rows_option
 def planners(*, json_file: str | None) -> None:
     """List the packers, mergers and streamers, NPU models of chip files (npu.model) and importers by the
     suffixes of their files, with what they do and who published them.
 
-    Those of plug-ins are among them. A plug-in that cannot be used, as its name is built in, is named on
-    stderr.
+    Those of plug-ins are among them. A plug-in whose name is built in cannot be used; stderr names it.
     """
     from chipmodel.api.listings import planners as all_planners
     from reports.lists import print_planners
 
     rows = all_planners()
-    document = json_text({"planners": rows})
-    write_files([(json_file, lambda: document)])
-    show(json_file, lambda: document, lambda _: print_planners(rows))
+    _answer(json_file, {"planners": rows}, lambda: print_planners(rows))
 
 
 @click.command(cls=FileCommand)
@@ -60,14 +63,23 @@ def planners(*, json_file: str | None) -> None:
     metavar="FIELD=VALUE",
     help="Change a number of the chip: psram.clock_mhz=100. Repeatable.",
 )
-def chips(name: str | None, overrides: tuple[str, ...]) -> None:
+@_rows_option
+def chips(name: str | None, overrides: tuple[str, ...], json_file: str | None) -> None:
     """List the chip presets, or every number of one with its origin."""
     from chipmodel.hardware.chip_file import load_chip, preset_names
     from chipmodel.npu.listing import warn_of_unusable_models
-    from reports.lists import print_chip, print_chips
+    from reports.lists import chip_document, print_chip, print_chips
 
     if name:
-        print_chip(load_chip(name, overrides))
+        chip = load_chip(name, overrides)
+        _answer(json_file, chip_document(chip), lambda: print_chip(chip))
     else:
         warn_of_unusable_models()
-        print_chips([load_chip(preset, overrides) for preset in preset_names()])
+        found = [load_chip(preset, overrides) for preset in preset_names()]
+        _answer(json_file, {"chips": [chip_document(chip) for chip in found]}, lambda: print_chips(found))
+
+
+def _answer(json_file: str | None, document: Mapping[str, object], words: Callable[[], None]) -> None:
+    text = json_text(document)
+    write_files([(json_file, lambda: text)])
+    show(json_file, lambda: text, lambda _: words())

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.option_groups import all_of, group
 from chipmodel.cli.options import ChipOptions, chip_options
-from chipmodel.cli.output import note, show, write_files
+from chipmodel.cli.output import json_option, note, show, write_files
+
+if TYPE_CHECKING:
+    from chipmodel.api.measured import FittedChip
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,7 @@ def validate(
     multiple=True,
     help="Networks: a number to fit; fields joined by + share one value. Repeatable.",
 )
+@json_option
 @_page_option
 def calibrate(
     *,
@@ -126,6 +131,7 @@ def calibrate(
     target: ChipOptions,
     output: str | None,
     free: tuple[str, ...],
+    json_file: str | None,
     html_file: str | None,
 ) -> None:
     """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
@@ -136,13 +142,20 @@ def calibrate(
     predicted by a fit to all others. A number that runs away is refused: the base lacks what takes the time.
     """
     from chipmodel.api.measured import calibrate as fit_chip
-    from reports.lists import print_calibration
 
     answer = fit_chip(
         measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind, free=free
     )
     base = _base_of(target.chip_name or answer.result.before.kind.chip, Path(output or "."))
-    write_files([(output, lambda: answer.chip_file(base)), (html_file, answer.to_html)])
+    write_files(
+        [(output, lambda: answer.chip_file(base)), (json_file, answer.to_json), (html_file, answer.to_html)]
+    )
+    show(json_file, answer.to_json, lambda _: _print_calibration(answer))
+
+
+def _print_calibration(answer: FittedChip) -> None:
+    from reports.lists import print_calibration
+
     errors = [
         [abs(float(row.relative)) for row in each.rows] if each else []
         for each in (answer.result.before, answer.result.after, answer.result.held_out)

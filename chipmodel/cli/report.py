@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from chipmodel.cli.file_options import (
+    STDOUT,
     WRITES,
     FileCommand,
     Store,
@@ -17,11 +18,10 @@ from chipmodel.cli.file_options import (
     command_files,
     named_inputs,
 )
-from chipmodel.cli.output import note, write_files
+from chipmodel.cli.output import json_option, note, show, write_files
 from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import BadInput
 from chipmodel.files.conflicts import NamedFile, refuse_overwriting
-from chipmodel.terminal.printing import console
 
 
 @click.command(cls=FileCommand)
@@ -33,7 +33,15 @@ from chipmodel.terminal.printing import console
     type=Store("study", kept=False),
     help="The file that keeps the rows. [STUDY.sqlite]",
 )
-@click.option("--output", "-o", metavar="FILE", type=WRITES, help="Write one self-contained HTML page.")
+@click.option(
+    "--output",
+    "--html",
+    "-o",
+    metavar="FILE",
+    type=WRITES,
+    help="Write the answer as one self-contained page.",
+)
+@json_option
 @click.option(
     "--points",
     "folder",
@@ -68,6 +76,7 @@ def report(
     study: str,
     store_file: str | None,
     output: str | None,
+    json_file: str | None,
     folder: str | None,
     statistics: str | None,
     markdown: str | None,
@@ -100,11 +109,13 @@ def report(
         note((f"{study} has changed since it was run; this is of the study as it was",))
     link = Path(relpath(figures, Path(markdown).parent)).as_posix() if figures and markdown else ""
     sections = partial(found.to_markdown, link)
-    write_files([(statistics, found.statistics_csv), (markdown, sections), (lock, found.lock_text)])
+    files = ((statistics, found.statistics_csv), (markdown, sections), (lock, found.lock_text))
+    write_files([*files, (json_file, found.to_json)])
     if figures:
         found.write_figures(figures)
+    if not output or json_file == STDOUT:
+        show(json_file, found.to_json, lambda console: print_answer(found.results, console))
     if not output:
-        print_answer(found.results, console())
         return
     if folder:
         _refuse_conflicts(found.page_files(folder, keys))

@@ -12,6 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from chipmodel.answers.study_results import StudyResults
+from reports.arena import render_arena
+from reports.budget import render_budget
 from reports.compare.page import render_comparison
 from reports.diff.difference import compare_results
 from reports.diff.page import render_diff
@@ -29,6 +31,7 @@ from tests.reports.run.test_browser import merged
 from tests.reports.run.test_cores import result as two_cores
 from tests.reports.sample import EVIL, write
 from tests.reports.study_sample import designs, many, small
+from tests.reports.test_table_page import ARENA, BUDGETS
 from tests.reports.validation.test_chart import row
 from tests.reports.validation.test_page import answer
 
@@ -50,6 +53,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "difference of clocks": lambda: render_diff(
         compare_results(A, replace(B, core_mhz=B.core_mhz / 7, settings={**B.settings, "chip": EVIL}))
     ),
+    "budgets": lambda: render_budget(BUDGETS),
+    "arena": lambda: render_arena(ARENA),
     "memory": lambda: render_memory(MEMORY),
     "validation": lambda: render_validation({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}),
 }

@@ -56,6 +56,8 @@ def test_a_written_plan_passes_the_check_and_a_damaged_one_does_not(
     plan.write_text(json.dumps(document))
     code, out, _ = call(capsys, "check", str(plan), TINY)
     assert (code, out[:5]) == (1, "wrong")
+    code, out, _ = call(capsys, "check", str(plan), TINY, "--json", "-")
+    assert (code, json.loads(out)["correct"]) == (1, False)
     code, out, _ = call(capsys, "check", str(plan), "zoo:ds_cnn")
     assert code == 1
 
@@ -132,6 +134,16 @@ def test_the_list_of_planners_as_a_document(tmp_path: Path, capsys: pytest.Captu
     assert code == 0
     assert ("npu_model", "ne16") in {(row["kind"], row["name"]) for row in rows}
     assert all(row["title"] and row["source"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [("zoo", "networks"), ("chips", "chips"), ("chips gap9", "figures"), ("planners", "planners")],
+)
+def test_lists_are_documents_too(command: str, key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, *command.split(), "--json", "-")
+    assert (code, err) == (0, "")
+    assert json.loads(out)[key]
 
 
 @pytest.mark.parametrize("options", ["--json -", ""], ids=["written by click", "written by rich"])

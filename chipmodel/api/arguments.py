@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
+from textwrap import indent
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from chipmodel.api.settings import PlanSettings
+from chipmodel.api.settings import OPTIONS, PlanSettings
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 
+WRITTEN = re.compile(r"^ *\*\*options\n +Those of ``PlanOptions``\.\n", re.MULTILINE)
+"""What the docstring of a function says of its options, which ``help`` shows one by one."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -49,6 +53,7 @@ def _checked(function: Callable[P, R], visible: Signature) -> Callable[P, R]:
             raise mistake from error
 
     call.__signature__ = visible  # type: ignore[attr-defined]
+    call.__doc__ = function.__doc__ and WRITTEN.sub(indent(OPTIONS, "    "), function.__doc__)
     return call
 
 

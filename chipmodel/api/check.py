@@ -39,7 +39,7 @@ from dma.residency.fitted import fitted
 from dma.residency.tool_pools import as_tool_keeps
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Verification(Answer):
     """What is wrong with a plan or packing: no ``faults`` for a correct one."""
 

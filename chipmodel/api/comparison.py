@@ -77,7 +77,7 @@ def compare(
 
     All packers get the same buffers, those in the schedule of the ``streamer`` of the options, and make the
     peak as small as they can whatever the capacity. All packers are compared where neither ``packers``,
-    ``merges`` nor ``streamers`` is given.
+    ``merges`` nor ``streamers`` is given. ``time_limit`` is for each planner that searches, 10 s by default.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def compare(
     name
         What the answer calls a packing problem that is no file.
     **options
-        Those of ``PlanOptions``; ``time_limit`` is in seconds for each planner that searches, 10 by default.
+        Those of ``PlanOptions``.
 
     Raises
     ------

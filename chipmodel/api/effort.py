@@ -42,6 +42,9 @@ class TimeLimit:
             limit = replace(limit.within(FAR_AWAY), clock=_cancellable(cancel))
         self.deadline: Deadline = replace(limit, ended=self._cut)
 
+    def __repr__(self) -> str:
+        return "<TimeLimit: none>" if self.seconds is None else f"<TimeLimit: {self.seconds:g} s>"
+
     def _cut(self, part: str) -> None:
         self.parts[part] = None
 

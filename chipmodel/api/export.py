@@ -29,7 +29,7 @@ COMMAND = "chipmodel simulate WORKLOAD --plan PLAN.json --json RESULT.json"
 CALL = 'write_plan("PLAN.json") and to_json() of a simulation'
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ExportedFile:
     """A plan or a result as another tool reads it."""
 
@@ -39,6 +39,10 @@ class ExportedFile:
     """For ``tflm``, a line for each tensor with its offset, which the bytes have no names for."""
     notes: tuple[str, ...] = ()
     """What the reader is to know."""
+
+    def __repr__(self) -> str:
+        kind = "characters" if isinstance(self.content, str) else "bytes"
+        return f"<ExportedFile: {len(self.content):,} {kind}>"
 
     def write(self, path: str | Path) -> None:
         """Write the content to a file, whole or not at all. Raises BadInput where that cannot be."""

@@ -137,8 +137,10 @@ class ProgramPlan(Answer):
 def plan(
     workload: WorkloadSource, chip: ChipSource = DEFAULT_CHIP, **options: Unpack[PlanOptions]
 ) -> ProgramPlan:
-    """Plan a workload on a chip of one core, by default with streamer ``exact``: a plan that is kept is worth
-    a search, unlike that of ``simulate``.
+    """Plan a workload on a chip of one core: offsets and commands, without a simulation.
+
+    The default streamer is ``exact``, which searches longer than ``auto``, that of ``simulate``: a plan is
+    made once and kept.
 
     A plan that is too large for the chip is an answer, with ``fits`` False.
 

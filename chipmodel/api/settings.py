@@ -56,6 +56,30 @@ class PlanOptions(CallOptions, total=False):
     gap: float | None
 
 
+OPTIONS = """\
+packer, streamer, merge
+    Names that ``planners()`` lists: of offsets, of transfers, and of how arms of branches share memory.
+spill
+    Whether tensors may leave SharedMemory for Psram.
+in_place
+    Ops whose output may overwrite an input: ``"all"``, ``"elementwise"``, ``"concat"``, ``"declared"`` or
+    ``"none"``.
+cascade
+    Ops that run stripe by stripe: ``"auto"``, ``"off"``, or names with commas between them.
+order
+    Order of ops: ``"given"``, ``"least-peak"`` or ``"best"``.
+gap
+    The share above the bound at which streamer ``exact`` stops; 0.0005 by default.
+time_limit
+    Seconds, or a ``TimeLimit`` that several calls share: then every search ends with what it has.
+cancel
+    Is asked now and then whether to end so.
+progress
+    Receives a line for every stage.
+"""
+"""What ``help`` says of ``PlanOptions``, in place of ``**options``."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
     """``PlanOptions`` with their defaults."""

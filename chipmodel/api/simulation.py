@@ -157,7 +157,8 @@ def simulate(
 ) -> Simulation:
     """Plan the memory and transfers of a workload, check the plan, and simulate it.
 
-    A plan that is too large for the chip is an answer, with ``fits`` False.
+    A plan that is too large for the chip is an answer, with ``fits`` False. The default streamer is ``auto``,
+    which answers sooner than ``exact``, that of ``plan``: a simulation is one of many tries.
 
     Parameters
     ----------

@@ -113,6 +113,9 @@ def simulate(
 ) -> int:
     """Plan WORKLOAD's memory and transfers, simulate the plan, and say what it costs and why.
 
+    The default streamer is auto, which answers sooner than exact, that of chipmodel plan: a simulation is one
+    of many tries.
+
     Exit codes: 0 fits, 1 does not fit, 2 bad input, 3 the time limit came before a plan that fits.
     """
     from chipmodel.api.simulation import simulate as plan_and_simulate

@@ -388,7 +388,7 @@ UNCHECKED = "not compared with silicon"
 """What is said of a chip that nobody could compare with a board, or with its vendor's own model."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Chip:
     """A whole chip; ``core_mhz`` is the clock that every simulated cycle counts."""
 
@@ -418,6 +418,12 @@ class Chip:
     """Every published row of whole networks, with what was predicted for it."""
     source: str = field(default="", compare=False)
     """The preset or chip file that it was read from; empty for neither."""
+
+    def __repr__(self) -> str:
+        changed = f" with {', '.join(self.overrides)}" if self.overrides else ""
+        cores = f"{self.cores} cores, " if self.cores > 1 else ""
+        memory = f"{self.shared_memory.bytes:,} B of SharedMemory"
+        return f"<Chip {self.name}{changed}: {cores}{float(self.core_mhz):g} MHz, {memory}>"
 
     @property
     def in_place_rate(self) -> Fraction:

@@ -223,7 +223,7 @@ NO_CHOICES: Mapping[str, str] = MappingProxyType({})
 """A path on which nothing is decided yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Program:
     """A network. Its ``inputs`` lie in Psram before the run, its ``outputs`` after it."""
 
@@ -246,6 +246,12 @@ class Program:
     inferences: int = 1
     """More than 1 where the body is a loop over that many inferences (``chipmodel.rewrites.steady_state``).
     Inputs and outputs are then stacks in Psram, of which each iteration moves one slice."""
+
+    def __repr__(self) -> str:
+        number = sum(1 for _ in ops(self.body))
+        return (
+            f"<Program {self.name}: {number:,} ops, {self.macs:,} MACs, {self.weight_bytes:,} B of weights>"
+        )
 
     @property
     def macs(self) -> int:

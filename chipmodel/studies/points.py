@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from hashlib import sha256
@@ -144,7 +144,8 @@ def _machine(study: Study, name: str, overrides: Overrides) -> _StudyChip:
     except BadInput as error:
         return _StudyChip(None, sha256(str(error).encode()).hexdigest(), str(error))
     chip = replace(chip, figures={}, title="")
-    return _StudyChip(chip, sha256(repr(chip).encode()).hexdigest())
+    values = [getattr(chip, field.name) for field in fields(chip)]
+    return _StudyChip(chip, sha256(repr(values).encode()).hexdigest())
 
 
 def _task(point: Point, source: Source, machine: _StudyChip) -> PointTask:

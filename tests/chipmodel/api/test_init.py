@@ -10,6 +10,22 @@ import pytest
 import chipmodel as cm
 
 
+def test_values_are_shown_in_a_line() -> None:
+    made = (
+        cm.chip("luna-arcs", shared_memory__bytes="64KiB"),
+        cm.load("zoo:ds_cnn"),
+        cm.TimeLimit(3),
+        planned := cm.plan("zoo:ds_cnn", streamer="sync"),
+        cm.check(planned, "zoo:ds_cnn"),
+        cm.export(planned, "c-header"),
+    )
+    for each in made:
+        assert repr(each).startswith(f"<{type(each).__name__}")
+        assert len(repr(each)) < 250
+    changed = "<Chip luna-arcs with shared_memory.bytes=64KiB: 300 MHz, 65,536 B of SharedMemory>"
+    assert repr(made[0]) == changed
+
+
 def test_every_name_is_there() -> None:
     assert sorted(set(cm.__all__)) == cm.__all__
     for name in cm.__all__:

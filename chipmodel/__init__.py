@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chipmodel.api.comparison import Comparison, compare
     from chipmodel.api.difference import Difference, diff
     from chipmodel.api.effort import TimeLimit
+    from chipmodel.api.examples import examples
     from chipmodel.api.export import ExportedFile, export
     from chipmodel.api.listings import chips, networks, planners, schema
     from chipmodel.api.measured import FittedChip, Validation, calibrate, validate
@@ -76,6 +77,7 @@ __all__ = [
     "ci",
     "compare",
     "diff",
+    "examples",
     "export",
     "load",
     "networks",
@@ -103,6 +105,7 @@ _HOMES = {
         "Difference",
         "diff",
     ),
+    "chipmodel.api.examples": ("examples",),
     "chipmodel.api.export": ("ExportedFile", "export"),
     "chipmodel.api.effort": ("TimeLimit",),
     "chipmodel.api.listings": (

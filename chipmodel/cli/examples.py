@@ -30,6 +30,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("What changed between two runs, and why", "before.json after.json"),
         ("Both runs on one page", "before.json after.json --html diff.html"),
     ),
+    "examples": (("Then: cd try && chipmodel simulate workloads/gated_vision.yaml", "try"),),
     "export": (
         ("A C99 header of a plan", "plan.json --as c-header -o plan.h"),
         ("A table of the ops of a result", "result.json --as csv"),

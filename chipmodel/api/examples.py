@@ -1,0 +1,59 @@
+"""Copies of the example files that the documents use, for whoever has no checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import reports
+import workloads
+from chipmodel.api.arguments import checked
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.atomic_write import write_together
+
+KINDS = (".csv", ".tflite", ".yaml")
+
+
+@checked
+def examples(folder: str | Path = "chipmodel-examples") -> tuple[Path, ...]:
+    """Copy the example files into a folder, where the commands of the documents then run as shown.
+
+    Workloads, packing problems and a study are in ``workloads``, the studies of the gallery in
+    ``reports/gallery``.
+
+    Parameters
+    ----------
+    folder
+        Where to put them; it is made if it is not there.
+
+    Returns
+    -------
+    tuple of Path
+        The files that were written.
+
+    Raises
+    ------
+    BadInput
+        If one of them exists already, or cannot be written.
+    """
+    found = {Path(folder) / name: path.read_bytes() for name, path in _sources()}
+    for target in found:
+        if target.exists():
+            raise BadInput("exists already", where=Place(str(target)), hint="name another folder")
+    for parent in {target.parent for target in found}:
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"cannot make the folder: {error.strerror}", where=Place(str(parent))) from None
+    write_together(found.items())
+    return tuple(found)
+
+
+def _sources() -> list[tuple[str, Path]]:
+    """The files in the packages, by their names in the folder."""
+    top, gallery = Path(workloads.__file__).parent, Path(reports.__file__).parent / "gallery"
+    return [
+        (f"{name}/{path.name}", path)
+        for name, home in (("workloads", top), ("reports/gallery", gallery))
+        for path in sorted(home.iterdir())
+        if path.suffix in KINDS
+    ]

@@ -1,0 +1,119 @@
+"""Versions, dependencies, commands and links of a release agree with the project."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from chipmodel import __version__
+from chipmodel.cli.main import commands
+from tests.support.folders import ROOT
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONDA = (ROOT / "conda" / "meta.yaml").read_text()
+CALLED_BY_CONDA = {"ortools-python": "ortools"}
+"""Packages that have another name there."""
+TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+
+
+def loaded(name: str) -> Any:
+    return yaml.safe_load((ROOT / name).read_text())
+
+
+def conda() -> Any:
+    """The recipe, with a name in place of each template."""
+    return yaml.safe_load(re.sub(r"\{\{.*?\}\}", "made", CONDA))
+
+
+def parsed(line: str) -> click.Context:
+    """What the command line takes ``chipmodel ...`` for. Raises UsageError."""
+    program, name, *words = shlex.split(line)
+    assert program == "chipmodel"
+    command = commands.get_command(click.Context(commands), name)
+    assert command is not None
+    return command.make_context(name, words)
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    found = {PROJECT["version"], loaded("CITATION.cff")["version"], conda()["package"]["version"]}
+    assert found == {__version__}
+
+
+def test_the_licence_is_the_same_everywhere() -> None:
+    assert {loaded("CITATION.cff")["license"], conda()["about"]["license"]} == {PROJECT["license"]}
+
+
+def test_conda_installs_what_pip_does() -> None:
+    first, *others = conda()["requirements"]["run"]
+    assert first == f"python {PROJECT['requires-python']}"
+    pairs = [each.split() for each in others]
+    wanted = [re.fullmatch(r"([\w-]+)(.*)", each) for each in PROJECT["dependencies"]]
+    assert [(CALLED_BY_CONDA.get(name, name), version) for name, version in pairs] == [
+        (each[1].lower(), each[2]) for each in wanted if each
+    ]
+
+
+def test_conda_has_the_programs_of_the_project_and_tries_one() -> None:
+    scripts = [f"{name} = {target}" for name, target in PROJECT["scripts"].items()]
+    assert conda()["build"]["entry_points"] == scripts
+    for line in conda()["test"]["commands"]:
+        parsed(line)
+
+
+def test_the_action_runs_a_command_that_there_is() -> None:
+    action = loaded("action.yml")
+    steps = action["runs"]["steps"]
+    (step,) = (each for each in steps if each.get("run", "").startswith("chipmodel "))
+    assert step["env"] == {"BUDGET": "${{ inputs.budget }}"}
+    given = parsed(step["run"]).params
+    assert given["junit_file"] == action["outputs"]["junit"]["value"]
+    assert all("shell" in each for each in steps if "run" in each)
+    named = set(re.findall(r"inputs\.(\w+)", (ROOT / "action.yml").read_text()))
+    assert named == set(action["inputs"])
+    assert given["markdown_file"] in "".join(each.get("run", "") for each in steps if each is not step)
+
+
+def test_the_hook_runs_a_command_that_there_is() -> None:
+    (hook,) = loaded(".pre-commit-hooks.yaml")
+    assert parsed(shlex.join([*hook["entry"].split(), *hook["args"]])).params["budget"] == "budget.yaml"
+    assert re.search(hook["files"], "models/kws.tflite")
+
+
+def test_the_image_has_a_python_that_the_project_runs_on_and_its_program() -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    for minor in re.findall(r"^FROM python:3\.(\d+)", text, re.MULTILINE):
+        assert int(minor) >= int(PROJECT["requires-python"].removeprefix(">=3."))
+        assert f"cp3{minor}-*" in (ROOT / "pyproject.toml").read_text()
+    assert f'ENTRYPOINT ["{next(iter(PROJECT["scripts"]))}"]' in text
+    example = re.search(r"docker run .* (chipmodel simulate .*)", text)
+    assert example is not None
+    assert parsed(example[1]).params["html_file"] == "run.html"
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_a_form_asks_for_something(path: Path) -> None:
+    form = yaml.safe_load(path.read_text())
+    assert {"name", "description", "body"} == set(form)
+    assert any(each.get("validations", {}).get("required") for each in form["body"])
+    for each in form["body"]:
+        assert each["type"] in ("textarea", "input")
+        assert each["attributes"]["label"]
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "SECURITY.md"])
+def test_links_lead_somewhere(name: str) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", (ROOT / name).read_text()):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_source_archive_has_these_files() -> None:
+    words = (ROOT / "MANIFEST.in").read_text().split()
+    for name in ("CITATION.cff", "CONTRIBUTING.md", "SECURITY.md", "Dockerfile", "action.yml", "conda"):
+        assert name in words

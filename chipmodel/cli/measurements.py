@@ -136,10 +136,11 @@ def calibrate(
 ) -> None:
     """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
 
-    The tables are those of chipmodel validate. Free are set-ups, overheads and configurations: what only a
-    measurement can tell. For networks on boards they are the launch, the ports, the rate and the CPU's share,
-    unless --free names others, at most one for five rows; the error is given once more for each family as
-    predicted by a fit to all others. A number that runs away is refused: the base lacks what takes the time.
+    The tables are those of chipmodel validate. Only constants that no document tells are fitted: set-ups,
+    overheads and configurations. For networks on boards these are the launch, the ports, the rate and the
+    CPU's share, or the fields of --free, at most one for five rows. The error is given again for each family,
+    as a fit to all others predicts it. A number that runs away is refused: the base lacks what takes that
+    time.
     """
     from chipmodel.api.measured import calibrate as fit_chip
 

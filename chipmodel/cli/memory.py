@@ -48,10 +48,10 @@ def memory(
 ) -> None:
     """Find the smallest SharedMemory that WORKLOAD runs in, and what more of it is worth.
 
-    In that memory no tensor goes to Psram but inputs and outputs of WORKLOAD; weights pass through it.
-    It is given layer by layer and with cascades: ops in stripes, one after another, so that tensors
-    between them never exist whole. Then come plans for --points sizes from there to one in which
-    everything fits. For a chip of one core, whose own SharedMemory does not matter.
+    In that memory only inputs and outputs of WORKLOAD go to Psram; weights pass through it. The answer has
+    two sizes: layer by layer, and with cascades, which run ops stripe by stripe so that the tensors between
+    them never exist as a whole. Then come plans for --points sizes, from there to one in which everything
+    fits. Only for chips with one core; the size of the chip's own SharedMemory does not matter.
     """
     from chipmodel.api.memory import smallest_memory
     from reports.memory.rows import print_memory

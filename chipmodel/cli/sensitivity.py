@@ -55,10 +55,11 @@ def sensitivity(
     """Say which number of a chip matters for WORKLOAD.
 
     Each number of the chip is made smaller and larger by --step, one at a time; WORKLOAD is planned and
-    simulated again each time. A whole number is varied by at least 1, a power of two is halved and doubled.
+    simulated again each time. A whole number changes by at least 1; a power of two is halved and doubled.
     The answer lists the numbers by the change of time that they cause; the page draws it as a tornado chart.
-    Every number takes two runs, so that --vary is quicker, or one planner instead of auto. Exit codes:
-    0 done, 1 WORKLOAD does not fit the chip as it is, 2 bad input.
+    Every number takes two runs; --vary, or one planner instead of auto, makes it quicker.
+
+    Exit codes: 0 done, 1 WORKLOAD does not fit the chip as it is, 2 bad input.
     """
     from chipmodel.api.sensitivity import sensitivity as find
     from reports.sensitivity.rows import print_sensitivity

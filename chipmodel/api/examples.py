@@ -15,7 +15,8 @@ KINDS = (".csv", ".tflite", ".yaml")
 
 @checked
 def examples(folder: str | Path = "chipmodel-examples") -> tuple[Path, ...]:
-    """Copy the example files into a folder, where the commands of the documents then run as shown.
+    """Copy the example files into a folder, where the commands of the documents then run as shown, and return
+    their paths.
 
     Workloads, packing problems and a study are in ``workloads``, the studies of the gallery in
     ``reports/gallery``.
@@ -24,11 +25,6 @@ def examples(folder: str | Path = "chipmodel-examples") -> tuple[Path, ...]:
     ----------
     folder
         Where to put them; it is made if it is not there.
-
-    Returns
-    -------
-    tuple of Path
-        The files that were written.
 
     Raises
     ------

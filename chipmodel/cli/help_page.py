@@ -22,7 +22,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Search": ("--time-limit", "--gap", "--node-limit", "--samples", "--seed"),
     "Output": (
         *("--output", "--json", "--html", "--plan", "--trace", "--write-model", "--junit", "--markdown"),
-        *("--export", "--no-times", "report --points", "--statistics", "--lock"),
+        *("--export", "--no-times", "report --points", "--statistics", "--figures", "--lock"),
     ),
     GENERAL: ("--help",),
 }

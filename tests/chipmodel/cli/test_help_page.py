@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,14 @@ def test_every_listed_option_is_one() -> None:
     options = {option for name in COMMANDS for each in command_named(name).params for option in each.opts}
     listed = {option for known in HEADINGS.values() for option in known}
     assert {option.rpartition(" ")[2] for option in listed} <= options | {"--help"}
+
+
+def test_what_many_commands_share_has_a_heading() -> None:
+    """Under ``Options`` is what only a command or two have."""
+    found = Counter(max(each.opts, key=len) for name in COMMANDS for each in command_named(name).params)
+    listed = {option for known in HEADINGS.values() for option in known}
+    shared = {option for option, commands_ in found.items() if commands_ > 2 and option.startswith("--")}
+    assert shared - listed == set()
 
 
 def test_every_command_has_examples() -> None:

@@ -106,9 +106,12 @@ def render_budget(answer: BudgetAnswer) -> str:
     tiles = tuple(_kept(*each) for each in (("Budgets", entries), ("Limits", [line.kept for line in lines])))
     heads = (*HEADS[:2], *(f">{head}" for head in HEADS[2:5]), "verdict")
     rows, good = [_cells(line) for line in lines], [line.kept for line in lines]
-    table = PageTable("limits", "Limits", heads, rows, good=good)
-    broken = tuple(fault for entry in answer.entries for fault in faults(entry))
-    return render_tables(TablePage("ci", answer.title, "", (headline(answer),), tiles, (table,), broken))
+    broken = [(fault,) for entry in answer.entries for fault in faults(entry)]
+    tables = (
+        PageTable("limits", "Limits", heads, rows, good=good),
+        PageTable("broken", "Why it fails", ("what",), broken),
+    )
+    return render_tables(TablePage("ci", answer.title, "", (headline(answer),), tiles, tables))
 
 
 def _kept(what: str, kept: list[bool]) -> SummaryTile:

@@ -32,7 +32,6 @@ class TablePage:
     sentences: tuple[str, ...]
     tiles: tuple[SummaryTile, ...]
     tables: tuple[PageTable, ...]
-    notes: tuple[str, ...] = ()
 
 
 def render_tables(page: TablePage) -> str:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
+from chipmodel.api.check import ops_read_in_place
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.finer_cuts import finer_programs
@@ -20,6 +21,7 @@ from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
 from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from chipmodel.verify.plan_file import verify_file
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.plan_breaks import CASCADE, breaks
@@ -44,7 +46,7 @@ def objection(case: PlanCase, document: Document) -> str:
     program, disorder = order_faults(case.program, plan)
     if disorder:
         return disorder[0]
-    own = reuse(program, "all")
+    own = with_weights_in_place(reuse(program, "all"), chip, ops_read_in_place(plan))
     # A plan in which large ops are cut finer is as right (``chipmodel.api.check``).
     faults = verify_file(own, plan, chip)
     if faults and all(verify_file(finer, plan, chip) for finer in finer_programs(own, chip)):

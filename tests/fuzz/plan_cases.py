@@ -23,6 +23,7 @@ from chipmodel.rewrites.op_order import names_in_order
 from chipmodel.rewrites.steady_state import steady
 from solvers.branches.mergers import mergers
 from tests.fuzz.cascades import TRIES, random_choices
+from tests.fuzz.weights_in_place import reading
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_images import ImageShape, random_images
 from tests.support.random_programs import TreeShape, random_program
@@ -58,6 +59,8 @@ QUICK = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline:7", "prefetch
 STREAMERS = (*QUICK, "prefetch-greedy", "resident-knapsack")
 """Those that try many schedules plan random trees only."""
 PACKERS = ("naive", "sequential", "large-first", "short-first", "greedy-best-fit", "conflict-first")
+IN_PLACE_WEIGHTS = 0.25
+"""The share of cases in which ops may read their weights in place."""
 IN_PLACE: tuple[InPlace, ...] = ("all", "all", "elementwise", "concat", "none")
 
 
@@ -127,6 +130,12 @@ def _random_tree(seed: int, random: Random) -> PlanCase | None:
     return _planned(f"seed {seed}: {program.name}", program, chip, STREAMERS, random)
 
 
+def _reading(name: str, chip: Chip) -> Chip:
+    """``chip``, of one case in a few such that ops may read their weights in place."""
+    random = Random(f"in place {name}")
+    return reading(chip, random) if random.random() < IN_PLACE_WEIGHTS else chip
+
+
 @cache
 def _loaded(source: str) -> Program:
     return load(source)
@@ -140,6 +149,7 @@ def _planned(
     random: Random,
     cascade: str = CASCADE_OFF,
 ) -> PlanCase | None:
+    chip = _reading(name, chip)
     streamer = random.choice(streamers)
     packer = random.choice(PACKERS)
     merge, in_place = random.choice(tuple(mergers())), random.choice(IN_PLACE)

@@ -49,6 +49,8 @@ class MemoryAnswer:
     alignment: int
     capacity: int
     """What the chip has, in bytes."""
+    lower_bound: int
+    """Bytes below which there is no such plan (``dma.cascade_choice.memory_bound`` says of what kind)."""
     layerwise: MemoryPlan
     cascaded: MemoryPlan
     front: tuple[MemoryPoint, ...] = ()

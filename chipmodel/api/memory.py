@@ -46,6 +46,11 @@ class MemoryFront(PageAnswer):
         """Bytes of SharedMemory that suffice without cascades."""
         return self.answer.layerwise.bytes
 
+    @property
+    def lower_bound_bytes(self) -> int:
+        """Bytes below which no plan can run without moving tensors."""
+        return self.answer.lower_bound
+
     def headline(self) -> str:
         """Both sizes in a sentence."""
         return headline(self.answer)

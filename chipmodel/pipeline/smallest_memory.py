@@ -2,7 +2,8 @@
 
 A size counts if a plan exists that fits it and moves no tensor to Psram but inputs and outputs of the
 program. Cascades are chosen so that the most bytes alive at once are few; plans in less and less memory then
-say what is possible. The answer is an upper bound: other cascades or another packer may do with less.
+say what is possible. Other cascades or another packer may do with less, but not with less than the bound of
+``dma.cascade_choice.memory_bound``.
 
 Source: chipmodel.
 """
@@ -25,6 +26,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from dma.cascade_choice.least_memory import least_memory_candidates
+from dma.cascade_choice.memory_bound import memory_bound
 from dma.residency.greedy import ResidencyTable
 
 PROBING_STREAMER = "sync"
@@ -38,8 +40,8 @@ def smallest_memory(
     request: PlanRequest, points: int = MEMORY_POINTS, say: Callable[[object], None] = lambda _: None
 ) -> MemoryAnswer:
     """The smallest memory that the program of ``request`` runs in, weights read in place where the chip
-    allows it, and plans for ``points`` sizes from there
-    to one in which everything fits next to the largest weights of two ops.
+    allows it, and plans for ``points`` sizes from there to one in which everything fits next to the largest
+    weights of two ops.
 
     ``say`` is told what is being tried. Raises DoesNotFit where no size of up to 4 GiB is enough.
     """
@@ -58,7 +60,14 @@ def smallest_memory(
     front = search.front(cascaded, layerwise, points)
     shared = request.chip.shared_memory
     return MemoryAnswer(
-        request.program.name, request.chip.name, shared.alignment, shared.bytes, layerwise, cascaded, front
+        program=request.program.name,
+        chip=request.chip.name,
+        alignment=shared.alignment,
+        capacity=shared.bytes,
+        lower_bound=memory_bound(program),
+        layerwise=layerwise,
+        cascaded=cascaded,
+        front=front,
     )
 
 

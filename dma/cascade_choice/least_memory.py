@@ -10,6 +10,7 @@ Source: chipmodel.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +21,7 @@ from dma.cascade_choice.chain_geometry import MAX_OPS
 from dma.cascade_choice.cuts import Cut, cheapest_cut, least_maximum
 from dma.cascade_choice.reloads import Reloading
 from dma.cascade_choice.segmented_chains import (
+    BANDS,
     Candidate,
     PlacedSegment,
     SegmentedChain,
@@ -50,7 +52,9 @@ def least_memory_candidates(program: Program, chip: Chip) -> tuple[Candidate, ..
     rows = [with_reloads(chain, rolls, reloading) for chain in plain]
     exact = [_ExactChain(chain, rolls) for chain in rows]
     least = max((chain.least() for chain in exact), default=0)
-    banded = [_ExactChain(with_bands(chain, rolls, least), rolls) for chain in rows]
+    reloading = replace(reloading, budget=least - 1)
+    in_bands = (with_reloads(with_bands(chain, rolls, least), rolls, reloading, BANDS) for chain in rows)
+    banded = [_ExactChain(chain, rolls) for chain in in_bands]
     less = max((chain.least() for chain in banded), default=0)
     shares = LOOSER[:1] if less < WORTHWHILE * least else ()  # plans in bands have many steps
     found = [*_candidates(program, banded, less, rolls, shares)]

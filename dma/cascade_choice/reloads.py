@@ -35,10 +35,10 @@ class Reloading:
 
 
 def reloading_cascades(
-    chain: ChainGeometry, rolls: bool, reloading: Reloading, plain: SegmentTable
+    chain: ChainGeometry, rolls: bool, reloading: Reloading, plain: SegmentTable, bands: int = 1
 ) -> Iterator[SegmentTable]:
     """Cascades that need at most the budget because they load large weights again, for one size of large
-    weights after another. ``plain`` are the segments that load none again."""
+    weights after another, in so many ``bands``. ``plain`` are the segments that load none again."""
     small = _small(plain, reloading.budget * CROWDED)
     most = [_most_ops(small, stop, reloading.most_ops) for stop in range(len(chain.ops) + 1)]
     before: list[bool] | None = None
@@ -55,7 +55,7 @@ def reloading_cascades(
             for stop in stops
             for rows in _heights(chain, large, max(0, stop - 1 - most[stop]), stop, rolls)
         ]
-        stripes = replace(stripe_heights(len(chain.ops), options), large=tuple(large))
+        stripes = replace(stripe_heights(len(chain.ops), options), large=tuple(large), bands=bands)
 
         def wanted(table: SegmentTable) -> Chosen:
             large = ~small[table.starts, table.stops]
@@ -134,12 +134,12 @@ class _Reloads:
 
     def _steps(self, op: int, here: Counts) -> Counts:
         """How often an op runs in the cascades ``here``: as often as the last one where rows are computed
-        again."""
+        again, and in each band."""
         plain, heights = self.plain, self.stripes.heights
         of = np.full(len(here), op) if self.rolls else plain.stops[here] - 1
         rows: Counts = np.array(self.chain.op_rows, np.int64)[of]
         steps: Counts = -(-rows // heights[of, plain.options[here]])
-        return steps
+        return steps * self.stripes.bands
 
     def _large(self, amounts: Sequence[int]) -> Iterator[tuple[int, Counts, int]]:
         """Each op with large weights, the numbers of the cascades with it, and its share of ``amounts``."""

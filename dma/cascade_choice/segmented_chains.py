@@ -94,10 +94,12 @@ def _in_psram(capacity: int) -> Callable[[SegmentTable], Chosen]:
     return lambda table: table.least <= capacity
 
 
-def with_reloads(chain: SegmentedChain, rolls: bool, reloading: Reloading) -> SegmentedChain:
-    """``chain`` with further cascades, which load some of their weights again."""
-    found = reloading_cascades(chain.geometry, rolls, reloading, chain.table)
-    return _run(chain.geometry, chain.table.followed_by(*found))
+def with_reloads(
+    chain: SegmentedChain, rolls: bool, reloading: Reloading, bands: Sequence[int] = (1,)
+) -> SegmentedChain:
+    """``chain`` with further cascades, which load some of their weights again, in ``bands`` of columns."""
+    found = (reloading_cascades(chain.geometry, rolls, reloading, chain.table, each) for each in bands)
+    return _run(chain.geometry, chain.table.followed_by(*(table for tables in found for table in tables)))
 
 
 def with_fine_heights(

@@ -23,6 +23,7 @@ def document(answer: MemoryAnswer) -> dict[str, object]:
         "workload": answer.program,
         "chip": answer.chip,
         "capacity_bytes": answer.capacity,
+        "lower_bound_bytes": answer.lower_bound,
         "layer_by_layer": _plan(answer.layerwise),
         "with_cascades": _plan(answer.cascaded),
         "front": [_point(point) for point in answer.front],
@@ -60,21 +61,31 @@ def _point(point: MemoryPoint) -> dict[str, object]:
 
 
 def headline(answer: MemoryAnswer) -> str:
-    """What the program needs, with cascades and without, in a sentence or two."""
+    """What the program needs, with cascades and without, and at least, in a sentence."""
     alone, cascaded = answer.layerwise, answer.cascaded
+    least = f"any plan that moves no tensor needs at least {size(answer.lower_bound)}"
     if alone.bytes == cascaded.bytes:
-        return f"It runs in {size(alone.bytes)} of SharedMemory, and cascades do not help."
+        return f"It runs in {size(alone.bytes)} of SharedMemory, and cascades do not help; {least}."
     saved = percent(ratio(alone.bytes - cascaded.bytes, alone.bytes))
     return (
         f"It runs in {size(cascaded.bytes)} of SharedMemory with cascades, {saved} less than the "
-        f"{size(alone.bytes)} layer by layer."
+        f"{size(alone.bytes)} layer by layer; {least}."
     )
 
 
 def smallest_rows(answer: MemoryAnswer) -> list[tuple[str, str, str, str, str]]:
-    """Both smallest plans: kind, bytes, size, cycles, streamer."""
+    """Both smallest plans and the lower bound: kind, bytes, size, cycles, streamer."""
     kinds = (("layer by layer", answer.layerwise), ("with cascades", answer.cascaded))
-    return [(name, count(p.bytes), size(p.bytes), count(p.cycles), p.streamer) for name, p in kinds]
+    least = answer.lower_bound
+    return [
+        *((name, count(p.bytes), size(p.bytes), count(p.cycles), p.streamer) for name, p in kinds),
+        ("lower bound", count(least), size(least), "", f"gap {gap(answer)}"),
+    ]
+
+
+def gap(answer: MemoryAnswer) -> str:
+    """How far the smallest plan is above the lower bound, in percent."""
+    return percent(ratio(answer.cascaded.bytes - answer.lower_bound, answer.lower_bound))
 
 
 def cascade_rows(answer: MemoryAnswer) -> list[tuple[str, str, str]]:

@@ -1,8 +1,8 @@
 """Random networks with cascades at random places, with random heights, on random small chips.
 
 For each seed the plan passes the independent verifier, it makes the network's outputs on real bytes, the
-event-driven simulator's trace equals the stepper's event for event, and no run is faster than the lower bound
-for plans with cascades.
+event-driven simulator's trace equals the stepper's event for event, no run is faster than the lower bound
+for plans with cascades, and no plan that moves no tensor needs less memory than the bound on that.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op, Program
 from chipmodel.passes.validate import validate_program
+from chipmodel.pipeline.cascade_screening import moves_tensors
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import CHOICES, reuse
 from chipmodel.verify.plan_file import verify_file
+from dma.cascade_choice.memory_bound import memory_bound
+from dma.cascade_choice.segmented_chains import BANDS
 from dma.cascade_choice.straight_chains import op_chains
 from dma.stream import streamers
 from tests.fuzz.fuzzer import Fault
@@ -174,6 +177,16 @@ def _striped(planned: Planned) -> int:
     return sum(inside)
 
 
+def _without_moves(program: Program, planned: Planned, where: str) -> bool:
+    """Whether a plan moves no tensor. Raises Fault where it then needs fewer bytes than any such plan."""
+    schedule = planned.schedule
+    if moves_tensors(schedule) or not {each.bands for each in schedule.cascades} <= {1, *BANDS}:
+        return False
+    if planned.solved.peak < memory_bound(program):
+        raise Fault(f"{where}: {planned.solved.peak} B are fewer than the lower bound")
+    return True
+
+
 def check(seed: int, case: RandomCase = random_case) -> Counter[str]:
     """Plan and run the network of that seed. Raises Fault where something does not hold."""
     program, choices, request = case(seed)
@@ -194,6 +207,7 @@ def check(seed: int, case: RandomCase = random_case) -> Counter[str]:
     faults = verify_file(program, plan_of_planned(planned, chip, "tiny", ()), chip)
     if faults:
         raise Fault(f"{where}: {faults[0]}")
+    seen["without_moves"] += _without_moves(program, planned, where)
     run = PlanRun(program, [planned.commands], chip.shared_memory.bytes, members)
     for verdict in check_paths(run, {}, seed):
         if verdict.faults:

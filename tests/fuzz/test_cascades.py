@@ -24,6 +24,7 @@ def test_random_cascades_are_right() -> None:
     assert seen["rolling"]
     assert seen["cascades"] > seen["rolling"]
     assert seen["executed"]
+    assert seen["without_moves"]
 
 
 def test_the_search_reports_what_the_verifier_says(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ def _reserve(program: Program, op: Op) -> int:
     return min(program.block_bytes(op), slice_bytes(program, op, 1))
 
 
-def _needed(program: Program) -> int:
+def needed(program: Program) -> int:
     """The fewest bytes in which nothing leaves SharedMemory but inputs that come in stripes."""
     low, high = 0, 1 << 20
     while high - low > 1:
@@ -46,5 +46,5 @@ def test_no_set_of_cascades_needs_less(seed: int) -> None:
     program, chip = random_chain(Random(seed)), load_chip("alif-e7")
     candidates = ((), *least_memory_candidates(program, chip))
     sets = islice(every_set_of_cascades(program), MOST_SETS)
-    least = min(_needed(with_cascades(program, each)) for each in sets)
-    assert min(_needed(with_cascades(program, each)) for each in candidates) <= least
+    least = min(needed(with_cascades(program, each)) for each in sets)
+    assert min(needed(with_cascades(program, each)) for each in candidates) <= least

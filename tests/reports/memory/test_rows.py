@@ -9,7 +9,7 @@ from dataclasses import replace
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.files.json_text import json_text
 from reports.memory.page import render_memory
-from reports.memory.rows import document, headline, print_memory
+from reports.memory.rows import document, headline, print_memory, smallest_rows
 from tests.reports.console import on_console
 
 ALONE = MemoryPlan(8192, 900, 8000, False, "sync")
@@ -20,6 +20,7 @@ ANSWER = MemoryAnswer(
     "chip",
     16,
     16384,
+    3584,
     ALONE,
     CASCADED,
     (MemoryPoint(4096, SPILLED, CASCADED), MemoryPoint(8192, ALONE, ALONE)),
@@ -42,10 +43,20 @@ def test_the_document_has_every_plan() -> None:
 
 def test_the_headline_compares_both_sizes() -> None:
     assert headline(ANSWER) == (
-        "It runs in 4.0 KiB of SharedMemory with cascades, 50.0% less than the 8.0 KiB layer by layer."
+        "It runs in 4.0 KiB of SharedMemory with cascades, 50.0% less than the 8.0 KiB layer by layer; "
+        "any plan that moves no tensor needs at least 3.5 KiB."
     )
-    alone = replace(ANSWER, cascaded=ALONE)
-    assert headline(alone) == "It runs in 8.0 KiB of SharedMemory, and cascades do not help."
+    alone = replace(ANSWER, cascaded=ALONE, lower_bound=8192)
+    assert headline(alone) == (
+        "It runs in 8.0 KiB of SharedMemory, and cascades do not help; any plan that moves no tensor needs "
+        "at least 8.0 KiB."
+    )
+
+
+def test_the_lower_bound_is_a_row_with_the_gap_of_the_smallest_plan() -> None:
+    assert smallest_rows(ANSWER)[-1] == ("lower bound", "3,584", "3.5 KiB", "", "gap 14.3%")
+    assert json.loads(json_text(document(ANSWER)))["lower_bound_bytes"] == 3584
+    assert "the smallest plan is 14.3% above it" in render_memory(ANSWER)
 
 
 def test_the_terminal_shows_what_moves_and_what_is_saved() -> None:

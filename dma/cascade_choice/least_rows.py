@@ -1,0 +1,102 @@
+"""The fewest bytes of a tensor that are in SharedMemory at once inside a cascade, in stripes of any heights.
+
+When a row of a tensor is made, each op that reads the tensor has come at most as far as it can without that
+row. The rows from the oldest one that such an op still needs to the new one are there.
+
+Into how many rows a tensor is cut may depend on where the cascade begins. Of those tensors a single row is
+counted, and ops that make them are taken to need nothing.
+
+Source: chipmodel.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from chipmodel.cascades.row_reads import RowReads, row_reads
+from chipmodel.cascades.shape import op_rows, tensor_rows
+from chipmodel.model.program import Op, Program
+
+PROBES = 16
+"""Rows in the middle of a tensor that are looked at, where windows are whole. Each gives a bound; more of
+them could only raise it, and strides, after which windows repeat, are shorter."""
+
+
+class LeastRows:
+    """The rows of the tensors of a straight chain of ``ops``."""
+
+    def __init__(self, program: Program, ops: Sequence[Op]) -> None:
+        self.program, self.ops = program, ops
+        self.readers: dict[str, list[tuple[int, int]]] = {}
+        for index, op in enumerate(ops):
+            for operand, name in enumerate(op.inputs):
+                self.readers.setdefault(name, []).append((index, operand))
+        self.options: dict[str, set[int]] = {}
+        """Into how many rows each tensor is cut, in one cascade or another."""
+        for op in ops:
+            made = self._rows_made(op)
+            self.options |= {name: {rows for rows in made if rows} for name in op.outputs}
+        self.made = [self._only(op.outputs) if op.along_rows else 0 for op in ops]
+        """Rows that each op makes; 0 where that depends on the cascade."""
+        self.reads = [list(self._reads(index)) for index in range(len(ops))]
+
+    def held(self, index: int, name: str) -> int:
+        """Bytes of output ``name`` of op number ``index``, of which all readers are in the cascade."""
+        size, rows = self.program.tensors[name].bytes, self._only((name,))
+        if not rows:
+            return size // max(self.options[name])
+        first = max(0, (rows - PROBES) // 2)
+        probed = range(first, min(rows, first + PROBES))
+        return max(row + 1 - self._oldest(index, name, row) for row in probed) * size // rows
+
+    def read(self, index: int) -> int:
+        """Bytes of its first operand that an op reads for the row in the middle of its output, at least."""
+        if not self.reads[index] or self.reads[index][0][0] != self.ops[index].inputs[0]:
+            return 0
+        name, reads = self.reads[index][0]
+        start, stop = reads(self.made[index] // 2, self.made[index] // 2 + 1)
+        return (stop - start) * self.program.tensors[name].bytes // self._only((name,))
+
+    def _rows_made(self, op: Op) -> set[int]:
+        names = {name: self._outside(name) | self.options.get(name, set()) for name in op.inputs}
+        first = max(op.inputs, key=lambda name: self.program.tensors[name].bytes, default=None)
+        cuts = [dict.fromkeys(op.inputs, rows) for rows in names[first]] if first else [{}]
+        return {op_rows(self.program, op, rows) for rows in cuts}
+
+    def _outside(self, name: str) -> set[int]:
+        """Into how many rows a tensor from outside is cut, by which of its readers are in the cascade."""
+        each = [tensor_rows(self.program, name, [reader], self.ops) for reader in self.readers[name]]
+        return {*each, tensor_rows(self.program, name, (), self.ops)}
+
+    def _only(self, names: Sequence[str]) -> int:
+        """The rows of all of these tensors; 0 where they are not the same in every cascade."""
+        found = {rows for name in names for rows in self.options.get(name) or self._outside(name)}
+        return found.pop() if len(found) == 1 else 0
+
+    def _reads(self, index: int) -> Iterator[tuple[str, RowReads]]:
+        op, made = self.ops[index], self.made[index]
+        for operand, name in enumerate(op.inputs if made and op.work.rows % made == 0 else ()):
+            rows = self._only((name,))
+            if rows:
+                yield name, row_reads(op, operand, made, rows)
+
+    def _oldest(self, maker: int, name: str, row: int) -> int:
+        """The first row of ``name`` that is still needed when ``row`` is made, at most that."""
+        limits, oldest = {name: row}, row
+        last = max((index for index, _ in self.readers.get(name, ())), default=maker)
+        for index in range(maker + 1, last + 1):
+            limited = [(each, reads) for each, reads in self.reads[index] if each in limits]
+            done = min(
+                (_computable(reads, self.made[index], limits[each]) for each, reads in limited), default=0
+            )
+            if limited and done < self.made[index]:
+                limits |= dict.fromkeys(self.ops[index].outputs, done)
+                needed = (reads(done, done + 1)[0] for each, reads in limited if each == name)
+                oldest = min((oldest, *needed))
+        return oldest
+
+
+def _computable(reads: RowReads, made: int, limit: int) -> int:
+    """Rows of an output, of ``made``, that need only the first ``limit`` rows of an operand."""
+    return bisect_right(range(1, made + 1), limit, key=lambda done: reads(0, done)[1])

@@ -1,0 +1,165 @@
+"""The fewest bytes of SharedMemory that a program can run in without moving tensors, whatever its cascades.
+
+The bound holds for plans in which each op runs on its own, its operands whole, or in a cascade of at most
+``MAX_OPS`` neighbours of one straight chain, in stripes of any heights and in bands of columns, as many as
+``BANDS`` has. Inputs of the program may be loaded for each op that reads them, and come in stripes into a
+cascade that alone does so. Each straight chain is cut into ops and cascades so that the largest part needs
+the fewest bytes, where of each part less is counted than it needs:
+
+* A tensor that lives through a part, and is not inside of it, is there whole. Tensors that may lie in each
+  other's memory count as much as the largest of them, and pieces of a concat as much as all pieces.
+* An op on its own has at least one output channel of its weights; a cascade has the largest weights of one of
+  its ops, as though all others were loaded again.
+* Of a tensor inside a cascade there are at least those rows between the one that is made and the oldest one
+  that an op still needs which has come as far as it can without that row.
+
+Source: chipmodel.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+import networkx as nx
+
+from chipmodel.cascades.shape import may_cascade
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.program import Program
+from dma.cascade_choice.band_widths import BandedOps, BandWidth
+from dma.cascade_choice.chain_geometry import MAX_OPS
+from dma.cascade_choice.least_rows import LeastRows
+from dma.cascade_choice.segmented_chains import BANDS
+from dma.cascade_choice.straight_chains import LiveAround, straight_chains
+from dma.residency.tiling import least_weights
+
+
+def memory_bound(program: Program) -> int:
+    """Return bytes of SharedMemory below which no plan of ``program`` exists that moves no tensor but inputs
+    and outputs to Psram and back (see the module)."""
+    alive = _Alive(program)
+    return max((_Chain(alive, chain).least() for chain in straight_chains(program.body)), default=0)
+
+
+class _Alive:
+    """The tensors that must be in SharedMemory at each op, and which of them may lie in the same memory."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.around = program, LiveAround(program)
+        table = self.around.table
+        free = table.initial_decisions().homed
+        self.at: list[set[str]] = [set() for _ in table.ops]
+        for name, touches in table.touches.items():
+            if name in program.inputs:  # loaded again for each op, if need be
+                positions = {touch.position for touch in touches}
+            else:
+                segments = table.resident(name, (name,)) if touches else ()
+                intervals = (each for segment in segments for each in table.live(segment))
+                positions = {position for each in intervals for position in range(each.start, each.stop)}
+            for position in positions if name not in free else ():
+                self.at[position].add(name)
+        self.pieces: dict[str, list[str]] = {}
+        """The inputs of a concat that may lie in its output, side by side."""
+        self.before: dict[str, str] = {}
+        """The input that an output may overwrite."""
+        shared = nx.Graph()
+        for op in table.ops:
+            self.pieces.update({op.outputs[0]: list(op.absorbs)} if op.absorbs else {})
+            self.before.update({op.outputs[0]: op.overwrites} if op.overwrites else {})
+            shared.add_edges_from((op.outputs[0], name) for name in (*op.absorbs, op.overwrites) if name)
+        self.group = {name: min(names) for names in nx.connected_components(shared) for name in names}
+        inner = Counter((*self.before.values(), *(n for names in self.pieces.values() for n in names)))
+        self.crossed = {self.group[name] for name, times in inner.items() if times > 1}
+        """Groups in which a tensor may lie in one of several others."""
+        self.outermost: dict[str, list[str]] = {}
+        for name, group in self.group.items():
+            if not inner[name]:
+                self.outermost.setdefault(group, []).append(name)
+
+    def passes_in_rows(self, name: str, ops: Interval) -> bool:
+        """Whether ops ``ops`` as a cascade need only some rows of a tensor at once: one inside of it, or an
+        input of the program that they alone read."""
+        if name not in self.program.inputs:
+            return self.around.is_inside(name, ops)
+        return name not in self.program.outputs and all(
+            touch.position in ops for touch in self.around.table.touches[name]
+        )
+
+    def bytes(self, names: Iterable[str]) -> int:
+        """The fewest bytes in which tensors lie that live at the same time."""
+        alone, groups = 0, dict[str, set[str]]()
+        for name in names:
+            if name in self.group:
+                groups.setdefault(self.group[name], set()).add(name)
+            else:
+                alone += self.around.size(name)
+        return alone + sum(self._shared(group, alive) for group, alive in groups.items())
+
+    def _shared(self, group: str, alive: set[str]) -> int:
+        if group in self.crossed:
+            return max(map(self.around.size, alive))
+        return sum(self._within(name, alive) for name in self.outermost[group])
+
+    def _within(self, name: str, alive: set[str]) -> int:
+        """The bytes of a tensor if it is ``alive``, otherwise of those that may lie where it will."""
+        # Chains in place are long, so that the input that is overwritten is the loop, not the recursion.
+        most, at = 0, name
+        while at is not None:
+            own = self.around.size(at) if at in alive else 0
+            most = max(most, own, sum(self._within(piece, alive) for piece in self.pieces.get(at, ())))
+            at = self.before.get(at)
+        return most
+
+
+class _Chain:
+    """A straight chain of ops, and the fewest bytes of its parts."""
+
+    def __init__(self, alive: _Alive, chain: Interval) -> None:
+        self.alive, self.chain, self.program = alive, chain, alive.program
+        self.ops = alive.around.table.ops[chain.start : chain.stop]
+        self.banded = BandedOps(self.program, self.ops)
+        self.weights = [self.program.block_bytes(op) for op in self.ops]
+        rows = LeastRows(self.program, self.ops)
+        self.held = [
+            {name: rows.held(index, name) for name in op.outputs} if may_cascade(op) else {}
+            for index, op in enumerate(self.ops)
+        ]
+        """The fewest bytes of each output of an op that are there at once inside a cascade."""
+        self.read = [rows.read(index) for index in range(len(self.ops))]
+        """The bytes of the rows of its first operand that each op reads for one row of its output."""
+
+    def least(self) -> int:
+        """The bytes of the largest part, in the cut where they are the fewest."""
+        until = [0]
+        for stop in range(1, len(self.ops) + 1):
+            until.append(min(max(until[start], size) for start, size in self._parts(stop)))
+        return until[-1]
+
+    def _parts(self, stop: int) -> Iterator[tuple[int, int]]:
+        """Yield the first op and the bytes of the single op before ``stop``, and of the cascades that end
+        there."""
+        last, first = stop - 1, self.chain.start
+        whole = set(self.alive.at[first + last])
+        yield last, self.alive.bytes(whole) + least_weights(self.program, self.ops[last], 0)
+        widths = [self.banded.widths(max(0, stop - MAX_OPS), stop, bands) for bands in (1, *BANDS)]
+        weights = self.weights[last]
+        for start in range(last - 1, max(-1, last - MAX_OPS), -1):
+            if not (self.held[start] and self.held[last]):
+                break
+            whole |= self.alive.at[first + start]
+            weights = max(weights, self.weights[start])
+            ops = Interval(first + start, first + stop)
+            partly = {name for name in whole if self.alive.passes_in_rows(name, ops)}
+            rows = (self._rows(range(start, stop), partly, each) for each in widths if start in each)
+            yield start, self.alive.bytes(whole - partly) + weights + min(rows)
+
+    def _rows(self, ops: Iterable[int], partly: set[str], widths: Mapping[int, BandWidth]) -> int:
+        """The bytes of rows of the tensors that are only ``partly`` there, in bands of some widths."""
+        total = 0
+        for index in ops:
+            width = widths[index]
+            total += sum(int(size * width.share) for name, size in self.held[index].items() if name in partly)
+            name = next(iter(self.ops[index].inputs), "")
+            if name in partly and name in self.program.inputs:
+                total += int(self.read[index] * width.share_read)
+        return total

@@ -1,0 +1,33 @@
+"""The fewest rows inside cascades, against those that cascades in stripes of random heights hold."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
+from chipmodel.model.cascade_work import CascadeWork
+from dma.cascade_choice.least_rows import LeastRows
+from dma.cascade_choice.straight_chains import op_chains
+from tests.fuzz.cascades import random_case
+
+PROGRAMS = 40
+HEIGHTS = 6
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_no_cascade_holds_fewer(seed: int) -> None:
+    program, choices, _ = random_case(seed)
+    random, known = Random(seed), {op.name: op for op in program.ops()}
+    for choice in choices:
+        ops = [known[name] for name in choice.ops]
+        chain = next(list(each) for each in op_chains(program) if ops[0] in each)
+        least = LeastRows(program, chain)
+        maker = {name: index for index, op in enumerate(chain) for name in op.outputs}
+        for _ in range(HEIGHTS):
+            heights = tuple(random.choice((1, 1, 2, 3, 5)) for _ in ops)
+            work = cascade_op(program, ops, CascadeChoice(choice.ops, heights, choice.rolls)).work
+            assert isinstance(work, CascadeWork)
+            for held in work.held:
+                assert least.held(maker[held.tensor], held.tensor) <= held.bytes

@@ -1,0 +1,95 @@
+"""The least SharedMemory of any plan: by hand, against every set of cascades, against plans of networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from random import Random
+
+import pytest
+
+from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.model.program import Program
+from chipmodel.rewrites.in_place import reuse
+from dma.cascade_choice.memory_bound import memory_bound
+from tests.dma.cascade_choice.test_least_memory import needed
+from tests.support.cascade_chains import every_set_of_cascades, random_chain
+from workloads.build.builder import ProgramBuilder
+
+CHAINS = 24
+MOST_SETS = 60
+SIDE = 16
+
+
+def test_an_op_alone_has_its_operands_and_a_channel_of_its_weights() -> None:
+    builder = ProgramBuilder("dense")
+    builder.output(builder.dense("fc", builder.input("x", (1, 100)), 40))
+    program = builder.build()
+    assert memory_bound(program) == 100 + 40 + program.block_bytes(next(program.ops())) // 40
+
+
+def test_convolutions_in_a_cascade_hold_the_rows_of_a_window() -> None:
+    """Of 16 x 16 images, the last one is whole. The cascade that needs the least has two bands of 8 columns
+    and a halo: the first op reads 3 rows of 8 + 2 + 2 columns, of which 3 rows of 8 + 2 are held between."""
+    builder = ProgramBuilder("two")
+    x = builder.input("x", (1, 1, SIDE, SIDE))
+    middle = builder.conv("first", x, 1, (3, 3), pad=1)
+    builder.output(builder.conv("second", middle, 1, (3, 3), pad=1))
+    program = builder.build()
+    weights = max(map(program.block_bytes, program.ops()))
+    whole = SIDE * SIDE
+    in_eight = 3 * 4 + 3 * 6  # bands of two columns, with a halo of one and of two on either side
+    assert memory_bound(program) == whole + weights + in_eight
+
+
+def test_a_skip_over_two_convolutions_holds_the_rows_that_these_delay() -> None:
+    """The sum needs row ``n`` of the input when the second convolution has made row ``n``, which needs the
+    input's row ``n + 2``: three rows of the tensor that is skipped are there, and as many as a window has of
+    the one between. Columns of operands that are added cannot be cut here, as the image has one column."""
+    builder = ProgramBuilder("skip")
+    start = builder.conv("start", builder.input("x", (1, 4, 32, 1)), 4, (1, 1))
+    first = builder.conv("first", start, 4, (3, 1), pad=(1, 0, 1, 0))
+    second = builder.conv("second", first, 4, (3, 1), pad=(1, 0, 1, 0))
+    builder.output(builder.elementwise("add", "sum", [start, second]))
+    program = builder.build()
+    weights = max(map(program.block_bytes, program.ops()))
+    row = 4
+    assert memory_bound(program) == 32 * row + weights + row * (1 + 3 + 3 + 1)
+
+
+def test_pieces_of_a_concat_count_once() -> None:
+    builder = ProgramBuilder("pieces")
+    x = builder.input("x", (1, 4, 8, 8))
+    parts = [builder.elementwise("relu", name, [x]) for name in ("a", "b")]
+    whole = builder.vector("concat", "whole", parts, (1, 8, 8, 8), rows=8)
+    builder.output(builder.conv("last", whole, 1, (8, 8)))
+    program = reuse(builder.build(), "concat")
+    channel = min(program.block_bytes(op) for op in program.ops() if op.weights)
+    assert memory_bound(program) == 2 * 256 + 1 + channel
+
+
+@pytest.mark.parametrize("seed", range(CHAINS))
+def test_no_set_of_cascades_needs_less(seed: int) -> None:
+    random = Random(seed)
+    program = reuse(random_chain(random), random.choice(("all", "none")))
+    bound = memory_bound(program)
+    assert 0 < bound <= needed(program)
+    for choices in _some_sets(program, random):
+        try:
+            cascaded = with_cascades(program, choices)
+        except ValueError:
+            continue
+        assert bound <= needed(cascaded), choices
+
+
+def _some_sets(program: Program, random: Random) -> Iterator[tuple[CascadeChoice, ...]]:
+    """Sets of cascades, each in rows alone, in bands, and with weights that are loaded again."""
+    sets = list(islice(every_set_of_cascades(program), 50 * MOST_SETS))
+    for choices in random.sample(sets, min(len(sets), MOST_SETS)):
+        yield choices
+        yield tuple(replace(each, bands=random.choice((2, 3, 4))) for each in choices)
+        yield tuple(
+            replace(each, reloaded=tuple(name for name in each.ops if random.random() < 0.6))
+            for each in choices
+        )

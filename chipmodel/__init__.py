@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from chipmodel.api.difference import Difference, diff
     from chipmodel.api.effort import TimeLimit
     from chipmodel.api.examples import examples
+    from chipmodel.api.explain import Explained, explain
     from chipmodel.api.export import ExportedFile, export
     from chipmodel.api.listings import chips, networks, planners, schema
     from chipmodel.api.measured import FittedChip, Validation, calibrate, validate
@@ -53,6 +54,7 @@ __all__ = [
     "Comparison",
     "Difference",
     "DoesNotFit",
+    "Explained",
     "ExportedFile",
     "FittedChip",
     "MemoryFront",
@@ -78,6 +80,7 @@ __all__ = [
     "compare",
     "diff",
     "examples",
+    "explain",
     "export",
     "load",
     "networks",
@@ -106,6 +109,7 @@ _HOMES = {
         "diff",
     ),
     "chipmodel.api.examples": ("examples",),
+    "chipmodel.api.explain": ("Explained", "explain"),
     "chipmodel.api.export": ("ExportedFile", "export"),
     "chipmodel.api.effort": ("TimeLimit",),
     "chipmodel.api.listings": (

@@ -31,6 +31,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("Both runs on one page", "before.json after.json --html diff.html"),
     ),
     "examples": (("Then: cd try && chipmodel simulate workloads/gated_vision.yaml", "try"),),
+    "explain": (
+        ("Why a board takes 50 ms", "zoo:resnet8 --chip stm32n6 --measured 50ms"),
+        ("What lies between two boards", "zoo:resnet8 --chip stm32n6 --chip gap9"),
+    ),
     "export": (
         ("A C99 header of a plan", "plan.json --as c-header -o plan.h"),
         ("A table of the ops of a result", "result.json --as csv"),

@@ -28,6 +28,7 @@ COMMANDS = {
     "compare": ("compare", "Compare packers, mergers and streamers on a workload."),
     "diff": ("diff", "Say what changed between two results, and why."),
     "examples": ("copied_examples", "Copy the example files of the documents into a folder."),
+    "explain": ("explain", "Say what lies between a prediction and a measurement, or two boards."),
     "export": ("export", "Write a plan or a result in the format of another tool."),
     "memory": ("memory", "Find the smallest SharedMemory that a workload runs in."),
     "pack": ("pack", "Give every buffer of a CSV file an offset."),

@@ -54,8 +54,13 @@ class PlannedNetwork:
 
 def planned_network(workload: str, chip: Chip) -> PlannedNetwork:
     """Plan and simulate ``workload`` as the chip's own tool would. Raises BadInput, DoesNotFit."""
-    program = fitted(compiled(load(workload), chip), chip)
-    planned = plan(PlanRequest(reuse(program, "all"), chip, streamer=VENDOR_STREAMER, cascade=CASCADE_AUTO))
+    return planned_program(load(workload), chip)
+
+
+def planned_program(source: Program, chip: Chip, streamer: str = VENDOR_STREAMER) -> PlannedNetwork:
+    """The same for a program, or with another streamer. Raises BadInput, DoesNotFit."""
+    program = fitted(compiled(source, chip), chip)
+    planned = plan(PlanRequest(reuse(program, "all"), chip, streamer=streamer, cascade=CASCADE_AUTO))
     trace = planned.trace or simulate(planned.commands, chip, {})
     ops = {op.name: op for op in planned.program.ops()}
     counts: Counter[tuple[str, int, int]] = Counter()

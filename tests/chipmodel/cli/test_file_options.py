@@ -19,7 +19,7 @@ TEXTS = {
     "free",
     *("dtype", "shapes", "iterations", "probability", "states", "steady_state", "overrides", "choices"),
     *("packer", "streamer", "merge", "packers", "merges", "streamers", "capacity", "memories"),
-    *("kind", "prefix", "keys", "dask", "cascade", "fields", "only"),
+    *("kind", "prefix", "keys", "dask", "cascade", "fields", "only", "measured"),
 }
 """Parameters whose value is a text that names no file."""
 REQUIRED = {"export": ("--as", "csv")}
@@ -138,6 +138,7 @@ def test_the_pairs_are_those_of_all_commands_that_write() -> None:
             "ci",
             "compare",
             "diff",
+            "explain",
             "export",
             "memory",
             "pack",

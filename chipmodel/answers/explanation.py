@@ -1,0 +1,70 @@
+"""Why a measurement is not what was predicted, or two boards differ: one thing changed at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log
+
+NEAR = 1.25
+"""A cause explains a time that it comes so near to, as a factor (assumed)."""
+HALF = 0.5
+"""It goes at least this share of the way from what was predicted (assumed)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Something that may be otherwise than assumed: fields of the chip, and perhaps the streamer."""
+
+    words: str
+    changes: tuple[str, ...] = ()
+    """The fields to change, as ``--set`` takes them."""
+    streamer: str = "vendor"
+
+
+@dataclass(frozen=True, slots=True)
+class TriedCause:
+    """A cause, and the time that it leads to; None with the reason where there is no such run."""
+
+    cause: Cause
+    milliseconds: float | None
+    reason: str = ""
+
+    def factor(self, measured: float) -> float:
+        """The time by which it is off ``measured``, as a factor of at least 1; infinite without a run."""
+        if self.milliseconds is None:
+            return inf
+        return max(self.milliseconds / measured, measured / self.milliseconds)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeExplanation:
+    """The time of a workload on a chip by its own tool, another time, and what may lie between them."""
+
+    program: str
+    chip: str
+    predicted: float
+    """Milliseconds, as is ``measured``."""
+    measured: float
+    causes: tuple[TriedCause, ...]
+    """That which comes nearest to ``measured`` first."""
+    other: str = ""
+    """The chip whose predicted time stands for ``measured``; empty where a board was measured."""
+    interval: tuple[float, float] | None = None
+    """The milliseconds that the board is expected to take; None where that is not known."""
+
+    @property
+    def expected(self) -> bool:
+        """Whether the measurement lies in the interval."""
+        return self.interval is not None and self.interval[0] <= self.measured <= self.interval[1]
+
+    @property
+    def explaining(self) -> tuple[TriedCause, ...]:
+        """The causes that come near and go at least half of the way."""
+        far = (each for each in self.causes if (self.covers(each) or 0) >= HALF)
+        return tuple(each for each in far if each.factor(self.measured) <= NEAR)
+
+    def covers(self, tried: TriedCause) -> float | None:
+        """The share of the way from predicted to measured that a cause goes, in factors; None for no run."""
+        if tried.milliseconds is None or self.measured == self.predicted:
+            return None
+        return log(tried.milliseconds / self.predicted) / log(self.measured / self.predicted)

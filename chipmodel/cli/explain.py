@@ -1,0 +1,58 @@
+"""``chipmodel explain``: which cause lies between a prediction and a measurement, or between two boards."""
+
+from __future__ import annotations
+
+import click
+
+from chipmodel.cli.file_options import READS_CHIP, FileCommand
+from chipmodel.cli.options import WorkloadOptions, workload_options
+from chipmodel.cli.output import json_option, show, write_files
+from chipmodel.errors import BadInput
+from chipmodel.pipeline.choices import DEFAULT_CHIP
+
+
+@click.command(cls=FileCommand)
+@workload_options
+@click.option(
+    "--chip",
+    "names",
+    metavar="NAME|FILE",
+    multiple=True,
+    type=READS_CHIP,
+    help=f"Preset or chip file; a second one is the board to compare with. [{DEFAULT_CHIP}]",
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Change a number of the first chip, such as psram.clock_mhz=100. Repeatable.",
+)
+@click.option("--measured", metavar="TIME", help="What a board takes: 3.6s, 20ms, 850us.")
+@json_option
+def explain(
+    *,
+    source: WorkloadOptions,
+    names: tuple[str, ...],
+    overrides: tuple[str, ...],
+    measured: str | None,
+    json_file: str | None,
+) -> None:
+    """Say what may lie between the predicted and the measured time of WORKLOAD, or between two boards.
+
+    WORKLOAD is planned as the board's own tool does it and simulated; then again with one thing changed at a
+    time: no overlap, slower memories, less SharedMemory, another clock, other kernels, a CPU in the NPU's
+    place. Of a second chip each group of fields is taken alone. Causes are listed by how near they come to
+    the other time; --json has the changes of each. Exit codes: 0 done, 1 WORKLOAD does not fit, 2 bad input.
+    """
+    from chipmodel.api.explain import explain as find
+    from chipmodel.hardware.chip_file import load_chip
+    from reports.explanation import print_explanation
+
+    if len(names) > 2:
+        raise BadInput("--chip is given more than twice", hint="two boards can be compared at a time")
+    first, *rest = names or (DEFAULT_CHIP,)
+    other = load_chip(rest[0]) if rest else None
+    answer = find(source.load(), load_chip(first, overrides), measured=measured, other=other)
+    write_files(((json_file, answer.to_json),))
+    show(json_file, answer.to_json, lambda console: print_explanation(answer.answer, console))

@@ -1,0 +1,123 @@
+"""What lies between a predicted and a measured time, in sentences, as a table and as JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from chipmodel.answers.explanation import TimeExplanation, TriedCause
+from reports.terminal_table import ruled_table
+from reports.words import percent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FORMAT = "chipmodel-explanation/1"
+LISTED = 12
+"""Causes in the terminal's table."""
+HEADS = ("with this alone", ">time", ">of measured", ">of the way")
+
+
+def document(answer: TimeExplanation) -> dict[str, Any]:
+    """``answer`` as JSON values: times in milliseconds, shares of 1."""
+    return {
+        "format": FORMAT,
+        "workload": answer.program,
+        "chip": answer.chip,
+        "other": answer.other or None,
+        "predicted_milliseconds": answer.predicted,
+        "measured_milliseconds": answer.measured,
+        "expected_milliseconds": list(answer.interval) if answer.interval else None,
+        "expected": answer.expected,
+        "causes": [cause_values(answer, each) for each in answer.causes],
+    }
+
+
+def cause_values(answer: TimeExplanation, tried: TriedCause) -> dict[str, Any]:
+    """One cause: its words, changes and streamer, and where it leads."""
+    return {
+        "cause": tried.cause.words,
+        "set": list(tried.cause.changes),
+        "streamer": tried.cause.streamer,
+        "milliseconds": tried.milliseconds,
+        "ratio": None if tried.milliseconds is None else tried.milliseconds / answer.measured,
+        "of_the_way": answer.covers(tried),
+        "reason": tried.reason,
+    }
+
+
+def sentences(answer: TimeExplanation) -> Iterator[str]:
+    """What was predicted and measured, and the cause that comes nearest."""
+    yield _both(answer)
+    if answer.expected:
+        yield "That is within what such a board is expected to take: there need be no cause."
+        return
+    explaining = answer.explaining
+    if explaining:
+        yield f"One cause alone comes near: {_led(answer, explaining[0])}."
+        if explaining[1:]:
+            others = "; ".join(each.cause.words for each in explaining[1:3])
+            yield f"So {'does' if len(explaining) == 2 else 'do'} {others}."
+        return
+    moving = [each for each in answer.causes if (answer.covers(each) or 0) > 0]
+    if moving:
+        yield f"No single cause that the model knows explains it. The nearest: {_led(answer, moving[0])}."
+    else:
+        yield "No cause that the model knows leads there: software around the network, or another network."
+
+
+def _both(answer: TimeExplanation) -> str:
+    predicted, measured = _time(answer.predicted), _time(answer.measured)
+    ratio = answer.measured / answer.predicted
+    much = f"{ratio:.3g} times as long" if ratio >= 1 else f"{percent(ratio)} of that"
+    within = f" ({_time(answer.interval[0])} to {_time(answer.interval[1])})" if answer.interval else ""
+    if answer.other:
+        return f"{answer.chip} takes {predicted} by its own tool, {answer.other} {measured}, {much}."
+    return f"Predicted are {predicted}{within} by the board's own tool, measured {measured}, {much}."
+
+
+def _led(answer: TimeExplanation, tried: TriedCause) -> str:
+    assert tried.milliseconds is not None
+    share = percent(tried.milliseconds / answer.measured)
+    return f"{tried.cause.words}. That leads to {_time(tried.milliseconds)}, {share} of {_aim(answer)}"
+
+
+def _aim(answer: TimeExplanation) -> str:
+    return f"what {answer.other} takes" if answer.other else "the measurement"
+
+
+def _time(milliseconds: float) -> str:
+    """Three digits, in seconds from 1 s on."""
+    if milliseconds >= 1000:
+        return f"{milliseconds / 1000:,.3g} s"
+    return f"{milliseconds:.3g} ms" if milliseconds >= 1 else f"{1000 * milliseconds:.3g} µs"
+
+
+def cause_rows(answer: TimeExplanation) -> list[tuple[str, ...]]:
+    """The causes that change something, under ``HEADS``, the nearest first."""
+    return [
+        (
+            each.cause.words,
+            _time(each.milliseconds),
+            percent(each.milliseconds / answer.measured),
+            percent(answer.covers(each) or 0.0),
+        )
+        for each in answer.causes
+        if each.milliseconds is not None and each.milliseconds != answer.predicted
+    ]
+
+
+def print_explanation(answer: TimeExplanation, console: Console) -> None:
+    """Print the answer to ``console``, readable at 80 columns and without colour."""
+    from rich.text import Text
+
+    title = f"{answer.program} on {answer.chip}"
+    console.print(Text.assemble((title, "bold"), ": ", " ".join(sentences(answer))), highlight=False)
+    heads = (*HEADS[:2], f">of {answer.other}", HEADS[3]) if answer.other else HEADS
+    console.print(ruled_table(heads, cause_rows(answer)[:LISTED]))
+    still = [each.cause.words for each in answer.causes if each.milliseconds == answer.predicted]
+    if still:
+        console.print(Text(f"without effect: {'; '.join(still)}"), highlight=False)
+    refused = [f"{each.cause.words} ({each.reason})" for each in answer.causes if each.milliseconds is None]
+    if refused:
+        console.print(Text(f"no run: {'; '.join(refused)}"), highlight=False)

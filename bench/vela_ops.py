@@ -1,10 +1,11 @@
-"""Ethos-U55's model against Arm's own: cycles of single ops by chipmodel and by Vela's performance model.
+"""The model of Ethos-U55 and U65 against Arm's own: cycles of single ops by Vela's performance model.
 
-Two hundred ops (see SHAPES) on the variants of 64, 128 and 256 MACs: layers of real networks, and random
-ones from a seed. Vela runs in an environment of its own, with ethos-u-vela from PyPI:
+Two hundred ops (see SHAPES) on the variants of 64, 128 and 256 MACs, or with ``--npu u65`` of 256 and 512:
+layers of real networks, and random ones from a seed. Vela runs in an environment of its own, with
+ethos-u-vela from PyPI:
 
     python -m venv vela && vela/bin/pip install ethos-u-vela
-    python -m bench.vela_ops --vela vela/bin/python [--write FILE]
+    python -m bench.vela_ops --vela vela/bin/python [--npu u65] [--write FILE]
 
 ``--write`` records the ops and Vela's answers as a table, which tests/chipmodel/npu/test_ethos.py holds the
 model against without Vela. Both give the larger of the NPU's cycles and those of its port to SRAM.
@@ -42,7 +43,8 @@ NETWORKS = (
 SEED = 55
 RANDOM_OPS = 120
 SHAPES = 200
-CHIPS = {64: "himax-we2", 128: "corstone-300", 256: "alif-e7"}
+VARIANTS = {"u55": (64, 128, 256), "u65": (256, 512)}
+CHIPS = {64: "himax-we2", 128: "corstone-300", 256: "alif-e7", 512: "alif-e7"}
 COLUMNS = (
     *("macs", "kind", "in_h", "in_w", "in_c", "out_h", "out_w", "out_c", "kernel_h", "kernel_w"),
     *("stride", "dilation", "bits", "block", "cycles", "source"),
@@ -53,6 +55,7 @@ COLUMNS = (
 class Shape:
     """One op on one variant."""
 
+    npu: str
     macs: int
     op: Op
     source: str
@@ -62,9 +65,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the error of every kind of op and the ops that are furthest off."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--vela", required=True, help="the Python that has ethos-u-vela")
+    parser.add_argument("--npu", choices=VARIANTS, default="u55", help="the NPU")
     parser.add_argument("--write", type=Path, help="the table to write")
     asked = parser.parse_args(argv)
-    shapes = list(all_shapes())
+    shapes = list(all_shapes(asked.npu))
     queries = [query(shape) for shape in shapes]
     answers = ask(asked.vela, queries)
     theirs = [max(answer["npu"], answer["sram"]) for answer in answers]
@@ -74,14 +78,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         write(asked.write, shapes, queries, answers)
 
 
-def all_shapes() -> Iterator[Shape]:
+def all_shapes(npu: str) -> Iterator[Shape]:
     """The ops: of networks in turn, then random ones; the variants in turn."""
     random = Random(SEED)
     real = [(op, name) for name in NETWORKS for op in load(f"zoo:{name}").ops() if _asked(op)]
     chosen = random.sample(_distinct(real), SHAPES - RANDOM_OPS)
     made = [(_random_op(random), "random") for _ in range(RANDOM_OPS)]
     for number, (op, source) in enumerate((*chosen, *made)):
-        yield Shape((64, 128, 256)[number % 3], op, source)
+        yield Shape(npu, VARIANTS[npu][number % len(VARIANTS[npu])], op, source)
 
 
 def _asked(op: Op) -> bool:
@@ -145,18 +149,37 @@ def _window(high: int, wide: int, size: int, stride: int, dilation: int) -> Wind
 
 
 def cycles(shape: Shape) -> int:
-    """Our answer; SRAM of Vela's own configuration Ethos_U55_High_End_Embedded on every variant."""
-    npu = load_chip(CHIPS[shape.macs], SRAM).npu
+    """Our answer, with the SRAM of Vela's own configuration on every variant."""
+    npu = load_chip(CHIPS[shape.macs], settings(shape.npu, shape.macs)).npu
     return op_cycles(npu, shape.op, shape.op.work.rows, shape.op.work.channels)
 
 
 SRAM = (
-    *("npu.read_bytes_per_cycle=8", "npu.write_bytes_per_cycle=8", "npu.ethos.sram.burst_bytes=32"),
-    *("npu.ethos.sram.read_latency_cycles=32", "npu.ethos.sram.write_latency_cycles=32"),
-    *("npu.ethos.border_blocks=whole", "npu.ethos.weights_on_port=no"),
+    *("npu.ethos.sram.burst_bytes=32", "npu.ethos.sram.read_latency_cycles=32"),
+    *("npu.ethos.sram.write_latency_cycles=32", "npu.ethos.border_blocks=whole"),
+    "npu.ethos.weights_on_port=no",
 )
-"""Settings of a chip file for the SRAM of Ethos_U55_High_End_Embedded in Vela's own vela.ini, and for what
-its functions in Python leave out."""
+"""Settings of a chip file for the SRAM of Ethos_U55_High_End_Embedded and Ethos_U65_Embedded in Vela's own
+vela.ini, and for what its functions in Python leave out."""
+PORT_BYTES = {"u55": 8, "u65": 16}
+OUTPUTS_OF_512 = {
+    "plain": "0.125",
+    "max_pool": "0.0625",
+    "add": "0.375",
+    "multiply": "0.1875",
+    "wide": "0.3125",
+    "wide_unary": "0.5625",
+    "wide_multiply": "0.25",
+    "table": "0.5",
+}
+"""Cycles of an output element of Ethos-U65-512: half of those of 256 MACs (architecture_features.py)."""
+
+
+def settings(npu: str, macs: int) -> list[str]:
+    """Of a chip file with the variant of U55 that has up to 256 MACs as many: the port, two cores for 512."""
+    port = [f"npu.{way}_bytes_per_cycle={PORT_BYTES[npu]}" for way in ("read", "write")]
+    outputs = [f"npu.ethos.output_cycles.{kind}={rate}" for kind, rate in OUTPUTS_OF_512.items()]
+    return [*SRAM, *port, *(["npu.ethos.cores=2", *outputs] if macs == 512 else [])]
 
 
 def query(shape: Shape) -> dict[str, Any]:
@@ -164,7 +187,7 @@ def query(shape: Shape) -> dict[str, Any]:
     op, work = shape.op, shape.op.work
     bits = 16 if op.dtype == "int16" else 8
     asked = {
-        "accelerator": f"ethos-u55-{shape.macs}",
+        "accelerator": f"ethos-{shape.npu}-{shape.macs}",
         "bits": bits,
         "inputs": 1,
         "scaled": True,

@@ -1,10 +1,10 @@
 """Arm Vela's own estimate of single ops: run by ``bench.vela_ops`` in the environment that has ethos-u-vela.
 
-Reads a JSON list of ops from standard input and writes a list of answers. An op has ``accelerator``,
-``block`` (a block type of Vela), ``ifm`` and ``ofm`` (height, width, depth), ``kernel`` (height, width,
-stride y and x, dilation y and x), ``bits``, ``type`` (an op of Vela), ``activation`` (one, or empty),
-``inputs`` (1 or 2) and ``scaled``. An answer has the cycles of the NPU and of its port on SRAM, and the
-block of the output.
+The memory is that of Ethos_U55_High_End_Embedded, or of Ethos_U65_Embedded. Reads a JSON list of ops from
+standard input and writes a list of answers. An op has ``accelerator``, ``block`` (a block type of Vela),
+``ifm`` and ``ofm`` (height, width, depth), ``kernel`` (height, width, stride y and x, dilation y and x),
+``bits``, ``type`` (an op of Vela), ``activation`` (one, or empty), ``inputs`` (1 or 2) and ``scaled``. An
+answer has the cycles of the NPU and of its port on SRAM, and the block of the output.
 """
 
 import contextlib
@@ -24,13 +24,14 @@ from ethosu.vela.shape4d import Shape4D
 from ethosu.vela.tensor import MemArea
 
 CONFIGURATION = Path(ethosu.__path__[0]) / "config_files" / "Arm" / "vela.ini"
-SYSTEM, MEMORY = "Ethos_U55_High_End_Embedded", "Shared_Sram"
+SYSTEMS, MEMORY = {"u55": "Ethos_U55_High_End_Embedded", "u65": "Ethos_U65_Embedded"}, "Shared_Sram"
 
 
 @functools.cache
 def architecture(accelerator):
     with contextlib.redirect_stdout(io.StringIO()):
-        return ArchitectureFeatures([str(CONFIGURATION)], accelerator, SYSTEM, MEMORY, 3, False, None)
+        system = SYSTEMS[accelerator.split("-")[1]]
+        return ArchitectureFeatures([str(CONFIGURATION)], accelerator, system, MEMORY, 3, False, None)
 
 
 def answer(op):

@@ -1,4 +1,4 @@
-"""Parameters of Arm's Ethos-U55 NPU. Its variants of 32 to 256 MACs a cycle differ in these numbers only.
+"""Parameters of Arm's Ethos-U55 and U65 NPUs, whose variants of 32 to 512 MACs differ in these numbers only.
 
 The NPU computes an output block after block. Input of a block and its accumulators lie in the NPU's own RAM
 (SHRAM, in banks of 1 KiB, both twice, so that the next block is read while one is computed); a block is
@@ -48,12 +48,14 @@ class EthosNpu:
     """Cycles of an output element, in the order of ``OUTPUT_RATES``."""
     weights_on_port: bool = False
     """Whether weights that are read again for each block take time on that port."""
+    cores: int = 1
+    """MAC arrays that share the steps of a block; Ethos-U65-512 has two, of 256 MACs each."""
     partial_blocks: bool = False
     """Whether a block at the border of the output takes what lies inside; if not, as long as a whole one."""
 
     def __hash__(self) -> int:
         """A hash of a few fields: costs are cached by it, and fractions take long to hash."""
-        return hash((self.block_height, self.block_width, self.block_depth, self.shram_banks))
+        return hash((self.block_height, self.block_width, self.block_depth, self.shram_banks, self.cores))
 
     def output(self, kind: str) -> Fraction:
         """Cycles of an output element of one of the ``OUTPUT_RATES``."""
@@ -66,6 +68,7 @@ class EthosNpu:
 
 
 _WHOLES = {
+    "cores": "cores",
     "block_height": "micro_block.height",
     "block_width": "micro_block.width",
     "block_depth": "micro_block.depth",

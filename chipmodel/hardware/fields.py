@@ -217,6 +217,7 @@ FIELDS: Mapping[str, Field] = {
     "npu.vector.cache.line_bytes": _vector(replace(_wholes(4, 4096, "bytes"), power_of_two=True)),
     "npu.vector.weight_line_cycles": _vector(_rationals("0", 10**6, "core cycles")),
     **{f"npu.ethos.micro_block.{side}": _ethos(_LANES) for side in ("height", "width", "depth")},
+    "npu.ethos.cores": _default("1", _ethos(_wholes(1, 2, "arrays"))),
     "npu.ethos.shram.banks": _ethos(_wholes(4, 4096, "banks of 1 KiB")),
     "npu.ethos.shram.input_granule_banks": _ethos(_BANKS),
     "npu.ethos.shram.accumulator_granule_banks": _ethos(_BANKS),

@@ -1,4 +1,4 @@
-"""NPU cycles on Arm's Ethos-U55: an output block after block, each in steps of the MAC array.
+"""NPU cycles on Arm's Ethos-U55 and U65: an output block after block, each in steps of the MAC array.
 
 While a block is computed, the one before it passes the output stage, and the next one's input is read. So
 each block takes the longest of the three, and an op at least what its operands take on the port to SRAM.
@@ -10,6 +10,7 @@ Element-wise work passes the output stage alone; ``OUTPUTS`` says at which rate.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -124,7 +125,7 @@ def _stages(
     the output stage."""
     size, (high, wide) = tile
     micro_blocks = -(-size.height // high) * -(-size.width // wide), -(-size.depth // ethos.block_depth)
-    computed = Fraction(_computing(ethos, layer, *micro_blocks))
+    computed = Fraction(_computing(ethos, layer, *micro_blocks), ethos.cores)
     written = Fraction(ceil(output_rate(ethos, layer, kind) * size.elements))
     if layer.traversal != "pooling":
         written = max(written, Fraction(SCALE_BYTES * size.depth * ethos.read_latency, SCALES_AHEAD))
@@ -161,7 +162,7 @@ def output_rate(ethos: EthosNpu, layer: Layer, kind: str) -> Fraction:
 def _transfer(ethos: EthosNpu, layer: Layer, block: Block) -> Fraction:
     """Cycles to read the input of a block and to write its output, one after the other."""
     read = block.input.within(layer.input).elements * _burst_factor(ethos, layer, block.input)
-    written = block.output.within(layer.output).elements * _burst_factor(ethos, layer, block.output)
+    written = block.output.within(layer.output).elements * _written_burst_factor(ethos, layer, block.output)
     moved = read / ethos.read_bytes_per_cycle + written / ethos.write_bytes_per_cycle
     return ethos.read_latency + ethos.write_latency + moved
 
@@ -169,6 +170,11 @@ def _transfer(ethos: EthosNpu, layer: Layer, block: Block) -> Fraction:
 def _burst_factor(ethos: EthosNpu, layer: Layer, block: Size) -> Fraction:
     """How many times longer accesses take than their bytes: a row of a brick may be shorter than a burst."""
     return Fraction(ethos.sram_burst, min(ethos.sram_burst, BRICK * layer.bits // 8 * block.width))
+
+
+def _written_burst_factor(ethos: EthosNpu, layer: Layer, block: Size) -> Fraction:
+    """The same for writes, of which each core makes a brick."""
+    return _burst_factor(ethos, layer, replace(block, width=block.width * ethos.cores))
 
 
 def _port_cycles(ethos: EthosNpu, layer: Layer, block: Block) -> Fraction:
@@ -185,7 +191,7 @@ def _port_cycles(ethos: EthosNpu, layer: Layer, block: Block) -> Fraction:
     return (
         (weights / ethos.read_bytes_per_cycle if ethos.weights_on_port else 0)
         + element * read * _burst_factor(ethos, layer, block.input) / ethos.read_bytes_per_cycle
-        + element * written * _burst_factor(ethos, layer, block.output) / ethos.write_bytes_per_cycle
+        + element * written * _written_burst_factor(ethos, layer, block.output) / ethos.write_bytes_per_cycle
     )
 
 

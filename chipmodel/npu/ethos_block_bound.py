@@ -113,7 +113,7 @@ def _costs(ethos: EthosNpu, layer: Layer, kind: str, blocks: _BlockSizes) -> Cyc
     """Cycles of an output element by block: the port, or the slowest stage."""
     element, given = layer.bits // 8, layer.input.depth
     read = _bursts(ethos, layer, blocks.inside[1]) * blocks.read / float(ethos.read_bytes_per_cycle)
-    written = _bursts(ethos, layer, blocks.wide) / float(ethos.write_bytes_per_cycle)
+    written = _bursts(ethos, layer, blocks.wide * ethos.cores) / float(ethos.write_bytes_per_cycle)
     again = 1 if layer.equal_depth else round_up(given, BRICK) / blocks.depth
     port = element * (len(layer.kernel_parts) * again * read + written)
     if ethos.weights_on_port:
@@ -133,7 +133,7 @@ def _computed(ethos: EthosNpu, layer: Layer, area: Counts) -> Cycles:
     steps = sum(
         count * np.maximum(decoded, cycles / ethos.columns_first) for count, cycles in kernel_steps(layer)
     )
-    return np.asarray(passes * reads * steps / ethos.block_depth)
+    return np.asarray(passes * reads * steps / ethos.block_depth / ethos.cores)
 
 
 def _bursts(ethos: EthosNpu, layer: Layer, wide: Counts) -> Cycles:

@@ -78,7 +78,7 @@ def _computed(ethos: EthosNpu, layer: Layer, times: int, division: Division) -> 
         layers = Fraction(max(ceil(layers), division.slices))
         decoded = decoding(ethos, layer) * division.stripes
     steps = sum(count * max(Fraction(decoded), cycles * positions) for count, cycles in kernel_steps(layer))
-    return times * layers * passes * reads * steps
+    return times * layers * passes * reads * steps / ethos.cores
 
 
 def _micro_blocks(ethos: EthosNpu, layer: Layer, columns: bool) -> Fraction:

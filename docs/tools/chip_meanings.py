@@ -124,6 +124,7 @@ MEANING: Mapping[str, str] = {
     "npu.ethos.micro_block.height": "Rows of the output that one step of the MAC array works on.",
     "npu.ethos.micro_block.width": "Columns of it.",
     "npu.ethos.micro_block.depth": "Channels of it.",
+    "npu.ethos.cores": "MAC arrays that share each block: 2 of Ethos-U65-512, else 1.",
     "npu.ethos.shram.banks": "The NPU's own RAM for inputs and accumulators of a block, in KiB.",
     "npu.ethos.shram.input_granule_banks": "Inputs take a multiple of so many banks.",
     "npu.ethos.shram.accumulator_granule_banks": "Accumulators of 32 bits take a multiple of so many.",

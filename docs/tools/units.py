@@ -40,7 +40,8 @@ UNITS: Mapping[tuple[str, str], ModelledUnit] = {
         ("luna_conv2d", "luna_depthwise2d", "luna_matmul", "luna_vector"),
     ),
     (NPU, "ethos-u55"): ModelledUnit(
-        "blocks, one after another, as Arm's compiler estimates them", "what runs on the CPU"
+        "blocks of Ethos-U55 and U65, one after another, as Arm's compiler estimates them",
+        "what runs on the CPU",
     ),
     (NPU, "array"): ModelledUnit(
         "MACs padded to an array, operands through ports, a launch for each op",

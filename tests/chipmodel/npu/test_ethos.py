@@ -1,13 +1,15 @@
-"""Ethos-U55 against the estimate of Arm's compiler, and what that estimate is made of."""
+"""Ethos-U55 and U65 against the estimate of Arm's compiler, and what that estimate is made of."""
 
 from __future__ import annotations
 
 import csv
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import pytest
 
+from bench.vela_ops import settings
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.chip_file import load_chip
@@ -19,19 +21,20 @@ from chipmodel.npu.ethos_blocks import choose_block
 from chipmodel.npu.ethos_layers import Layer, Size, layer_of
 from tests.support.folders import ROOT
 
-VELA = ROOT / "tests" / "data" / "ethos_u55_vela.csv"
-"""Answers of ethos-u-vela 5.2.0, its own configuration Ethos_U55_High_End_Embedded, tensors between ops in
-bricks: python -m bench.vela_ops --vela PYTHON --write FILE."""
+VELA = ROOT / "tests" / "data"
+"""Answers of ethos-u-vela 5.2.0, its own configurations Ethos_U55_High_End_Embedded and Ethos_U65_Embedded,
+tensors between ops in bricks: python -m bench.vela_ops --vela PYTHON --npu NPU --write FILE."""
 CHIPS = {"64": "himax-we2", "128": "corstone-300", "256": "alif-e7"}
-ESTIMATE = (
-    *("npu.read_bytes_per_cycle=8", "npu.write_bytes_per_cycle=8", "npu.ethos.sram.burst_bytes=32"),
-    *("npu.ethos.sram.read_latency_cycles=32", "npu.ethos.sram.write_latency_cycles=32"),
-    *("npu.ethos.border_blocks=whole", "npu.ethos.weights_on_port=no"),
-)
-NPUS = {macs: load_chip(name, ESTIMATE).npu for macs, name in CHIPS.items()}
+NPUS = {macs: load_chip(name, settings("u55", int(macs))).npu for macs, name in CHIPS.items()}
+U65 = {macs: load_chip("alif-e7", settings("u65", int(macs))).npu for macs in ("256", "512")}
+VARIANTS = {"u55": NPUS, "u65": U65}
 
-with VELA.open(encoding="utf-8", newline="") as _file:
-    ROWS = list(csv.DictReader(_file))
+
+@cache
+def rows(npu: str) -> list[dict[str, str]]:
+    """Vela's answers for one NPU."""
+    with (VELA / f"ethos_{npu}_vela.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def _op(row: dict[str, str]) -> Op:
@@ -65,21 +68,23 @@ def _cycles(npu: Npu, op: Op) -> int:
     return op_cycles(npu, op, op.work.rows, op.work.channels)
 
 
-def test_each_op_is_vela_s_estimate_to_the_cycle() -> None:
-    assert len(ROWS) == 200
-    assert {row["macs"] for row in ROWS} == set(CHIPS)
+@pytest.mark.parametrize("npu", VARIANTS)
+def test_each_op_is_vela_s_estimate_to_the_cycle(npu: str) -> None:
+    assert len(rows(npu)) == 200
+    assert {row["macs"] for row in rows(npu)} == set(VARIANTS[npu])
     off = [
         (row, found)
-        for row in ROWS
-        if not -1 < (found := _cycles(NPUS[row["macs"]], _op(row))) - float(row["cycles"]) <= 1
+        for row in rows(npu)
+        if not -1 < (found := _cycles(VARIANTS[npu][row["macs"]], _op(row))) - float(row["cycles"]) <= 1
     ]
     assert not off
 
 
-def test_each_block_is_vela_s() -> None:
+@pytest.mark.parametrize("npu", VARIANTS)
+def test_each_block_is_vela_s(npu: str) -> None:
     """Element-wise work has none here."""
-    for row in ROWS:
-        ethos, work = NPUS[row["macs"]].ethos, _op(row).work
+    for row in rows(npu):
+        ethos, work = VARIANTS[npu][row["macs"]].ethos, _op(row).work
         if isinstance(work, Conv | Pool | Matmul) and ethos is not None:
             _, layer = layer_of(work, int(row["bits"]), row["kind"] == "depthwise_conv")
             block = choose_block(ethos, layer).output

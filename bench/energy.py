@@ -1,9 +1,10 @@
 """Energy of whole networks on boards: what the presets predict by streamer ``vendor``, against measurements.
 
 For every row of ``chipmodel/measured/tables`` with ``microjoules``: measured and predicted energy, their
-ratio, and the ratio of a prediction by a fit that has not seen the network (at any supply). Free are the
-numbers whose source in the preset begins with "Fitted". Energy is linear in them, so a fit is the least
-squares of relative errors, with no number below zero.
+ratio, the ratio where the time is the measured one, and that of a prediction by a fit that has not seen the
+network (at any supply), with either time. Free are the numbers whose source in the preset begins with
+"Fitted". Energy is linear in them, so a fit is the least squares of relative errors with the measured times,
+with no number below zero.
 
     python -m bench.energy [BOARD ...]
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from statistics import fmean
 
@@ -22,7 +23,13 @@ from bench.silicon import TABLES, table
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.energy import COUNTED, STATIC
-from chipmodel.measured.network_prediction import MICROJOULES, chip_of, family_of, planned_network
+from chipmodel.measured.network_prediction import (
+    MICROJOULES,
+    MILLISECONDS,
+    chip_of,
+    family_of,
+    planned_network,
+)
 
 PART_OF = {"energy.static_mw": STATIC, **{f"energy.pj.{key}": name for key, name in COUNTED.items()}}
 """The part of a run's energy that each number of a chip file gives."""
@@ -36,14 +43,23 @@ class MeasuredEnergy:
     family: str
     measured: float
     parts: Mapping[str, float]
+    slower: float = 1.0
+    """The measured time by the predicted one."""
 
     @property
     def predicted(self) -> float:
         """With the preset's numbers."""
         return sum(self.parts.values())
 
+    def in_measured_time(self) -> MeasuredEnergy:
+        """The same row with the parts that go with time as in the measured time."""
+        parts = {name: part * (self.slower if name in TIMED else 1) for name, part in self.parts.items()}
+        return replace(self, parts=parts, slower=1.0)
+
 
 Found = Mapping[str, float]
+TIMED = (STATIC, COUNTED["cycle"])
+"""What goes with the time of a run."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -61,11 +77,13 @@ def measured_energies(board: str) -> list[MeasuredEnergy]:
     found: list[MeasuredEnergy] = []
     for row in table(board).rows:
         if MICROJOULES in row.cells:
-            energy = planned_network(row.text("workload"), chip_of(load_chip(board), row)).energy
-            assert energy is not None, board
+            chip = chip_of(load_chip(board), row)
+            planned = planned_network(row.text("workload"), chip)
+            assert planned.energy is not None, board
             measured = float(row.number(MICROJOULES))
+            slower = float(row.number(MILLISECONDS)) / chip.milliseconds(planned.cycles)
             workload = f"{row.text('workload')} {row.text('set') if 'set' in row.cells else ''}".strip()
-            found.append(MeasuredEnergy(workload, family_of(row), measured, energy.parts))
+            found.append(MeasuredEnergy(workload, family_of(row), measured, planned.energy.parts, slower))
     return found
 
 
@@ -108,21 +126,26 @@ def predicted(row: MeasuredEnergy, now: Found, found: Found) -> float:
 def lines(board: str) -> Iterator[str]:
     """The table of one board, its errors, and the numbers of each fit."""
     rows, now = measured_energies(board), free_energies(load_chip(board))
+    timed = [row.in_measured_time() for row in rows]
     families = list(dict.fromkeys(row.family for row in rows))
-    folds = {family: fitted([r for r in rows if r.family != family], now) for family in families}
-    yield f"## {board}\n\n| network | measured µJ | predicted µJ | ratio | held out |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
-    for row in rows:
-        held = predicted(row, now, folds[row.family])
-        ratios = f"{row.predicted / row.measured:.3f} | {held / row.measured:.3f}"
+    folds = {family: fitted([r for r in timed if r.family != family], now) for family in families}
+    heads = "measured µJ | predicted µJ | ratio | held out | in its time | held out"
+    yield f"## {board}\n\n| network | {heads} |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    errors: list[list[float]] = []
+    for row, same in zip(rows, timed, strict=True):
+        fold = folds[row.family]
+        found = (row.predicted, predicted(row, now, fold), same.predicted, predicted(same, now, fold))
+        errors.append([each / row.measured for each in found])
+        ratios = " | ".join(f"{ratio:.3f}" for ratio in errors[-1])
         yield f"| {row.workload} | {row.measured:g} | {row.predicted:.2f} | {ratios} |"
-    error = fmean(abs(row.predicted / row.measured - 1) for row in rows)
-    held_out = fmean(abs(predicted(row, now, folds[row.family]) / row.measured - 1) for row in rows)
-    yield f"\nMean error {error:.1%} over {len(rows)} rows, {held_out:.1%} with each network held out.\n"
+    means = [fmean(abs(ratio - 1) for ratio in each) for each in zip(*errors, strict=True)]
+    held = f"{means[0]:.1%}, {means[1]:.1%} with each network held out"
+    yield f"\nMean error over {len(rows)} rows {held}; in the measured time {means[2]:.1%}, {means[3]:.1%}.\n"
     yield f"| network left out | {' | '.join(f'`{path}`' for path in now)} |"
     yield f"| --- |{' ---: |' * len(now)}"
-    for family, found in {"none": fitted(rows, now), **folds}.items():
-        yield f"| {family} | {' | '.join(f'{value:.4g}' for value in found.values())} |"
+    for family, numbers in {"none": fitted(timed, now), **folds}.items():
+        yield f"| {family} | {' | '.join(f'{value:.4g}' for value in numbers.values())} |"
 
 
 if __name__ == "__main__":

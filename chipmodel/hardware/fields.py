@@ -247,8 +247,8 @@ FIELDS: Mapping[str, Field] = {
     "cpu.psram_every_cycles": _default("0", _SETUP),
     "cpu.line_bytes": _default("32", _wholes(1, 4096, "bytes")),
     "energy.model": _default("unknown", _choice("unknown", "counted")),
-    "energy.volts": _counted(_VOLTS),
-    "energy.nominal_volts": _counted(_VOLTS),
+    "energy.volts": _default("1", _counted(_VOLTS)),
+    "energy.nominal_volts": _default("1", _counted(_VOLTS)),
     "energy.static_mw": _default("0", _counted(_rationals("0", 10**6, "milliwatts"))),
     **{f"energy.pj.{each}": _default("0", _counted(_PJ)) for each in COUNTED},
 }

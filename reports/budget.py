@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HEADS = ("budget", "quantity", "limit", "value", "of limit", "")
-OF_LIMIT = ("quantity", "unit", "limit", "value", "kept")
+OF_LIMIT = ("quantity", "unit", "limit", "value", "before", "kept")
 """Keys of a limit in the JSON document."""
 
 
@@ -57,7 +57,11 @@ def faults(entry: BudgetEntry) -> list[str]:
 def _excess(line: BudgetLine) -> str:
     if line.value is None:
         return f"{line.quantity} is not known: there is no plan"
-    return f"{line.quantity} of {_amount(line, line.value)} is above the limit of {_amount(line, line.limit)}"
+    is_ = f"{line.quantity} of {_amount(line, line.value)} is"
+    if line.value > line.limit:
+        return f"{is_} above the limit of {_amount(line, line.limit)}"
+    more = f"more than {percent(line.growth)} above" if line.growth else "more than"
+    return f"{is_} {more} the {_amount(line, line.before)} before"
 
 
 def _amount(line: BudgetLine, value: float | None) -> str:
@@ -73,7 +77,8 @@ def _number(value: float | None) -> str:
 def _cells(line: BudgetLine) -> tuple[str, ...]:
     limit, value = (_amount(line, each) for each in (line.limit, line.value))
     share = "-" if line.value is None or not line.limit else percent(line.value / line.limit)
-    verdict = "kept" if line.kept else "EXCEEDED"
+    within = line.value is not None and line.value <= line.limit
+    verdict = "kept" if line.kept else "GROWN" if within else "EXCEEDED"
     return line.entry, line.quantity, limit, value if line.value is not None else "-", share, verdict
 
 

@@ -71,8 +71,9 @@ def test_the_action_runs_a_command_that_there_is() -> None:
     action = loaded("action.yml")
     steps = action["runs"]["steps"]
     (step,) = (each for each in steps if each.get("run", "").startswith("chipmodel "))
-    assert step["env"] == {"BUDGET": "${{ inputs.budget }}"}
-    given = parsed(step["run"]).params
+    assert step["env"] == {"BUDGET": "${{ inputs.budget }}", "OPTIONS": "${{ inputs.options }}"}
+    given = parsed(step["run"].replace("$OPTIONS", "--against base.json --growth 2")).params
+    assert (given["against"], given["growth"]) == ("base.json", 2)
     assert given["junit_file"] == action["outputs"]["junit"]["value"]
     assert all("shell" in each for each in steps if "run" in each)
     named = set(re.findall(r"inputs\.(\w+)", (ROOT / "action.yml").read_text()))

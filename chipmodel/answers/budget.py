@@ -19,17 +19,27 @@ microjoules of a run, bytes that cross the Psram in a run, bytes of weights, byt
 
 @dataclass(frozen=True, slots=True)
 class BudgetLine:
-    """One limit of one workload on one chip. ``value`` is None where there is no plan."""
+    """One limit of one workload on one chip. ``value`` is None where there is no plan; where there is a value
+    from ``before``, it may be at most a share ``growth`` above that."""
 
     entry: str
     quantity: str
     limit: float
     value: float | None
+    before: float | None = None
+    growth: float = 0.0
 
     @property
     def kept(self) -> bool:
-        """Whether the value is within the limit."""
-        return self.value is not None and self.value <= self.limit
+        """Whether the value is within the limit, and has not grown too much."""
+        return self.value is not None and self.value <= self.limit and not self.grown
+
+    @property
+    def grown(self) -> bool:
+        """Whether the value is too much above the one before."""
+        if self.value is None or self.before is None:
+            return False
+        return self.value > self.before * (1 + self.growth)
 
     @property
     def unit(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
+from chipmodel.api.budget_before import compared, read_before
 from chipmodel.api.budget_file import EntryKeys, beside, read_budget
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.simulation import Simulation, simulate
@@ -60,27 +61,40 @@ class BudgetReport(PageAnswer):
 
 
 @checked
-def ci(file: str | Path, *, progress: Progress | None = None) -> BudgetReport:
+def ci(
+    file: str | Path,
+    *,
+    against: str | Path | None = None,
+    growth: float = 0.0,
+    progress: Progress | None = None,
+) -> BudgetReport:
     """Plan and simulate every entry of a budget file, and compare it with its limits.
 
     Parameters
     ----------
     file
         A budget file in YAML. Workloads and chip files in it are relative to the file.
+    against
+        The document of an earlier report, as ``to_json`` wrote it: no value may have grown since.
+    growth
+        The share by which values may have grown all the same, such as 0.02.
     progress
         Receives a line for every stage.
 
     Raises
     ------
     BadInput
-        If the file, or a workload or chip that it names, cannot be read.
+        If a file, or a workload or chip that the budget names, cannot be read.
     """
     path = Path(file)
+    before = None if against is None else read_before(Path(against))
     with observing(progress):
         keys, document, limits = read_budget(path)
         entries = tuple(
             _entry(each, limits[number], path, document, number) for number, each in enumerate(keys.budgets)
         )
+    if before is not None:
+        entries = compared(entries, before, growth)
     return BudgetReport(BudgetAnswer(keys.title or path.stem, entries))
 
 

@@ -6,12 +6,24 @@ import click
 
 from chipmodel.cli.file_options import READS, WRITES, FileCommand
 from chipmodel.cli.output import html_option, json_option, show, write_files
-from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
+from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
 from chipmodel.terminal.printing import remark
 
 
 @click.command(cls=FileCommand)
 @click.argument("budget", metavar="BUDGET.yaml", type=READS)
+@click.option(
+    "--against",
+    metavar="BASE.json",
+    type=READS,
+    help="An earlier --json, such as the base branch's: no value may have grown since.",
+)
+@click.option(
+    "--growth",
+    metavar="PERCENT",
+    type=click.FloatRange(min=0),
+    help="With --against: values may have grown by this much. [0]",
+)
 @click.option(
     "--junit",
     "junit_file",
@@ -31,6 +43,8 @@ from chipmodel.terminal.printing import remark
 def ci(
     *,
     budget: str,
+    against: str | None,
+    growth: float | None,
     junit_file: str | None,
     markdown_file: str | None,
     json_file: str | None,
@@ -55,7 +69,9 @@ def ci(
     from chipmodel.api.budget import ci as hold_budgets
     from reports.budget import faults, print_budget
 
-    answer = hold_budgets(budget)
+    if growth is not None and not against:
+        raise BadInput("--growth is since an earlier report", hint="give --against BASE.json as well")
+    answer = hold_budgets(budget, against=against, growth=(growth or 0) / 100)
     write_files(
         (
             (junit_file, answer.to_junit),

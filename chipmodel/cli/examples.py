@@ -20,7 +20,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("Every number of a preset, with its origin", "stm32n6"),
         ("The same with a change", "stm32n6 --set shared_memory.bytes=1MiB"),
     ),
-    "ci": (("Fail where a limit is exceeded", "budget.yaml --junit budget.xml --markdown budget.md"),),
+    "ci": (
+        ("Fail where a limit is exceeded", "budget.yaml --junit budget.xml --markdown budget.md"),
+        ("Fail where a value grew by more than 2 %", "budget.yaml --against base.json --growth 2"),
+    ),
     "compare": (
         ("All packers on the buffers of a network", "zoo:resnet8 --html packers.html"),
         ("Two streamers in whole runs", "zoo:resnet8 --streamers sync,ping-pong"),

@@ -44,6 +44,34 @@ def test_values_are_those_of_the_simulation(tmp_path: Path) -> None:
     assert report.headline() == "Firmware: 1 of 1 budget kept"
 
 
+def test_a_value_may_grow_by_its_share_and_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = budget(tmp_path, BUDGET.replace("PEAK", "24KiB"))
+    base = tmp_path / "base.json"
+    assert call(capsys, "ci", file, "--json", base)[0] == 0
+    assert call(capsys, "ci", file, "--against", base)[0] == 0
+    document = json.loads(base.read_text())
+    peak = document["budgets"][0]["limits"][0]
+    now, peak["value"] = peak["value"], 100 * peak["value"] // 102 + 1
+    base.write_text(json.dumps(document))
+    assert now > peak["value"]
+    assert call(capsys, "ci", file, "--against", base, "--growth", "2")[0] == 0
+    code, out, err = call(capsys, "ci", file, "--against", base, "--growth", "1")
+    assert code == 1
+    assert "GROWN" in out
+    said = f"kws: peak of {now:,} B is more than 1.0% above the {peak['value']:,} B before"
+    assert err == f"over budget: {said}\n"
+    document["budgets"][0]["name"] = "another"
+    base.write_text(json.dumps(document))
+    assert cm.ci(file, against=base).kept
+    assert call(capsys, "ci", file, "--growth", "1")[0] == 2
+    with pytest.raises(cm.BadInput, match="growth is -1"):
+        cm.ci(file, against=base, growth=-1.0)
+    base.write_text("{}")
+    assert call(capsys, "ci", file, "--against", base)[0] == 2
+
+
 def test_one_byte_too_many_fails_the_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     peak = cm.simulate("zoo:ds_cnn").peak_bytes
     exact = budget(tmp_path, BUDGET.replace("PEAK", str(peak)))

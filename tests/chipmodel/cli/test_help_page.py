@@ -31,6 +31,7 @@ MADE = (
     "simulate zoo:resnet8 --streamer sync --json before.json",
     "simulate zoo:resnet8 --streamer ping-pong --json after.json",
     "study study.yaml",
+    "ci budget.yaml --json base.json",
 )
 
 

@@ -61,7 +61,7 @@ class LeastRows:
     def _rows_made(self, op: Op) -> set[int]:
         names = {name: self._outside(name) | self.options.get(name, set()) for name in op.inputs}
         first = max(op.inputs, key=lambda name: self.program.tensors[name].bytes, default=None)
-        cuts = [dict.fromkeys(op.inputs, rows) for rows in names[first]] if first else [{}]
+        cuts = [dict.fromkeys(op.inputs, rows) for rows in (names[first] if first else (1,))]
         return {op_rows(self.program, op, rows) for rows in cuts}
 
     def _outside(self, name: str) -> set[int]:

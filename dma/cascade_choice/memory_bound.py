@@ -21,9 +21,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-import networkx as nx
-
 from chipmodel.cascades.shape import may_cascade
+from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Program
 from dma.cascade_choice.band_widths import BandedOps, BandWidth
@@ -62,12 +61,15 @@ class _Alive:
         """The inputs of a concat that may lie in its output, side by side."""
         self.before: dict[str, str] = {}
         """The input that an output may overwrite."""
-        shared = nx.Graph()
+        links: list[list[str]] = []
         for op in table.ops:
             self.pieces.update({op.outputs[0]: list(op.absorbs)} if op.absorbs else {})
             self.before.update({op.outputs[0]: op.overwrites} if op.overwrites else {})
-            shared.add_edges_from((op.outputs[0], name) for name in (*op.absorbs, op.overwrites) if name)
-        self.group = {name: min(names) for names in nx.connected_components(shared) for name in names}
+            links += [[op.outputs[0], *op.absorbs, *filter(None, (op.overwrites,))]] if op.outputs else []
+        names = list(program.tensors)
+        number = {name: index for index, name in enumerate(names)}
+        groups = joined(len(names), ([number[name] for name in link] for link in links))
+        self.group = {names[n]: names[each[0]] for each in groups if len(each) > 1 for n in each}
         inner = Counter((*self.before.values(), *(n for names in self.pieces.values() for n in names)))
         self.crossed = {self.group[name] for name, times in inner.items() if times > 1}
         """Groups in which a tensor may lie in one of several others."""
@@ -103,7 +105,8 @@ class _Alive:
     def _within(self, name: str, alive: set[str]) -> int:
         """The bytes of a tensor if it is ``alive``, otherwise of those that may lie where it will."""
         # Chains in place are long, so that the input that is overwritten is the loop, not the recursion.
-        most, at = 0, name
+        most = 0
+        at: str | None = name
         while at is not None:
             own = self.around.size(at) if at in alive else 0
             most = max(most, own, sum(self._within(piece, alive) for piece in self.pieces.get(at, ())))

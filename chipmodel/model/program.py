@@ -281,7 +281,10 @@ class Program:
         """Bytes of the weight block that ``op`` loads from Psram."""
         if op.gathers and op.weights:
             return sum(self.tensors[t].bytes for t in op.outputs)
-        return sum(self.weights[w].bytes for w in op.weights)
+        total = 0  # a loop, as this is asked for thousands of times
+        for name in op.weights:
+            total += self.weights[name].bytes
+        return total
 
     def table_bytes(self, op: Op) -> int:
         """Bytes of all weights of ``op`` in Psram: more than it loads where it looks up rows of a table or
@@ -365,8 +368,9 @@ def ops(body: Body) -> Iterator[Op]:
     for node in body:
         if isinstance(node, Op):
             yield node
-        for inner in bodies(node):
-            yield from ops(inner)
+        else:
+            for inner in bodies(node):
+                yield from ops(inner)
 
 
 def numbered_nodes(body: Body, first: int = 0) -> Iterator[tuple[int, Node]]:

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 
 from chipmodel.errors import MORE_MEMORY, DoesNotFit
 from chipmodel.geometry.interval import Interval
+from chipmodel.model.identity import Same
 from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
 from chipmodel.model.schedule import StateCost
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
@@ -82,11 +84,16 @@ class _Decisions:
     homed: set[str] = field(default_factory=set[str])
     striped: set[str] = field(default_factory=set[str])
 
+    def copy(self) -> _Decisions:
+        holes = {name: set(before) for name, before in self.holes.items()}
+        shared = dict(self.overwrites), dict(self.absorbed)
+        return _Decisions(*shared, holes, set(self.homed), set(self.striped))
+
 
 def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) -> Residency:
     """Decide what stays in SharedMemory, of which ``budget`` bytes may be used; with ``spill`` off
     everything. Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
-    table = ResidencyTable(program)
+    table = _table(Same(program))
     reserved = [reserve(op) for op in table.ops]
     if spill:
         _refuse_too_large_ops(table, reserved, budget)
@@ -104,6 +111,12 @@ def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) 
             continue
         if not spill or not table.relieve(decisions, residency, worst):
             raise _refusal(program, table.ops[worst], table.alive(residency, worst), needs[worst], budget)
+
+
+@lru_cache(maxsize=2)
+def _table(program: Same[Program]) -> ResidencyTable:
+    """Cached, as several streamers and budgets ask about one program."""
+    return ResidencyTable(program.value)
 
 
 def _refuse_too_large_ops(table: ResidencyTable, reserved: list[int], budget: int) -> None:
@@ -137,6 +150,7 @@ class ResidencyTable:
             for name in op.outputs:
                 self.touches[name].append(Touch(position, True, name))
         self.known: dict[str, tuple[object, tuple[Segment, ...]]] = {}
+        self.initial: _Decisions | None = None
         self.shared: tuple[object, storages.Storages] | None = None
         self.lives: dict[int, tuple[Segment, tuple[Interval, ...]]] = {}
         self.least_stripes: dict[tuple[str, frozenset[str]], int] = {}
@@ -180,16 +194,19 @@ class ResidencyTable:
 
     def stripes(self, op: Op, residency: Residency) -> int:
         """Bytes of the smallest stripe buffers of a striped op."""
-        key = op.name, residency.kept.get(op.name, NONE_KEPT)
+        return self._least_stripe(op, residency.kept.get(op.name, NONE_KEPT))
+
+    def _least_stripe(self, op: Op, kept: frozenset[str]) -> int:
+        key = op.name, kept
         if key not in self.least_stripes:
-            self.least_stripes[key] = least_stripe(self.program, op, key[1])
+            self.least_stripes[key] = least_stripe(self.program, op, kept)
         return self.least_stripes[key]
 
     def least(self, op: Op) -> int:
         """Bytes that the operands of an op need at least, in stripes or the largest of them whole."""
         operands = (*op.inputs, *op.outputs)
         whole = max((self.program.tensors[name].bytes for name in operands), default=0)
-        return min(whole, least_stripe(self.program, op))
+        return min(whole, self._least_stripe(op, NONE_KEPT))
 
     def _storages(self, decisions: _Decisions) -> storages.Storages:
         """Cached, as most rounds leave it as it is."""
@@ -287,6 +304,10 @@ class ResidencyTable:
 
     def initial_decisions(self) -> _Decisions:
         """Everything in SharedMemory, and everything in place that may be."""
+        self.initial = self.initial or self._initial_decisions()
+        return self.initial.copy()
+
+    def _initial_decisions(self) -> _Decisions:
         overwrites = self.overwrites()
         decisions = _Decisions(overwrites, storages.absorbed(self.program, overwrites))
         for name in self.program.inputs:

@@ -97,8 +97,8 @@ def sliced(program: Program, op: Op, limit: int, granule: int) -> int | None:
 
 def slice_bytes(program: Program, op: Op, channels: int) -> int:
     """Return bytes of the largest weight slice of ``channels`` output channels."""
-    share = by_channels(Interval(0, min(channels, op.work.channels)), op.work.channels)
-    return share.bytes(program.block_bytes(op))
+    total = op.work.channels
+    return -(-program.block_bytes(op) * min(channels, total) // total)
 
 
 def least_weights(program: Program, op: Op, weight_floor: int) -> int:

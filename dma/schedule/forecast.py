@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
 from chipmodel.hardware.chip import Chip
+from chipmodel.model.identity import Same
 from chipmodel.model.schedule import Direction, Late, Schedule, Traffic, Transfer, steps
 from chipmodel.passes.liveness import scopes
 from chipmodel.timing.transfer import transfer_cycles
@@ -109,7 +111,7 @@ class TransferTimes:
 
     def __init__(self, chip: Chip) -> None:
         self.chip = chip
-        self.known: dict[tuple[Traffic, int, int], int] = {}
+        self.known = _known_times(Same(chip))
 
     def __call__(self, traffic: Traffic, size: int, runs: int = 1) -> int:
         key = traffic, size, runs
@@ -120,6 +122,12 @@ class TransferTimes:
     def of(self, moved: Transfer | TransferNeed) -> int:
         """Core cycles of a transfer, issued already or not."""
         return self(moved.traffic, moved.bytes, moved.part.runs)
+
+
+@lru_cache(maxsize=4)
+def _known_times(_: Same[Chip]) -> dict[tuple[Traffic, int, int], int]:
+    """Shared by all schedules on a chip."""
+    return {}
 
 
 def late_weights(schedule: Schedule, chip: Chip, jitter: int = 0) -> tuple[Late, ...]:

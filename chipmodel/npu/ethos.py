@@ -20,6 +20,7 @@ from chipmodel.geometry.layout import IMAGE_AXES
 from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Matmul, Recurrent, SingleWork, Vector
 from chipmodel.npu.ethos_blocks import Block, choose_block, one_row
@@ -76,6 +77,16 @@ def ethos_cycles(npu: Npu, ethos: EthosNpu, op: Op, work: SingleWork) -> int:
         return max(1, ceil(width_factor(npu, bits) * _recurrent_cycles(ethos, work, bits)))
     times, layer = layer_of(work, bits, is_depthwise(op, work))
     return max(1, ceil(times * width_factor(npu, bits) * layer_cycles(ethos, layer, op.kind)))
+
+
+def idle_rows(ethos: EthosNpu, op: Op) -> float:
+    """Return the share of the rows of blocks that lie below the output: stripes may have blocks of fewer
+    rows."""
+    if isinstance(op.work, Vector | Recurrent | CascadeWork):
+        return 0.0
+    layer = layer_of(op.work, DTYPE_BITS[op.dtype], is_depthwise(op, op.work))[1]
+    rows, high = layer.output.height, choose_block(ethos, layer).output.height
+    return 1 - rows / round_up(rows, high)
 
 
 def width_factor(npu: Npu, bits: int) -> Fraction:

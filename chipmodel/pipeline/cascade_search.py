@@ -193,7 +193,8 @@ class CascadeSearch:
         if plain is None or plain.streamer is None:
             probes = tuple(each for each in portfolio.candidates if isinstance(each, MemoryProbe))
             return replace(portfolio, candidates=(*quick, *probes))
-        tried = dict.fromkeys((plain.streamer, weight_pipeline.STREAMER))
+        fastest = replace(plain.streamer, cuts=None)  # its cuts are those of ops that may be in a cascade now
+        tried = dict.fromkeys((fastest, weight_pipeline.STREAMER))
         return replace(portfolio, candidates=(*quick, *tried), in_loops=())
 
     def is_enough(self, best: Planned, plain: Planned | None, forecast: float) -> bool:

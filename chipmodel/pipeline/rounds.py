@@ -191,7 +191,7 @@ class _Rounds:
         schedule without the pieces of another one: pieces make no plan slower."""
         if self._cycles is None:
             return True
-        sure = entry.streamer is sync.STREAMER or entry.without_pieces
+        sure = entry.streamer is sync.STREAMER or entry.variant
         share = 1.0 if sure else WORTH_A_SIMULATION
         return entry.cycles < share * self._cycles
 

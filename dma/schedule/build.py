@@ -33,6 +33,7 @@ from dma.residency.tiling import (
 )
 from dma.schedule.psram_layout import PsramLayout, lay_out
 from dma.schedule.psram_sharing import within_psram
+from dma.schedule.quicker_cuts import with_cuts
 from dma.schedule.steps import Emission, TransferNeed, emit
 from dma.schedule.streamer import (
     Decider,
@@ -155,7 +156,10 @@ def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCac
     for divisor in _divisors(request, streamer):
         try:
             memory = memory_budget(request, streamer, request.budget // divisor, cache)
-            steps = _steps(memory, streamer)
+            slices = streamer.slices(memory)
+            if streamer.cuts:
+                memory = with_cuts(memory, streamer.cuts, slices)
+            steps = _steps(memory, streamer, slices)
             if steps in seen:
                 continue
             seen.append(steps)
@@ -184,8 +188,7 @@ def _divisors(request: StreamRequest, streamer: Streamer) -> tuple[int, ...]:
     return (RECURRENT_DIVISOR, *divisors) if reloaded else divisors
 
 
-def _steps(memory: MemoryBudget, streamer: Streamer) -> _Steps:
-    slices = streamer.slices(memory)
+def _steps(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> _Steps:
     tilings = _tilings(memory, streamer, slices)
     kept = tuple(slices.bytes_at(op) for op in ops(memory.program.body))
     return _Steps(StepsKey(memory.residency, tilings), memory.claims, slices.channels, kept)
@@ -204,7 +207,9 @@ def _with_floor(
         schedule = within_psram(program, schedule, chip.psram.bytes + own_weight_bytes(schedule, chip))
     # An op that only takes its slice of a tensor in Psram counts as striped only if it is really cut.
     slicers = {op.name for op in ops(program.body) if op.sliced in program.stays_in_psram and op.sliced}
-    cut = (n for n in schedule.striped if n not in slicers or len(set(emission.op_steps[n])) > 1)
+    # An op that is in stripes to begin early is not for want of memory.
+    found = (n for n in schedule.striped if n not in memory.tilings)
+    cut = (n for n in found if n not in slicers or len(set(emission.op_steps[n])) > 1)
     return replace(schedule, striped=tuple(cut))
 
 
@@ -269,7 +274,9 @@ def _tilings(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> 
     total = 0
     for op, through in zip(ops(memory.program.body), memory.residency.through, strict=True):
         tiling: Tiling | None = whole_tiling(op, slices.channels[op.name])
-        if op.name in memory.residency.striped:
+        if op.name in memory.tilings:
+            tiling = memory.tilings[op.name]
+        elif op.name in memory.residency.striped:
             tiling = _stripes(memory, streamer, slices, op, memory.budget - through)
         if tiling is None:
             raise DoesNotFit(

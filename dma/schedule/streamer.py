@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from chipmodel.hardware.chip import Chip
@@ -12,6 +12,15 @@ from chipmodel.model.schedule import BufferSpec, Direction, Late, Schedule
 from dma.residency.greedy import Reserve, Residency
 from dma.residency.tiling import Tiling
 from dma.schedule.steps import Emission, TransferNeed
+
+
+class GivenCuts(NamedTuple):
+    """Tilings of ops that come in slices of so many output channels, by name. The inputs ``passing`` of the
+    first op are not whole in SharedMemory."""
+
+    tilings: Mapping[str, Tiling]
+    slices: Mapping[str, int]
+    passing: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +35,8 @@ class MemoryBudget:
     residency: Residency
     claims: tuple[int, ...]
     """For each op, bytes that are not available for weights while it runs."""
+    tilings: Mapping[str, Tiling] = field(default_factory=dict[str, Tiling])
+    """Tilings of ops that are decided already."""
 
     @property
     def granule(self) -> int:
@@ -110,6 +121,8 @@ class Streamer:
     """Used instead of ``dma.schedule.build.WEIGHT_FLOOR_DIVISORS`` if not empty."""
     decider: Decider = "greedy"
     recut: Recut | None = None
+    cuts: GivenCuts | None = None
+    """Tilings of ops, where memory has room for them whole (``dma.schedule.quicker_cuts``)."""
 
     @property
     def family(self) -> str:

@@ -133,20 +133,22 @@ def _issue(memory: MemoryBudget, emission: Emission, count: int) -> IssuePlan:
 
 
 def stripes(emission: Emission) -> Iterable[IssuedTransfer]:
-    """Issue each stripe's load with the stripe before, and wait for its store with the stripe after. Weights
-    of a cascade that do not stay are loaded as soon as those before them in their buffer are not needed."""
+    """Issue each stripe's load once its buffer is free: with two, with the stripe before. Wait for its store
+    with the stripe after. Weights of a cascade that do not stay are loaded as soon as those before them in
+    their buffer are not needed."""
     lanes: dict[str, list[TransferNeed]] = {}
     for need in emission.needs:
         if need.kind == "stripe":
             lanes.setdefault(need.lane, []).append(need)
     for needs in lanes.values():
-        double = len({need.buffer for need in needs}) > 1
+        depth = len({need.buffer for need in needs})
+        double = depth > 1
         for index, need in enumerate(needs):
             if need.part.weights:
                 after = needs[index - 1].last + 1 if index else need.first
                 yield IssuedTransfer(need, need.buffer, after, need.first)
             elif need.direction == "load":
-                before = needs[index - 1].first if double and index else need.first
+                before = needs[max(0, index + 1 - depth)].first
                 yield IssuedTransfer(need, need.buffer, before, need.first)
             else:
                 after = needs[index + 1].first if double and index + 1 < len(needs) else need.last

@@ -23,6 +23,7 @@ from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget
 from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.quicker_cuts import quicker_cuts
 from dma.schedule.refine import refined
 from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
 
@@ -47,8 +48,9 @@ class RankedSchedule:
     """Tried with the same budget where the packer finds no plan; None: the same streamer with less memory."""
     named: bool = False
     """Whether the buffers have readable names."""
-    without_pieces: bool = False
-    """Whether it differs from one that the packer has a plan for only in that no weights come in pieces."""
+    variant: bool = False
+    """Whether it differs from one that the packer has a plan for only in that no weights come in pieces, or
+    that some ops are cut to end earlier."""
 
 
 class StreamerRace:
@@ -74,6 +76,8 @@ class StreamerRace:
         self.cache = cache or BuildCache()
         self.waiting: list[tuple[bool, float, int, RankedSchedule]] = []
         self.entered = 0
+        self.fastest = inf
+        """The fastest forecast that the packer has a plan for."""
         self.refusal: DoesNotFit | None = None
         self.began, self.stop = perf_counter(), stop
         self.untried = list(reversed(self.portfolio.candidates))
@@ -120,8 +124,10 @@ class StreamerRace:
         """Report that the packer has a plan for ``ranked``. Returns whether to use it; if not, its followers
         are in the race now."""
         if ranked.probe is None:
+            if ranked.variant:
+                return True
             self._follow_without_pieces(ranked)
-            return True
+            return not self._follow_quicker(ranked)
         self._wait(replace(ranked, probe=None))
         entered = inf
         for streamer, *fallbacks in ranked.probe.followers:
@@ -136,7 +142,30 @@ class StreamerRace:
         """Let the same schedule without pieces enter. Pieces make a forecast faster, which knows nothing of
         what more transfers cost where users contend for memory."""
         if ranked.fallbacks and any(spec.within for spec in ranked.schedule.buffers.values()):
-            self._enter(ranked.fallbacks[0], ranked.budget, fallbacks=(), without_pieces=True)
+            self._enter(ranked.fallbacks[0], ranked.budget, fallbacks=(), variant=True)
+
+    def _follow_quicker(self, ranked: RankedSchedule) -> bool:
+        """Let the same streamer with quicker cuts enter, if its schedule is the fastest that fits yet, and
+        return whether that is faster. Then ``ranked`` comes after it."""
+        if not self.portfolio.chooses_by_cycles or ranked.cycles >= self.fastest:
+            return False
+        self.fastest = ranked.cycles
+        cuts = quicker_cuts(self.request.program, self.request.chip, ranked.schedule, ranked.cycles)
+        if cuts is None or self.stop.deadline.ends(FURTHER_SCHEDULES):
+            return False
+        streamer = self._overlapping(ranked)
+        if (
+            self._enter(replace(streamer, cuts=cuts), ranked.budget, fallbacks=(), variant=True)
+            >= ranked.cycles
+        ):
+            return False
+        self._wait(replace(ranked, variant=True))
+        return True
+
+    def _overlapping(self, ranked: RankedSchedule) -> Streamer:
+        """The streamer of ``ranked``, or one as fast that loads while the NPU computes."""
+        alike = (each.streamer for *_, each in sorted(self.waiting) if each.cycles <= ranked.cycles)
+        return next((each for each in (ranked.streamer, *alike) if each.double_buffered), ranked.streamer)
 
     def _follow(self, streamer: Streamer, budget: int, fallbacks: Sequence[Streamer]) -> float:
         """Let a follower enter while there is time. Returns its forecast; infinity where it has none."""
@@ -210,7 +239,7 @@ class StreamerRace:
         budget: int,
         probe: MemoryProbe | None = None,
         fallbacks: tuple[Streamer, ...] | None = None,
-        without_pieces: bool = False,
+        variant: bool = False,
     ) -> float:
         """Build a schedule that waits to be packed. Returns its forecast; infinity where there is none."""
         schedule = self._build(streamer, budget, self.cache)
@@ -221,7 +250,7 @@ class StreamerRace:
             schedule = self._named(schedule, streamer)
             cycles = self.forecast.cycles(schedule)
         ranked = RankedSchedule(streamer, budget, schedule, cycles, probe, fallbacks)
-        self._wait(replace(ranked, without_pieces=without_pieces))
+        self._wait(replace(ranked, variant=variant))
         return cycles
 
     def _named(self, schedule: Schedule, streamer: Streamer) -> Schedule:

@@ -1,0 +1,61 @@
+"""Ops that the NPU computes faster in stripes of rows, all their tensors being in SharedMemory.
+
+On Ethos-U55 the compiler's choice of a block depends on the rows of an op, and is not always the fastest:
+SqueezeNet's last maximum on ``alif-e7`` takes 206,363 cycles as a whole, and 86,762 in two stripes. Such
+stripes move nothing and take no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from chipmodel.hardware.chip import Npu
+from chipmodel.model.program import Op
+from chipmodel.model.work import Recurrent
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.models import idle_share
+from dma.residency.tiling import Tiling
+
+STRIPE_COUNTS = (2, 4, 8)
+"""Numbers of stripes that are tried, the last one only where fewer are faster than the whole op."""
+
+
+def faster_cuts(widths: Iterable[tuple[Op, int]], npu: Npu, least: float) -> dict[str, Tiling]:
+    """Return the stripes of ops that take more than ``least`` cycles less in them. Each op comes in slices of
+    so many output channels, of which each passes through all stripes."""
+    known: dict[object, Tiling | None] = {}
+    found: dict[str, Tiling] = {}
+    for op, width in widths:
+        if share := idle_share(npu, op):
+            key = op.work, width, op.kind, op.dtype, op.psram_cycles, op.weights_in_place
+            if key not in known:
+                known[key] = _fastest(npu, op, width, (share, least))
+            if tiling := known[key]:
+                found[op.name] = tiling
+    return found
+
+
+def may_be_cut(op: Op) -> bool:
+    """Whether an op that need not be cut may be: nothing else depends on its being whole."""
+    special = op.cascade or op.allocates or op.gathers or op.absorbs or op.overwrites or op.sliced
+    return not special and not isinstance(op.work, Recurrent)
+
+
+def _fastest(npu: Npu, op: Op, width: int, gain: tuple[float, float]) -> Tiling | None:
+    """The fastest stripes of an op that may save a share of its cycles; None where it saves too few."""
+
+    def cycles(tiling: Tiling) -> int:
+        rows, slices = tiling.stripes(op).sizes().items(), tiling.slices(op).sizes().items()
+        return sum(n * m * op_cycles(npu, op, high, wide) for high, n in rows for wide, m in slices)
+
+    share, least = gain
+    found = uncut = Tiling(op.work.rows, width, channels_outer=width < op.work.channels)
+    whole = best = cycles(uncut)
+    for count in STRIPE_COUNTS if share * whole > least else ():
+        if count > op.work.rows or (count > STRIPE_COUNTS[1] and found is uncut):
+            break
+        tiling = replace(uncut, rows=-(-op.work.rows // count))
+        if (tried := cycles(tiling)) < best:
+            best, found = tried, tiling
+    return found if whole - best > least else None

@@ -9,8 +9,8 @@ computing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
@@ -46,33 +46,51 @@ class TilingForecast:
             return self.npu + self.dma
         return max(self.npu + self.ends, self.dma)
 
+    @property
+    def cost(self) -> int:
+        """The cycles, and half of those of the DMA engine."""
+        return self.cycles + self.dma // 2
+
 
 def best_cut(program: Program, chip: Chip, op: Op, room: int, kept: frozenset[str]) -> TilingForecast | None:
     """Return the tiling of a striped op that takes the least time within ``room`` bytes, besides its ``kept``
     operands, which lie whole in SharedMemory; None where not even one row by one channel fits.
 
-    Half of the DMA cycles count in addition, for what they delay in neighbouring ops.
+    Half of the DMA cycles count in addition, for what they delay in neighbouring ops. So no tiling costs less
+    than one and a half times its DMA cycles, and where these are too many its computing is not looked at.
     """
-    fitting = [cut for cut in cuts(program, chip, op, kept) if cut.bytes <= room]
-    return min(fitting, key=lambda cut: (cut.cycles + cut.dma // 2, cut.bytes), default=None)
+    best: TilingForecast | None = None
+    for cut in _tried(_CutKey(program, chip, op, kept)):
+        if cut.bytes <= room and (best is None or cut.least_cost <= best.cost):
+            found = cut.forecast
+            if best is None or (found.cost, found.bytes) < (best.cost, best.bytes):
+                best = found
+    return best
 
 
 def whole_cut(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> TilingForecast:
     """Return the forecast of all of a striped op in one step."""
-    return _forecast(_CutKey(program, chip, op, kept), Tiling(op.work.rows, op.work.channels, True))
+    return _TriedCut(_CutKey(program, chip, op, kept), Tiling(op.work.rows, op.work.channels, True)).forecast
 
 
 def cuts(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> tuple[TilingForecast, ...]:
     """Forecasts of all tilings with the numbers of stripes and slices in ``PIECE_COUNTS``."""
-    return _cuts(_CutKey(program, chip, op, kept))
+    return tuple(cut.forecast for cut in _tried(_CutKey(program, chip, op, kept)))
 
 
 class _CutKey:
-    """The arguments as a key, compared by the identity of program and chip."""
+    """The arguments as a key, equal for ops that only differ in names."""
 
     def __init__(self, program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> None:
         self.program, self.chip, self.op, self.kept = program, chip, op, kept
-        self.key = (id(program), id(chip), op.name, kept)
+        operands = (*op.inputs, *op.outputs)
+        names = (
+            op
+            if op.sliced or op.cascade
+            else replace(op, name="", inputs=(), outputs=(), weights=(), place=None)
+        )
+        tensors = tuple((operands.index(n), program.tensors[n].bytes, n in kept) for n in operands)
+        self.key = (id(chip), names, tensors, program.block_bytes(op))
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -82,8 +100,38 @@ class _CutKey:
 
 
 @lru_cache(maxsize=4096)
-def _cuts(key: _CutKey) -> tuple[TilingForecast, ...]:
-    return tuple(_forecast(key, tiling) for tiling in _tilings(key.op))
+def _tried(key: _CutKey) -> tuple[_TriedCut, ...]:
+    return tuple(_TriedCut(key, tiling) for tiling in _tilings(key.op))
+
+
+class _TriedCut:
+    """A tiling of which no more is computed than is asked for."""
+
+    def __init__(self, key: _CutKey, tiling: Tiling) -> None:
+        self.key, self.tiling = key, tiling
+
+    @cached_property
+    def bytes(self) -> int:
+        program, op, tiling = self.key.program, self.key.op, self.tiling
+        depth = 1 if len(tiling.slices(op)) == 1 else tiling.depth
+        weights = slice_bytes(program, op, tiling.channels)
+        return stripe_bytes(program, op, tiling, self.key.kept) + weights * depth
+
+    @cached_property
+    def moved(self) -> tuple[int, int]:
+        """DMA cycles, and those of them in which the NPU is idle."""
+        return _moved(self.key, self.tiling)
+
+    @property
+    def least_cost(self) -> int:
+        return self.moved[0] + self.moved[0] // 2
+
+    @cached_property
+    def forecast(self) -> TilingForecast:
+        dma, ends = self.moved
+        return TilingForecast(
+            self.tiling, self.bytes, _npu(self.key.chip, self.key.op, self.tiling), dma, ends
+        )
 
 
 def _tilings(op: Op) -> Iterator[Tiling]:
@@ -100,7 +148,7 @@ def _sizes(total: int) -> list[int]:
     return list(dict.fromkeys(-(-total // parts) for parts in PIECE_COUNTS if parts <= total))
 
 
-def _forecast(key: _CutKey, tiling: Tiling) -> TilingForecast:
+def _moved(key: _CutKey, tiling: Tiling) -> tuple[int, int]:
     program, chip, op, kept = key.program, key.chip, key.op, key.kept
     every, widths = tiling.stripes(op), tiling.slices(op)
     stripes, slices = len(every), len(widths)
@@ -130,8 +178,7 @@ def _forecast(key: _CutKey, tiling: Tiling) -> TilingForecast:
     if weights:
         reloaded = stripes if slices > 1 and not tiling.channels_outer else 1
         dma += transfer_cycles(chip, "weights", weights) * slices * reloaded
-    size = stripe_bytes(program, op, tiling, kept) + weights * (1 if slices == 1 else tiling.depth)
-    return TilingForecast(tiling, size, _npu(chip, op, tiling), dma, ends)
+    return dma, ends
 
 
 def slices_cycles(chip: Chip, op: Op, width: int) -> int:

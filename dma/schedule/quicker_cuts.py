@@ -1,7 +1,8 @@
-"""A schedule's ops cut so that they end earlier, where memory has room for them whole.
+"""A schedule's ops cut so that they end earlier.
 
 The first op begins with the first part of what it reads (``dma.schedule.early_start``); others are computed
-faster in stripes (``dma.residency.faster_cuts``).
+faster in stripes (``dma.residency.faster_cuts``). Ops that are in stripes for want of memory may be cut by
+time (``dma.residency.best_cuts``) instead of by bytes.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from dataclasses import replace
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Schedule, steps
+from dma.residency.best_cuts import best_cut
 from dma.residency.faster_cuts import faster_cuts, may_be_cut
 from dma.residency.greedy import Residency
+from dma.residency.tiling import NONE_KEPT, Tiling
 from dma.schedule.early_start import early_start
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.streamer import GivenCuts, MemoryBudget, WeightSlices
@@ -48,6 +51,13 @@ def _in_slices(program: Program, schedule: Schedule) -> list[tuple[Op, int]]:
         widths.setdefault(step.op, len(step.channels))
     able = (op for op in program.ops() if may_be_cut(op) and rows.get(op.name) == op.work.rows)
     return [(op, widths[op.name]) for op in able]
+
+
+def cut_by_time(memory: MemoryBudget, op: Op, left: int) -> Tiling | None:
+    """Return the stripes of ``op`` within ``left`` bytes, weight slices included, that take the least time;
+    None where none fit."""
+    cut = best_cut(memory.program, memory.chip, op, left, memory.residency.kept.get(op.name, NONE_KEPT))
+    return None if cut is None else cut.tiling
 
 
 def with_cuts(memory: MemoryBudget, cuts: GivenCuts, slices: WeightSlices) -> MemoryBudget:

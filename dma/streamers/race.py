@@ -23,7 +23,7 @@ from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget
 from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
-from dma.schedule.quicker_cuts import quicker_cuts
+from dma.schedule.quicker_cuts import cut_by_time, quicker_cuts
 from dma.schedule.refine import refined
 from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
 
@@ -150,22 +150,26 @@ class StreamerRace:
         if not self.portfolio.chooses_by_cycles or ranked.cycles >= self.fastest:
             return False
         self.fastest = ranked.cycles
-        cuts = quicker_cuts(self.request.program, self.request.chip, ranked.schedule, ranked.cycles)
-        if cuts is None or self.stop.deadline.ends(FURTHER_SCHEDULES):
+        streamer = self._quicker(ranked)
+        if streamer is None or self.stop.deadline.ends(FURTHER_SCHEDULES):
             return False
-        streamer = self._overlapping(ranked)
-        if (
-            self._enter(replace(streamer, cuts=cuts), ranked.budget, fallbacks=(), variant=True)
-            >= ranked.cycles
-        ):
+        if self._enter(streamer, ranked.budget, fallbacks=(), variant=True) >= ranked.cycles:
             return False
         self._wait(replace(ranked, variant=True))
         return True
 
+    def _quicker(self, ranked: RankedSchedule) -> Streamer | None:
+        """The streamer of ``ranked`` with cuts that may be quicker."""
+        cuts = quicker_cuts(self.request.program, self.request.chip, ranked.schedule, ranked.cycles)
+        streamer = self._overlapping(ranked)
+        if ranked.schedule.striped and streamer.double_buffered:
+            return replace(streamer, cuts=cuts, cut=cut_by_time)
+        return None if cuts is None else replace(streamer, cuts=cuts)
+
     def _overlapping(self, ranked: RankedSchedule) -> Streamer:
-        """The streamer of ``ranked``, or one as fast that loads while the NPU computes."""
-        alike = (each.streamer for *_, each in sorted(self.waiting) if each.cycles <= ranked.cycles)
-        return next((each for each in (ranked.streamer, *alike) if each.double_buffered), ranked.streamer)
+        """The streamer of ``ranked``, or the fastest one that loads while the NPU computes."""
+        others = (each.streamer for *_, each in sorted(self.waiting))
+        return next((each for each in (ranked.streamer, *others) if each.double_buffered), ranked.streamer)
 
     def _follow(self, streamer: Streamer, budget: int, fallbacks: Sequence[Streamer]) -> float:
         """Let a follower enter while there is time. Returns its forecast; infinity where it has none."""

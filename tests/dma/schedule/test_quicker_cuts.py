@@ -47,6 +47,10 @@ def no_cuts(*_: object) -> None:
     """Stand in for ``quicker_cuts``."""
 
 
+def no_stripes(*_: object) -> None:
+    """Stand in for ``cut_by_time`` where nothing fits."""
+
+
 def no_bytes(_: Op) -> int:
     return 0
 
@@ -64,6 +68,7 @@ def test_no_plan_is_slower_than_without(monkeypatch: pytest.MonkeyPatch) -> None
         chip = with_memory(SLOW, Random(seed).choice((2, 4, 8, 64)) * 1024)
         with monkeypatch.context() as without:
             without.setattr(race, "quicker_cuts", no_cuts)
+            without.setattr(race, "cut_by_time", no_stripes)
             before = planned(program, chip)
         if before is None:
             continue
@@ -85,6 +90,15 @@ def test_ops_that_gain_are_cut_in_one_schedule() -> None:
     assert found.streamer.cuts.passing == ("input",)
     assert list(found.streamer.cuts.tilings) == ["maxpool2", "maxpool3", "conv10", "conv1"]
     assert found.schedule.striped == ()
+
+
+def test_stripes_for_want_of_memory_are_cut_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that load the fewest bytes are many, and each loses cycles of the NPU."""
+    program, chip = reuse(load("zoo:resnet8"), "all"), with_memory(load_chip("stm32n6"), 12_680)
+    after = cycles(planned(program, chip))
+    monkeypatch.setattr(race, "cut_by_time", no_stripes)
+    monkeypatch.setattr(race, "quicker_cuts", no_cuts)
+    assert after < 0.8 * cycles(planned(program, chip))
 
 
 def test_plans_with_cascades_are_made_without_the_cuts_of_the_plan_before() -> None:

@@ -154,6 +154,8 @@ class StreamerPortfolio:
     """The first candidates that are tried even where the stop criterion is met already."""
     in_loops: tuple[Streamer | MemoryProbe, ...] = ()
     """Further candidates, always tried, for programs with loops."""
+    in_stripes: tuple[Streamer, ...] = ()
+    """Further candidates where ops of the fastest schedule that fits are in stripes for want of memory."""
     chooses_by_cycles: bool = False
     """Whether plans that fit are compared by simulation. A schedule is then named after its own streamer."""
     screening: tuple[Streamer, ...] = ()

@@ -11,11 +11,12 @@ Source: chipmodel.
 from __future__ import annotations
 
 from dma.schedule.streamer import StreamerPortfolio
-from dma.streamers import ping_pong_across, prefetch_greedy, resident_knapsack
+from dma.streamers import exact, ping_pong_across, prefetch_greedy, resident_knapsack
 
 PORTFOLIO = StreamerPortfolio(
     "auto",
     prefetch_greedy.PORTFOLIO.candidates,
     in_loops=(ping_pong_across.STREAMER, resident_knapsack.PROBE),
+    in_stripes=(exact.quick("prefetch-greedy by-time", 8, 2),),
     chooses_by_cycles=True,
 )

@@ -71,7 +71,7 @@ class StreamerRace:
         portfolio = portfolio.on(request.chip)
         has_loops = bool(self.forecast.probabilities.iterations)
         self.portfolio = portfolio.with_loop_candidates() if has_loops else portfolio
-        candidates = self.portfolio.candidates
+        candidates, self.in_stripes = self.portfolio.candidates, self.portfolio.in_stripes
         self.rivals = len(candidates) > 1 or any(isinstance(each, MemoryProbe) for each in candidates)
         self.cache = cache or BuildCache()
         self.waiting: list[tuple[bool, float, int, RankedSchedule]] = []
@@ -150,6 +150,8 @@ class StreamerRace:
         if not self.portfolio.chooses_by_cycles or ranked.cycles >= self.fastest:
             return False
         self.fastest = ranked.cycles
+        if ranked.schedule.striped:
+            self._follow_in_stripes(ranked)
         streamer = self._quicker(ranked)
         if streamer is None or self.stop.deadline.ends(FURTHER_SCHEDULES):
             return False
@@ -158,12 +160,18 @@ class StreamerRace:
         self._wait(replace(ranked, variant=True))
         return True
 
+    def _follow_in_stripes(self, ranked: RankedSchedule) -> None:
+        """Let the candidates for little memory enter, once."""
+        for streamer in self.in_stripes:
+            self._follow(streamer, ranked.budget, ())
+        self.in_stripes = ()
+
     def _quicker(self, ranked: RankedSchedule) -> Streamer | None:
         """The streamer of ``ranked`` with cuts that may be quicker."""
         cuts = quicker_cuts(self.request.program, self.request.chip, ranked.schedule, ranked.cycles)
         streamer = self._overlapping(ranked)
         if ranked.schedule.striped and streamer.double_buffered:
-            return replace(streamer, cuts=cuts, cut=cut_by_time)
+            return replace(streamer, cuts=cuts, cut=streamer.cut or cut_by_time)
         return None if cuts is None else replace(streamer, cuts=cuts)
 
     def _overlapping(self, ranked: RankedSchedule) -> Streamer:

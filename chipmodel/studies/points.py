@@ -26,7 +26,8 @@ Overrides = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class _StudyChip:
-    """A chip as a study varies it: without the origins of its numbers, which have no effect."""
+    """A chip as a study varies it: without the origins of its numbers and the networks that it was measured
+    with, which have no effect, and whose sets have another order in each process."""
 
     chip: Chip | None
     digest: str
@@ -143,7 +144,7 @@ def _machine(study: Study, name: str, overrides: Overrides) -> _StudyChip:
         chip = load_chip(study.chip_file(name), [f"{field}={value}" for field, value in overrides])
     except BadInput as error:
         return _StudyChip(None, sha256(str(error).encode()).hexdigest(), str(error))
-    chip = replace(chip, figures={}, title="")
+    chip = replace(chip, figures={}, title="", measured=())
     values = [getattr(chip, field.name) for field in fields(chip)]
     return _StudyChip(chip, sha256(repr(values).encode()).hexdigest())
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from chipmodel.errors import BadInput
 from chipmodel.studies.points import idle_filters, tasks_of, turns
 from chipmodel.studies.study_file import parse_study
 from chipmodel.studies.task import PointTask
+from tests.support.folders import ROOT
 
 ONE = "workloads: zoo:resnet8\n"
 
@@ -180,3 +184,23 @@ def test_a_task_has_no_origins_of_numbers_in_it() -> None:
     (task,) = tasks(ONE)
     assert task.chip is not None
     assert task.chip == replace(task.chip, figures={}, title="")
+
+
+def test_keys_are_the_same_in_every_process() -> None:
+    """Whatever order sets have there: else no study would go on after it was stopped."""
+    program = (
+        "from tests.chipmodel.studies.support import tasks\n"
+        "print([task.key for task in tasks('workloads: zoo:ds_cnn\\nchips: all')])"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import groupby, islice, takewhile
 
 from chipmodel.bounds.program_windows import LeastTransferCosts
@@ -26,6 +27,8 @@ from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTenso
 STEPS = 8
 """Steps from the number of parts in which an op just fits to twice as many, where all that moves has room
 meanwhile (assumed)."""
+KNOWN_OPS = 4096
+"""Ops whose cycles in parts are kept (assumed)."""
 MAX_OP_RUNS = 600
 """Runs of ops on a path up to which there is such a bound (assumed: about a second)."""
 
@@ -96,8 +99,15 @@ def _part_counts(size: int, capacity: int) -> tuple[int, ...]:
     return tuple(sorted({*PART_COUNTS, *near}))
 
 
+@lru_cache(KNOWN_OPS)
+def _known_cycles(npu_text: str, op: Op, columns: bool) -> dict[tuple[int, ...], int]:
+    """What ``least_cycles`` has found for an op by its stripes and slices, whatever the memory: chips of a
+    study differ in little else. ``npu_text`` names the NPU, which cannot be hashed."""
+    return {}
+
+
 def _further_cycles(
-    npu: Npu, op: Op, counts: tuple[int, ...], columns: bool
+    npu: Npu, npu_text: str, op: Op, counts: tuple[int, ...], columns: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Cycles that an op takes longer in so many stripes, and in so many slices."""
     if op.cycles is not None or op.absorbs:
@@ -106,11 +116,17 @@ def _further_cycles(
     if launch:
         every = tuple(launch * (count - 1) for count in counts)
         return every, every
-    whole = least_cycles(npu, op, columns=columns)
+    known = _known_cycles(npu_text, op, columns)
+
+    def least(*parts: int) -> int:
+        if parts not in known:
+            known[parts] = least_cycles(npu, op, *parts, columns)
+        return known[parts]
+
+    whole = least(1, 1)
 
     def further(stripes: int, slices: int) -> int:
-        parts = min(stripes, op.work.rows), min(slices, op.work.channels)
-        return max(0, least_cycles(npu, op, *parts, columns) - whole)
+        return max(0, least(min(stripes, op.work.rows), min(slices, op.work.channels)) - whole)
 
     if op.weights:
         striped = tuple(further(count, 1) for count in counts) if npu.luna else ()
@@ -145,6 +161,7 @@ class _FluidBuilder:
         self.program, self.npu, self.ops, self.cascades = program, chip.npu, ops, cascades
         self.chains, self.capacity = chains, chip.shared_memory.bytes
         self.costs = LeastTransferCosts(chip)
+        self.npu_text = repr(chip.npu)
 
     def problem(self) -> FluidProblem:
         last, results = len(self.ops) - 1, frozenset(self.program.outputs)
@@ -174,7 +191,7 @@ class _FluidBuilder:
             counts = _part_counts(self._tile_bytes(op), self.capacity)
             yield FluidOp(
                 least_cycles(self.npu, op, columns=self.cascades),
-                *_further_cycles(self.npu, op, counts, self.cascades),
+                *_further_cycles(self.npu, self.npu_text, op, counts, self.cascades),
                 self._weight_bytes(new),
                 int(self.costs.weights_once) if new - earlier else 0,
                 run > 0 and self._joins(run),

@@ -21,7 +21,9 @@ MOST_APART = 10
 
 def study_markdown(study: StudyResults, figures: Sequence[str] = (), folder: str = "") -> str:
     """The section as text. ``figures`` are the names of files in ``folder``, a relative link, which are shown
-    below the results."""
+    below the results. A metric by which only one planner is compared has none, where another has more."""
+    metrics = [metric for metric in study.metrics if len(study.scores(metric)) > 1] or study.metrics
+    hidden = tuple(f"{metric.key}-" for metric in study.metrics if metric not in metrics)
     parts = [
         f"# {escaped(study.title or study.name)}",
         f"{escaped(scope(study))}" if study.rows else "",
@@ -29,10 +31,10 @@ def study_markdown(study: StudyResults, figures: Sequence[str] = (), folder: str
         *map(escaped, methods(study)),
         "## Result",
         "\n".join(f"* {escaped(sentence)}" for sentence in answer(study)),
-        *(part for metric in study.metrics for part in _metric(study, metric)),
+        *(part for metric in metrics for part in _metric(study, metric)),
         *_designs(study),
         *_failed(study),
-        *(f"![{_figure_words(name)}]({folder}{name})" for name in figures),
+        *(f"![{_figure_words(name)}]({folder}{name})" for name in figures if not name.startswith(hidden)),
         *_threats(study),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -8,7 +8,7 @@ from statistics import median
 from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.answers.study_statistics import MOST_EXACT
-from reports.study.words import listed, space_words
+from reports.study.words import best_per_case, listed, space_words
 from reports.words import count, plural, seconds_text
 
 LOOSE = 1.0
@@ -169,7 +169,7 @@ def _modelled(study: StudyResults) -> str:
 
 def _loose(study: StudyResults) -> Iterable[str]:
     for metric in study.metrics:
-        loose = sum((metric.gap(row) or 0) > LOOSE for row in study.rows)
+        loose = sum(gap > LOOSE for gap in best_per_case(study, metric).values())
         if loose:
-            points = plural(loose, "point")
-            yield f"The bound on {metric.noun} says little for {points} with a gap above 100%."
+            cases = plural(loose, "case")
+            yield f"The bound on {metric.noun} says little for {cases} whose best plan is above it by over 100%."

@@ -100,7 +100,7 @@ def _part_counts(size: int, capacity: int) -> tuple[int, ...]:
 
 
 @lru_cache(KNOWN_OPS)
-def _known_cycles(npu_text: str, op: Op, columns: bool) -> dict[tuple[int, ...], int]:
+def _known_cycles(npu_text: str, op: Op, columns: bool) -> dict[tuple[int, int], int]:
     """What ``least_cycles`` has found for an op by its stripes and slices, whatever the memory: chips of a
     study differ in little else. ``npu_text`` names the NPU, which cannot be hashed."""
     return {}
@@ -118,10 +118,10 @@ def _further_cycles(
         return every, every
     known = _known_cycles(npu_text, op, columns)
 
-    def least(*parts: int) -> int:
-        if parts not in known:
-            known[parts] = least_cycles(npu, op, *parts, columns)
-        return known[parts]
+    def least(stripes: int, slices: int) -> int:
+        if (stripes, slices) not in known:
+            known[stripes, slices] = least_cycles(npu, op, stripes, slices, columns)
+        return known[stripes, slices]
 
     whole = least(1, 1)
 

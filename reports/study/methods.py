@@ -171,5 +171,5 @@ def _loose(study: StudyResults) -> Iterable[str]:
     for metric in study.metrics:
         loose = sum(gap > LOOSE for gap in best_per_case(study, metric).values())
         if loose:
-            cases = plural(loose, "case")
-            yield f"The bound on {metric.noun} says little for {cases} whose best plan is above it by over 100%."
+            where = f"{plural(loose, 'case')}, whose best plan is over 100% above it"
+            yield f"The bound on {metric.noun} says little for {where}."

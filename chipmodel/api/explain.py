@@ -94,13 +94,14 @@ def explain(
 
         with stage(f"explaining {program.name} on {target.name}"):
             predicted = time(target, VENDOR_STREAMER)
+            name = ""
             if other is not None:
                 second = chip_of(other)
+                name = second.name
                 aim, causes, interval = time(second, VENDOR_STREAMER), differences(target, second), None
             else:
                 aim = parse_milliseconds(measured) if isinstance(measured, str) else float(measured or 0)
                 causes, record = board_causes(target), track_record(program, target)
                 interval = record.interval(predicted) if record else None
-            name = second.name if other is not None else ""
             ranked = tuple(tried(time, target, causes, aim))
     return Explained(TimeExplanation(program.name, target.name, predicted, aim, ranked, name, interval))

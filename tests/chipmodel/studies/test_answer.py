@@ -89,7 +89,7 @@ def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:
     rows = answered(text + "set: {shared_memory.bytes: [8KiB]}")
     by_streamer = {row.point.streamer: row for row in rows}
     chip = load_chip("gap9-psram", ["shared_memory.bytes=8KiB"])
-    result = run(PlanRequest(reuse(load("workloads/tiny_cnn.yaml"), "all"), chip, "large-first", "exact:5"))
+    result = run(PlanRequest(reuse(load("workloads/tiny_cnn.yaml"), "all"), chip, streamer="exact:5"))
     exact, sync = by_streamer["exact:5"], by_streamer["sync"]
     assert (exact.total_cycles, exact.lower_bound_cycles) == (result.trace.cycles, result.lower_bound_cycles)
     assert exact.lower_bound_cycles

@@ -42,9 +42,9 @@ def simulated(program: Program, chip: Chip, streamer: str) -> int:
 @pytest.mark.parametrize(("name", "part"), [("gap9-psram", 48)])
 def test_predicted_cycles_are_simulated_and_fewer_than_those_of_the_others(name: str, part: int) -> None:
     program, chip = build("ds_cnn"), quiet(name, part)
-    planned = plan(PlanRequest(program, chip, "large-first", "exact:5"))
+    planned = plan(PlanRequest(program, chip, "large-first", "exact"))
     assert planned.solved.peak <= chip.shared_memory.bytes
-    assert planned.schedule.streamer == "exact:5"
+    assert planned.schedule.streamer == "exact"
     assert verify(program, planned.commands, chip) == ()
     cycles = simulate(planned.commands, chip).cycles
     assert cycles == ScheduleForecast(program, chip).cycles(planned.schedule)

@@ -18,6 +18,7 @@ from time import perf_counter
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.schedule import Schedule
+from chipmodel.passes.liveness import liveness
 from dma.residency.tiling import Tiling
 from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget
@@ -26,6 +27,7 @@ from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.quicker_cuts import cut_by_time, quicker_cuts
 from dma.schedule.refine import refined
 from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
+from solvers.core.bounds import contention
 
 NEVER_STOP = StopCriterion(gap=-1.0)
 """Every candidate is tried."""
@@ -271,10 +273,14 @@ class StreamerRace:
 
     def _build(self, streamer: Streamer, budget: int, cache: BuildCache) -> Schedule | None:
         try:
-            return build_schedule(replace(self.request, budget=budget), streamer, cache)
+            schedule = build_schedule(replace(self.request, budget=budget), streamer, cache)
         except DoesNotFit as refusal:
             self.refusal = self.refusal or refusal  # of the first candidate, which needs least
             return None
+        # Stripes by time choose slices of their own, which may be too large for weights that live longer.
+        by_time = streamer.cut is cut_by_time
+        alive = contention(liveness(schedule, self.request.chip)) if by_time else 0
+        return schedule if alive <= budget else None
 
     def _wait(self, ranked: RankedSchedule) -> None:
         self.entered += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -24,6 +24,9 @@ from chipmodel.rewrites.steady_state import LOOP
 
 Flags: TypeAlias = NDArray[np.bool_]
 """One for each byte of a tensor."""
+UNWRITTEN = (0, 255, 85, 170, 51)
+"""What is allocated and not written, in one plain run after another. Of two, a byte in 256 that depends on it
+would be the same."""
 CORE_ORDERS: tuple[CoreOrder, ...] = ("in turn", "lowest first", "highest first")
 """Every rule by which cores take turns."""
 
@@ -77,10 +80,10 @@ def check_path(plan: PlanRun, path: Mapping[str, str], seed: int = 0) -> PathVer
     program = plan.program
     inputs, weights = random_inputs(program, seed), random_weights(program, seed)
     banded = banded_ops(program, plan.streams)
-    wanted = reference(program, inputs, weights, path, evaluate, banded)
     allocates = any(op.allocates for op in program.ops())
-    other = reference(program, inputs, weights, path, evaluate, banded, 255) if allocates else wanted
-    compare = _OutputComparison(program, path, wanted, other)
+    fills = UNWRITTEN if allocates else UNWRITTEN[:1]
+    runs = [reference(program, inputs, weights, path, evaluate, banded, fill) for fill in fills]
+    wanted, compare = runs[0], _Comparison(program, path, runs)
     found, faults = Execution(), list[str]()
     for order in CORE_ORDERS if len(plan.streams) > 1 else CORE_ORDERS[:1]:
         options = RunOptions(seed, order, cascades=plan.cascades)
@@ -105,15 +108,21 @@ def _all(plan: PlanRun) -> tuple[Command, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _OutputComparison:
+class _Comparison:
+    """Compares with the first of several ``plain`` runs, as far as all agree: bytes that depend on what no
+    iteration of a loop writes are not defined."""
+
     program: Program
     path: Mapping[str, str]
-    wanted: Reference
-    other: Reference
+    plain: Sequence[Reference]
+
+    @property
+    def wanted(self) -> Reference:
+        return self.plain[0]
 
     def sound(self, name: str) -> Flags:
         """The bytes of an output that a run defines: not those of inferences that it does not make."""
-        sound = defined_bytes(self.wanted, self.other, name)
+        sound = defined_bytes([run.tensors[name] for run in self.plain])
         if self.program.inferences > 1:
             made = int(self.path[LOOP])
             sound[len(sound) // self.program.inferences * made :] = False
@@ -158,7 +167,7 @@ class _OutputComparison:
     def _conditions(self, found: Execution) -> Iterator[str]:
         seen: Counter[str] = Counter()
         for decision in found.decisions:
-            right = self.wanted.decided[decision.branch][seen[decision.branch]]
+            right = [run.decided[decision.branch][seen[decision.branch]] for run in self.plain]
             seen[decision.branch] += 1
             if not _same(decision.content, right):
                 yield f"if {decision.branch!r} finds other bytes than those of {decision.tensor!r}"
@@ -168,19 +177,18 @@ class _OutputComparison:
         for run in found.runs:
             number = runs[f"{run.core} {run.step.label}"]
             runs[f"{run.core} {run.step.label}"] += 1
-            made = self.wanted.made.get(run.step.op, [])
-            if number >= len(made):
+            if number >= len(self.wanted.made.get(run.step.op, [])):
                 yield f"step {run.step.label!r} runs more often than the network does"
                 return
-            fault = self._step_fault(run, made[number])
+            fault = self._step_fault(run, [plain.made[run.step.op][number] for plain in self.plain])
             if fault:
                 yield fault
                 return
 
-    def _step_fault(self, run: StepRun, made: Mapping[str, Bytes]) -> str | None:
+    def _step_fault(self, run: StepRun, made: Sequence[Mapping[str, Bytes]]) -> str | None:
         for each in run.written:
-            right = made[each.tensor]
-            differ = each.content != right[each.numbers]
+            right = [plain[each.tensor][each.numbers] for plain in made]
+            differ = (each.content != right[0]) & defined_bytes(right)
             if differ.any():
                 byte = int(each.numbers[int(differ.argmax())])
                 count = f"{int(differ.sum()):,} of {len(differ):,} bytes"
@@ -197,5 +205,5 @@ def _span(interval: Interval) -> str:
     return f"[{interval.start}, {interval.stop})"
 
 
-def _same(a: Bytes, b: Bytes) -> bool:
-    return len(a) == len(b) and bool((a == b).all())
+def _same(found: Bytes, plain: Sequence[Bytes]) -> bool:
+    return len(found) == len(plain[0]) and not ((found != plain[0]) & defined_bytes(plain)).any()

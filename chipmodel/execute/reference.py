@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,7 +79,10 @@ class _PlainRun:
         self.found.made.setdefault(op.name, []).append(made)
 
 
-def defined_bytes(a: Reference, b: Reference, name: str) -> NDArray[np.bool_]:
-    """The bytes of a tensor that are the same in two runs, of which each fills what is allocated and not
-    written with something else."""
-    return np.equal(a.tensors[name], b.tensors[name])
+def defined_bytes(contents: Sequence[Bytes]) -> NDArray[np.bool_]:
+    """The bytes of a tensor that are the same in all of several runs, of which each fills what is allocated
+    and not written with something else."""
+    same = np.ones(len(contents[0]), np.bool_)
+    for each in contents[1:]:
+        same &= contents[0] == each
+    return same

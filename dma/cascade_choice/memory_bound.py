@@ -83,9 +83,7 @@ class _Alive:
         input of the program that they alone read."""
         if name not in self.program.inputs:
             return self.around.is_inside(name, ops)
-        return name not in self.program.outputs and all(
-            touch.position in ops for touch in self.around.table.touches[name]
-        )
+        return all(touch.position in ops for touch in self.around.table.touches[name])
 
     def bytes(self, names: Iterable[str]) -> int:
         """The fewest bytes in which tensors lie that live at the same time."""

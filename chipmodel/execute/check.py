@@ -83,7 +83,7 @@ def check_path(plan: PlanRun, path: Mapping[str, str], seed: int = 0) -> PathVer
     allocates = any(op.allocates for op in program.ops())
     fills = UNWRITTEN if allocates else UNWRITTEN[:1]
     runs = [reference(program, inputs, weights, path, evaluate, banded, fill) for fill in fills]
-    wanted, compare = runs[0], _Comparison(program, path, runs)
+    wanted, compare = runs[0], _ComparedRun(program, path, runs)
     found, faults = Execution(), list[str]()
     for order in CORE_ORDERS if len(plan.streams) > 1 else CORE_ORDERS[:1]:
         options = RunOptions(seed, order, cascades=plan.cascades)
@@ -108,7 +108,7 @@ def _all(plan: PlanRun) -> tuple[Command, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparison:
+class _ComparedRun:
     """Compares with the first of several ``plain`` runs, as far as all agree: bytes that depend on what no
     iteration of a loop writes are not defined."""
 

@@ -47,8 +47,9 @@ class LeastRows:
         if not rows:
             return size // max(self.options[name])
         first = max(0, (rows - PROBES) // 2)
-        probed = range(first, min(rows, first + PROBES))
-        return max(row + 1 - self._oldest(index, name, row) for row in probed) * size // rows
+        probed = (*range(first, min(rows, first + PROBES)), rows - 1)
+        most: int = max(row + 1 - self._oldest(index, name, row) for row in probed)
+        return most * size // rows
 
     def read(self, index: int) -> int:
         """Bytes of its first operand that an op reads for the row in the middle of its output, at least."""

@@ -6,8 +6,12 @@ The bound holds for plans in which each op runs on its own, its operands whole, 
 cascade that alone does so. Each straight chain is cut into ops and cascades so that the largest part needs
 the fewest bytes, where of each part less is counted than it needs:
 
-* A tensor that lives through a part, and is not inside of it, is there whole. Tensors that may lie in each
-  other's memory count as much as the largest of them, and pieces of a concat as much as all pieces.
+* At an op on its own all tensors that live there are whole. While an op of a cascade runs, those that it
+  reads and makes are, unless they are inside, and those that live before and after the cascade; other ops of
+  it may have ended or not yet begun. When the last of several bands begins, all that the cascade reads and
+  makes is there.
+* Tensors that may lie in each other's memory count as much as the largest of them, and pieces of a concat as
+  much as all pieces.
 * An op on its own has at least one output channel of its weights; a cascade has the largest weights of one of
   its ops, as though all others were loaded again.
 * Of a tensor inside a cascade there are at least those rows between the one that is made and the oldest one
@@ -140,27 +144,43 @@ class _Chain:
         """Yield the first op and the bytes of the single op before ``stop``, and of the cascades that end
         there."""
         last, first = stop - 1, self.chain.start
-        whole = set(self.alive.at[first + last])
-        yield last, self.alive.bytes(whole) + least_weights(self.program, self.ops[last], 0)
+        alone = self.alive.bytes(self.alive.at[first + last])
+        yield last, alone + least_weights(self.program, self.ops[last], 0)
         widths = [self.banded.widths(max(0, stop - MAX_OPS), stop, bands) for bands in (1, *BANDS)]
         weights = self.weights[last]
         for start in range(last - 1, max(-1, last - MAX_OPS), -1):
             if not (self.held[start] and self.held[last]):
                 break
-            whole |= self.alive.at[first + start]
             weights = max(weights, self.weights[start])
             ops = Interval(first + start, first + stop)
-            partly = {name for name in whole if self.alive.passes_in_rows(name, ops)}
-            rows = (self._rows(range(start, stop), partly, each) for each in widths if start in each)
-            yield start, self.alive.bytes(whole - partly) + weights + min(rows)
+            yield start, weights + min(self._cascade(ops, each) for each in widths if start in each)
 
-    def _rows(self, ops: Iterable[int], partly: set[str], widths: Mapping[int, BandWidth]) -> int:
-        """The bytes of rows of the tensors that are only ``partly`` there, in bands of some widths."""
-        total = 0
-        for index in ops:
-            width = widths[index]
-            total += sum(int(size * width.share) for name, size in self.held[index].items() if name in partly)
-            name = next(iter(self.ops[index].inputs), "")
-            if name in partly and name in self.program.inputs:
-                total += int(self.read[index] * width.share_read)
-        return total
+    def _cascade(self, ops: Interval, widths: Mapping[int, BandWidth]) -> int:
+        """The bytes of tensors while a step of one of ``ops`` runs, of which that op is taken that needs the
+        most: what it reads and makes, what lives before and after the cascade, and the rows of all tensors
+        inside. Other ops may have ended or not yet begun; but when the last of several bands begins, all that
+        the cascade reads and makes is there."""
+        alive, around = self.alive.at, self.alive.around
+        through = {name for name in alive[ops.start] if self._lives_around(name, ops)}
+        rows, most = 0, 0
+        if widths[ops.stop - 1 - self.chain.start].bands > 1:
+            every = {name for position in range(ops.start, ops.stop) for name in alive[position]}
+            most = self.alive.bytes(name for name in every if not self.alive.passes_in_rows(name, ops))
+        for position in range(ops.start, ops.stop):
+            index = position - self.chain.start
+            op, width = self.ops[index], widths[index]
+            operands = alive[position].intersection((*op.inputs, *op.outputs))
+            partly = {name for name in operands if self.alive.passes_in_rows(name, ops)}
+            read = int(self.read[index] * width.share_read) if partly.intersection(op.inputs[:1]) else 0
+            read = read if op.inputs and op.inputs[0] in self.program.inputs else 0
+            most = max(most, self.alive.bytes(through | (operands - partly)) + read)
+            held = self.held[index].items()
+            rows += sum(int(size * width.share) for name, size in held if around.is_inside(name, ops))
+        return most + rows
+
+    def _lives_around(self, name: str, ops: Interval) -> bool:
+        """Whether a tensor is there before and after ``ops``; an input of the program may be loaded again."""
+        touched = self.alive.around.touched[name]
+        if name in self.program.inputs:
+            return False
+        return touched.start < ops.start and touched.stop > ops.stop

@@ -171,8 +171,8 @@ class _Chain:
             op, width = self.ops[index], widths[index]
             operands = alive[position].intersection((*op.inputs, *op.outputs))
             partly = {name for name in operands if self.alive.passes_in_rows(name, ops)}
-            read = int(self.read[index] * width.share_read) if partly.intersection(op.inputs[:1]) else 0
-            read = read if op.inputs and op.inputs[0] in self.program.inputs else 0
+            passing = partly.intersection(self.program.inputs, op.inputs[:1])
+            read = int(self.read[index] * width.share_read) if passing else 0
             most = max(most, self.alive.bytes(through | (operands - partly)) + read)
             held = self.held[index].items()
             rows += sum(int(size * width.share) for name, size in held if around.is_inside(name, ops))

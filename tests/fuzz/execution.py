@@ -8,7 +8,7 @@ runs along paths through every arm, and its outputs equal the plain run's.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from random import Random
 
@@ -133,17 +133,24 @@ def check(seed: int) -> Counter[str]:
     run, planners = with_cascades(seed) if cascaded else without_cascades(seed)
     if run is None:
         return Counter(refused=1)
-    program, random = run.program, Random(seed)
+    steps = tuple(command for stream in run.streams for command in walk(stream))
+    paths = [*covering_paths(run), random_path(steps, Random(seed))]
     seen = Counter(planned=1, cascades=len(run.cascades))
-    paths = [*covering_paths(run), random_path(tuple(c for s in run.streams for c in walk(s)), random)]
+    return seen + computed(run, paths, seed, f"seed {seed} ({planners})")
+
+
+def computed(run: PlanRun, paths: Iterable[Mapping[str, str]], seed: int, where: str) -> Counter[str]:
+    """Run a plan along those of ``paths`` on which every result that is read is made. Raises Fault, which
+    says ``where``, if it computes something else."""
+    seen: Counter[str] = Counter()
     for path in paths:
         try:
-            refuse_skipped_results(program, path)
+            refuse_skipped_results(run.program, path)
         except BadInput:
             continue
         verdict = check_path(run, path, seed)
         if verdict.faults:
-            raise Fault(f"seed {seed} ({planners}), {dict(path)}: {verdict.faults[0]}")
+            raise Fault(f"{where}, {dict(path)}: {verdict.faults[0]}")
         seen += Counter(paths=1, steps=verdict.steps, transfers=verdict.transfers)
         seen += Counter(compared_bytes=verdict.compared_bytes)
     return seen

@@ -15,11 +15,10 @@ from random import Random
 
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.cascades.rewrite import CascadeChoice
-from chipmodel.errors import BadInput, ChipmodelError
-from chipmodel.execute.check import PlanRun, check_path, covering_paths
+from chipmodel.errors import ChipmodelError
+from chipmodel.execute.check import PlanRun, covering_paths
 from chipmodel.hardware.chip import Chip, InPlaceReading, InPlaceWish
 from chipmodel.model.program import Program
-from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
@@ -87,13 +86,4 @@ def check(seed: int) -> Counter[str]:
         raise Fault(f"{where}: {result.trace.cycles} cycles, bound {bound.cycles}")
     streams = tuple(core.commands for core in plan.cores) or (plan.commands,)
     executed = PlanRun(result.program, streams, chip.shared_memory.bytes)
-    for path in covering_paths(executed):
-        try:
-            refuse_skipped_results(program, path)
-        except BadInput:
-            continue
-        verdict = check_path(executed, path, seed)
-        if verdict.faults:
-            raise Fault(f"{where}, {dict(path)}: {verdict.faults[0]}")
-        seen["paths"] += 1
-    return seen
+    return seen + execution.computed(executed, covering_paths(executed), seed, where)

@@ -32,6 +32,8 @@ class PageScript:
     data: object
     plotly: Literal["inside", "beside", "none"] = "inside"
     """Where Plotly's script is: a part of the page, or the file ``PLOTLY_FILE`` in its folder."""
+    libraries: tuple[str, ...] = ()
+    """Other libraries that are a part of the page: each a folder of ``static/`` with a file of its name."""
 
 
 def render(
@@ -47,12 +49,19 @@ def render(
         "style": Markup(_static(styles)),
         "scripted": script is not None,
         "beside": PLOTLY_FILE if plotly == "beside" else "",
-        "plotly": Markup(_base64(PLOTLY.read_bytes())) if plotly == "inside" else "",
+        "libraries": [Markup(_base64(file.read_bytes())) for file in _libraries(script)],
     }
     if script:
         parts["script"] = Markup(_static(("common.js", *script.files)))
         parts["data"] = Markup(packed(script.data))
     return environment.get_template(name).render({**values, **parts})
+
+
+def _libraries(script: PageScript | None) -> list[Path]:
+    if script is None:
+        return []
+    named = [HERE / "static" / name / f"{name}.min.js.gz" for name in script.libraries]
+    return [PLOTLY, *named] if script.plotly == "inside" else named
 
 
 def render_svg(name: str, values: Mapping[str, object]) -> str:

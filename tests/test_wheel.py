@@ -66,7 +66,7 @@ def test_the_wheel_has_every_file_that_the_program_reads(wheel: Path) -> None:
         if path.suffix in KINDS and rtl not in path.parents and "__pycache__" not in path.parts
     }
     assert {"chipmodel/hardware/presets/gap9.yaml", "reports/templates/page.html.j2"} <= needed
-    assert sorted({*needed, "reports/static/plotly/LICENSE"} - inside) == []
+    assert sorted({*needed, "reports/static/dagre/LICENSE", "reports/static/plotly/LICENSE"} - inside) == []
     assert not [name for name in inside if name.startswith(("tests/", "docs/", "bench/", "dma/rtl/"))]
     assert not [name for name in inside if name.endswith((".h", ".cpp"))]
 
@@ -106,4 +106,4 @@ def test_the_installed_program_lists_and_runs_an_installed_plugin(python: Path, 
     planned = "simulate zoo:resnet8 --chip gap9 --packer area-first --html page.html --json result.json"
     run(tmp_path, command, *planned.split())
     assert json.loads((tmp_path / "result.json").read_text())["packer"] == "area-first"
-    assert '<script type="text/plain" id="plotly">' in (tmp_path / "page.html").read_text()
+    assert '<script type="text/plain" class="library">' in (tmp_path / "page.html").read_text()

@@ -38,7 +38,7 @@ QUALITY = 80
 FRAME = """section => {
   const {x, width, bottom} = section.getBoundingClientRect();
   const top = section.querySelector('h2, h3').getBoundingClientRect().top;
-  return {x: x - 16, y: top - 16, width: width + 32, height: bottom - top + 24};
+  return {x: x - 16, y: top + scrollY - 16, width: width + 32, height: bottom - top + 24};
 }"""
 """A section from its title on, with a margin."""
 READY = "html[data-ready], body:not(:has(#data))"
@@ -103,6 +103,14 @@ SHOTS = (
         "a cascade, which roll.",
         f"{_SMALL} --html cascades.html",
         "#memory-section",
+    ),
+    Shot(
+        "network",
+        "The network",
+        "Every op, coloured by its stalls, with cascades as boxes. A click leads to its bars, its buffers "
+        "and its row.",
+        f"{_SMALL} --html cascades.html",
+        "section:has(#network)",
     ),
     Shot(
         "front",
@@ -177,6 +185,8 @@ def taken(browser: Browser, shot: Shot) -> bytes:
     page = context.new_page()
     page.goto(Path(shot.commands[-1][-1]).resolve().as_uri())
     page.wait_for_selector(READY, state="attached")
+    page.locator(shot.selector).scroll_into_view_if_needed()
+    page.locator(shot.selector).locator("svg, table").first.wait_for()  # some are drawn once they are seen
     clip = {**page.locator(shot.selector).evaluate(FRAME), "scale": SCALE}
     session: Any = context.new_cdp_session(page)
     asked = {"format": "webp", "quality": QUALITY, "clip": clip, "captureBeyondViewport": True}

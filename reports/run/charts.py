@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from chipmodel.answers.result import Result
@@ -173,12 +173,17 @@ def _merged(result: Result, suffix: str, where: str) -> list[ChartSection]:
     ]
 
 
-def charts_data(sections: Iterable[ChartSection]) -> dict[str, object]:
-    """The data of the page's script: figures by id, the linked charts, and the dependencies between the bars
-    of the timeline."""
+def charts_data(sections: Iterable[ChartSection], numbers: Mapping[str, int]) -> dict[str, object]:
+    """The data of the page's script: figures by id, the linked charts, the dependencies between the bars of
+    the timeline, and the ops of marks by their ``numbers``."""
     listed = list(sections)
     return {
         "charts": {s.id: s.chart.figure for s in listed},
         "linked": [s.id for s in listed if s.linked],
         "needs": {s.id: s.chart.needs for s in listed if s.chart.needs},
+        "opsOf": {
+            s.id: [[[numbers[op] for op in mark] for mark in trace] for trace in s.chart.ops]
+            for s in listed
+            if s.chart.ops
+        },
     }

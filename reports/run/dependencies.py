@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from chipmodel.answers.result import Result
-from chipmodel.model.program import Op, ops
+from chipmodel.model.program import Program
 from chipmodel.model.schedule import Transfer
 from chipmodel.model.trace import Event
+from reports.run.network import flows
 
 Needs = tuple[tuple[int, ...], ...]
 """For each event of the trace the indices of the events that it depends on, ascending."""
@@ -32,8 +33,7 @@ class _EventIndex:
     def __init__(self, result: Result) -> None:
         self.events = result.trace.events
         self.transfers = _transfers(result)
-        self.ops = {op.name: op for op in ops(result.program.body)}
-        self.makers = _makers(self.ops)
+        self.makers = _makers(result.program)
         self.named: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
         self.computes: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         self.of_op: defaultdict[str, list[int]] = defaultdict(list)
@@ -98,15 +98,11 @@ def _transfers(result: Result) -> dict[tuple[int, str], Transfer]:
     return {(core, t.name): t for core, schedule in schedules for t in schedule.transfers}
 
 
-def _makers(listed: Mapping[str, Op]) -> dict[str, tuple[str, ...]]:
+def _makers(program: Program) -> dict[str, tuple[str, ...]]:
     """For each op the other ops that write its inputs: several for one tensor where arms of an ``if`` do."""
-    writers: defaultdict[str, list[str]] = defaultdict(list)
-    for op in listed.values():
-        for tensor in op.outputs:
-            writers[tensor].append(op.name)
-    return {
-        op.name: tuple(
-            dict.fromkeys(w for tensor in op.inputs for w in writers.get(tensor, ()) if w != op.name)
-        )
-        for op in listed.values()
-    }
+    names = [op.name for op in program.ops()]
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for flow in flows(program):
+        if flow.kind != "decides" and max(flow.maker, flow.reader) < len(names):
+            found[names[flow.reader]][names[flow.maker]] = None
+    return {name: tuple(makers) for name, makers in found.items()}

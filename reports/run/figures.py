@@ -78,6 +78,9 @@ class RunChart:
     needs: tuple[tuple[tuple[int, ...], ...], ...] = ()
     """For each mark, by trace and point, the marks that it depends on: trace, point, trace, point, ...; empty
     where that is not known."""
+    ops: tuple[tuple[tuple[str, ...], ...], ...] = ()
+    """For each mark, by trace and point, the ops that it belongs to, the one that it leads to first; of
+    further traces none."""
 
 
 def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
@@ -93,8 +96,12 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
         _event_trace(result, c, members, labelled, needed, crowded)
         for c, members in zip(legend, of_category, strict=True)
     ]
+    ops: list[tuple[tuple[str, ...], ...]] = [
+        tuple((b.event.op,) if b.event.op else () for b in members) for members in of_category
+    ]
     if runs:
         traces.append(_cascade_trace(result, runs))
+        ops.append(tuple(run.plan.ops for run in runs))
         legend = (*legend, CASCADE)
     names = [
         *(dma_name(result, c) for c in reversed(range(result.trace.channels))),
@@ -113,7 +120,7 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
         if merged
         else ""
     )
-    return RunChart(drawn, legend, len(shown), remark, _needs(of_category, needed))
+    return RunChart(drawn, legend, len(shown), remark, _needs(of_category, needed), tuple(ops))
 
 
 def _needs(of_category: list[list[Bar]], needed: Needs) -> tuple[tuple[tuple[int, ...], ...], ...]:

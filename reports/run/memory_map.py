@@ -14,6 +14,7 @@ from reports.plotly import hover, scatter
 from reports.run.bars import MOST_BARS
 from reports.run.figures import BUFFERS, LABELLED, Category, RunChart, box_trace, figure, level_trace
 from reports.run.lifetimes import alive_bytes, lifetimes
+from reports.run.network import buffer_ops
 from reports.run.rolling_rows import RowsBox, row_words, rows_boxes
 from reports.words import KIB, percent, ratio, size
 
@@ -44,7 +45,10 @@ def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
         boxes = sorted(boxes, key=lambda b: -b.bytes * len(b.span))[:most]
     legend = tuple(c for c in BUFFERS if any(b.kind == c.key for b in boxes))
     labelled = len(boxes) <= LABELLED
-    traces = [_box_trace(c, [b for b in boxes if b.kind == c.key], labelled) for c in legend]
+    of_kind = [[b for b in boxes if b.kind == c.key] for c in legend]
+    traces = [_box_trace(c, each, labelled) for c, each in zip(legend, of_kind, strict=True)]
+    using = buffer_ops(result.schedule)
+    ops = [tuple(using.get(b.name, ()) for b in each) for each in of_kind]
     rows = rows_boxes(result, most)
     if rows:
         traces.append(_rows_trace(result, rows))
@@ -75,6 +79,7 @@ def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
         (*legend, *lines),
         len(boxes),
         " ".join(r for r in remarks if r),
+        ops=tuple(ops),
     )
 
 

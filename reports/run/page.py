@@ -19,6 +19,7 @@ from reports.run.energy import energy_rows
 from reports.run.figures import EVENTS, Category
 from reports.run.lateness import late_ops
 from reports.run.limits import bound_words, psram_words
+from reports.run.network import network
 from reports.run.paths import part_lines, path_lines
 from reports.run.steady_state import resident_words, steady_of
 from reports.run.totals import OpTotals, RunTotals, run_totals
@@ -51,7 +52,8 @@ filters."""
 MOST_LATE = 25
 """Rows of the table of ops whose weights arrive too late."""
 
-SCRIPTS = ("timeline.js", "page.js")
+SCRIPTS = ("timeline.js", "network.js", "page.js")
+LAYOUT = "dagre"
 
 
 NumberedOp = tuple[int, OpTotals]
@@ -80,6 +82,7 @@ def render_page(
     timed, work = over_time(result, most_bars), of_work(result, sums)
     saved, merged = of_merging(result)
     lanes, cascades = of_cascades(result), cascade_totals(result)
+    graph = network(result, sums, energy)
     values: dict[str, object] = {
         "result": result,
         "verdict": verdict(result),
@@ -101,6 +104,7 @@ def render_page(
         "vendor_rows": vendor_rows(result),
         "vendor_words": vendor_words(result) if result.vendor else "",
         "changed": bool(result.chip.overrides),
+        "measures": list(graph["measures"]),
         "columns": columns,
         "rows": rows[:MOST_ROWS],
         "number_of_rows": len(rows),
@@ -124,9 +128,10 @@ def render_page(
         "numeric": [column.numeric for column in columns],
         "rows": rows[MOST_ROWS:],
         "idle": [index for index in idle if index > MOST_ROWS],
-        **charts_data((*timed, *work, *merged, *lanes)),
+        **charts_data((*timed, *work, *merged, *lanes), {op.name: i for i, op in enumerate(sums.ops)}),
+        "network": graph,
     }
-    return render("page.html.j2", values, ("page.css",), PageScript(SCRIPTS, data, plotly))
+    return render("page.html.j2", values, ("page.css",), PageScript(SCRIPTS, data, plotly, (LAYOUT,)))
 
 
 def _cascade_row(cascade: CascadeTotals, sums: RunTotals) -> dict[str, object]:

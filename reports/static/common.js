@@ -1,16 +1,16 @@
 "use strict";
-// A page's data and, unless a file beside the page has run, Plotly's script lie in the page compressed.
-const unpacked = (id) => {
-  const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
+// A page's data and libraries (of Plotly unless a file beside the page has run) lie in the page compressed.
+const unpacked = (element) => {
+  const packed = Uint8Array.from(atob(element.textContent), (c) => c.charCodeAt(0));
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 };
 const loaded = async () => {
-  if (document.getElementById("plotly")) {
-    document.head.append(Object.assign(document.createElement("script"), { textContent: await unpacked("plotly") }));
+  for (const library of document.querySelectorAll("script.library")) {
+    document.head.append(Object.assign(document.createElement("script"), { textContent: await unpacked(library) }));
   }
   const alone = document.getElementById("alone");
   if (alone) alone.hidden = Boolean(window.Plotly);
-  return JSON.parse(await unpacked("data"));
+  return JSON.parse(await unpacked(document.getElementById("data")));
 };
 // A table whose heads are buttons: numbers sort from the largest first, texts from A, and the other way at the next
 // click. numeric(column) says which; sorted(column, sign, compare) puts the rows in order, with sign -1 for the largest first.

@@ -143,7 +143,71 @@ loaded().then((data) => {
   document.getElementById("filter").addEventListener("input", (event) => filter(event.target.value));
   for (const button of document.querySelectorAll("[data-trace]")) button.addEventListener("click", () => legend(button));
   for (const button of document.querySelectorAll("[data-reset]")) button.addEventListener("click", reset);
-  dark.addEventListener("change", () => draw(preferred()));
+  // An op leads from each view to the others; the bar at the foot of the page says which one.
+  const bar = document.getElementById("chosen");
+  let chosen = -1;
+  const marks = (chart, op) => (data.opsOf[chart.id] ?? []).flatMap((points, t) => points.flatMap((numbers, p) => {
+    if (!numbers.includes(op)) return [];
+    const { base, x, y, width } = chart.data[t];
+    const middle = typeof y[p] === "string" ? chart.layout.yaxis.categoryarray.indexOf(y[p]) : y[p];
+    const half = (Array.isArray(width) ? width[p] : width) / 2;
+    const line = { color: preferred().ink, width: 2 };
+    return [{ type: "rect", x0: base[p], x1: base[p] + x[p], y0: middle - half, y1: middle + half, line }];
+  }));
+  const MOST_MARKS = 200;
+  const show = async (range) => {
+    await new Promise((painted) => setTimeout(painted)); // the bar at the foot is there before the charts are
+    following = true;
+    const update = (chart) => ({ ...range, shapes: marks(chart, chosen).slice(0, MOST_MARKS) });
+    await Promise.all(linked.map((chart) => Plotly.relayout(chart, update(chart))));
+    following = false;
+    if (linked.length) await follow(linked[0])();
+  };
+  const choose = (op, range = {}) => {
+    chosen = op;
+    bar.hidden = op < 0;
+    network.mark(op);
+    document.getElementById("chosen-text").textContent = op < 0 ? "" : network.told(op);
+    return show(range);
+  };
+  const arrive = (element) => {
+    element.scrollIntoView({ block: "center" });
+    element.focus({ preventScroll: true });
+  };
+  const GO = {
+    network: () => network.reach(chosen),
+    timeline: () => arrive(document.getElementById("timeline")),
+    memory: () => arrive(linked.find((chart) => chart.id !== "timeline" && marks(chart, chosen).length) ?? linked.at(-1) ?? bar),
+    table: () => {
+      document.getElementById("filter").value = "";
+      filter("");
+      const found = [...body.rows].find((row) => value(row, 0, true) === chosen + 1);
+      arrive(Object.assign(found, { tabIndex: -1 }));
+    },
+    close: () => choose(-1),
+  };
+  const openOp = (op) => {
+    const [start, stop] = data.network.ops[op].slice(4);
+    const around = (stop - start) / 4;
+    choose(op, stop ? { "xaxis.range": [Math.max(0, start - around), Math.min(data.cycles, stop + around)] } : {});
+    GO[stop ? "timeline" : "table"]();
+  };
+  const network = drawNetwork(data.network, openOp);
+  for (const button of bar.querySelectorAll("button")) button.addEventListener("click", GO[button.value]);
+  body.addEventListener("click", (event) => {
+    const row = event.target.closest("tr");
+    if (row) choose(value(row, 0, true) - 1);
+  });
+  document.getElementById("filter").addEventListener("keydown", (event) => {
+    const row = [...body.rows].find((each) => !each.hidden);
+    if (event.key === "Enter" && row) choose(value(row, 0, true) - 1);
+  });
+  const clicked = (chart) => ({ points: [{ curveNumber, pointNumber }] }) => {
+    const ops = data.opsOf[chart.id]?.[curveNumber]?.[pointNumber];
+    if (ops?.length) choose(ops[0]);
+  };
+
+  dark.addEventListener("change", () => draw(preferred()).then(() => show({})));
   table.parentElement.addEventListener("scroll", (event) => {
     const box = event.currentTarget;
     if (box.scrollTop + 2 * box.clientHeight > box.scrollHeight) complete();
@@ -159,6 +223,7 @@ loaded().then((data) => {
   draw(preferred()).then(() => Promise.all(linked.map(separate))).then(() => {
     for (const chart of linked) {
       chart.on("plotly_relayout", follow(chart));
+      chart.on("plotly_click", clicked(chart));
       chart.on("plotly_doubleclick", () => { reset(); return false; });
     }
     for (const chart of charts.filter(({ id }) => data.needs[id])) linkTimeline(chart, data.needs[chart.id]);

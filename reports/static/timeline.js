@@ -98,6 +98,9 @@ const linkTimeline = (chart, needs) => {
     if (event.key === "Escape") {
       clear();
       Plotly.Fx.unhover(chart);
+    } else if (event.key === "Enter" && at >= 0) {
+      const { t, p } = ordered[row][at];
+      chart.emit("plotly_click", { points: [{ curveNumber: t, pointNumber: p }] });
     } else if (KEYS.includes(event.key)) {
       event.preventDefault();
       step(event.key);

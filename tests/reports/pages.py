@@ -59,4 +59,9 @@ def refers_to_nothing(page: str) -> bool:
         "src" not in attributes and (attributes.get("href") or "#").startswith(("#", "data:"))
         for _, attributes in read(page).tags
     )
-    return near and "url(" not in page and "@import" not in page and "default-src 'none'" in page
+    return (
+        near
+        and "url(" not in page.replace("url(#", "")
+        and "@import" not in page
+        and "default-src 'none'" in page
+    )

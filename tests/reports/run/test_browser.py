@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from chipmodel.answers.result import Result
 from chipmodel.model.plan import Plan
@@ -282,3 +282,119 @@ def test_rows_after_the_first_are_made_when_they_are_needed(browser: Browser, tm
             assert found.page.evaluate(f"{cells}.map((c) => c.classList[0] ?? '')") == heads
         assert found.complaints == []
         found.page.context.close()
+
+
+def node(found: Visit, name: str) -> Locator:
+    return found.page.locator(f'#network .node[aria-label^="{name}, "]')
+
+
+def test_the_network_is_drawn_with_its_boxes(opened: Visit) -> None:
+    page = opened.page
+    page.locator("#network").scroll_into_view_if_needed()
+    expect(page.locator("#network .node[role=button]")).to_have_count(12)
+    assert page.locator("#network .node").count() == 14
+    labels = set(page.locator("#network .box text").all_text_contents())
+    assert labels == {"if wake?", "arm loud", "arm quiet", "loop refine, 3 iterations"}
+    boxes = {
+        text: page.locator("#network .box").nth(i).locator("rect").bounding_box()
+        for i, text in enumerate(page.locator("#network .box text").all_text_contents())
+    }
+    around, arm = boxes["if wake?"], boxes["arm loud"]
+    inside = node(opened, "loud.conv").locator("rect").bounding_box()
+    assert around is not None
+    assert arm is not None
+    assert inside is not None
+    for outer, inner in ((around, arm), (arm, inside)):
+        assert outer["x"] < inner["x"] < inner["x"] + inner["width"] < outer["x"] + outer["width"]
+        assert outer["y"] < inner["y"] < inner["y"] + inner["height"] < outer["y"] + outer["height"]
+    assert page.locator("#network path.again").count() == 1
+    assert node(opened, "quiet.copy").get_attribute("aria-label") == "quiet.copy, copy, did not run"
+    assert node(opened, EVIL).locator("title").text_content() == node(opened, EVIL).get_attribute(
+        "aria-label"
+    )
+    assert page.locator("#network script").count() == 0
+
+
+def test_ops_are_coloured_by_the_chosen_measure(opened: Visit) -> None:
+    page = opened.page
+    page.locator("#network").scroll_into_view_if_needed()
+    relu, stem = node(opened, "relu").locator("rect"), node(opened, "stem").locator("rect")
+    fill = "e => getComputedStyle(e).fill"
+    expect(page.locator("#network-scale")).to_have_text("0 to 32,868 cycles")
+    assert relu.evaluate(fill) != stem.evaluate(fill)
+    before = relu.evaluate(fill)
+    page.select_option("#network-measure", "bytes")
+    expect(page.locator("#network-scale")).to_have_text(re.compile("^0 to .* B$"))
+    assert relu.evaluate(fill) != before
+
+
+def test_a_node_leads_to_its_bars_and_buffers_and_back(opened: Visit) -> None:
+    page = opened.page
+    page.locator("#network").scroll_into_view_if_needed()
+    node(opened, "relu").click()
+    expect(page.locator("#chosen-text")).to_contain_text(
+        "relu, relu: stall 32,868 cycles, time 40,568 cycles"
+    )
+    page.wait_for_function("document.getElementById('memory').layout.xaxis.range[0] > 0")
+    expect(page.locator("#timeline")).to_be_focused()
+    low, high = page.evaluate("document.getElementById('timeline').layout.xaxis.range")
+    (event,) = [e for e in sample().trace.events if e.name == "relu" and e.unit == "npu" and not e.cause]
+    assert low < event.start < event.stop < high < sample().trace.cycles
+    shapes = page.evaluate("document.getElementById('timeline').layout.shapes.map((s) => [s.x0, s.x1])")
+    assert [event.start, event.stop] in shapes
+    page.click("#chosen button[value=network]")
+    expect(node(opened, "relu")).to_be_focused()
+    page.click("#chosen button[value=table]")
+    expect(page.locator("#ops tr:focus")).to_contain_text("relu")
+    page.click("#chosen button[value=close]")
+    expect(page.locator("#chosen")).to_be_hidden()
+    page.wait_for_function("document.getElementById('timeline').layout.shapes.length == 0")
+    assert opened.complaints == []
+
+
+def test_bars_and_rows_lead_to_their_op(opened: Visit) -> None:
+    page = opened.page
+    page.focus("#timeline")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#timeline-said")).to_contain_text("compute: stem")
+    page.keyboard.press("Enter")
+    expect(page.locator("#chosen-text")).to_contain_text("stem, conv")
+    page.click("#chosen button[value=network]")
+    expect(node(opened, "stem")).to_be_focused()
+    page.locator("#ops tbody tr").nth(4).click()
+    expect(page.locator("#chosen-text")).to_contain_text("pool, max_pool")
+    page.fill("#filter", "softmax")
+    page.press("#filter", "Enter")
+    expect(page.locator("#chosen-text")).to_contain_text("softmax, softmax")
+    assert opened.complaints == []
+
+
+def test_the_network_is_walked_by_keyboard(opened: Visit) -> None:
+    page = opened.page
+    page.locator("#network").scroll_into_view_if_needed()
+    page.focus("#network .node[tabindex='0']")
+    for key, name in (("ArrowDown", EVIL), ("End", "softmax"), ("ArrowDown", "softmax"), ("Home", "stem")):
+        page.keyboard.press(key)
+        assert (page.evaluate("document.activeElement.getAttribute('aria-label')") or "").startswith(name)
+        assert page.locator("#network .node[tabindex='0']").count() == 1
+    page.keyboard.press("Enter")
+    expect(page.locator("#timeline")).to_be_focused()
+
+
+def test_a_large_network_is_drawn_in_parts(browser: Browser, tmp_path: Path) -> None:
+    found = visit(browser, write(tmp_path, "large.html", render_page(large(500), most_bars=500)))
+    page = found.page
+    assert page.locator("#network svg").count() == 0
+    page.locator("#network").scroll_into_view_if_needed()
+    expect(page.locator("#network .node:not(.far)")).to_have_count(150)
+    assert page.locator("#network .far").count() == 2
+    page.locator("#network .far[role=button]").click()
+    expect(page.locator("#chosen-text")).to_contain_text("block15.conv0")
+    page.click("#chosen button[value=network]")
+    expect(node(found, "block15.conv0")).to_be_focused()
+    assert page.input_value("#network-part") == "150"
+    page.select_option("#network-part", "450")
+    expect(page.locator("#network .node:not(.far)")).to_have_count(51)
+    assert found.complaints == []
+    page.context.close()

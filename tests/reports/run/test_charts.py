@@ -15,7 +15,7 @@ def test_charts_over_time_are_linked_and_the_others_are_not() -> None:
     assert [s.id for s in timed] == ["timeline", "bandwidth", "memory"]
     others = [*of_work(sample(), run_totals(sample())), *of_merging(merged())[1]]
     assert [s.id for s in others] == ["waterfall", "roofline", "merging-before", "merging-after"]
-    data: Any = charts_data([*timed, *others])
+    data: Any = charts_data([*timed, *others], {op.name: n for n, op in enumerate(sample().program.ops())})
     assert data["linked"] == [s.id for s in timed]
     assert list(data["charts"]) == [s.id for s in (*timed, *others)]
     assert list(data["needs"]) == ["timeline"]

@@ -110,11 +110,6 @@ def test_everybody_touches_a_neighbour_or_a_border(problem: Problem, context: in
         grown = max(grown, low + request.size)
 
 
-@given(simple_problems())
-def test_never_above_naive(problem: Problem) -> None:
-    assert context_fit(problem).peak(problem) <= sum(b.bytes for b in problem.buffers)
-
-
 @given(simple_problems(), st.integers(1, 12))
 def test_one_size_is_planned_as_low_as_any_plan(problem: Problem, size: int) -> None:
     """Every free block is then a multiple of it, so no buffer is left out while there are bytes."""

@@ -195,10 +195,3 @@ def test_the_mean_policy_is_what_has_learned() -> None:
         weights = policies.draw()
         policies.learn(weights, cost(weights))
     assert cost(policies.mean) < before - 0.05
-
-
-def test_it_stops_at_the_bound_and_within_a_capacity() -> None:
-    bound = contention(HARD)
-    assert learn(replace(HARD, capacity=2 * bound), Limits(nodes=50)).nodes == 0
-    assert learn(replace(HARD, capacity=bound - 1), Limits(nodes=2)).status == "infeasible"
-    assert learn(SMALL, Limits()).status == "optimal"

@@ -10,6 +10,7 @@ import pytest
 from chipmodel.model.plan import Problem
 from chipmodel.verify.offsets import check
 from solvers.core.anytime import Anytime
+from solvers.core.bounds import contention
 from solvers.core.outcome import Limits, Progress
 from solvers.heuristics.lowest_fit import naive
 from solvers.registry import packers, solve
@@ -19,6 +20,7 @@ from tests.support.work import counted_clock
 from workloads.packing.guillotine import guillotine
 
 ANYTIME = [name for name, packer in packers().items() if packer.searches]
+IMPROVERS = ["hill-climb", "context-evolutionary", "context-rl"]
 PROBLEMS = (
     replace(guillotine(25, 3), capacity=None),
     random_buffers(5, 30, horizon=20, longest=8, alignments=(1, 4)),
@@ -64,7 +66,7 @@ def test_what_is_told_only_improves_and_ends_with_the_answer(packer: str) -> Non
             assert kept == [(point.peak, point.lower_bound) for point in reports]
 
 
-@pytest.mark.parametrize("packer", ["hill-climb", "context-evolutionary", "context-rl"])
+@pytest.mark.parametrize("packer", IMPROVERS)
 def test_no_more_nodes_than_asked_for_and_another_seed_is_another_way(packer: str) -> None:
     problem = replace(guillotine(60, 1), capacity=None)
     solved = [solve(problem, packer, Limits(nodes=150, seed=seed)) for seed in range(4)]
@@ -72,7 +74,7 @@ def test_no_more_nodes_than_asked_for_and_another_seed_is_another_way(packer: st
     assert len({tuple(each.plan.offsets.values()) for each in solved}) > 1
 
 
-@pytest.mark.parametrize("packer", ["hill-climb", "context-evolutionary", "context-rl"])
+@pytest.mark.parametrize("packer", IMPROVERS)
 def test_seconds_are_kept(packer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that is a second later at each reading: 20 s are at most 20 looks at it."""
     problem = replace(guillotine(60, 2), capacity=None)
@@ -84,6 +86,18 @@ def test_seconds_are_kept(packer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     many = solve(problem, packer, Limits(seconds=60.0))
     assert clock.reads - before <= 60 + AFTER_THE_END
     assert many.nodes > few.nodes
+
+
+@pytest.mark.parametrize("packer", IMPROVERS)
+def test_a_plan_within_the_capacity_ends_it(packer: str) -> None:
+    problem = replace(guillotine(60, 2), capacity=None)
+    bound = contention(problem)
+    roomy, tight, less = (
+        solve(replace(problem, capacity=capacity), packer, Limits(nodes=5))
+        for capacity in (2 * bound, bound, bound - 1)
+    )
+    assert (roomy.status, roomy.nodes) == ("feasible", 0)
+    assert (tight.status, less.status) == ("unknown", "infeasible")
 
 
 def test_a_worse_plan_is_not_kept() -> None:

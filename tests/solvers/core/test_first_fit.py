@@ -15,36 +15,10 @@ from solvers.core.bounds import contention
 from solvers.core.deadline import Deadline
 from solvers.core.first_fit import LOOK_EVERY, ORDERS, PlacedByTime, first_fit
 from solvers.core.start import start_plans
-from solvers.heuristics.lowest_fit import naive
 from solvers.registry import packers, solve
 from tests.support.buffers import buffer
 
 CHAIN = Problem((buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5), buffer("d", 40, 4, 6)))
-
-
-def test_sequential_by_hand() -> None:
-    # c slides past b [10, 40) only if it must: below b there are 10 bytes, too few; so c is at 40.
-    assert first_fit(CHAIN, ORDERS["sequential"]).offsets == {"a": 0, "b": 10, "c": 40, "d": 0}
-
-
-def test_large_first_by_hand() -> None:
-    assert first_fit(CHAIN, ORDERS["large-first"]).offsets == {"a": 30, "b": 0, "c": 40, "d": 0}
-
-
-def test_short_first_by_hand() -> None:
-    assert first_fit(CHAIN, ORDERS["short-first"]).offsets == {"a": 0, "b": 10, "c": 40, "d": 0}
-
-
-def test_naive_is_the_sum_of_sizes() -> None:
-    assert naive(CHAIN).peak(CHAIN) == 100
-    assert solve(CHAIN, "naive").lower_bound == contention(CHAIN) == 60
-
-
-def test_status_says_what_is_known() -> None:
-    assert solve(CHAIN, "sequential").status == "optimal"
-    assert solve(Problem(CHAIN.buffers, 50), "sequential").status == "infeasible"
-    assert solve(Problem(CHAIN.buffers, 90), "naive").status == "unknown"
-    assert solve(CHAIN, "naive").status == "feasible"
 
 
 def test_from_the_deadline_on_buffers_are_stacked() -> None:
@@ -118,11 +92,6 @@ def test_short_segments_of_time_lose_no_rival(problem: Problem, segment: int) ->
         others = [(i * 100, i * 100 + b.bytes) for i, b in enumerate(problem.buffers) if b.bytes]
         expected = {at for at in others if problem.buffers[at[0] // 100].conflicts(item) and item.bytes}
         assert found == expected
-
-
-def test_sizes_beyond_64_bits() -> None:
-    huge = Problem((buffer("a", 1 << 70, 0, 2), buffer("b", 3, 1, 3, 8)))
-    assert first_fit(huge, ORDERS["sequential"]).offsets == {"a": 0, "b": 1 << 70}
 
 
 @settings(max_examples=35)

@@ -11,7 +11,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check
-from solvers.core.outcome import Limits, Outcome, Progress
+from solvers.core.outcome import Limits, Outcome
 from solvers.exact import auto as auto_module
 from solvers.exact.auto import auto
 from solvers.registry import solve
@@ -110,16 +110,6 @@ def test_the_lower_of_two_plans_is_kept_be_it_by_a_byte(
     monkeypatch.setattr(auto_module, "exact", exact)
     outcome = auto(problem(CHAIN, None), QUICK)
     assert (outcome.plan, outcome.planner) == (plan(min(51, searched)), planner)
-
-
-def test_what_is_reported_only_improves() -> None:
-    for seed in range(20):
-        free = problem(random_rows(seed), None)
-        reports: list[Progress] = []
-        auto(free, QUICK, reports.append)
-        peaks = [each.peak for each in reports if each.peak is not None]
-        assert peaks == sorted(peaks, reverse=True)
-        assert [each.lower_bound for each in reports] == sorted(each.lower_bound for each in reports)
 
 
 def test_constraints_are_kept() -> None:

@@ -14,7 +14,7 @@ from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check
 from solvers.core.deadline import Deadline
-from solvers.core.outcome import Limits, Outcome, Progress
+from solvers.core.outcome import Limits, Outcome
 from solvers.core.preprocess import components
 from solvers.core.start import start_plan
 from solvers.exact import cp_sat, portfolio
@@ -125,24 +125,6 @@ def test_what_has_no_meaning_is_refused(problem: Problem, words: str) -> None:
 def test_minimising_under_a_capacity_goes_on_after_the_first_fit() -> None:
     problem = Problem((buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5)), 70)
     assert exact(problem, LIMITS, goal="minimise").lower_bound == 50
-
-
-def test_the_same_seed_and_nodes_give_the_same_answer() -> None:
-    for seed in range(12):
-        problem = random_problem(seed, 14)
-        one, two = (exact(problem, LIMITS, goal="minimise") for _ in range(2))
-        assert replace(one, trajectory=()) == replace(two, trajectory=())
-
-
-def test_progress_never_goes_back() -> None:
-    for seed in range(40):
-        seen: list[Progress] = []
-        outcome = exact(random_problem(seed, 12), LIMITS, seen.append, "minimise")
-        assert list(outcome.trajectory) == seen
-        assert [p.lower_bound for p in seen] == sorted(p.lower_bound for p in seen)
-        peaks = [p.peak for p in seen if p.peak is not None]
-        assert peaks == sorted(peaks, reverse=True)
-        assert [p.seconds for p in seen] == sorted(p.seconds for p in seen)
 
 
 def many(count: int, longest: int) -> Problem:

@@ -6,7 +6,7 @@ from hypothesis import given
 
 from chipmodel.model.plan import Problem
 from solvers.heuristics.buckets import buckets, by_breadth, by_order, by_size, share
-from tests.solvers.many_problems import naive_sum, simple_problems
+from tests.solvers.many_problems import simple_problems
 from tests.support.buffers import alive
 
 
@@ -65,8 +65,3 @@ def slow_breadth(problem: Problem) -> list[int]:
 @given(simple_problems())
 def test_by_breadth_equals_the_reference(problem: Problem) -> None:
     assert by_breadth(problem) == slow_breadth(problem)
-
-
-@given(simple_problems())
-def test_never_above_the_sum_of_sizes(problem: Problem) -> None:
-    assert buckets(problem).peak(problem) == min(sums(problem).values()) <= naive_sum(problem)

@@ -11,7 +11,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.deadline import Deadline
-from solvers.core.outcome import Limits, Progress
+from solvers.core.outcome import Limits
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
 from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, search_model
@@ -125,18 +125,6 @@ def test_minimise_keeps_the_given_plan() -> None:
     assert outcome.status == "feasible"
     assert outcome.plan is not None
     assert outcome.lower_bound <= 1 << 20 < outcome.plan.peak(problem) <= end
-
-
-def test_minimise_reports_improvements_only() -> None:
-    seen: list[Progress] = []
-    problem = replace(guillotine(80, seed=2), capacity=None)
-    outcome = minimise(problem, Limits(nodes=2_000_000), report=seen.append)
-    assert outcome.status == "optimal"
-    assert outcome.lower_bound == 1 << 20
-    peaks = [p.peak for p in seen if p.peak is not None]
-    assert peaks == sorted(peaks, reverse=True)
-    bounds = [p.lower_bound for p in seen]
-    assert bounds == sorted(bounds)
 
 
 def test_minimise_trusts_a_given_bound() -> None:

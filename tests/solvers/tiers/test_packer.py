@@ -12,7 +12,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
-from solvers.core.outcome import Limits, Progress
+from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from solvers.tiers.packer import state_search
 from tests.solvers.brute_force import optimum
@@ -80,14 +80,6 @@ def test_it_stops_within_the_capacity_and_reports_what_is_proven() -> None:
     assert solve(Problem(buffers, 30), "state-search").status == "optimal"
     assert solve(Problem(buffers, 29), "state-search").status == "infeasible"
     assert contention(Problem(buffers)) == 30
-
-
-def test_the_trajectory_falls_and_is_reported() -> None:
-    reports: list[Progress] = []
-    outcome = state_search(any_problem(7), Limits(nodes=200), reports.append)
-    assert tuple(reports) == outcome.trajectory
-    peaks = [point.peak for point in reports if point.peak is not None]
-    assert peaks == sorted(peaks, reverse=True)
 
 
 def test_constraints_are_refused() -> None:

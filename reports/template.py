@@ -64,9 +64,10 @@ def _libraries(script: PageScript | None) -> list[Path]:
     return [PLOTLY, *named] if script.plotly == "inside" else named
 
 
-def render_svg(name: str, values: Mapping[str, object]) -> str:
+def render_part(name: str, values: Mapping[str, object]) -> str:
     """Render ``templates/NAME`` with ``values``, escaped; a missing value is an error."""
     environment = _environment(autoescape=True, finalize=_shown, keep_trailing_newline=True)
+    environment.filters |= {"count": count}
     return environment.get_template(name).render(values)
 
 

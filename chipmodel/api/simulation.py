@@ -27,6 +27,8 @@ from chipmodel.pipeline.order_choice import run_in_order
 from chipmodel.pipeline.vendor import with_vendor
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
+from reports.run.charts import over_time
+from reports.run.notebook import notebook_html
 from reports.run.track_record import accuracy
 from reports.words import headline
 
@@ -118,6 +120,27 @@ class Simulation(PageAnswer):
 
         asked = self.result.asked
         return render_page(with_unmerged(self.result, asked.packer if asked else self.result.solved.planner))
+
+    def plot(self) -> Any:
+        """Timeline, traffic off chip and memory map over one axis of cycles, as a figure of Plotly."""
+        return self._figure("timeline", "bandwidth", "memory")
+
+    def timeline(self) -> Any:
+        """What each NPU and the DMA engine do in each cycle, as a figure of Plotly."""
+        return self._figure("timeline")
+
+    def memory_map(self) -> Any:
+        """Every buffer of SharedMemory at its address over time, as a figure of Plotly."""
+        return self._figure("memory")
+
+    def _figure(self, *kinds: str) -> Any:
+        from reports.run.plotly_figure import FIGURE_BARS, plotly_figure
+
+        return plotly_figure([s for s in over_time(self.result, FIGURE_BARS) if s.kind in kinds])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: headline, picture, and the ops that take longest."""
+        return notebook_html(self.result, self.headline())
 
     def plan_text(self) -> str:
         """Offsets and commands as the JSON text that ``check`` verifies."""

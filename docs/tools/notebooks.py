@@ -23,6 +23,8 @@ import click
 from docs.tools.samples import ROOT, folder_of_commands
 
 Notebook = dict[str, Any]
+FIGURE = "application/vnd.plotly.v1+json"
+"""The form in which Jupyter draws figures of Plotly."""
 
 
 def read(file: Path) -> Notebook:
@@ -64,13 +66,23 @@ def _outputs(source: str, names: dict[str, object], number: int) -> Iterator[dic
         lines = printed.getvalue().splitlines(keepends=True)
         yield {"name": "stdout", "output_type": "stream", "text": lines}
     if value is not None:
-        data = {"text/plain": repr(value).splitlines(keepends=True)}
         yield {
-            "data": data,
+            "data": _shown(value),
             "execution_count": number,
             "metadata": {},
             "output_type": "execute_result",
         }
+
+
+def _shown(value: Any) -> dict[str, Any]:
+    """A value in the forms that Jupyter would store: a figure of Plotly as its data."""
+    if hasattr(value, "to_plotly_json"):
+        kind = type(value).__name__
+        figure = json.loads(value.to_json())
+        return {FIGURE: figure, "text/plain": [f"<{kind}: open the notebook in Jupyter to zoom and point>"]}
+    html = getattr(value, "_repr_html_", None)
+    forms = {"text/html": html().splitlines(keepends=True)} if html else {}
+    return {**forms, "text/plain": repr(value).splitlines(keepends=True)}
 
 
 def markdown(notebook: Notebook) -> str:
@@ -85,6 +97,9 @@ def _parts(cell: Mapping[str, Any]) -> Iterator[str]:
         return
     yield f"```python\n{source}\n```"
     for output in cell["outputs"]:
+        if "text/html" in output.get("data", ()):
+            yield "".join(output["data"]["text/html"]).rstrip()
+            continue
         text = "".join(output["text"] if "text" in output else output["data"]["text/plain"])
         yield f"```text\n{text.rstrip()}\n```"
 

@@ -14,7 +14,7 @@ from chipmodel.answers.study_results import StudyResults
 from reports.study.chart import SeriesStyle, StudyChart
 from reports.study.page import charts_of, sweeps_of
 from reports.svg_chart import ChartAxis, Point, stepped
-from reports.template import render_svg
+from reports.template import render_part
 
 WIDTH, RIGHT, TOP, BOTTOM = 640, 14, 10, 44
 """The width of a figure and its margins, in pixels."""
@@ -133,7 +133,7 @@ def figure_svg(chart: StudyChart, legend: Sequence[SeriesStyle]) -> str:
         "marks": [mark for trace in traces for mark in _marks(trace, plot)],
         "legend": entries,
     }
-    return render_svg("figure.svg.j2", values)
+    return render_part("figure.svg.j2", values)
 
 
 def _axis(asked: Mapping[str, Any], values: Sequence[Sequence[float | None]]) -> ChartAxis:

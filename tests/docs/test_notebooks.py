@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.tools.notebooks import Notebook, executed, markdown, read, text_of
+from docs.tools.notebooks import FIGURE, Notebook, executed, markdown, read, text_of
 from tests.docs.pages import DOCS
 
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
@@ -37,6 +37,23 @@ def test_outputs_are_those_of_jupyter() -> None:
     assert ran["cells"][0]["outputs"][1]["data"] == {"text/plain": ["3"]}
     assert [cell["execution_count"] for cell in ran["cells"]] == [1, 2, 3, 4]
     assert "```python\nx\n```\n\n```text\n2\n```" in markdown(ran)
+
+
+def test_pictures_and_figures_are_stored_as_jupyter_stores_them() -> None:
+    ran = executed(
+        _notebook(
+            "import chipmodel as cm; run = cm.simulate('zoo:ds_cnn'); run",
+            "run.timeline()",
+            "cm.plan('zoo:ds_cnn')",
+        )
+    )
+    shown, figure, plain = (cell["outputs"][0]["data"] for cell in ran["cells"])
+    assert '<img alt="ds_cnn on' in "".join(shown["text/html"])
+    assert "".join(shown["text/html"]).rstrip() in markdown(ran)
+    assert figure[FIGURE]["data"][0]["type"] == "bar"
+    assert "text/html" not in figure
+    assert "open the notebook in Jupyter" in markdown(ran)
+    assert list(plain) == ["text/html", "text/plain"]
 
 
 def _notebook(*sources: str) -> Notebook:

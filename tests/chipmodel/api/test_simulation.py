@@ -94,3 +94,12 @@ def test_paths_are_chosen_by_name_or_by_their_cost() -> None:
 def test_options_that_mean_nothing_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(cm.BadInput, match=re.escape(message)):
         cm.simulate(TINY, **options)
+
+
+def test_figures_have_the_charts_that_they_are_named_after(run: cm.Simulation) -> None:
+    titles = [
+        [title.text for title in each.layout.annotations] for each in (run.timeline(), run.memory_map())
+    ]
+    assert titles == [["Timeline"], ["SharedMemory"]]
+    both = [title.text for title in run.plot().layout.annotations]
+    assert both == ["Timeline", "Psram bandwidth", "SharedMemory"]

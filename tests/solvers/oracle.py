@@ -13,24 +13,16 @@ def smallest_peak(problem: Problem) -> int | None:
 
     Offsets are tried byte by byte, so numbers must be small.
     """
-    top = problem.capacity
-    if top is None:
-        top = _highest(problem)
+    top = _highest(problem) if problem.capacity is None else problem.capacity
     table = _Table(problem, top)
-    lowest = 0
-    for limit in range(lowest, top + 1):
-        if table.fits(limit):
-            return limit
-    return None
+    return next((limit for limit in range(top + 1) if table.fits(limit)), None)
 
 
 def _highest(problem: Problem) -> int:
     """An end that some best plan stays below: all buffers above one another, above the last pin."""
     if problem.memories:
         return max(m.stop for m in problem.memories)
-    widest = 1
-    for buffer in problem.buffers:
-        widest = max(widest, buffer.alignment)
+    widest = max((b.alignment for b in problem.buffers), default=1)
     groups = bool(problem.colocated)
     pins = max((b.pinned or 0 for b in problem.buffers), default=0)
     return pins + sum(b.bytes + widest * (2 if groups else 1) - 1 for b in problem.buffers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from random import Random
 
 import pytest
 
@@ -17,7 +16,8 @@ from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, search_model
 from solvers.search.workers import SearchWorker, WorkerRace
 from tests.fuzz.search_rules import differences
-from tests.solvers.brute_force import MOST, optimum, random_problem
+from tests.solvers.oracle import smallest_peak
+from tests.solvers.random_problems import random_problem
 from tests.support.buffers import buffer
 from tests.support.minimalloc import CAPACITY, instances
 from workloads.packing.guillotine import guillotine
@@ -36,7 +36,7 @@ TIGHT = Problem(
         buffer("f", 1, 2, 3),
     )
 )
-"""Never more than 11 bytes are alive, yet it needs 12: found by ``optimum`` among random problems."""
+"""Never more than 11 bytes are alive, yet it needs 12: found by ``smallest_peak`` among random problems."""
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -48,16 +48,16 @@ def test_brute_force_agrees(seed: int) -> None:
 @pytest.mark.parametrize("rules", range(ALL_RULES + 1))
 def test_every_rule_may_be_off(rules: int) -> None:
     for seed in range(40_000, 40_006):
-        problem = random_problem(Random(seed), 5)
-        best = optimum(problem, MOST)
-        for capacity in range(MOST + 1):
+        problem = replace(random_problem(seed, 5), capacity=None)
+        best = smallest_peak(problem)
+        for capacity in range(16 if best is None else best + 2):
             outcome = fit(problem, capacity, QUICK, rules=rules)
             fits = best is not None and capacity >= best
             assert outcome.status == ("feasible" if fits else "infeasible") or outcome.proof == LEFT_OUT
 
 
 def test_proves_more_than_the_live_bytes() -> None:
-    assert (search_model(TIGHT).bound(), optimum(TIGHT, MOST)) == (11, 12)
+    assert (search_model(TIGHT).bound(), smallest_peak(TIGHT)) == (11, 12)
     outcome = fit(TIGHT, 11, QUICK)
     assert (outcome.status, outcome.proof) == ("infeasible", "search exhausted")
     lowest = minimise(TIGHT, QUICK)
@@ -189,7 +189,7 @@ def test_full_sections_may_force_two_live_buffers_to_one_offset() -> None:
     problem = Problem((buffer("x", 2, 0, 2), a, buffer("b", 2, 1, 3), buffer("y", 2, 2, 4), c))
     with pytest.raises(ConstraintClash, match="one offset"):
         fused(search_model(problem), 4)
-    assert optimum(problem, 4) is None
+    assert smallest_peak(replace(problem, capacity=4)) is None
     assert fit(problem, 4, QUICK).status == "infeasible"
 
 

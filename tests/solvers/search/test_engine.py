@@ -26,7 +26,7 @@ from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, NotSearchable, SearchModel, search_model
 from solvers.search.state import SearchState, copy
 from solvers.search.tables import rank, search_state
-from tests.solvers.brute_force import MOST, random_problem
+from tests.solvers.random_problems import random_problem
 from tests.support.folders import ROOT, WORKLOADS
 from tests.support.minimalloc import CAPACITY, instances
 from tests.support.processes import run_python
@@ -46,13 +46,14 @@ def random_model(random: Random) -> SearchModel | None:
         full = guillotine(random.randint(10, 90), random.randrange(99), 70, 4096)
         return search_model(Problem(full.buffers))
     try:
-        return search_model(random_problem(random, random.randint(2, 9)))
+        small = random_problem(random.randrange(10**6), random.randint(2, 9))
+        return search_model(replace(small, capacity=None))
     except (ConstraintClash, NotSearchable):
         return None
 
 
 def random_state(random: Random, model: SearchModel) -> SearchState:
-    top = random.randint(model.bound(), max(model.bound() + model.bound() // 8, MOST))
+    top = random.randint(model.bound(), max(model.bound() + model.bound() // 8, 16))
     state = search_state(model, top, random.randrange(16))
     rank(state, [random.random() for _ in model.items])
     state.control[col.BRANCH_RULE] = random.randrange(col.BRANCH_RULES)

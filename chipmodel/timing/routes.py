@@ -8,15 +8,17 @@ beats, 8 write beats and 5 cycles between them, one after the other: 21 core cyc
   Psram sets the pace; the first word comes 18 clocks late.
 * shared->psram: the DMA sets the pace, and each line waits 3 Psram clocks at the clock crossing. The
   data of the last line (16 clocks) are in flight when the DMA is done.
-* npu<-psram: no prefetch; each line is a lone burst, 18 + 16 + 8 = 42 clocks, and the same 3 of the
-  crossing.
+* npu<-psram, from 1 KB on: no prefetch; each line is a lone burst, 18 + 16 + 8 = 42 clocks, and the same 3 of
+  the crossing. Less than that is read with prefetch: a burst of 74 clocks first, then for each line a third
+  of one and the 3 of the crossing.
 * flash->shared: the flash sets the pace, 4 bits a clock.
 * NPU within SharedMemory: 64-bit reads; for each round of the eight 128-bit banks two of them have a bank
   conflict with the write that follows them: 18 cycles for 128 bytes.
 
-Transfers of up to 256 bytes are faster than that on the routes that touch Psram: the DMA then works at its
-own pace with the overhead of a single burst, the NPU without CE# high. From 1 KB on there is no difference.
-The reason is not known; between the two sizes the cycles are interpolated linearly.
+Transfers of up to 256 bytes are faster than that on the DMA's routes that touch Psram: the DMA then works at
+its own pace with the overhead of a single burst. From 1 KB on there is no difference. The reason is not
+known; between the two sizes the cycles are interpolated linearly. Why the NPU's reads lose their prefetch at
+1 KB, a page of the device, is not known either.
 """
 
 from __future__ import annotations
@@ -109,6 +111,8 @@ class TransferRoute:
     head: LinePace | None = None
     head_bytes: int = 256
     settled_bytes: int = 1024
+    jumps: bool = False
+    """Whether the head's pace holds up to ``settled_bytes`` instead, with a jump there."""
     series: SeriesPace | None = None
     """The pace of a transfer in runs; None for a route that has none."""
 
@@ -156,18 +160,22 @@ class TransferRoute:
         """A lower bound of a transfer's cycles beyond ``per_byte`` for each of its bytes. The cycles are
         linear between three sizes, so the least is at one of them. Negative where short transfers are
         cheap."""
-        sizes = (1, self.head_bytes, self.settled_bytes) if self.head else (1,)
+        sizes = (1, self._last_head, self.settled_bytes) if self.head else (1,)
         return min(self._exact(Fraction(s, self.line_bytes)) - s * self.per_byte for s in sizes)
 
     @property
     def least_per_byte(self) -> Fraction:
         """The fewest core cycles a byte of any transfer, its set-up included."""
-        sizes = (self.head_bytes, self.settled_bytes) if self.head else ()
+        sizes = (self._last_head, self.settled_bytes) if self.head else ()
         rates = [self._exact(Fraction(s, self.line_bytes)) / s for s in sizes]
         return min([self.per_byte, *rates])
 
+    @property
+    def _last_head(self) -> int:
+        return self.settled_bytes - 1 if self.jumps else self.head_bytes
+
     def _exact(self, lines: Fraction) -> Fraction:
-        low, high = (Fraction(size, self.line_bytes) for size in (self.head_bytes, self.settled_bytes))
+        low, high = (Fraction(size, self.line_bytes) for size in (self._last_head, self.settled_bytes))
         if self.head is None or lines >= high:
             return self.settled(lines)
         if lines <= low:
@@ -235,11 +243,13 @@ def shared_to_psram(engine: BurstDma, port: PsramPort) -> TransferRoute:
 
 
 def npu_from_psram(port: PsramPort) -> TransferRoute:
-    """The NPU reading Psram itself, a line at a time."""
+    """The NPU reading Psram itself: a line at a time from 1 KB on, with prefetch below."""
     clocks = port.read_clocks(1) + port.crossing_clocks
     settled = line(NPU_SETUP_CYCLES + port.cycles(port.opening), port.cycles(clocks))
-    head = line(NPU_SETUP_CYCLES, port.cycles(clocks - port.device.ce_high_min))
-    return TransferRoute("npu psram->shared", port.line_bytes, settled, head)
+    lines = 1 + port.prefetch_lines
+    burst = port.read_clocks(lines)
+    head = line(NPU_SETUP_CYCLES + port.cycles(burst), port.cycles(burst / lines + port.crossing_clocks))
+    return TransferRoute("npu psram->shared", port.line_bytes, settled, head, jumps=True)
 
 
 def npu_within_shared() -> TransferRoute:

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from itertools import accumulate
-from math import hypot, inf, log
-from statistics import fmean
+from math import exp, hypot, inf, log, sqrt
+from statistics import fmean, stdev
 
 from chipmodel.errors import BadInput, Place
 
@@ -22,8 +22,16 @@ APART = "another network or software"
 SHARE = 0.8
 """The share of measured networks that fall into an interval."""
 LEAST_FAMILIES = 4
-"""With so many families the interval of all of them has 80 % of further ones; with fewer it is the same, and
-words do not promise a share."""
+"""With so many families the interval of all of them has 80 % of further ones; with fewer words do not promise
+a share."""
+MANY_FAMILIES = 9
+"""With so many the interval is one of measured networks; those of fewer families are too few for 80 %."""
+SPREAD = 0.15
+"""The least standard deviation of families' errors (logarithms) that fewer than ``LEAST_FAMILIES`` are taken
+to have: that of boards with more families and tensors on chip is 0.05 to 0.17 (python -m bench.silicon)."""
+DEVIATIONS = (1.28, 1.28, 1.28, 1.638, 1.533, 1.476, 1.440, 1.415)
+"""Standard deviations to each side that have 80 %, by the number of families less 1: of a normal distribution
+where ``SPREAD`` is assumed, else of Student's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +109,39 @@ class NetworkClass:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The least and largest of measured by predicted (held out): the shortest interval with 80 % of the
-        families and one that is still to come. Networks of one family are as one, and may count in part."""
+        """The least and largest of measured by predicted (held out) that 80 % of further families have.
+
+        Networks of one family are as one, and may count in part. Between the least and the largest of m
+        families out of n lies a further one with the chance (m - 1) / (n + 1), so m is chosen for 80 %, and
+        the shortest such interval is taken. Of few families all would not do: then it goes at least as far as
+        that of a normal distribution of the logarithms.
+
+        References
+        ----------
+        H. A. David, H. N. Nagaraja, Order Statistics, 2003, section 7.3 (prediction intervals).
+        """
         families = self.families
         ratios = sorted((each.measured / each.held_out, 1 / families[each.family]) for each in self.networks)
-        needed = min(len(families), SHARE * (len(families) + 1)) - 1e-9
+        needed = min(len(families), SHARE * (len(families) + 1) + 1) - 1e-9
         found = (_from(ratios[first:], needed) for first in range(len(ratios)))
-        return min((each for each in found if each), key=lambda each: each[1] / each[0])
+        low, high = min((each for each in found if each), key=lambda each: each[1] / each[0])
+        if len(families) >= MANY_FAMILIES:
+            return low, high
+        least, most = _normal(self.networks)
+        return min(low, least), max(high, most)
+
+
+def _normal(networks: Sequence[MeasuredNetwork]) -> tuple[float, float]:
+    """The interval of one more than these few families where logarithms are distributed normally."""
+    found: dict[str, list[float]] = {}
+    for each in networks:
+        found.setdefault(each.family, []).append(log(each.measured / each.held_out))
+    families = [fmean(ratios) for ratios in found.values()]
+    spread = stdev(families) if families[1:] else 0
+    if len(families) < LEAST_FAMILIES:
+        spread = max(spread, SPREAD)
+    reach = DEVIATIONS[len(families) - 1] * spread * sqrt(1 + 1 / len(families))
+    return exp(fmean(families) - reach), exp(fmean(families) + reach)
 
 
 def _from(ratios: Sequence[tuple[float, float]], needed: float) -> tuple[float, float] | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import TextIO
 
-from bench.published_names import preset_of, workload_of
-from chipmodel.errors import ChipmodelError
+from bench.published_names import preset_of, sizes_of, workload_of
+from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.measured.network_prediction import milliseconds, planned_network
 from chipmodel.measured.track_record import track_record
+from chipmodel.model.program import Program
 
 FOUND = ("milliseconds", "low", "high", "class", "nearest", "notes")
 """The columns that are added to those of the table."""
@@ -22,6 +24,10 @@ def predict(table: TextIO, answer: TextIO) -> None:
     tool. The table has ``chip`` and ``network`` (or ``workload``), and may have a shape of the input, options
     (``variant``) and settings of the chip (``set``)."""
     read = csv.DictReader(table)
+    missing = {"chip": ("chip",), "network": ("network", "workload")}
+    for name, columns in missing.items():
+        if not set(columns) & {*(read.fieldnames or ())}:
+            raise BadInput(f"the table has no column '{name}'", hint="begin it with: chip,network,shape")
     writer = csv.DictWriter(
         answer, [*(read.fieldnames or ()), *FOUND], lineterminator="\n", extrasaction="ignore"
     )
@@ -30,13 +36,16 @@ def predict(table: TextIO, answer: TextIO) -> None:
         try:
             writer.writerow({**row, **_predicted(row)})
         except ChipmodelError as error:
-            writer.writerow({**row, "notes": error.what})
+            writer.writerow({**row, "notes": "; ".join(filter(None, (error.what, error.hint)))})
 
 
 def _predicted(row: Mapping[str, str]) -> dict[str, object]:
     """The found columns of a row. Raises ChipmodelError."""
-    chip = load_chip(preset_of(row["chip"]), (row.get("set") or "").split())
+    name, *settings = preset_of(row["chip"] or "")
+    chip = load_chip(name, [*settings, *(row.get("set") or "").split()])
     workload = row.get("network") or row.get("workload") or ""
+    if not workload:
+        raise BadInput("the row names no network", hint="write a built-in network, or the path of a model")
     for shape in _shapes(row):
         workload = workload_of(workload, shape)
     network = planned_network(workload_of(workload), chip)
@@ -52,8 +61,21 @@ def _predicted(row: Mapping[str, str]) -> dict[str, object]:
         "high": high,
         "class": record.traits.kind,
         "nearest": record.nearest.workload.partition(" ")[0],
-        "notes": "; ".join(record.warnings),
+        "notes": "; ".join((*_other_input(network.program, row), *record.warnings)),
     }
+
+
+def _other_input(program: Program, row: Mapping[str, str]) -> Iterator[str]:
+    """Whether the network that is predicted has another input than the row says."""
+    first = program.tensors[program.inputs[0]] if program.inputs else None
+    for shape in _shapes(row):
+        if (
+            "=" not in shape
+            and first
+            and len(sizes := sizes_of(shape)) > 1
+            and prod(sizes) != prod(first.shape)
+        ):
+            yield f"predicted with an input of {' x '.join(map(str, first.shape))}"
 
 
 def _shapes(row: Mapping[str, str]) -> Iterator[str]:

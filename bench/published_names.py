@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip_file import preset_names
 from workloads.zoo import SCHEME, parse_zoo_url
 
@@ -14,12 +16,23 @@ BOARDS = {
     "ethos-u55-128": "corstone-300",
     "ethos-u55-256": "alif-e7",
     "stm32h747": "stm32h7",
+    "stm32h7a3": "stm32h7 core_mhz=280",
     "stm32u575": "stm32u5",
     "stm32u585": "stm32u5",
 }
-"""Presets of chips that tables call otherwise; of the others the name without hyphens is the preset's."""
-CLASSES = {"food101": 101, "imagenet": 1000, "person": 1, "stperson": 1, "coco": 80, "coco80": 80, "voc": 20}
+"""Presets, and settings, of chips that tables call otherwise; of the others the preset has the letters and
+digits of the name."""
+CLASSES = {
+    "food101": 101,
+    "imagenet": 1000,
+    **dict.fromkeys(("person", "stperson"), 1),
+    **dict.fromkeys(("coco", "coco80"), 80),
+    "voc": 20,
+    **dict.fromkeys(("fft", "tfs"), 5),  # flowers, fine-tuned or trained from scratch
+}
 """Classes of the data set that a network is named after."""
+GREY = ("mobilenetv1_025",)
+"""Networks that tables have with images of one channel too."""
 _VALUES: Mapping[str, Callable[[str], str]] = {
     "hundredths": lambda text: f"{int(text) / 100:g}",
     "depth": lambda text: f"{int(text) / 100:g}",
@@ -34,8 +47,12 @@ _NAMES = (
     (r"(?P<v>msr|mnp)_s8", "face_{v}"),
     (r"pico_s8", "picodet"),
     (r"osn_s8", "osnet"),
-    (r"mobilenetv2_(?P<w>[\d.]+)", "mobilenetv2?width={w}"),
-    (r"mobilenetv1_(?P<w>[\d.]+)", "mobilenetv1_025?width={w}&classes=1000"),
+    (r"mobilenet_?v2_(?P<w>[\d.]+)", "mobilenetv2?width={w}"),
+    (r"mobilenet_?v1_(?P<w>[\d.]+)", "mobilenetv1_025?width={w}&classes=1000"),
+    (r"mobilenetv1", "mobilenetv1_025?input=128&classes=1000"),
+    (r"visual_wake_words?|vww", "mobilenetv1_025?input=96&classes=2"),
+    (r"(?:deep_)?autoencoder", "autoencoder"),
+    (r"resnet_v1_8(?:_tfs)?", "resnet8"),
     (r"mobilenet_a(?P<hundredths>\d{3})", "mobilenetv1_025?width={hundredths}&classes=1000"),
     (r"fdmobilenet_(?P<w>[\d.]+)", "fdmobilenet?width={w}"),
     (r"st_efficientnet_lc_v1", "st_efficientnet_lc_v1"),
@@ -50,10 +67,14 @@ _NAMES = (
     (r"shufflenetv2_x(?P<hundredths>\d{3})", "shufflenetv2?width={hundredths}"),
     (r"dla46c", "dla46c"),
     (r"fastdepth", "fastdepth"),
-    (r"tiny_yolo_v2", "tiny_yolov2"),
+    (r"tiny_yolo_v2|yolov2t", "tiny_yolov2?classes=1"),
     (r"yolov8(?P<s>n|s)", "yolov8?scale={s}"),
     (r"yolov?(?P<v>11|26)(?P<s>n|s)", "yolo{v}?scale={s}"),
-    (r"st_yoloxn_d(?P<depth>\d{3})_w(?P<hundredths>\d{3})", "st_yoloxn?depth={depth}&width={hundredths}"),
+    (
+        r"st_yoloxn_d(?P<depth>\d{3})_w(?P<hundredths>\d{3})",
+        "st_yoloxn?depth={depth}&width={hundredths}&classes=1",
+    ),
+    (r"st_yolo_x_nano_(?P<d>[\d.]+)_(?P<w>[\d.]+)", "st_yoloxn?depth={d}&width={w}&classes=1"),
     (r"st_yolodv2(?P<v>milli|tiny)", "st_yolod?variant={v}"),
     (r"ssd_mobilenetv2", "ssd_mobilenetv2"),
     (r"ssdlite_mobilenetv2", "ssdlite_mobilenetv2"),
@@ -61,11 +82,14 @@ _NAMES = (
 )
 
 
-def preset_of(chip: str) -> str:
-    """The preset of a chip that a table names: ``ESP32-S3`` is ``esp32s3``. Other names stay as they are."""
+def preset_of(chip: str) -> tuple[str, ...]:
+    """The preset of a chip that a table names, and settings: ``ESP32-S3`` is ``esp32s3``. Other names stay as
+    they are."""
     name = chip.lower()
-    candidates = (BOARDS.get(name, name), name.replace("-", ""))
-    return next((each for each in candidates if each in preset_names()), chip)
+    plain = re.sub(r"[^a-z0-9]", "", name.partition("(")[0])
+    candidates = (BOARDS.get(name, name), BOARDS.get(plain, plain))
+    found = (tuple(each.split()) for each in candidates if each.split()[:1])
+    return next((each for each in found if each[0] in preset_names()), (chip,))
 
 
 def workload_of(network: str, shape: str = "") -> str:
@@ -81,14 +105,23 @@ def workload_of(network: str, shape: str = "") -> str:
     if "=" in shape:
         given = parse_zoo_url(f"{SCHEME}{name}?{shape}")[1]
     else:
-        given = {"input": re.split(r"\D", shape)[0]}
+        sizes = sizes_of(shape)
+        given = {"input": str(sizes[0]), **({"channels": "1"} if sizes[2:] == [1] and name in GREY else {})}
     query = "&".join(f"{key}={value}" for key, value in {**options, **given}.items())
     return f"{SCHEME}{name}?{query}"
 
 
+def sizes_of(shape: str) -> list[int]:
+    """The numbers of a shape such as ``224x224x3``. Raises BadInput where it has none."""
+    if not (found := re.findall(r"\d+", shape)):
+        raise BadInput(f"the shape {shown(shape)} has no number", hint="write it as 224x224x3")
+    return [int(each) for each in found]
+
+
 def _published(network: str) -> str:
+    plain = re.sub(r"[\s-]+", "_", re.sub(r"\(.*\)", "", network.lower()).strip())
     for pattern, template in _NAMES:
-        match = re.match(pattern + r"(?:_(?P<rest>.*))?$", network.lower())
+        match = re.match(f"(?:{pattern})" + r"(?:_(?P<rest>.*))?$", plain)
         if match:
             parts = {name: _VALUES.get(name, str)(text) for name, text in match.groupdict("").items()}
             classes = [CLASSES[word] for word in parts.pop("rest").split("_") if word in CLASSES]

@@ -17,6 +17,7 @@ from reports.words import magnitude
 INSIDE = "tensors in SharedMemory"
 MAY_LEAVE = "tensors that may leave SharedMemory"
 LEAVE = "tensors that leave SharedMemory"
+TOO_MANY_WEIGHTS = "more weights than their memory holds"
 BEYOND = 1.1
 """A size is beyond the measured ones if it is larger or smaller by this factor (assumed)."""
 KERNELS = "npu.vector.kernels"
@@ -46,6 +47,8 @@ def traits_of(program: Program, chip: Chip) -> NetworkTraits:
 
 
 def _kind(program: Program, live: int, chip: Chip) -> str:
+    if chip.weights and used_weight_bytes(program) > chip.weights.memory.bytes:
+        return TOO_MANY_WEIGHTS
     capacity = chip.shared_memory.bytes
     leave = live > capacity or tensors_left(program, chip)
     place = LEAVE if leave else INSIDE if live <= capacity * chip.vendor.tensor_share else MAY_LEAVE

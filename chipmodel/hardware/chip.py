@@ -330,6 +330,11 @@ class ArrayCosts:
     depthwise_kernel: int = 0
     """Rows and columns of the largest depthwise kernel that one pass over the operands serves; a larger one
     takes as many passes as such kernels cover it. 0: any kernel takes one pass."""
+    cached_bytes: int = 0
+    """Bytes of operands with which a depthwise convolution runs through the array after all, because a data
+    cache holds them."""
+    output_cycles: Fraction = Fraction(0)
+    """Core cycles of each output of work with MACs besides these: scaling and storing it."""
     on_cpu: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
     """Core cycles of an output element, by the kinds of work that run on the CPU (``CPU_KINDS``)."""
 
@@ -382,6 +387,11 @@ class Vendor:
     psram_byte_cycles: Fraction = Fraction(0)
     """Core cycles for each byte of a tensor that has room in no pool, which the NPU then reads and writes in
     Psram. 0: the tool keeps every tensor on chip that is small enough."""
+    run_cycles: int = 0
+    """Core cycles before the first op of a run, in the driver and between processors."""
+    kernel_rows: int = 0
+    """Rows of the largest dense kernel that the tool runs at once. One with more is computed in parts, whose
+    sums lie in memory. 0: no such limit is known."""
 
 
 UNCHECKED = "not compared with silicon"

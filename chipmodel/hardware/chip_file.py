@@ -384,6 +384,8 @@ def _chip(
             numbers["vendor.tensor_share"],
             whole("vendor.pool_bytes"),
             numbers["vendor.psram_byte_cycles"],
+            whole("vendor.run_cycles"),
+            whole("vendor.kernel_rows"),
         ),
         energy=energy_of(numbers, choices),
     )
@@ -424,6 +426,8 @@ def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) ->
         numbers["npu.depthwise_macs_per_cycle"],
         numbers["npu.window_elements_per_cycle"],
         int(numbers["npu.depthwise_kernel"]),
+        int(numbers["npu.depthwise_cached_bytes"]),
+        numbers["npu.output_cycles"],
         {kind: cycles for kind in CPU_KINDS if (cycles := numbers[f"cpu.cycles_per_element.{kind}"])},
     )
 

@@ -200,6 +200,8 @@ FIELDS: Mapping[str, Field] = {
     "npu.operands": _default("free", _array(_choice(*get_args(OperandTime)))),
     "npu.depthwise_macs_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
     "npu.window_elements_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
+    "npu.depthwise_cached_bytes": _default("0", _array(_sizes(0, 1 << 30))),
+    "npu.output_cycles": _default("0", _array(_rationals("0", 10**6, "core cycles"))),
     "npu.depthwise_kernel": _default("0", _array(_wholes(0, 64, "rows and columns"))),
     "npu.rolling_buffers": _default("true", _choice("true", "false")),
     "npu.luna.input_buffer_bytes": _luna(_sizes(256, 1 << 30)),
@@ -239,6 +241,8 @@ FIELDS: Mapping[str, Field] = {
     ),
     "vendor.pool_bytes": _default("0", _sizes(0, 1 << 40)),
     "vendor.psram_byte_cycles": _default("0", _rationals("0", 10**6, "core cycles")),
+    "vendor.run_cycles": _default("0", _SETUP),
+    "vendor.kernel_rows": _default("0", _wholes(0, 1000, "rows")),
     **{
         f"cpu.cycles_per_element.{kind}": _default("0", _array(_rationals("0", 10**6, "core cycles")))
         for kind in CPU_KINDS

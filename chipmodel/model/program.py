@@ -94,8 +94,8 @@ class Op:
     dtype: str = "int8"
     cycles: int | None = None
     """NPU cycles given by the user; None lets the chip model decide."""
-    psram_cycles: int = 0
-    """Further NPU cycles, for operands that it reads or writes where they lie in Psram."""
+    further_cycles: int = 0
+    """Further NPU cycles, for operands that it reads or writes in Psram where they lie, or a run's start."""
     overwrites: str | None = None
     """The input whose memory the first output takes (in-place): nothing reads it afterwards."""
     absorbs: tuple[str, ...] = ()

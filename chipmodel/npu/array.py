@@ -38,12 +38,23 @@ class OpKind:
     """Whether it is a depthwise convolution; None: as the work looks."""
     cpu_cycles: Fraction = Fraction(0)
     """Core cycles of an element where the op runs on the CPU; 0: on the NPU."""
+    cached: bool = False
+    """Whether its operands fit the data cache together, so that a depthwise kernel finds them there."""
 
 
 def kind_of_op(npu: Npu, op: Op) -> OpKind:
     """What the cycles of a part depend on besides its work."""
     depthwise = op.kind == "depthwise_conv" or (isinstance(op.work, Conv) and op.work.depthwise)
-    return OpKind(depthwise, npu.costs.on_cpu.get(_cpu_kind(op), Fraction(0)))
+    cached = (
+        depthwise
+        and isinstance(op.work, Conv)
+        and _operand_bytes(op.work, op.dtype) <= npu.costs.cached_bytes
+    )
+    return OpKind(depthwise, npu.costs.on_cpu.get(_cpu_kind(op), Fraction(0)), cached)
+
+
+def _operand_bytes(work: Conv, dtype: str) -> int:
+    return (elements_read(work) + elements_written(work)) * DTYPE_BITS[dtype] // 8
 
 
 _CPU_KINDS = {
@@ -69,13 +80,15 @@ def least_array_cycles(npu: Npu, work: SingleWork, dtype: str, division: Divisio
             return max(1, launches + ceil(work.elements * kind.cpu_cycles))
         return max(1, launches + ceil(_through_ports(npu, Fraction(work.in_bytes), Fraction(work.out_bytes))))
     depthwise = isinstance(work, Conv) and (work.depthwise if kind.depthwise is None else kind.depthwise)
-    rate = _own_rate(npu, work, depthwise)
+    rate = Fraction(0) if kind.cached else _own_rate(npu, work, depthwise)
     if rate:
         slower = macs_per_cycle(npu, dtype) / npu.macs_per_cycle[8]
         compute = taps(work) / (rate * slower)
     else:
         compute = padded_macs(npu, work) / macs_per_cycle(npu, dtype)
         compute *= _part_padding(npu, work, stripes, slices)
+    if not isinstance(work, Pool):
+        compute += elements_written(work) * npu.costs.output_cycles
     if npu.costs.operands == "free":
         return max(1, launches + ceil(compute))
     element = Fraction(DTYPE_BITS[dtype], 8)

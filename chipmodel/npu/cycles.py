@@ -51,7 +51,7 @@ def _computing_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | N
     if isinstance(op.work, CascadeWork):
         return ceil(Fraction(cascade_cycles(npu, op) * rows, op.work.rows))
     work = _part(op.work, rows, channels, band)
-    further = -(-op.psram_cycles * rows * channels // (op.work.rows * op.work.channels))
+    further = -(-op.further_cycles * rows * channels // (op.work.rows * op.work.channels))
     return model_cycles(npu, op, work) + further
 
 

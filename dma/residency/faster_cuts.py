@@ -28,7 +28,7 @@ def faster_cuts(widths: Iterable[tuple[Op, int]], npu: Npu, least: float) -> dic
     found: dict[str, Tiling] = {}
     for op, width in widths:
         if share := idle_share(npu, op):
-            key = op.work, width, op.kind, op.dtype, op.psram_cycles, op.weights_in_place
+            key = op.work, width, op.kind, op.dtype, op.further_cycles, op.weights_in_place
             if key not in known:
                 known[key] = _fastest(npu, op, width, (share, least))
             if tiling := known[key]:

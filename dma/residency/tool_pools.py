@@ -1,54 +1,83 @@
-"""Tensors that a chip's own tool leaves in Psram, where the NPU then reads and writes them byte by byte.
+"""What a chip's own tool adds to an op's cycles: tensors that it leaves in Psram, and the start of a run.
+
+The NPU reads and writes a tensor in Psram byte by byte.
 
 The tool has two pools in SharedMemory, and fills them with the largest tensors first; what has room in
 neither stays off chip. No op works in place for it. What only a pooling reads never lies whole: the tool
-pools it as it is made.
+pools it as it is made. A dense kernel with more rows than the NPU has is computed in parts, whose sums of 16
+bits lie in what room the tensors leave.
 
 Source: chipmodel; chosen by the published use of external RAM on STM32N6 (docs/decisions, 0121).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.rounding import ceil_div
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import Op, Program, with_ops
-from chipmodel.model.work import Pool
+from chipmodel.model.work import Conv, Pool
+from chipmodel.npu.array import elements_written
 from dma.residency.greedy import ResidencyTable
 from solvers.core.first_fit import PlacedByTime, lowest_fit
 
+SUMS = 3
+"""The most sums of a kernel's parts that lie in memory at once: two, and what they are added up to."""
+SUM_BYTES = 2
+
 
 def as_tool_keeps(program: Program, chip: Chip) -> Program:
-    """Return ``program`` with the cycles that its ops take for tensors in Psram, by the tool of ``chip``."""
-    left = tensors_left(program, chip)
+    """Return ``program`` with the cycles that its ops take for tensors in Psram, by the tool of ``chip``, and
+    its first op with those that the tool's driver takes to start a run."""
+    left, start = tensors_left(program, chip), chip.vendor.run_cycles
+    first = next((op.name for op in program.ops()), None)
 
     def slower(op: Op) -> Op:
-        moved = sum(program.tensors[name].bytes for name in (*op.inputs, *op.outputs) if name in left)
-        return replace(op, psram_cycles=ceil(moved * chip.vendor.psram_byte_cycles))
+        moved = sum(left.get(name, 0) for name in (*op.inputs, *op.outputs))
+        moved += sum(2 * left.get(name, 0) for name, _ in _sums(program, op, chip))  # written and read
+        further = ceil(moved * chip.vendor.psram_byte_cycles) + (start if op.name == first else 0)
+        return replace(op, further_cycles=further)
 
-    return replace(program, body=with_ops(program.body, slower)) if left else program
+    return replace(program, body=with_ops(program.body, slower)) if left or start else program
 
 
-def tensors_left(program: Program, chip: Chip) -> frozenset[str]:
-    """Return the tensors that have room in neither pool of the tool; none where no more is known of them."""
+def tensors_left(program: Program, chip: Chip) -> Mapping[str, int]:
+    """Return the bytes of each tensor, and of each sum of a kernel's parts, that has room in neither pool of
+    the tool; none where no more is known of them."""
     if not chip.vendor.psram_byte_cycles:
-        return frozenset()
+        return {}
     pooled = _pooled(program)
     apart = replace(program, body=with_ops(program.body, lambda op: replace(op, overwrites=None, absorbs=())))
     table = ResidencyTable(apart)
     alive = table.residency(table.initial_decisions()).segments
-    left: Sequence[Buffer] = [
+    left = [
         Buffer(name, program.tensors[name].bytes, tuple(i for each in parts for i in table.live(each)))
         for name, parts in alive.items()
         if name not in pooled
     ]
+    left.sort(key=lambda buffer: -buffer.bytes)
+    for place, op in enumerate(program.ops()):
+        left.extend(
+            Buffer(name, size, (Interval(place, place + 1),)) for name, size in _sums(program, op, chip)
+        )
     capacity, first = chip.shared_memory.bytes, chip.vendor.pool_bytes
     for size in (min(first, capacity), max(0, capacity - first)):
         left = _without_room(left, size)
-    return frozenset(buffer.name for buffer in left)
+    return {buffer.name: buffer.bytes for buffer in left}
+
+
+def _sums(program: Program, op: Op, chip: Chip) -> Iterator[tuple[str, int]]:
+    """The sums that lie in memory while ``op`` runs, by names that no tensor has."""
+    rows = chip.vendor.kernel_rows
+    if rows and isinstance(op.work, Conv) and op.work.groups == 1 and op.work.window.kernel_h > rows:
+        size = SUM_BYTES * elements_written(op.work)
+        for number in range(min(SUMS, ceil_div(op.work.window.kernel_h, rows))):
+            yield f"{op.name}: sum {number}", size
 
 
 def _pooled(program: Program) -> frozenset[str]:
@@ -59,13 +88,13 @@ def _pooled(program: Program) -> frozenset[str]:
 
 
 def _without_room(buffers: Sequence[Buffer], size: int) -> list[Buffer]:
-    """The buffers that have no room in a pool, the largest placed first, each as low as it can be."""
+    """The buffers that have no room in a pool, placed one after another, each as low as it can be."""
     placed = PlacedByTime(Problem(tuple(buffers)))
     left: list[Buffer] = []
-    for index in sorted(range(len(buffers)), key=lambda i: -buffers[i].bytes):
-        offset = lowest_fit(buffers[index], *placed.rivals(index))
-        if offset + buffers[index].bytes <= size:
+    for index, buffer in enumerate(buffers):
+        offset = lowest_fit(buffer, *placed.rivals(index))
+        if offset + buffer.bytes <= size:
             placed.add(index, offset)
         else:
-            left.append(buffers[index])
+            left.append(buffer)
     return left

@@ -102,6 +102,9 @@ MEANING: Mapping[str, str] = {
     "in turn (`serial`).",
     "npu.depthwise_kernel": "The largest depthwise kernel that one pass over the operands serves; 0: any.",
     "npu.depthwise_macs_per_cycle": "MACs a cycle of int8 depthwise convolutions; 0: through the array.",
+    "npu.depthwise_cached_bytes": "Bytes of operands up to which a data cache holds them: such depthwise "
+    "convolutions go through the array.",
+    "npu.output_cycles": "What each output of convolutions and products costs besides its MACs: scaling it.",
     "npu.window_elements_per_cycle": "Elements of pooling windows a cycle; 0: through the array.",
     "npu.vector.kernels": "The library whose kernels run: ESP-DL's, or ESP-NN's as TensorFlow Lite Micro "
     "calls them.",
@@ -157,6 +160,9 @@ MEANING: Mapping[str, str] = {
     "second pool, and no tensor lies in both. 0: all of it is one pool.",
     "vendor.psram_byte_cycles": "What each byte of a tensor takes that has room in neither pool, and that "
     "the NPU reads or writes in Psram. 0: tensors only leave SharedMemory as they do in other plans.",
+    "vendor.run_cycles": "What the driver takes before the first op of a run by that tool.",
+    "vendor.kernel_rows": "Rows of the largest dense kernel that runs at once. One with more is computed in "
+    "parts, whose sums of 16 bits take room in the pools, or lie in Psram. 0: no such limit is known.",
     "cpu.cycles_per_element.broadcast": "Element-wise work on operands of different shapes, as the scaling "
     "of squeeze and excitation, on the CPU: what each output element costs. 0: the NPU does it.",
     "cpu.cycles_per_element.softmax": "The same for softmax.",

@@ -70,6 +70,26 @@ def test_operands_overlap_with_computing_or_take_turns() -> None:
     assert work_cycles(one_port, work, "int8") == 60 + 30
 
 
+def test_each_output_of_work_with_macs_is_scaled() -> None:
+    npu = replace(NPU, costs=ArrayCosts(output_cycles=Fraction(3)))
+    work, plain = Conv(SAME, 6, 6, groups=6), work_cycles(NPU, Conv(SAME, 6, 6, groups=6), "int8")
+    assert work_cycles(npu, work, "int8") == plain + 3 * 480
+    pool = Pool(Window(8, 8, 4, 4, 2, 2, 2, 2), 3)
+    assert work_cycles(npu, pool, "int8") == work_cycles(NPU, pool, "int8")
+
+
+def test_depthwise_kernels_go_through_the_array_where_a_cache_holds_the_operands() -> None:
+    """It reads and writes 480 bytes. Its parts run as the whole does: a cut does not make it quicker."""
+    op = Op("d", "depthwise_conv", Conv(SAME, 6, 6, groups=6), ("x",), ("y",))
+    slow = ArrayCosts(depthwise_macs=Fraction(1))
+    assert op_cycles(replace(NPU, costs=slow), op, 8, 6) == 4320
+    through_the_array = op_cycles(NPU, op, 8, 6)
+    assert op_cycles(replace(NPU, costs=replace(slow, cached_bytes=960)), op, 8, 6) == through_the_array
+    missing = replace(NPU, costs=replace(slow, cached_bytes=959))
+    assert op_cycles(missing, op, 8, 6) == 4320
+    assert 2 * op_cycles(missing, op, 4, 6) == 4320
+
+
 def test_large_depthwise_kernels_take_several_passes_over_the_operands() -> None:
     wide = replace(SAME, kernel_h=5, kernel_w=5, pad_top=2, pad_left=2, pad_bottom=2, pad_right=2)
     small, large = (Conv(window, 6, 6, groups=6) for window in (SAME, wide))

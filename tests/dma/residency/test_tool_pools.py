@@ -42,11 +42,58 @@ def chain(*kib: int) -> Program:
     ],
 )
 def test_the_largest_tensors_take_the_pools_first(kib: tuple[int, ...], left: str) -> None:
-    assert tensors_left(chain(*kib), chip()) == set(left.split())
+    assert set(tensors_left(chain(*kib), chip())) == set(left.split())
 
 
 def test_one_pool_is_all_of_the_memory() -> None:
-    assert tensors_left(chain(500, 450), chip("vendor.pool_bytes=0")) == set()
+    assert tensors_left(chain(500, 450), chip("vendor.pool_bytes=0")) == {}
+
+
+def large_kernel(rows: int, channels: int = 100) -> Program:
+    """An input of 16 KiB, a convolution with a kernel of so many rows, and an output of ``channels`` KiB."""
+    builder = ProgramBuilder("net")
+    builder.conv("c", builder.input("x", (1, 16, 32, 32)), channels, rows, pad=rows // 2, bias=False)
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("rows", "left"),
+    [
+        (3, {}),  # runs at once
+        (5, {}),  # the sums of two parts, 200 KiB each; the third sum is the output
+        (7, {}),  # three
+    ],
+)
+def test_sums_of_a_kernels_parts_take_the_room_that_tensors_leave(rows: int, left: dict[str, int]) -> None:
+    assert tensors_left(large_kernel(rows), chip()) == left
+
+
+def test_sums_have_twice_the_bytes_of_the_output_and_lie_there_while_the_op_runs() -> None:
+    """Of 600 KiB, 184 are left beside input and output of 16 and 400: no sum of 800 KiB has room anywhere."""
+    left = tensors_left(large_kernel(7, 400), chip())
+    assert left == {f"c: sum {number}": 800 * 1024 for number in range(3)}
+    assert len(tensors_left(large_kernel(5, 400), chip())) == 2
+    assert tensors_left(large_kernel(7, 400), chip("vendor.kernel_rows=7")) == {}
+    assert tensors_left(large_kernel(7, 400), chip("vendor.kernel_rows=0")) == {}
+
+
+def test_each_sum_is_written_once_and_read_once() -> None:
+    (op,) = as_tool_keeps(large_kernel(7, 400), chip()).ops()
+    assert op.further_cycles == 3 * 2 * 800 * 1024 * 20
+
+
+@pytest.mark.parametrize(
+    ("network", "kib"),
+    [
+        ("squeezenet", 6683.0625),
+        ("st_yolod?variant=milli&input=320&classes=1", 800),
+        ("st_yolod?variant=tiny&input=288&classes=1", 648),
+    ],
+)
+def test_sums_are_the_external_ram_of_networks_with_large_first_kernels(network: str, kib: float) -> None:
+    """Published by stm32ai-modelzoo: image_classification/squeezenet_pt, object_detection/st_yolodv2."""
+    left = tensors_left(load(f"zoo:{network}"), load_chip("stm32n6"))
+    assert sum(left.values()) == kib * 1024
 
 
 def test_each_byte_takes_its_cycles_wherever_it_is_written_or_read() -> None:
@@ -60,12 +107,18 @@ def test_each_byte_takes_its_cycles_wherever_it_is_written_or_read() -> None:
     assert further == [0, 450 * 1024 * 20, 450 * 1024 * 20]
 
 
+def test_a_run_by_the_tool_begins_with_its_driver() -> None:
+    board, program = chip("vendor.run_cycles=5000"), chain(300, 300)
+    taken = [op.further_cycles for op in as_tool_keeps(program, board).ops()]
+    assert taken == [5000, 0]
+
+
 def test_parts_of_an_op_share_its_cycles() -> None:
     board = chip()
     op = list(as_tool_keeps(chain(500, 450), board).ops())[1]
     rows, channels = op.work.rows, op.work.channels
     whole, half = (op_cycles(board.npu, op, part, channels) for part in (rows, rows // 2))
-    assert op.psram_cycles // 2 < half < whole
+    assert op.further_cycles // 2 < half < whole
 
 
 def test_chips_of_whose_tool_no_more_is_known_stay_as_they_are() -> None:
@@ -78,7 +131,7 @@ def test_only_the_tools_own_schedule_takes_longer() -> None:
     board, program = chip(), chain(500, 450)
     taken = {
         streamer: sum(
-            op.psram_cycles for op in plan(PlanRequest(program, board, streamer=streamer)).program.ops()
+            op.further_cycles for op in plan(PlanRequest(program, board, streamer=streamer)).program.ops()
         )
         for streamer in (VENDOR_STREAMER, "sync")
     }

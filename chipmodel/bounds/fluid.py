@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import groupby, islice, takewhile
 
 from chipmodel.bounds.program_windows import LeastTransferCosts
+from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.shape import may_cascade
 from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
@@ -196,7 +197,7 @@ class _FluidBuilder:
                 int(self.costs.weights_once) if new - earlier else 0,
                 run > 0 and self._joins(run),
                 self._weight_bytes(self._used_in_chain(run) & earlier) if begins else 0,
-                _is_single(op),
+                _is_single(accumulating(self.program, op) if self.cascades else op),
                 counts,
             )
 

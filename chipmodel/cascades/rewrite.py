@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 
+from chipmodel.cascades.accumulation import accumulating, accumulators
 from chipmodel.cascades.arrivals import renumbered_arrivals
 from chipmodel.cascades.bands import work_in_bands
 from chipmodel.cascades.rows import (
@@ -24,7 +25,7 @@ from chipmodel.cascades.rows import (
 )
 from chipmodel.cascades.shape import cascade_shape
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.program import If, Loop, Node, Op, Program
+from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 
 KIND = "cascade"
 """The kind of an op that stands for a cascade."""
@@ -55,7 +56,10 @@ def with_cascades(program: Program, choices: Sequence[CascadeChoice]) -> Program
     body = cascader.body(program.body)
     if cascader.left:
         raise ValueError(f"not neighbours in one body: {', '.join(next(iter(cascader.left.values())).ops)}")
-    return replace(program, body=body, arrivals=renumbered_arrivals(program, body))
+    cascades = (op for op in ops(body) if op.cascade)
+    added = accumulators(inner for cascade in cascades for inner in cascade.cascade)
+    tensors = {**program.tensors, **added} if added else program.tensors
+    return replace(program, body=body, tensors=tensors, arrivals=renumbered_arrivals(program, body))
 
 
 @dataclass
@@ -112,7 +116,8 @@ class _CascadeKey:
 @lru_cache(maxsize=1024)
 def _known_cascade(key: _CascadeKey) -> Op:
     """Cached, as many sets of cascades have one in common."""
-    program, ops, choice = key.program, key.ops, key.choice
+    program, choice = key.program, key.choice
+    ops = tuple(accumulating(program, op) for op in key.ops)
     shape = cascade_shape(program, ops)
     walk = rolling if choice.rolls else recomputing
     groups, held = walk(program, shape, choice.heights)

@@ -20,6 +20,11 @@ def rows_of(share: Share, rows: int) -> Interval:
     return Interval(start, -(-share.rows.stop * rows // share.of_rows))
 
 
+def all_of(rows: int) -> RowReads:
+    """All of an operand with so many rows, whichever are made."""
+    return lambda start, stop: (0, rows)
+
+
 def row_reads(op: Op, operand: int, made: int, of_rows: int) -> RowReads:
     """The rows of an operand, which has ``of_rows``, that an op with ``made`` output rows reads."""
     work = op.work

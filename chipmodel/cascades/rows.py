@@ -10,7 +10,7 @@ Sources: rolling buffers as in Arm's Vela ("cascades"); computing the halo again
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from chipmodel.cascades.shape import CascadeShape
 from chipmodel.geometry.interval import Interval, hull
@@ -39,11 +39,22 @@ def rolling(
         walk.steps.clear()
         if walk.count > MAX_CASCADE_STEPS:
             raise ValueError(f"more than {MAX_CASCADE_STEPS:,} steps")
-    held = tuple(
+    held = (
         HeldRows(name, walk.most[name] * program.tensors[name].bytes // shape.rows[name], True)
         for name in shape.inside
     )
-    return tuple(groups), held
+    return tuple(groups), (*held, *_accumulators(shape, groups, True))
+
+
+def _accumulators(
+    shape: CascadeShape, groups: Sequence[tuple[CascadeStep, ...]], rolls: bool
+) -> Iterator[HeldRows]:
+    """The accumulators of ops that need several steps for all rows."""
+    several = {s.op for group in groups for s in group if len(s.rows) < shape.ops[s.op].work.rows}
+    for index in sorted(several):
+        sums = shape.ops[index].accumulator
+        if sums is not None:
+            yield HeldRows(sums.name, sums.bytes, rolls)
 
 
 class _Pull:
@@ -124,11 +135,11 @@ def recomputing(
             most[name] = max(most[name], len(needed[shape.maker[name]]))
         steps = (CascadeStep(i, shape.in_work(i, rows)) for i, rows in enumerate(needed) if len(rows))
         groups.append(tuple(steps))
-    held = tuple(
+    held = (
         HeldRows(name, most[name] * program.tensors[name].bytes // shape.rows[name], False)
         for name in shape.inside
     )
-    return tuple(groups), held
+    return tuple(groups), (*held, *_accumulators(shape, groups, False))
 
 
 def _needed(shape: CascadeShape, stripe: Interval, done: Sequence[int]) -> list[Interval]:
@@ -169,6 +180,10 @@ def _hull_read(shape: CascadeShape, group: Sequence[CascadeStep], name: str) -> 
 def rows_made(shape: CascadeShape, groups: Groups, name: str) -> RowsInTurn:
     """The rows of an output that each group of steps makes."""
     maker = shape.maker[name]
+    if shape.ops[maker].accumulator is not None:
+        ends = shape.rows[name]
+        last = (any(s.op == maker and s.rows.stop == ends for s in group) for group in groups)
+        return RowsInTurn(1, tuple(Interval(0, int(each)) for each in last))
     made = (hull([_tensor_rows(shape, s) for s in group if s.op == maker]) for group in groups)
     return RowsInTurn(shape.rows[name], tuple(made))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from chipmodel.cascades.arrivals import refuse_late_arrivals
-from chipmodel.cascades.row_reads import RowReads, row_reads
+from chipmodel.cascades.row_reads import RowReads, all_of, row_reads
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, reads
 from chipmodel.model.work import Conv, Pool
@@ -24,7 +24,7 @@ class CascadeShape:
     maker: Mapping[str, int]
     """For each tensor that is made here, the index of its op."""
     rows: Mapping[str, int]
-    """For each tensor, the number of rows that it is cut into."""
+    """For each tensor, the number of rows that it is cut into; of one that is added up, those that are."""
     readers: Mapping[str, tuple[tuple[int, int], ...]] = field(
         default_factory=dict[str, tuple[tuple[int, int], ...]]
     )
@@ -44,12 +44,15 @@ class CascadeShape:
         return Interval(rows.start * each, rows.stop * each)
 
     def reads(self, index: int, operand: int) -> RowReads:
-        """The rows of an operand that an op reads for some rows of its outputs."""
+        """The rows of an operand that an op reads for some rows of its outputs: all if they are added up."""
         key = index, operand
         if key not in self.known:
             op = self.ops[index]
-            of_rows = self.rows[op.inputs[operand]]
-            self.known[key] = row_reads(op, operand, self.op_rows(index), of_rows)
+            name = op.inputs[operand]
+            adds_up = name in self.maker and self.ops[self.maker[name]].accumulator is not None
+            rows = self.rows[name]
+            reads = all_of(rows) if adds_up else row_reads(op, operand, self.op_rows(index), rows)
+            self.known[key] = reads
         return self.known[key]
 
     def read(self, index: int, operand: int, rows: Interval) -> Interval:
@@ -85,15 +88,14 @@ def cascade_shape(program: Program, ops: Sequence[Op]) -> CascadeShape:
     inside = tuple(n for n in maker if n not in outputs)
     inputs = tuple(n for n in readers if n not in maker)
     _check_connected(ops, maker)
-    rows: dict[str, int] = {}
-    for name in inputs:
-        rows[name] = tensor_rows(program, name, readers[name], ops)
+    cut = {name: tensor_rows(program, name, readers[name], ops) for name in inputs}
+    rows = dict(cut)
     for op in ops:
-        count = op_rows(program, op, rows)
+        count = op_rows(program, op, cut)
         for name in op.outputs:
-            if program.tensors[name].bytes % count:
+            cut[name], rows[name] = (count if op.accumulator is None else 1), count
+            if program.tensors[name].bytes % cut[name]:
                 raise ValueError(f"{name!r} has no whole bytes in a row")
-            rows[name] = count
     return CascadeShape(
         tuple(ops), inputs, outputs, inside, maker, rows, {n: tuple(each) for n, each in readers.items()}
     )

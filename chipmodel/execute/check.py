@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.machine import CoreOrder, Execution, RunOptions, StepRun, execute
@@ -77,7 +78,7 @@ def covering_paths(plan: PlanRun) -> Iterator[dict[str, str]]:
 
 def check_path(plan: PlanRun, path: Mapping[str, str], seed: int = 0) -> PathVerdict:
     """Run ``plan`` along one path, with every order of the cores if there are several."""
-    program = plan.program
+    program = in_cascades(plan.program, plan.cascades)
     inputs, weights = random_inputs(program, seed), random_weights(program, seed)
     banded = banded_ops(program, plan.streams)
     allocates = any(op.allocates for op in program.ops())

@@ -35,6 +35,8 @@ def mix(op: Op, program: Program, inputs: Sequence[Bytes], weights: Bytes, part:
             words = mixed(words * _OPERAND + _read(op, index, array, part))
     if len(weights):
         words = mixed(words * _OPERAND + _weighed(op, weights, part.channels)[None, :])
+    if op.accumulator is not None:
+        return (_added_up(op, program, words, op.accumulator.bytes, part),)
     recurrent = isinstance(op.work, Recurrent) and not op.work.solid
     if recurrent:
         words = _after_one_another(op, words, part, part.state)
@@ -108,6 +110,19 @@ def _weighed(op: Op, weights: Bytes, channels: Interval) -> Words:
         return digests(weights[None, :])
     own = (by_channels(Interval(c, c + 1), op.work.channels) for c in _numbers(channels))
     return np.array([digests(taken(weights, share)) for share in own], np.uint64)
+
+
+def _added_up(op: Op, program: Program, words: Words, size: int, part: OpPart) -> Bytes:
+    """The ``size`` bytes of accumulators after the part or, if it has the last row, the output: each row of
+    ``words`` is mixed into the bytes that were there."""
+    each = size // op.work.channels
+    sums = np.zeros(size, np.uint8) if part.sums is None else part.sums
+    for row in words:
+        sums = _content(mixed(digests(sums.reshape(-1, each)) * _OPERAND + row)[:, None], each).reshape(-1)
+    if part.rows.stop < op.work.rows:
+        return sums
+    made = _size(op, program, op.outputs[0])
+    return _content(digests(sums.reshape(-1, each))[:, None], made // op.work.channels).reshape(-1)
 
 
 def _after_one_another(op: Op, words: Words, part: OpPart, state: RecurrentState) -> Words:

@@ -36,6 +36,8 @@ class OpPart:
     iteration: int = 0
     state: RecurrentState = field(default_factory=RecurrentState)
     """One object for all parts of one run of the op, in order."""
+    sums: Bytes | None = None
+    """What parts before this one have added up, of an op with accumulators; None for the first one."""
 
 
 Evaluate: TypeAlias = Callable[[Op, Program, Sequence[Bytes], Bytes, OpPart], Sequence[Bytes]]

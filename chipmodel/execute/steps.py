@@ -49,10 +49,11 @@ class StepRunner:
         """Run ``step``, number ``writer`` of the run. Raises OutsideOfMemory."""
         given = self._inputs(op, step, iteration, shared)
         block = self._weights(op, step, shared)
-        made = self.evaluate(op, self.program, given, block, self._op_part(op, step, iteration))
+        part = replace(self._op_part(op, step, iteration), sums=self._sums(op, step, shared))
+        made = self.evaluate(op, self.program, given, block, part)
         for place in step.writes:
             name = place.part.name
-            if op.allocates or name not in op.outputs:
+            if op.allocates or name not in op.made(step.rows):
                 continue
             total = self.program.tensors[name].bytes
             own = numbers(place.part.share, total)
@@ -63,7 +64,8 @@ class StepRunner:
             there = (own + first) % max(1, total)
             content = self._part(op, step, name, made, first)[there]
             shared.write(addresses, content, writer)
-            yield Written(name, there, content)
+            if name in op.outputs:
+                yield Written(name, there, content)
 
     def _op_part(self, op: Op, step: Compute, iteration: int) -> OpPart:
         state = self.states.setdefault(op.name, RecurrentState())
@@ -72,7 +74,7 @@ class StepRunner:
 
     def _part(self, op: Op, step: Compute, name: str, made: Sequence[Bytes], first: int) -> Bytes:
         """All bytes of an output, of which only those of the part that the step computes are right."""
-        result = made[op.outputs.index(name)]
+        result = made[op.made(step.rows).index(name)]
         whole = self.garbage.take(len(result))
         share = part_writes(self.program, op, name, step.rows, step.channels, step.columns)
         own = numbers(share, len(result)) + first
@@ -106,6 +108,18 @@ class StepRunner:
         if name != op.sliced:
             return 0
         return iteration % op.slices * (self.program.tensors[name].bytes // op.slices)
+
+    def _sums(self, op: Op, step: Compute, shared: ByteMemory) -> Bytes | None:
+        """What the parts before have added up; None for the first one."""
+        sums = op.continued(step.rows)
+        if sums is None:
+            return None
+        found = self.garbage.take(sums.bytes)
+        for place in step.reads:
+            if place.part.name == sums.name:
+                own, addresses = touched_addresses(place, sums.bytes, 0)
+                found[own] = shared.read(addresses)
+        return found
 
     def _weights(self, op: Op, step: Compute, shared: ByteMemory) -> Bytes:
         """The weight block of ``op`` as far as the step finds it, otherwise garbage."""

@@ -118,6 +118,9 @@ class Op:
     """Numbers of inputs that every part reads completely, because their bytes lie in another order."""
     weights_in_place: InPlaceWeights | None = None
     """The weights that it reads in place; it then has no ``weights`` to load."""
+    accumulator: Tensor | None = None
+    """In which parts add up what they read of an input's rows, in order: all but the first one read it, and
+    all but the last one, which makes the outputs, write it (``chipmodel.cascades.accumulation``)."""
 
     def __hash__(self) -> int:
         """A hash of a few fields: much is cached by op, and a cascade has many ops."""
@@ -161,8 +164,20 @@ class Op:
         """The share of an output that a part of the op writes."""
         if isinstance(self.work, CascadeWork):
             return self.work.makes[self.outputs.index(name)].share(rows)
+        if self.accumulator is not None:
+            return WHOLE
         share = output_share(self.work, rows, channels)
         return _in_slice(share, self.slices) if name == self.sliced else share
+
+    def made(self, rows: Interval) -> tuple[str, ...]:
+        """The tensors that a part with these rows writes."""
+        if self.accumulator is None or rows.stop == self.work.rows:
+            return self.outputs
+        return (self.accumulator.name,)
+
+    def continued(self, rows: Interval) -> Tensor | None:
+        """What parts before one with these rows have added up, which it reads; None for nothing."""
+        return self.accumulator if rows.start else None
 
 
 NO_SHARE = NOTHING_READ

@@ -103,6 +103,9 @@ class Pool:
     channels_: int
     batch: int = 1
     solid: bool = False
+    by_rows: bool = False
+    """Whether a row of the work is one of the image, not of the output, which is a single element of each
+    channel: parts add up (``Op.accumulator``)."""
 
     @property
     def macs(self) -> int:
@@ -110,7 +113,16 @@ class Pool:
 
     @property
     def rows(self) -> int:
+        if self.by_rows:
+            return self.window.in_h
         return 1 if self.solid else self.batch * self.window.out_h
+
+    @property
+    def of_whole_image(self) -> bool:
+        """Whether it pools all of one image, which has several rows, and so may take them one by one."""
+        w = self.window
+        whole = (w.kernel_h, w.kernel_w) == (w.in_h, w.in_w) and not any((w.pad_top, w.pad_left))
+        return whole and (w.out_h, w.out_w, self.batch) == (1, 1, 1) and not self.solid and w.in_h > 1
 
     @property
     def channels(self) -> int:
@@ -119,7 +131,7 @@ class Pool:
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
         if self.solid:
             return WHOLE
-        in_rows = self.window.image_rows(rows)
+        in_rows = rows if self.by_rows else self.window.image_rows(rows)
         return by_rows_and_channels(in_rows, self.batch * self.window.in_h, channels, self.channels)
 
     def part(self, rows: int, channels: int) -> Pool:
@@ -127,6 +139,8 @@ class Pool:
             return self
         if rows == self.rows:
             return replace(self, channels_=channels)
+        if self.by_rows:
+            return Pool(replace(self.window, in_h=rows, kernel_h=rows), channels)
         return Pool(replace(self.window, out_h=rows), channels)
 
 

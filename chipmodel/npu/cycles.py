@@ -26,10 +26,21 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
     5.2.0, npu_performance.py). Each part reads all weights of its channels once, however many rows it has.
     """
     computing = _computing_cycles(npu, op, rows, channels, band)
+    computing += _adding_cycles(npu, op, rows)
     if op.weights_in_place is None:
         return computing
     reading = ceil(op.weights_in_place.cycles * share_read(op, rows, channels))
     return max(computing, reading) + op.weights_in_place.latency
+
+
+def _adding_cycles(npu: Npu, op: Op, rows: int) -> int:
+    """Core cycles in which accumulators pass the ports on SharedMemory for a part with some of the rows. Each
+    part counts as reading and as writing them, so that parts with as many rows take as long: the first one
+    begins with zeros, and the last one writes the output."""
+    if op.accumulator is None or rows == op.work.rows:
+        return 0
+    size = op.accumulator.bytes
+    return ceil(size / npu.read_bytes_per_cycle + size / npu.write_bytes_per_cycle)
 
 
 def share_read(op: Op, rows: int, channels: int) -> Fraction:
@@ -88,7 +99,9 @@ def op_phases(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
         return ()
     from chipmodel.npu.luna_op import luna_phases
 
+    adding = _adding_cycles(npu, op, rows)
     phases = luna_phases(npu.luna, op, _part(op.work, rows, channels, band))
+    phases += (Phase("stream", adding),) if adding else ()
     if op.weights_in_place is None:
         return phases
     return _without_weights(phases, op_cycles(npu, op, rows, channels, band))

@@ -13,6 +13,7 @@ from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, SummedPiece, Vector
 from chipmodel.npu.cycles import busy_cycles
+from chipmodel.npu.models import model_cycles
 
 
 def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1, columns: bool = False) -> int:
@@ -38,7 +39,21 @@ def _least_computing(npu: Npu, op: Op, stripes: int, slices: int, columns: bool)
         return sum(least_cycles(npu, inner) for inner in op.cascade)
     works = {op.work, _merged(op.work, _lanes(npu))}
     works |= {_aligned(work) for work in works} if columns else set()
-    return min(busy_cycles(npu, op, work, stripes, slices, columns) for work in works)
+    least = min(busy_cycles(npu, op, work, stripes, slices, columns) for work in works)
+    if columns and slices == 1 and isinstance(op.work, Pool) and op.work.of_whole_image:
+        return min(least, _least_added_up(npu, op, op.work))
+    return least
+
+
+def _least_added_up(npu: Npu, op: Op, work: Pool) -> int:
+    """The least cycles of pooling over a whole image in parts of any rows, without its accumulators."""
+    by_rows = replace(work, by_rows=True)
+    each = [model_cycles(npu, op, by_rows.part(rows, work.channels)) for rows in range(1, work.window.in_h)]
+    least = [0]
+    for rows in range(1, work.window.in_h + 1):
+        last_parts = range(1, min(rows, len(each)) + 1)
+        least.append(min(least[rows - part] + each[part - 1] for part in last_parts))
+    return least[-1]
 
 
 def _lanes(npu: Npu) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import SharedMemory
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located, walk
@@ -30,6 +31,7 @@ def buffer_faults(
     for name, count in Counter(b.name for b in buffers).items():
         if count > 1:
             yield f"{count} buffers of the plan are called {name!r}"
+    program = in_cascades(program, cascades)
     table = CascadeTable(program, cascades)
     yield from _place_faults(program, buffers, commands, table)
     yield from _nesting_faults(buffers, commands)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 
+from chipmodel.cascades.accumulation import accumulators
 from chipmodel.cascades.columns import op_columns, part_reads, with_columns
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.geometry.share import WHOLE, Share
@@ -41,9 +42,10 @@ class CascadeTable:
                 yield name, Interval(start, start + size)
 
     def _inside(self, cascade: CascadeOps) -> frozenset[str]:
-        made = {n for name in cascade.ops[:-1] if name in self.ops for n in self.ops[name].outputs}
+        own = [self.ops[name] for name in cascade.ops if name in self.ops]
+        made = {n for op in own if op.name != cascade.ops[-1] for n in op.outputs}
         outside = {n for node in self.program.nodes() if node.name not in cascade.ops for n in reads(node)}
-        return frozenset(made - outside - {*self.program.outputs})
+        return frozenset(made - outside - {*self.program.outputs}).union(accumulators(own))
 
     def _block(self, cascade: CascadeOps) -> Op:
         weights = tuple(weight for op in self._stay(cascade) for weight in op.weights)
@@ -229,6 +231,15 @@ def _neighbours(program: Program, names: Sequence[str]) -> bool:
             start = listed.index(names[0])
             return tuple(listed[start : start + len(names)]) == tuple(names)
     return False
+
+
+def adds_up_in_order(steps: Sequence[Compute], op: Op) -> bool:
+    """Whether ``steps`` of an op with accumulators go through all of its rows in order, however often."""
+    total = op.work.rows
+    stops = [total, *(step.rows.stop for step in steps)]
+    return stops[-1] == total and all(
+        step.rows.start == before % total for step, before in zip(steps, stops, strict=False)
+    )
 
 
 def covers_rows(steps: Sequence[Compute], op: Op, columns: int) -> bool:

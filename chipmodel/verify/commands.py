@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.cascades.columns import op_columns
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE
@@ -28,7 +29,7 @@ from chipmodel.model.commands import (
 )
 from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
-from chipmodel.verify.cascade_table import CascadeTable, covers_rows
+from chipmodel.verify.cascade_table import CascadeTable, adds_up_in_order, covers_rows
 from chipmodel.verify.coverage import EMPTY, areas_overlap
 from chipmodel.verify.memory_state import MemoryState, overlap
 from chipmodel.verify.operands import operand_faults
@@ -54,6 +55,7 @@ def verify(
 
     ``program`` is the one that the plan is for, each op on its own; ``cascades`` says which of them the plan
     runs as one."""
+    program = in_cascades(program, cascades)
     table = CascadeTable(program, cascades)
     verifier = _CommandVerifier(program, chip, commands, table)
     for fault in (
@@ -194,6 +196,8 @@ class _CommandVerifier:
                 if not covers_rows(tiles, node, self._columns(node, tiles)):
                     self.report(f"the steps of op {node.name!r} do not compute all of its rows")
                 continue
+            if node.accumulator is not None and not adds_up_in_order(tiles, node):
+                self.report(f"the steps of op {node.name!r} do not add up its rows one after another")
             columns = self._columns(node, tiles)
             area = sum(len(t.rows) * len(t.channels) * _columns(t, columns) for t in tiles)
             if area != node.work.rows * node.work.channels * columns or _tiles_overlap(tiles, columns):
@@ -262,7 +266,7 @@ class _CommandVerifier:
             for fault in (fault for name in op.outputs for fault in state.allocate(name, subject)):
                 self.report(fault)
         for write in step.writes:
-            if write.part.name in op.outputs:
+            if write.part.name in op.made(step.rows):
                 self._write(write, step, op, state)
 
     def _write(self, write: Located, step: Compute, op: Op, state: MemoryState) -> None:

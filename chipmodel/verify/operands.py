@@ -97,6 +97,9 @@ def _reads(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> I
         else:
             single = (0, slices) if share == WHOLE else (0,)
             yield _ExpectedOperand(Part(name, share), Interval(0, share.bytes(size)), advances=single)
+    sums = op.continued(step.rows)
+    if sums is not None:
+        yield _ExpectedOperand(Part(sums.name), Interval(0, sums.bytes))
     block = program.block_bytes(op)
     if block:
         share = by_channels(step.channels, op.work.channels)
@@ -108,7 +111,7 @@ def _writes(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> 
     if op.allocates and not step.writes:
         return
     in_place = inputs_in_place(program, op, step)
-    for name in op.outputs:
+    for name in op.made(step.rows):
         size = program.tensors[name].bytes
         share = part_writes(program, op, name, step.rows, step.channels, step.columns)
         slices, part = _slice_bytes(program, op, name), Part(name, share)

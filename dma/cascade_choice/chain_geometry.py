@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.arrivals import late_arrival
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.window import Window
@@ -53,15 +54,19 @@ class ChainGeometry:
         self._widths: dict[tuple[int, Band], Window | int] = {}
         self._arounds: dict[int, Sequence[CascadeStart]] = {}
         self._step_cycles: dict[tuple[int, int], int] = {}
-        self.rows = chain_rows(self.program, list(self.ops))
+        self.inner = [accumulating(self.program, op) for op in self.ops]
+        """The ops as they run in a cascade."""
+        self.rows = chain_rows(self.program, self.inner)
         made = {name: index for index, op in enumerate(self.ops) for name in op.outputs}
         self.readers: list[list[tuple[int, RowReach]]] = [[] for _ in self.ops]
         """Who reads the outputs of each op in this chain, and how."""
-        self.fits = [self._may_cascade(op) for op in self.ops]
-        for index, op in enumerate(self.ops):
+        self.fits = [self._may_cascade(op) for op in self.inner]
+        for index, op in enumerate(self.inner):
             for operand, name in enumerate(op.inputs):
                 if self.fits[index] and made.get(name, index) < index:
-                    self.readers[made[name]].append((index, row_reach(op, operand, self.rows)))
+                    added = self.inner[made[name]].accumulator is not None
+                    reach = RowReach(self.rows[name]) if added else row_reach(op, operand, self.rows)
+                    self.readers[made[name]].append((index, reach))
         self.streamed = [list(self._streamed(index)) for index in range(len(self.ops))]
         """The inputs of the program that only this op reads, by op: they may come in stripes."""
         self.op_rows = [self.rows[op.outputs[0]] if op.outputs else 1 for op in self.ops]
@@ -69,14 +74,16 @@ class ChainGeometry:
             sum(self.program.tensors[name].bytes // self.rows[name] for name in op.outputs) for op in self.ops
         ]
         self.banded = BandedOps(self.program, self.ops)
-        self.alike = list(_alike(self.ops))
+        self.sums = [op.accumulator.bytes if op.accumulator else 0 for op in self.inner]
+        """Bytes of the accumulators of each op."""
+        self.alike = list(_alike(self.inner))
         self.weights = [self.program.block_bytes(op) for op in self.ops]
         self.load_cycles = [
             transfer_cycles(self.chip, "weights", size) if size else 0 for size in self.weights
         ]
 
     def _streamed(self, index: int) -> Iterator[tuple[str, RowReach]]:
-        op, touches = self.ops[index], self.around.table.touches
+        op, touches = self.inner[index], self.around.table.touches
         for operand, name in enumerate(op.inputs if self.fits[index] else ()):
             alone = {touch.position for touch in touches[name]} == {self.first + index}
             if name in self.program.inputs and alone and op.inputs.count(name) == 1:
@@ -94,7 +101,7 @@ class ChainGeometry:
         """NPU cycles of ``rows`` rows of the output of an op, in all columns or those of a ``band``."""
         key = self.alike[index], rows, None if band is None else self._width(index, band)
         if key not in self._cycles:
-            op = self.ops[index]
+            op = self.inner[index]
             assert not isinstance(op.work, CascadeWork)
             each = op.work.rows // self.op_rows[index]
             self._cycles[key] = op_cycles(self.chip.npu, op, rows * each, op.work.channels, band)
@@ -121,6 +128,11 @@ class ChainGeometry:
             cycles = whole * self.cycles(index, height) + (self.cycles(index, rest) if rest else 0)
             self._step_cycles[index, height] = cycles + STEP_CYCLES * (whole + bool(rest))
         return self._step_cycles[index, height]
+
+    def sums_of(self, index: int, heights: Counts) -> Counts:
+        """Bytes of the accumulators of an op in steps of each of ``heights``."""
+        found: Counts = np.where(heights < self.op_rows[index], self.sums[index], 0)
+        return found
 
     def cycles_of(self, index: int, rows: Counts) -> Counts:
         """``cycles`` of each of ``rows``, in all columns."""
@@ -184,5 +196,5 @@ def _alike(ops: Sequence[Op]) -> Iterator[int]:
     """Yield the first op on which parts of rows take the same cycles, by op."""
     first: dict[object, int] = {}
     for index, op in enumerate(ops):
-        operands = len(op.inputs), len(op.outputs), bool(op.weights)
+        operands = len(op.inputs), len(op.outputs), bool(op.weights), op.accumulator and op.accumulator.bytes
         yield first.setdefault((op.kind, op.work, op.dtype, op.cycles, op.views, operands), index)

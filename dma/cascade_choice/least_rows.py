@@ -14,7 +14,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from chipmodel.cascades.row_reads import RowReads, row_reads
+from chipmodel.cascades.accumulation import accumulating
+from chipmodel.cascades.row_reads import RowReads, all_of, row_reads
 from chipmodel.cascades.shape import op_rows, tensor_rows
 from chipmodel.model.program import Op, Program
 
@@ -27,7 +28,9 @@ class LeastRows:
     """The rows of the tensors of a straight chain of ``ops``."""
 
     def __init__(self, program: Program, ops: Sequence[Op]) -> None:
-        self.program, self.ops = program, ops
+        self.program, self.ops = program, ops = program, [accumulating(program, op) for op in ops]
+        self.added = {name for op in ops if op.accumulator for name in op.outputs}
+        """Tensors that are added up: they are there as a whole, or not at all."""
         self.readers: dict[str, list[tuple[int, int]]] = {}
         for index, op in enumerate(ops):
             for operand, name in enumerate(op.inputs):
@@ -51,6 +54,18 @@ class LeastRows:
         most: int = max(row + 1 - self._oldest(index, name, row) for row in probed)
         return most * size // rows
 
+    def waits(self, index: int) -> frozenset[str]:
+        """The operands of which an op reads all rows for its first one."""
+        return frozenset(name for name, reads in self.reads[index] if reads(0, 1)[1] == self._only((name,)))
+
+    def sums(self, index: int) -> int:
+        """Bytes that an op adds up in, or that its operand has beyond a row, which is there otherwise."""
+        op = self.ops[index]
+        if op.accumulator is None:
+            return 0
+        size, rows = self.program.tensors[op.inputs[0]].bytes, op.work.rows
+        return min(op.accumulator.bytes, size - -(-size // rows))
+
     def read(self, index: int) -> int:
         """Bytes of its first operand that an op reads for the row in the middle of its output, at least."""
         if not self.reads[index] or self.reads[index][0][0] != self.ops[index].inputs[0]:
@@ -60,10 +75,14 @@ class LeastRows:
         return (stop - start) * self.program.tensors[name].bytes // self._only((name,))
 
     def _rows_made(self, op: Op) -> set[int]:
-        names = {name: self._outside(name) | self.options.get(name, set()) for name in op.inputs}
+        names = {name: self._outside(name) | self._inside(name) for name in op.inputs}
         first = max(op.inputs, key=lambda name: self.program.tensors[name].bytes, default=None)
         cuts = [dict.fromkeys(op.inputs, rows) for rows in (names[first] if first else (1,))]
         return {op_rows(self.program, op, rows) for rows in cuts}
+
+    def _inside(self, name: str) -> set[int]:
+        """Into how many rows readers cut a tensor that is made in the cascade."""
+        return {1} if name in self.added else self.options.get(name, set())
 
     def _outside(self, name: str) -> set[int]:
         """Into how many rows a tensor from outside is cut, by which of its readers are in the cascade."""
@@ -80,7 +99,7 @@ class LeastRows:
         for operand, name in enumerate(op.inputs if made and op.work.rows % made == 0 else ()):
             rows = self._only((name,))
             if rows:
-                yield name, row_reads(op, operand, made, rows)
+                yield name, all_of(rows) if name in self.added else row_reads(op, operand, made, rows)
 
     def _oldest(self, maker: int, name: str, row: int) -> int:
         """The first row of ``name`` that is still needed when ``row`` is made, at most that."""

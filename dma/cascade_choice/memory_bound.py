@@ -15,7 +15,10 @@ the fewest bytes, where of each part less is counted than it needs:
 * An op on its own has at least one output channel of its weights; a cascade has the largest weights of one of
   its ops, as though all others were loaded again.
 * Of a tensor inside a cascade there are at least those rows between the one that is made and the oldest one
-  that an op still needs which has come as far as it can without that row.
+  that an op still needs which has come as far as it can without that row. Such tensors are there together
+  where no op between their readers waits for all rows of one: what is read before it may have gone.
+* An op that adds up its operand's rows has accumulators, or all of these rows, and makes nothing before the
+  rows of other tensors have gone.
 
 Source: chipmodel.
 """
@@ -130,6 +133,10 @@ class _Chain:
             for index, op in enumerate(self.ops)
         ]
         """The fewest bytes of each output of an op that are there at once inside a cascade."""
+        self.waits = [rows.waits(index) for index in range(len(self.ops))]
+        """The operands of which each op reads all rows for its first one."""
+        self.sums = [rows.sums(index) for index in range(len(self.ops))]
+        """The fewest bytes of the accumulators of each op, or of what it would read instead."""
         self.read = [rows.read(index) for index in range(len(self.ops))]
         """The bytes of the rows of its first operand that each op reads for one row of its output."""
 
@@ -162,21 +169,42 @@ class _Chain:
         the cascade reads and makes is there."""
         alive, around = self.alive.at, self.alive.around
         through = {name for name in alive[ops.start] if self._lives_around(name, ops)}
-        rows, most = 0, 0
+        inside = self._inside(ops, widths)
+        rows, most = max(inside), 0
         if widths[ops.stop - 1 - self.chain.start].bands > 1:
             every = {name for position in range(ops.start, ops.stop) for name in alive[position]}
-            most = self.alive.bytes(name for name in every if not self.alive.passes_in_rows(name, ops))
+            most = rows + self.alive.bytes(n for n in every if not self.alive.passes_in_rows(n, ops))
         for position in range(ops.start, ops.stop):
             index = position - self.chain.start
             op, width = self.ops[index], widths[index]
-            operands = alive[position].intersection((*op.inputs, *op.outputs))
+            adds_up = self.sums[index] and around.is_inside(op.inputs[0], ops)
+            operands = alive[position].intersection(op.inputs if adds_up else (*op.inputs, *op.outputs))
             partly = {name for name in operands if self.alive.passes_in_rows(name, ops)}
             passing = partly.intersection(self.program.inputs, op.inputs[:1])
             read = int(self.read[index] * width.share_read) if passing else 0
-            most = max(most, self.alive.bytes(through | (operands - partly)) + read)
-            held = self.held[index].items()
-            rows += sum(int(size * width.share) for name, size in held if around.is_inside(name, ops))
-        return most + rows
+            own = self.alive.bytes(through | (operands - partly)) + read
+            most = max(most, own + inside[position - ops.start])
+        return max(most, rows)
+
+    def _inside(self, ops: Interval, widths: Mapping[int, BandWidth]) -> list[int]:
+        """At each of ``ops``, the bytes of rows of tensors inside that are read between the last op before
+        that waits for all of one and the next one."""
+        around, waited = self.alive.around, list[int]()
+        for position in range(ops.start, ops.stop):
+            waits = self.waits[position - self.chain.start]
+            before = waited[-1] if waited else 0
+            waited.append(before + any(around.is_inside(name, ops) for name in waits))
+        sizes = [0] * (waited[-1] + 1)
+        for position in range(ops.start, ops.stop):
+            index = position - self.chain.start
+            if self.sums[index] and around.is_inside(self.ops[index].inputs[0], ops):
+                sizes[waited[position - ops.start]] += self.sums[index]
+            for name, size in self.held[index].items():
+                if around.is_inside(name, ops):
+                    reads = (touch.position for touch in around.table.touches[name] if not touch.writes)
+                    for number in {waited[each - ops.start] for each in reads}:
+                        sizes[number] += int(size * widths[index].share)
+        return [sizes[number] for number in waited]
 
     def _lives_around(self, name: str, ops: Interval) -> bool:
         """Whether a tensor is there before and after ``ops``; an input of the program may be loaded again."""

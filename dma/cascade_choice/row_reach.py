@@ -69,7 +69,7 @@ def row_reach(op: Op, operand: int, rows: Mapping[str, int]) -> RowReach:
         share = op.reads(operand, Interval(start * each, stop * each), Interval(0, op.work.channels))
         return rows_of(share, of_rows)
 
-    if operand == 0 and isinstance(op.work, Conv | Pool) and op.work.batch == 1:
+    if operand == 0 and isinstance(op.work, Conv | Pool) and op.work.batch == 1 and not op.accumulator:
         window = op.work.window
         if not window.transposed:
             return _window_reach(window)

@@ -64,6 +64,7 @@ class _Estimates:
         if len(last):
             self.rows.end(index, last)
             self.weights[last] = self.chain.weights[index]
+            self.held[last] = self.chain.sums_of(index, self.stripes.heights[index, last])
         options: Counts = np.arange(
             self.ends[index + 2], self.ends[min(index + MAX_OPS, len(self.chain.ops)) + 1]
         )
@@ -78,6 +79,7 @@ class _Estimates:
         if self.stripes.bands > 1:
             rows = -(-rows * share[:, 0] // share[:, 1])
         self.held[options] += np.where(leaves, 0, rows)
+        self.held[options] += self.chain.sums_of(index, self.stripes.heights[index, options])
         self.weights[options] += self.chain.weights[index]
         if self.most_bytes is not None:
             fits = self.held[options] + self.weights[options] <= self.most_bytes

@@ -133,17 +133,20 @@ def _top(name: str, parents: Mapping[str, str]) -> str:
 
 def chain_rows(program: Program, chain: list[Op]) -> dict[str, int]:
     """Return the rows that each tensor of a straight chain is cut into, as ``chipmodel.cascades.rewrite``
-    cuts the whole chain; a tensor without whole bytes in a row counts as one row."""
+    cuts the whole chain; a tensor without whole bytes in a row counts as one row, and one that is added up
+    has as many as are."""
     readers: dict[str, list[tuple[int, int]]] = {}
     for index, op in enumerate(chain):
         for operand, name in enumerate(op.inputs):
             readers.setdefault(name, []).append((index, operand))
+    cut: dict[str, int] = {}
     rows: dict[str, int] = {}
     for op in chain:
         for name in op.inputs:
-            if name not in rows:
-                rows[name] = tensor_rows(program, name, readers[name], chain)
-        count = op_rows(program, op, rows)
+            if name not in cut:
+                cut[name] = rows[name] = tensor_rows(program, name, readers[name], chain)
+        count = op_rows(program, op, cut)
         for name in op.outputs:
-            rows[name] = count if program.tensors[name].bytes % count == 0 else 1
+            cut[name] = count if op.accumulator is None and program.tensors[name].bytes % count == 0 else 1
+            rows[name] = cut[name] if op.accumulator is None else count
     return rows

@@ -157,7 +157,7 @@ class _CascadeEmission:
         inner, channels = self.op.cascade[step.op], self.channels[step.op]
         reads = self.reads(inner, step, groups, group)
         reads += self.weights(step.op, inner)
-        writes = [self.write(inner, name, step, group) for name in inner.outputs]
+        writes = [self.write(inner, name, step, group) for name in inner.made(step.rows)]
         here = self.maker.next_step
         self.maker.next_step += 1
         self.seen[step.op] += 1
@@ -188,7 +188,8 @@ class _CascadeEmission:
             share = part_reads(self.maker.program, inner, operand, step.rows, channels, step.columns)
             if share != NO_SHARE:
                 found.append(self.read(inner, operand, share, groups, group))
-        return found
+        sums = inner.continued(step.rows)
+        return found if sums is None else [*found, self.held_part(Part(sums.name), group)]
 
     def read(self, inner: Op, operand: int, share: Share, groups: Interval, group: Group) -> Operand:
         """The operand of a ``share`` of one of an op's inputs."""
@@ -209,10 +210,7 @@ class _CascadeEmission:
         channels = self.channels[step.op]
         share = part_writes(self.maker.program, inner, name, step.rows, channels, step.columns)
         if name in self.held:
-            held = self.held[name]
-            if held.rolls:
-                return self.rolling(name, share, group)
-            return Operand(Part(name, share), self.rows_buffer(name), self.length(name, share))
+            return self.held_part(Part(name, share), group)
         resident = self.maker.resident(name, self.position)
         if resident:
             return self.maker.placed(Part(name, share), resident, self.maker.touched(name, share))
@@ -239,8 +237,12 @@ class _CascadeEmission:
         start = size * share.rows.start // share.of_rows
         return Interval(start - first, -(-size * share.rows.stop // share.of_rows) - first)
 
-    def length(self, name: str, share: Share) -> Interval:
-        return Interval(0, share.bytes(self.maker.program.tensors[name].bytes))
+    def held_part(self, part: Part, group: Group) -> Operand:
+        """A part of what is held inside, in its place in a rolling buffer or from the first byte on."""
+        if self.held[part.name].rolls:
+            return self.rolling(part.name, part.share, group)
+        size = part.share.bytes(self.maker.program.tensors[part.name].bytes)
+        return Operand(part, self.rows_buffer(part.name), Interval(0, size))
 
     def rolling(self, name: str, share: Share, group: Group) -> Operand:
         """The bytes of the rows of ``share`` where they lie in the rolling buffer, in all columns that it

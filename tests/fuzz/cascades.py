@@ -18,6 +18,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
+from chipmodel.model.commands import Compute, walk
 from chipmodel.model.program import Op, Program
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.cascade_screening import moves_tensors
@@ -33,7 +34,7 @@ from dma.stream import streamers
 from tests.fuzz.fuzzer import Fault
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import tiny_chip
-from tests.support.random_images import ImageShape, random_images
+from tests.support.random_images import DTYPES, ImageShape, random_images
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 
@@ -103,6 +104,46 @@ def skipped_columns_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...],
     choice = CascadeChoice(("first", "last"), heights, random.random() < 0.5, bands=2)
     chip = _with_memory(tiny_chip(random), program, 2.0)
     return program, (choice,), PlanRequest(program, chip, "large-first", "sync", cascade="auto")
+
+
+def pooled_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:
+    """One cascade through pooling over the whole image, with or without ops after it, in small memories."""
+    random = Random(f"pooled {seed}")
+    builder = ProgramBuilder(f"pooled {seed}", dtype=random.choice(DTYPES))
+    size = (1, random.randint(1, 5), random.randint(2, 9), random.randint(1, 5))
+    x = builder.input("x", size)
+    names = list[str]()
+    for number in range(random.randint(0, 2)):
+        names.append(f"conv{number}")
+        kernel, stride = random.choice((1, 1, 3)), random.choice((1, 1, 2))
+        pad = (kernel // 2, 0, kernel // 2, 0)
+        x = builder.conv(names[-1], x, random.randint(1, 8), (kernel, 1), stride=(stride, 1), pad=pad)
+    if random.random() < 0.3 or len(names) == 0:
+        names.append("relu")
+        x = builder.elementwise("relu", "relu", [x])
+    names.append("pool")
+    scaled, x = x, builder.pool("pool", x, None, kind=random.choice(("max_pool", "average_pool")))
+    match random.choice(("nothing", "dense", "dense", "relu", "scale")):
+        case "dense":
+            names += ["dense", "act"]
+            x = builder.elementwise("relu", "act", [builder.conv("dense", x, random.randint(1, 9), 1)])
+        case "relu":
+            names.append("act")
+            x = builder.elementwise("relu", "act", [x])
+        case "scale":
+            names.append("scale")
+            x = builder.elementwise("mul", "scale", [scaled, x])
+        case _:
+            pass
+    builder.output(x)
+    program = reuse(builder.build(), random.choice(CHOICES))
+    names = names[random.randint(0, min(1, len(names) - 2)) :]
+    heights = tuple(random.choice((1, 1, 2, 3, 100)) for _ in names)
+    choice = CascadeChoice(tuple(names), heights, random.random() < 0.7)
+    chip = _with_memory(tiny_chip(random), program, random.choice((0.3, 0.5, 1.0)))
+    choices = (choice,) if possible(program, [o for o in program.ops() if o.name in names], choice) else ()
+    packer, streamer, spill = random.choice(PACKERS), random.choice(QUICK), random.random() < 0.5
+    return program, choices, PlanRequest(program, chip, packer, streamer, spill=spill, cascade="auto")
 
 
 def _with_memory(chip: Chip, program: Program, times: float) -> Chip:
@@ -201,6 +242,8 @@ def check(seed: int, case: RandomCase = random_case) -> Counter[str]:
     seen = Counter(planned=1, cascades=len(schedule.cascades))
     seen["rolling"] += sum(each.rolls for each in schedule.cascades)
     seen["reloading"] += sum(len(each.reloaded) > 1 for each in schedule.cascades)
+    adds = (step for step in walk(planned.commands) if isinstance(step, Compute))
+    seen["adding_up"] += any(write.part.name.endswith(".sums") for step in adds for write in step.writes)
     seen["in_bands"] += sum(each.bands > 1 for each in schedule.cascades)
     seen.update(striped=_striped(planned), spilled=bool(schedule.spilled))
     members = tuple(each.members for each in schedule.cascades)

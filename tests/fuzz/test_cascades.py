@@ -36,6 +36,13 @@ def test_the_search_reports_what_the_verifier_says(monkeypatch: pytest.MonkeyPat
         check(RUNS)
 
 
+def test_random_cascades_through_pooling_are_right() -> None:
+    seen = sum((check(seed, cascades.pooled_case) for seed in range(24)), Counter[str]())
+    assert seen["adding_up"] > 8
+    assert seen["executed"] > 12
+    assert seen["without_moves"] > 8
+
+
 @pytest.mark.parametrize("case", [cascades.two_readers_case, cascades.skipped_columns_case])
 def test_rare_cascades_are_right(case: cascades.RandomCase) -> None:
     seen = sum((check(seed, case) for seed in RARE), Counter[str]())

@@ -21,7 +21,7 @@ def slow_estimates(
     if not run.fits[last] or last not in widths:
         return
     rows = _Rolling(run, stop, heights) if rolls else _Recomputed(run, stop, heights)
-    held, weights = 0, run.weights[last]
+    held, weights = _sums(run, last, heights[last]), run.weights[last]
     cycles = _in_bands(run, last, heights[last], rows.cycles(last), widths[last])
     for start, outside, leaves in starts[1:]:
         if start not in widths or (leaves and (not rolls or bands > 1)):
@@ -30,6 +30,7 @@ def slow_estimates(
         weights += run.weights[start]
         own = rows.held(start)
         held += 0 if leaves else ceil(own * run.row_bytes[start] * width.share)
+        held += _sums(run, start, heights[start])
         if most_bytes is not None and held + weights > most_bytes:
             return
         cycles += _in_bands(run, start, heights[start], rows.cycles(start), width)
@@ -37,6 +38,12 @@ def slow_estimates(
         size = outside + stripes + held + weights
         chosen = tuple(heights[start:stop])
         yield CascadeSegment(Interval(start, stop), chosen, size, cycles, weights, outside, bands=bands)
+
+
+def _sums(run: ChainGeometry, index: int, height: int) -> int:
+    """Bytes that an op adds up in, if it needs several steps for all of its rows."""
+    sums = run.inner[index].accumulator
+    return 0 if sums is None or height >= run.inner[index].work.rows else sums.bytes
 
 
 def _streamed(

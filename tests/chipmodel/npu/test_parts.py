@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chipmodel.cascades.accumulation import accumulating
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.program import Op
+from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
-from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.npu.least_costs import least_cycles
 from dma.residency.tiling import Tiling
 from tests.support.chips import LUNA_LIKE
+from workloads.build.builder import ProgramBuilder
 
 side = st.integers(1, 20)
 small = st.integers(1, 4)
@@ -134,3 +138,50 @@ def test_slices_with_cheap_first_passes_cost_at_least_the_bound(slices: int) -> 
     assert sum(passes) < op_cycles(npu, op, 4, 112)
     tiles = [op_cycles(npu, op, 4, 112 // slices)] * slices
     assert least_cycles(npu, op, 1, slices) <= min(sum(passes) if slices <= 4 else sum(tiles), sum(tiles))
+
+
+PRESETS = ("alif-e7", "himax-we2", "luna-arcs", "esp32s3", "stm32h7", "stm32n6", "gap9")
+IMAGES = ((2, 1, 16), (7, 7, 100), (12, 7, 1280), (12, 20, 16))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("image", IMAGES)
+@pytest.mark.parametrize("kind", ["max_pool", "average_pool"])
+def test_pooling_by_rows_costs_at_least_the_bound(
+    preset: str, image: tuple[int, int, int], kind: Literal["max_pool", "average_pool"]
+) -> None:
+    """Blocks of several rows of a kernel take longer on an Ethos-U than its parts."""
+    (rows, columns, channels), npu = image, load_chip(preset).npu
+    for dtype in ("int8", "int16", "float32"):
+        builder = ProgramBuilder("pooled", dtype=dtype)
+        builder.output(
+            builder.pool("pool", builder.input("x", (1, channels, rows, columns)), None, kind=kind)
+        )
+        program = builder.build()
+        (op,) = program.ops()
+        by_rows = accumulating(program, op)
+        assert op_cycles(npu, by_rows, rows, channels) == op_cycles(npu, op, 1, channels)
+        for height in (1, 2, 3, 5):
+            whole, rest = divmod(rows, height)
+            parts = whole * op_cycles(npu, by_rows, height, channels)
+            parts += op_cycles(npu, by_rows, rest, channels) if rest else 0
+            assert parts >= least_cycles(npu, op, columns=True)
+            phases = op_phases(npu, by_rows, height, channels)
+            assert sum(each.cycles for each in phases) == (
+                op_cycles(npu, by_rows, height, channels) if npu.luna else 0
+            )
+
+
+def test_a_part_of_pooling_moves_the_accumulators_twice() -> None:
+    """8 B are read and 16 B written per cycle; a part of one row takes as long as pooling that row alone."""
+
+    def pool(rows: int) -> tuple[Program, Op]:
+        builder = ProgramBuilder("pooled")
+        builder.output(builder.pool("pool", builder.input("x", (1, 64, rows, 4)), None, kind="average_pool"))
+        program = builder.build()
+        return program, next(program.ops())
+
+    program, op = pool(5)
+    (_, row), by_rows = pool(1), accumulating(program, op)
+    moved = 4 * 64 // 8 + 4 * 64 // 16
+    assert op_cycles(LUNA_LIKE.npu, by_rows, 1, 64) == op_cycles(LUNA_LIKE.npu, row, 1, 64) + moved

@@ -62,9 +62,10 @@ def test_pieces_of_a_concat_count_once() -> None:
     x = builder.input("x", (1, 4, 8, 8))
     parts = [builder.elementwise("relu", name, [x]) for name in ("a", "b")]
     whole = builder.vector("concat", "whole", parts, (1, 8, 8, 8), rows=8)
-    builder.output(builder.pool("last", whole, None))
+    builder.output(builder.conv("last", whole, 1, 8))
     program = reuse(builder.build(), "concat")
-    assert memory_bound(program) == 2 * 256 + 8
+    weights = max(map(program.block_bytes, program.ops()))
+    assert memory_bound(program) == 2 * 256 + 1 + weights
 
 
 def test_what_the_last_op_makes_need_not_be_there_while_the_first_one_reads() -> None:
@@ -75,6 +76,50 @@ def test_what_the_last_op_makes_need_not_be_there_while_the_first_one_reads() ->
     builder.output(row)
     builder.output(builder.elementwise("relu", "last", [row]))
     assert memory_bound(builder.build()) == 20 + 20
+
+
+def test_a_cascade_in_rows_may_have_read_all_before_it_makes_anything() -> None:
+    """Both sides of the cascade are whole, as others need them, but the bound does not count them together.
+    With one column there are no bands. Between the ops a row of 16 channels is held."""
+    builder = ProgramBuilder("rows")
+    x = builder.conv("start", builder.input("x", (1, 4, 32, 1)), 4, (1, 1))
+    builder.output(x)
+    builder.output(builder.conv("project", builder.conv("expand", x, 16, (1, 1)), 4, (1, 1)))
+    program = builder.build()
+    assert memory_bound(program) == 32 * 4 + 16 + max(map(program.block_bytes, program.ops()))
+
+
+def test_the_last_of_several_bands_finds_all_that_is_read_and_made() -> None:
+    """Three rows of 64 channels are held, in eight bands of two columns with a halo of one on either side."""
+    builder = ProgramBuilder("bands")
+    x = builder.elementwise("relu", "start", [builder.input("x", (1, 1, SIDE, SIDE))])
+    builder.output(x)
+    wide = builder.conv("expand", x, 64, (1, 1), bias=False)
+    builder.output(builder.conv("project", wide, 1, (3, 3), pad=1, bias=False))
+    program = builder.build()
+    weights = max(map(program.block_bytes, program.ops()))
+    assert memory_bound(program) == 2 * SIDE * SIDE + 3 * 4 * 64 + weights
+
+
+def pooling(channels: int, after: int) -> Program:
+    """A wide convolution of 8 x 2 images, pooling over all of it, and dense layers without biases."""
+    builder = ProgramBuilder("pooling")
+    x = builder.conv("conv", builder.input("x", (1, 2, 8, 2)), channels, (1, 1), bias=False)
+    x = builder.pool("pool", x, None, kind="average_pool")
+    for number in range(after):
+        x = builder.conv(f"dense{number}", x, channels, (1, 1), bias=False)
+    builder.output(x)
+    return builder.build()
+
+
+def test_pooling_over_an_image_holds_a_row_and_sums_of_32_bits() -> None:
+    """A row of two columns, the sums, and a row of the input; the output is made when the input has gone."""
+    assert memory_bound(pooling(40, 0)) == 2 * 40 + 4 * 40 + 2 * 2 + 40 * 2
+
+
+def test_a_layer_after_pooling_finds_nothing_of_what_was_before() -> None:
+    """One channel of the weights is with two vectors: less than what pooling needs."""
+    assert memory_bound(pooling(40, 2)) == memory_bound(pooling(40, 0))
 
 
 def test_an_input_is_not_there_between_the_ops_that_read_it() -> None:

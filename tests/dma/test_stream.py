@@ -32,6 +32,7 @@ from dma.streamers.race import StreamerRace
 from solvers.core.bounds import contention
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_programs import TreeShape, random_program
+from tests.support.random_trees import RandomTree
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
@@ -221,13 +222,14 @@ def test_too_many_parts_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> 
 # -- programs with ops of every kind, odd operands and all of it striped --------------------------------
 
 
-class _Odd:
+class _Odd(RandomTree):
     """Random programs with what the generator does not make: groups, strides, transposed and recurrent
     work, products of a tensor with itself, residual operands, work in place, conditions that change."""
 
+    branches, loops, empty_arms = 0.2, 0.2, 0.4
+
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-        self.serial = 0
+        super().__init__(Random(seed), 4)
         self.builder = ProgramBuilder(f"odd-{seed}", dtype=self.random.choice(("int8", "int16", "int4")))
 
     def program(self) -> Program:
@@ -239,7 +241,7 @@ class _Odd:
         if random.random() < 0.5:
             values.append(builder.input("q", (size(1, 5),) * 2))
         made = list(values)
-        self.block(made, random.randint(0, 2))
+        self.block(builder, made, random.randint(0, 2))
         inner = [v for v in made if v not in values]
         for value in random.sample(inner, min(len(inner), 2)):
             builder.output(value)
@@ -277,28 +279,14 @@ class _Odd:
             return replace(op, overwrites=op.inputs[0])
         return op
 
-    def name(self, prefix: str) -> str:
-        self.serial += 1
-        return f"{prefix}{self.serial}"
-
-    def block(self, values: list[Value], depth: int) -> None:
-        for _ in range(self.random.randint(1, 4)):
-            kind = self.random.random()
-            if depth and kind < 0.2:
-                self.branch(values, depth - 1)
-            elif depth and kind < 0.4:
-                self.loop(values, depth - 1)
-            else:
-                values.append(self.op(values))
-
-    def op(self, values: list[Value]) -> Value:
+    def op(self, builder: ProgramBuilder, values: list[Value]) -> tuple[Value, ...]:
         name, x = self.name("op"), self.random.choice(values[-3:])
         for _ in range(9):
             try:
-                return self.layer(name, x, self.random.choice(values))
+                return (self.layer(name, x, self.random.choice(values)),)
             except BadInput:
                 continue  # shapes that do not go together; take another layer
-        return self.builder.elementwise("relu", name, [x])
+        return (builder.elementwise("relu", name, [x]),)
 
     def layer(self, name: str, x: Value, other: Value) -> Value:
         random, builder = self.random, self.builder
@@ -326,39 +314,23 @@ class _Odd:
             case _:
                 return builder.elementwise("relu", name, [x])
 
-    def branch(self, values: list[Value], depth: int) -> None:
-        name, like = self.name("if"), self.random.choice(values)
-        joined = self.name("joined") if self.random.random() < 0.5 else None
-        condition = self.random.choice(values) if self.random.random() < 0.7 else None
-        arms: list[tuple[str, list[Node]]] = []
-        for index in range(self.random.randint(1, 3)):
-            with self.builder.block() as body:
-                if self.random.random() < 0.6:
-                    self.block(list(values), depth)
-                if joined:
-                    self.builder.elementwise("copy", self.name("copy"), [like], outputs=[joined])
-            arms.append((f"arm{index}", body))
-        self.builder.add_if(name, arms, condition)
-        if joined:
-            values.append(replace(like, name=joined))
+    def arm_count(self) -> int:
+        return self.random.randint(1, 3)
 
-    def loop(self, values: list[Value], depth: int) -> None:
-        name, state, first = self.name("loop"), self.name("state"), self.random.choice(values)
-        carried = self.builder.elementwise("copy", self.name("copy"), [first], outputs=[state])
-        with self.builder.block() as body:
-            inside = [*values, carried]
-            if self.random.random() < 0.3:
-                with self.builder.block() as arm:
-                    self.builder.elementwise("copy", self.name("copy"), [first], outputs=[state])
-                self.builder.add_if(self.name("if"), [("new", arm), ("old", [])], self.random.choice(inside))
-            self.block(inside, depth)
-            alike = [v for v in inside if (v.shape, v.dtype) == (carried.shape, carried.dtype)]
-            after = self.random.choice(alike)
-            if after.name == state:
-                after = self.builder.elementwise("relu", self.name("op"), [carried])
-            self.builder.elementwise("copy", self.name("copy"), [after], outputs=[state])
-        self.builder.add_loop(name, self.random.randint(1, 3), body, [state])
-        values.append(carried)
+    def condition(self, builder: ProgramBuilder, values: list[Value]) -> Value | None:
+        return self.random.choice(values) if self.random.random() < 0.7 else None
+
+    def joined(self) -> str | None:
+        return self.name("joined") if self.random.random() < 0.5 else None
+
+    def carry(self, builder: ProgramBuilder, inside: list[Value], carried: Value) -> None:
+        """Now and then only where a tensor of the body says so."""
+        if self.random.random() < 0.7:
+            super().carry(builder, inside, carried)
+            return
+        with builder.block() as arm:
+            builder.elementwise("relu", self.name("copy"), [carried], outputs=[carried.name])
+        builder.add_if(self.name("if"), [("new", arm), ("old", [])], self.random.choice(inside))
 
 
 @pytest.mark.parametrize("streamer", STREAMERS)
@@ -390,7 +362,7 @@ def test_unusual_programs_are_planned_correctly(batch: int) -> None:
         seen["in place"] += any(op.overwrites for op in ops(program.body))
         seen["twice"] += any(len(set(op.inputs)) < len(op.inputs) for op in ops(program.body))
         if planned.solved.peak <= chip.shared_memory.bytes:
-            assert verify(program, planned.commands, chip) == (), (seed, streamer)
+            assert verify(planned.program, planned.commands, chip) == (), (seed, streamer)
         trace = simulate(planned.commands, chip)
         assert lower_bound_cycles(program, chip, trace.path) <= trace.cycles, (seed, streamer)
         if trace.cycles < 1_500:

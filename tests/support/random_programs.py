@@ -74,13 +74,3 @@ class _ProgramGenerator(RandomTree):
 
     def joined(self) -> str | None:
         return self.name("joined") if self.random.random() < 0.6 else None
-
-    def join(self, builder: ProgramBuilder, like: Value, inside: list[Value], joined: str) -> None:
-        builder.elementwise("copy", self.name("copy"), [like], outputs=[joined])
-
-    def carry(self, builder: ProgramBuilder, inside: list[Value], carried: Value) -> None:
-        """Through an explicit copy."""
-        after = self.random.choice([v for v in inside if v.shape == carried.shape])
-        if after.name == carried.name:
-            after = builder.elementwise("relu", self.name("op"), [carried])
-        builder.elementwise("copy", self.name("copy"), [after], outputs=[carried.name])

@@ -39,13 +39,17 @@ class RandomTree(ABC):
     def joined(self) -> str | None:
         """The tensor that all arms of a branch define, if any."""
 
-    @abstractmethod
     def join(self, builder: ProgramBuilder, like: Value, inside: list[Value], joined: str) -> None:
         """Define ``joined``, of the shape of ``like``, at the end of an arm with the values ``inside``."""
+        builder.elementwise("copy", self.name("copy"), [like], outputs=[joined])
 
-    @abstractmethod
     def carry(self, builder: ProgramBuilder, inside: list[Value], carried: Value) -> None:
-        """Define ``carried`` again at the end of a loop's body with the values ``inside``."""
+        """Define ``carried`` again at the end of a loop's body with the values ``inside``, by a copy."""
+        alike = [v for v in inside if (v.shape, v.dtype) == (carried.shape, carried.dtype)]
+        after = self.random.choice(alike)
+        if after.name == carried.name:
+            after = builder.elementwise("relu", self.name("op"), [carried])
+        builder.elementwise("copy", self.name("copy"), [after], outputs=[carried.name])
 
     def block(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
         """Append nodes that read ``values``, and add their outputs to it."""

@@ -202,9 +202,6 @@ class LoopTree(RandomTree):
     def joined(self) -> str | None:
         return None
 
-    def join(self, builder: ProgramBuilder, like: Value, inside: list[Value], joined: str) -> None:
-        raise AssertionError("no arm defines a tensor")
-
     def loop(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
         """One that may also read slices of a tensor, and stack those that it makes."""
         name, source = self.name("loop"), self.random.choice(values)

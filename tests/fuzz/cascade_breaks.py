@@ -94,6 +94,12 @@ def _tells(core: Object, cascade: Object) -> bool:
     return bool(cascade["rolls"]) or any(place.get("weights_of") == cascade["name"] for place in loads)
 
 
+def is_only_a_name(core: Object, cascade: Object) -> bool:
+    """Whether a plan is as right without a cascade: each op has a single step, and nothing else says which
+    ops it has."""
+    return not (_tells(core, cascade) or any(_takes_turns(core, op) for op in cascade["ops"]))
+
+
 def _end(document: Document, random: Random, change: Callable[[Object, list[str]], list[str]]) -> None:
     found = _cascades(document)
     if found:

@@ -67,9 +67,9 @@ def _key_breaks(kind: str, key: str, found: list[Object], random: Random) -> Ite
 
     def items(what: str) -> Callable[[], None]:
         def act() -> None:
-            lists = [each[key] for each in found if isinstance(each[key], list) and each[key]]
-            if lists:
-                _change_items(what, random.choice(lists), f"{kind}.{key}", random)
+            owners = [each for each in found if isinstance(each[key], list) and each[key]]
+            if owners:
+                _change_items(what, random.choice(owners), key, f"{kind}.{key}", random)
 
         return act
 
@@ -106,11 +106,14 @@ def _harmless_exchange(kind: str, key: str, a: Object, b: Object) -> bool:
 
 def _harmless_without(kind: str, key: str, each: Object, found: list[Object]) -> bool:
     """``order`` may be the workload's own; ``touches`` may be all of the place; a branch without steps reads
-    nothing to decide; ``set`` may repeat what the chip has; a plan is right without its proofs."""
+    nothing to decide; ``set`` may repeat what the chip has; a plan is right without its proofs, and without
+    cascades whose ops all run at once."""
     if key == "touches":
         return bool(each["touches"] == [0, each["bytes"]])
     if key == "condition":
         return not any("compute" in command for command in commands([each]))
+    if key == "cascades":
+        return all(cascade_breaks.is_only_a_name(each, cascade) for cascade in each[key])
     return key == "order" or (kind, key) == ("plan", "bounds")
 
 
@@ -118,11 +121,13 @@ OF_ANY_NUMBER = ("plan.set", "plan.bounds")
 """Lists of which an item may say what the chip has anyway, or what another one proves."""
 
 
-def _change_items(what: str, items: list[Any], name: str, random: Random) -> None:
+def _change_items(what: str, owner: Object, key: str, name: str, random: Random) -> None:
     """An empty ``order`` is the workload's."""
+    items: list[Any] = owner[key]
     index = random.randrange(len(items))
     if what == "dropped":
-        if name not in OF_ANY_NUMBER and (name != "plan.order" or len(items) > 1):
+        only_a_name = key == "cascades" and cascade_breaks.is_only_a_name(owner, items[index])
+        if not only_a_name and name not in OF_ANY_NUMBER and (name != "plan.order" or len(items) > 1):
             del items[index]
     elif what == "doubled":
         if name not in OF_ANY_NUMBER:

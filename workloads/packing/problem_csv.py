@@ -260,7 +260,8 @@ class _BufferRelations:
         self.rows = rows
         self.places = places
         known = [memory.name for memory in memories]
-        for row in rows:
+        named = rows and not rows[0].columns.at.keys().isdisjoint(("memories", "apart"))
+        for row in rows if named else ():
             for name in row.names("memories"):
                 if name not in known:
                     hint = suggest(name, known, "memories are") or "name the memories: --memory NAME=SIZE"
@@ -272,7 +273,7 @@ class _BufferRelations:
 
     def colocated(self) -> tuple[tuple[str, ...], ...]:
         groups: dict[str, list[str]] = {}
-        for row in self.rows:
+        for row in self.rows if self.rows and "colocate" in self.rows[0].columns.at else ():
             label = row.text("colocate")
             if label:
                 groups.setdefault(label, []).append(row.text("id"))
@@ -331,8 +332,9 @@ def _check_colocated(problem: Problem, places: Mapping[str, Place]) -> None:
 
 def _hints(rows: list[_BufferRow]) -> dict[str, int]:
     hints: dict[str, int] = {}
-    for row in rows:
-        for column in ("hint", "offset"):
+    columns = [each for each in ("hint", "offset") if rows and each in rows[0].columns.at]
+    for row in rows if columns else ():
+        for column in columns:
             value = row.optional(column, 0)
             if value is not None:
                 hints.setdefault(row.text("id"), value)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache, wraps
 from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 from textwrap import indent
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from chipmodel.api.effort import TimeLimit
 from chipmodel.api.settings import OPTIONS, PlanSettings
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
@@ -21,12 +22,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _NUMBERS: Mapping[object, type] = {int: Integral, float: Real}
+_PLAIN = (str, bool, int, float, NoneType, TimeLimit)
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Let ``function`` refuse arguments of a wrong kind as BadInput, and show its options by name.
 
-    Types are looked at only once a call has failed, so that a value that works is never refused.
+    Words, numbers and functions are looked at before the call, as some are not used in every one. Sources and
+    rows are looked at only once it has failed, so that what works is never refused.
     """
     return checked_with()(function)
 
@@ -44,10 +47,13 @@ def _checked(function: Callable[P, R], visible: Signature) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **keys: P.kwargs) -> R:
+        mistake = _mistake(function, visible, args, keys, _is_plain)
+        if mistake is not None:
+            raise mistake
         try:
             return function(*args, **keys)
         except (AttributeError, TypeError, ValueError) as error:
-            mistake = _mistake(function, visible, args, keys)
+            mistake = _mistake(function, visible, args, keys, lambda _: True)
             if mistake is None:
                 raise
             raise mistake from error
@@ -71,9 +77,14 @@ def _with_options(written: Signature, defaults: Mapping[str, object]) -> Signatu
 
 
 def _mistake(
-    function: Callable[..., object], visible: Signature, args: Sequence[object], keys: Mapping[str, object]
+    function: Callable[..., object],
+    visible: Signature,
+    args: Sequence[object],
+    keys: Mapping[str, object],
+    looked_at: Callable[[object], bool],
 ) -> BadInput | None:
-    """What is wrong with the arguments of a call; None where each is of a kind that it may be."""
+    """What is wrong with the arguments of a call; None where each is of a kind that it may be. Of arguments
+    whose kind is not ``looked_at`` only the names are."""
     known = visible.parameters
     anything = any(each.kind is Parameter.VAR_KEYWORD for each in known.values())
     for key in keys:
@@ -84,9 +95,12 @@ def _mistake(
         given = visible.bind(*args, **keys).arguments
     except TypeError as error:
         return BadInput(f"{function.__name__}(): {error}", hint=f"call {function.__name__}{_brief(visible)}")
-    kinds = get_type_hints(PlanSettings) | get_type_hints(function)
+    kinds = _hints(PlanSettings) | _hints(function)
     for name, value in given.items():
-        if known[name].kind is not Parameter.VAR_KEYWORD and not _is_a(value, kinds[name]):
+        kind = kinds[name]
+        if known[name].kind is Parameter.VAR_KEYWORD or not looked_at(kind):
+            continue
+        if not _is_a(value, kind):
             return BadInput(f"{name} is {shown(value)}", hint=f"{name} takes {_words(kinds[name])}")
     return None
 
@@ -95,11 +109,25 @@ def _brief(visible: Signature) -> str:
     return f"({', '.join(visible.parameters)})"
 
 
+_hints = lru_cache(maxsize=None)(get_type_hints)
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether values of a ``kind`` are words, numbers, functions or limits of time, which nothing else can
+    stand for. Of some words a function says itself which it knows."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return all(map(_is_plain, inner))
+    return origin is Callable or kind in _PLAIN
+
+
 def _is_a(value: Any, kind: Any) -> bool:
     """Whether ``value`` is of the annotated ``kind``, with what it contains."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any or kind is object:
         return True
+    if kind is bool:  # NumPy's own is none, by its class
+        return isinstance(value, Integral) or str(getattr(value, "dtype", "")) == "bool"
     if origin is None:
         return isinstance(value, _NUMBERS.get(kind, kind))
     if origin is Literal:
@@ -110,7 +138,7 @@ def _is_a(value: Any, kind: Any) -> bool:
         return False
     if issubclass(origin, Mapping):
         return all(_is_a(k, inner[0]) and _is_a(v, inner[1]) for k, v in value.items())
-    return not issubclass(origin, Sequence) or all(_is_a(each, inner[0]) for each in value)
+    return not isinstance(value, Collection) or all(_is_a(each, inner[0]) for each in value)
 
 
 def _words(kind: Any) -> str:

@@ -120,6 +120,7 @@ def compare(
             return Comparison(compare_packing(table, called, chosen.packers, limits))
         packer_named(settings.packer)
         streamer_named(settings.streamer)
+        merger_named(settings.merge)
         target = chip_of(chip)
         asked = settings.request(load(workload), target)  # type: ignore[arg-type]
         asked = replace(asked, limits=None, stop=StopCriterion(limits.seconds))

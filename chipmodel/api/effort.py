@@ -12,6 +12,7 @@ from chipmodel.errors import BadInput, TimeIsOver
 from chipmodel.files.suggestions import shown
 from chipmodel.terminal.progress import calling, observed_by
 from solvers.core.deadline import Deadline, deadline_in
+from solvers.core.outcome import MOST_SECONDS
 
 Progress: TypeAlias = Callable[[str], None]
 """Receives one line for each stage of a call, and for each step that a stage reports."""
@@ -29,12 +30,14 @@ SECONDS_PER_OP = 0.0003
 class TimeLimit:
     """The deadline of a call, which begins to run when this is made, and what it cut short.
 
-    One value may be the limit of several calls together. Raises BadInput for less than no time.
+    One value may be the limit of several calls together. Raises BadInput for less than no time, and for more
+    than any search can take.
     """
 
     def __init__(self, seconds: float | None = None, cancel: Cancel | None = None) -> None:
-        if seconds is not None and not seconds >= 0:
-            raise BadInput(f"time_limit is {shown(seconds)}", hint="seconds, or None for no limit")
+        if seconds is not None and not 0 <= seconds <= MOST_SECONDS:
+            hint = f"0 to {MOST_SECONDS:,.0f} seconds, or None for no limit"
+            raise BadInput(f"time_limit is {shown(seconds)}", hint=hint)
         self.parts: dict[str, None] = {}
         self.seconds: float | None = seconds
         limit = deadline_in(seconds)

@@ -15,6 +15,7 @@ from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.files.durations import parse_milliseconds
+from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.measured.causes import board_causes, differences, tried
 from chipmodel.measured.network_prediction import planned_program
@@ -22,6 +23,9 @@ from chipmodel.measured.track_record import track_record
 from chipmodel.pipeline.choices import DEFAULT_CHIP, VENDOR_STREAMER
 from chipmodel.terminal.progress import stage
 from reports.explanation import cause_values, document, sentences
+
+MOST_MILLISECONDS = 1e15
+"""The longest time that a text may say."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -100,8 +104,17 @@ def explain(
                 name = second.name
                 aim, causes, interval = time(second, VENDOR_STREAMER), differences(target, second), None
             else:
-                aim = parse_milliseconds(measured) if isinstance(measured, str) else float(measured or 0)
+                aim = _milliseconds(measured)
                 causes, record = board_causes(target), track_record(program, target)
                 interval = record.interval(predicted) if record else None
             ranked = tuple(tried(time, target, causes, aim))
     return Explained(TimeExplanation(program.name, target.name, predicted, aim, ranked, name, interval))
+
+
+def _milliseconds(measured: str | float | None) -> float:
+    """A measured time. Raises BadInput for none."""
+    given = parse_milliseconds(measured) if isinstance(measured, str) else (measured or 0)
+    if not 0 < given <= MOST_MILLISECONDS:
+        hint = "milliseconds, more than 0, or a text with a unit such as 3.6s"
+        raise BadInput(f"measured is {shown(measured)}", hint=hint)
+    return float(given)

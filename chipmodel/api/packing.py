@@ -212,7 +212,8 @@ def is_packing(workload: object) -> TypeGuard[PackingSource]:
 def check_limits(seconds: float | None, nodes: int | None, seed: int) -> None:
     """Raise BadInput for a limit that no search can take."""
     if seconds is not None and not 0 <= seconds <= MOST_SECONDS:
-        raise BadInput(f"--time-limit {seconds:g} is no limit", hint=f"0 to {MOST_SECONDS:,.0f} seconds")
+        written = f"{seconds:g}" if isinstance(seconds, float) else shown(seconds)
+        raise BadInput(f"--time-limit {written} is no limit", hint=f"0 to {MOST_SECONDS:,.0f} seconds")
     if nodes is not None and not 0 <= nodes <= MOST_NODES:
         raise BadInput(f"--node-limit {nodes} is no limit", hint="a whole number of nodes, 0 or more")
     if not 0 <= seed <= MOST_SEED:

@@ -52,6 +52,8 @@ TEXTS = ("base", "name", "title", "compared_with")
 MEASURED = "measured"
 MAX_TEXT = 200
 """Characters of a name, a title, or what a chip was compared with."""
+LONGEST_NAME = 255
+"""Bytes of a file's name that a system takes; it refuses to say whether a file of a longer one exists."""
 DEFAULT_ORIGIN = (
     "not given: the default. Settled by: a value in the chip file, from the chip's documentation."
 )
@@ -196,7 +198,7 @@ def _find(name_or_path: str, origin: Place | None) -> Path:
         return PRESET_FOLDER / f"{name_or_path}.yaml"
     path = Path(origin.file).parent / name_or_path if origin else Path(name_or_path)
     looks_like_path = path.suffix in (".yaml", ".yml") or "/" in name_or_path or "\\" in name_or_path
-    if looks_like_path or path.is_file():
+    if looks_like_path or (len(path.name.encode()) <= LONGEST_NAME and path.is_file()):
         return path
     hint = f"{suggest(name_or_path, preset_names(), 'presets are')}; or give the path of a chip file"
     raise BadInput(f"no chip is named {shown(name_or_path)}", where=origin, hint=hint)

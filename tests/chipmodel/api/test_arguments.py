@@ -27,6 +27,15 @@ WRONG: dict[str, tuple[Callable[[], object], str, str]] = {
     "keyword": (lambda: api.pack([], capcity=3), "no argument 'capcity'", "did you mean 'capacity'"),
     "missing": (lambda: api.diff(), "missing a required argument", "call diff"),
     "diff": (lambda: api.diff(3, 4), "a is 3", "Simulation"),
+    "unused": (lambda: api.compare(TINY, packers=["large-first"], merge=["none"]), "merge is a list", "str"),
+    "unknown": (lambda: api.compare(TINY, packers=["exact"], merge="exat"), "merge", "unified-block"),
+    "names": (lambda: api.compare(TINY, packers=[1]), "packers is a list", "packers takes 'all', Iterable"),
+    "switch": (lambda: api.plan(TINY, spill="no"), "spill is 'no'", "spill takes bool"),
+    "ignored": (lambda: api.simulate(TINY, samples="9"), "samples is '9'", "samples takes int"),
+    "endless": (lambda: api.plan(TINY, time_limit=float("inf")), "time_limit is inf", "None for no limit"),
+    "huge": (lambda: api.simulate(TINY, time_limit=10**400), "an integer of 1329 bits", "10,000,000 seconds"),
+    "chip": (lambda: api.simulate(TINY, "x" * 300), "no chip is named", "presets are"),
+    "measured": (lambda: api.explain(TINY, "gap9", measured=0.0), "measured is 0.0", "such as 3.6s"),
     "buffers": (lambda: api.pack(pd.DataFrame({"id": ["a"]})), "DataFrame", "to_dict"),
 }
 
@@ -37,6 +46,12 @@ def test_a_wrong_kind_is_bad_input(wrong: str) -> None:
     with pytest.raises(cm.BadInput, match=what) as raised:
         call()
     assert hint in raised.value.hint
+
+
+def test_values_of_numpy_are_numbers_and_switches() -> None:
+    numpy: Any = import_module("numpy")
+    found = api.plan(TINY, "gap9", spill=numpy.bool_(True), time_limit=numpy.float64(30))
+    assert found.fits
 
 
 def test_a_fault_of_ours_stays_what_it_is() -> None:

@@ -6,7 +6,7 @@ network (at any supply), with either time. Free are the numbers whose source in 
 "Fitted". Energy is linear in them, so a fit is the least squares of relative errors with the measured times,
 with no number below zero.
 
-    python -m bench.energy [BOARD ...]
+    python -m bench.energy [--write] [BOARD ...]     # ``measured_energy`` in the presets
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from statistics import fmean
 
 import numpy as np
 
-from bench.silicon import TABLES, table
+from bench.silicon import TABLES, table, write
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import load_chip
+from chipmodel.hardware.chip_file import MEASURED_ENERGY, load_chip
 from chipmodel.hardware.energy import COUNTED, STATIC
+from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits
 from chipmodel.measured.network_prediction import (
     MICROJOULES,
     MILLISECONDS,
@@ -30,6 +31,7 @@ from chipmodel.measured.network_prediction import (
     family_of,
     planned_network,
 )
+from chipmodel.measured.track_record import traits_of
 
 PART_OF = {"energy.static_mw": STATIC, **{f"energy.pj.{key}": name for key, name in COUNTED.items()}}
 """The part of a run's energy that each number of a chip file gives."""
@@ -43,6 +45,7 @@ class MeasuredEnergy:
     family: str
     measured: float
     parts: Mapping[str, float]
+    traits: NetworkTraits
     slower: float = 1.0
     """The measured time by the predicted one."""
 
@@ -66,10 +69,39 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the tables of all boards with energy, or of those named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("boards", nargs="*", help="names of tables, such as gap9")
-    boards = parser.parse_args(argv).boards or sorted(path.stem for path in TABLES.glob("*.csv"))
-    for board in boards:
+    parser.add_argument("--write", action="store_true", help="write what is found into the presets")
+    asked = parser.parse_args(argv)
+    for board in asked.boards or sorted(path.stem for path in TABLES.glob("*.csv")):
         if load_chip(board).energy:
+            if asked.write:
+                write(board, MEASURED_ENERGY, networks(board))
             print("\n".join(lines(board)), flush=True)
+
+
+def networks(board: str) -> list[MeasuredNetwork]:
+    """The rows of a board in microjoules, as its preset keeps them."""
+    rows, now = measured_energies(board), free_energies(load_chip(board))
+    folds = folds_of(rows, now)
+    return [
+        MeasuredNetwork(
+            row.workload,
+            row.family,
+            row.measured,
+            row.predicted,
+            predicted(row, now, folds[row.family]),
+            row.traits,
+        )
+        for row in rows
+    ]
+
+
+def folds_of(rows: Sequence[MeasuredEnergy], now: Found) -> dict[str, Found]:
+    """What the fit without each network finds, in the measured times."""
+    timed = [row.in_measured_time() for row in rows]
+    return {
+        family: fitted([each for each in timed if each.family != family], now)
+        for family in dict.fromkeys(row.family for row in rows)
+    }
 
 
 def measured_energies(board: str) -> list[MeasuredEnergy]:
@@ -81,9 +113,12 @@ def measured_energies(board: str) -> list[MeasuredEnergy]:
             planned = planned_network(row.text("workload"), chip)
             assert planned.energy is not None, board
             measured = float(row.number(MICROJOULES))
+            traits = traits_of(planned.program, chip)
             slower = float(row.number(MILLISECONDS)) / chip.milliseconds(planned.cycles)
             workload = f"{row.text('workload')} {row.text('set') if 'set' in row.cells else ''}".strip()
-            found.append(MeasuredEnergy(workload, family_of(row), measured, planned.energy.parts, slower))
+            found.append(
+                MeasuredEnergy(workload, family_of(row), measured, planned.energy.parts, traits, slower)
+            )
     return found
 
 
@@ -127,8 +162,7 @@ def lines(board: str) -> Iterator[str]:
     """The table of one board, its errors, and the numbers of each fit."""
     rows, now = measured_energies(board), free_energies(load_chip(board))
     timed = [row.in_measured_time() for row in rows]
-    families = list(dict.fromkeys(row.family for row in rows))
-    folds = {family: fitted([r for r in timed if r.family != family], now) for family in families}
+    folds = folds_of(rows, now)
     heads = "measured µJ | predicted µJ | ratio | held out | in its time | held out"
     yield f"## {board}\n\n| network | {heads} |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"

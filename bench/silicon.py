@@ -12,6 +12,7 @@ Such a fit sees the networks whose tensors stay in SharedMemory, each once, and 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for board in asked.boards or sorted(path.stem for path in TABLES.glob("*.csv")):
         found, folds = networks(board, not asked.no_fit)
         if asked.write:
-            write(board, found)
+            write(board, MEASURED, found)
         print("\n".join((*lines(board, found), *fold_lines(folds))), flush=True)
 
 
@@ -117,12 +118,12 @@ def lines(board: str, rows: Sequence[MeasuredNetwork]) -> Iterator[str]:
     yield f"\n{summary(rows)}."
 
 
-def write(board: str, rows: Sequence[MeasuredNetwork]) -> None:
-    """Write ``rows`` into the preset, the last of its fields."""
+def write(board: str, key: str, rows: Sequence[MeasuredNetwork]) -> None:
+    """Write ``rows`` into the preset as ``key``, the last of its fields."""
     path = PRESET_FOLDER / f"{board}.yaml"
-    rest = path.read_text(encoding="utf-8").partition(f"\n{MEASURED}:")[0].rstrip("\n")
+    kept = re.sub(rf"\n{key}: \|\n(?:  .*\n)+", "\n", path.read_text(encoding="utf-8")).rstrip("\n")
     block = "".join(f"  {line}\n" for line in network_rows(rows).splitlines())
-    path.write_text(f"{rest}\n{MEASURED}: |\n{block}", encoding="utf-8")
+    path.write_text(f"{kept}\n{key}: |\n{block}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -426,6 +426,8 @@ class Chip:
     """What its predictions were compared with; empty for nothing."""
     measured: tuple[MeasuredNetwork, ...] = ()
     """Every published row of whole networks, with what was predicted for it."""
+    measured_energy: tuple[MeasuredNetwork, ...] = ()
+    """Rows with an energy, in microjoules instead of milliseconds."""
     source: str = field(default="", compare=False)
     """The preset or chip file that it was read from; empty for neither."""
 

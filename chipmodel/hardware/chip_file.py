@@ -49,7 +49,7 @@ from chipmodel.hardware.vector_cpu import vector_cpu_of
 
 PRESET_FOLDER = Path(__file__).parent / "presets"
 TEXTS = ("base", "name", "title", "compared_with")
-MEASURED = "measured"
+MEASURED, MEASURED_ENERGY = "measured", "measured_energy"
 MAX_TEXT = 200
 """Characters of a name, a title, or what a chip was compared with."""
 LONGEST_NAME = 255
@@ -73,6 +73,7 @@ class _ChipFields:
     choices: Mapping[str, str]
     compared_with: str = ""
     measured: tuple[MeasuredNetwork, ...] = ()
+    measured_energy: tuple[MeasuredNetwork, ...] = ()
 
 
 def preset_names() -> tuple[str, ...]:
@@ -113,9 +114,8 @@ def with_overrides(chip: Chip, overrides: Sequence[str]) -> Chip:
     choices: dict[str, str] = {}
     for path, figure in chip.figures.items():
         _take(path, figure.value, Place(path), numbers, choices)
-    written = _ChipFields(
-        chip.name, chip.title, chip.figures, numbers, choices, chip.compared_with, chip.measured
-    )
+    known = chip.compared_with, chip.measured, chip.measured_energy
+    written = _ChipFields(chip.name, chip.title, chip.figures, numbers, choices, *known)
     return replace(_finished(written, overrides, Place(chip.name)), source=chip.source)
 
 
@@ -135,7 +135,12 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
         hint = "add it, or take a base that has it; 'chipmodel chips' lists presets, such as luna-arcs"
         raise BadInput(f"the chip has no {', '.join(missing[:3])}{more}", where=where, hint=hint)
     chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
-    chip = replace(chip, compared_with=written.compared_with, measured=written.measured)
+    chip = replace(
+        chip,
+        compared_with=written.compared_with,
+        measured=written.measured,
+        measured_energy=written.measured_energy,
+    )
     _check_luna(chip, where)
     _check_cpu(chip, where)
     check_controller(chip, where)
@@ -213,11 +218,11 @@ def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFiel
     """``_read`` of what the file at ``path`` holds."""
     texts = {key: _text(document, key) for key in TEXTS}
     figures, numbers, choices = _figures(document)
-    measured = _measured(document)
+    measured, energies = (_measured(document, key) for key in (MEASURED, MEASURED_ENERGY))
     name = texts["name"] or path.stem
     if not texts["base"]:
         title, compared_with = texts["title"] or name, texts["compared_with"]
-        return _ChipFields(name, title, figures, numbers, choices, compared_with, measured)
+        return _ChipFields(name, title, figures, numbers, choices, compared_with, measured, energies)
     where = document.place(("base",))
     base_path = _find(texts["base"], where)
     trail = (*seen, path.resolve())
@@ -234,12 +239,13 @@ def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFiel
         {**base.choices, **choices},
         texts["compared_with"],
         measured,
+        energies,
     )
 
 
-def _measured(document: Document) -> tuple[MeasuredNetwork, ...]:
-    text = _mapping(document, document.data, ()).get(MEASURED, "")
-    return read_networks(str(text), document.place((MEASURED,))) if text else ()
+def _measured(document: Document, key: str) -> tuple[MeasuredNetwork, ...]:
+    text = _mapping(document, document.data, ()).get(key, "")
+    return read_networks(str(text), document.place((key,))) if text else ()
 
 
 def _text(document: Document, key: str) -> str:
@@ -277,8 +283,8 @@ def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]
             found.append((here, value))
         elif key and children(path):
             found.extend(_leaves(document, value, here))
-        elif keys or key not in (*TEXTS, MEASURED):
-            known = children(".".join(keys)) if keys else (*TEXTS, MEASURED, *children(""))
+        elif keys or key not in (*TEXTS, MEASURED, MEASURED_ENERGY):
+            known = children(".".join(keys)) if keys else (*TEXTS, MEASURED, MEASURED_ENERGY, *children(""))
             inside = f" in {'.'.join(keys)}" if keys else ""
             hint = suggest(key, known, "keys here are")
             raise BadInput(f"unknown key {shown(key)}{inside}", where=document.place(here), hint=hint)

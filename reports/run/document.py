@@ -11,7 +11,7 @@ from reports.ordering import order_document
 from reports.result_file import FORMAT
 from reports.run.cascade_totals import cascades_document
 from reports.run.cores import cores_document
-from reports.run.energy import energy_document
+from reports.run.energy import energy_class, energy_document
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document
 from reports.run.totals import OpTotals, RunTotals, run_totals
@@ -46,7 +46,7 @@ def document(result: Result) -> dict[str, object]:
         **_memory(result),
         **_time(result, sums),
         **_work(result, sums),
-        **energy_document(energy),
+        **energy_document(energy, energy_class(result)),
         "path": dict(sorted(result.trace.path.items())),
         **paths_document(result),
         **order_document(result.ordering),

@@ -11,7 +11,7 @@ from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades_table
 from reports.run.cores import cores_table, speed_up
-from reports.run.energy import energy_rows
+from reports.run.energy import energy_class, energy_rows
 from reports.run.lateness import late_ops, lateness
 from reports.run.limits import bound_words
 from reports.run.paths import parts_table, path_lines
@@ -70,7 +70,7 @@ def print_summary(result: Result, console: Console) -> None:
         "Paths": path_lines(result),
         "Board's own tool": vendor_lines(result),
         "DMA and NPU": _units(result, sums),
-        "Energy": energy_rows(result_energy(result)),
+        "Energy": energy_rows(result_energy(result), energy_class(result)),
     }
     console.print(figures_table({title: rows for title, rows in sections.items() if rows}))
     if result.paths and result.paths.parts:

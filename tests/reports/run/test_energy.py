@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
 import pytest
 
 from chipmodel.answers.result import Result
+from chipmodel.api.simulation import simulate
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.energy import result_energy
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.run.document import document
-from reports.run.energy import energy_rows
+from reports.run.energy import energy_class, energy_rows
 from reports.run.page import render_page
 from reports.words import microjoules
 from tests.reports.run.test_summary import printed
@@ -25,14 +27,42 @@ def simulated(preset: str) -> Result:
     return run(PlanRequest(load("zoo:ds_cnn"), load_chip(preset), "large-first", "ping-pong"), {})
 
 
+@cache
+def measured(preset: str) -> Result:
+    """With what measured networks say of it."""
+    return simulate("zoo:ds_cnn", preset).result
+
+
 def test_the_largest_parts_and_the_rest_make_the_total() -> None:
     energy = result_energy(simulated("gap9"))
     assert energy is not None
-    (name, *_), *parts = energy_rows(energy)
+    (name, *_), error, *parts = energy_rows(energy, energy_class(measured("gap9")))
     assert name == "total"
+    assert error == (
+        "error",
+        "3.9%",
+        "",
+        "held out, 3 networks with tensors in SharedMemory by the board's own tool",
+    )
     assert parts[-1][0] == "the rest"
     assert sum(float(value) for _, value, _, _ in parts) == pytest.approx(energy.microjoules, abs=0.02)
     assert "Energy" in printed(simulated("gap9"))
+
+
+def test_the_error_of_the_energy_is_that_of_networks_of_the_class() -> None:
+    assert "3.9%" in printed(measured("gap9")).partition("Energy")[2]
+    found = cast("dict[str, Any]", document(measured("gap9")))["energy_measured"]
+    assert (found["class"], found["networks"]) == ("tensors in SharedMemory", 3)
+    assert 0.01 < found["mean_error"] < 0.02 < found["held_out_error"] < 0.04
+    assert "error 3.9% (held out, 3 networks" in " ".join(render_page(measured("gap9")).split())
+
+
+def test_an_energy_that_nobody_measured_has_no_error() -> None:
+    result = measured("gap9")
+    bare = replace(result, chip=replace(result.chip, measured_energy=()))
+    assert energy_class(bare) is None
+    assert document(bare)["energy_measured"] is None
+    assert len(energy_rows(result_energy(bare))) == len(energy_rows(result_energy(result)))
 
 
 def test_json_has_the_energy_of_the_run_by_cause_and_op() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from chipmodel.errors import MORE_MEMORY, DoesNotFit
@@ -12,6 +13,7 @@ from chipmodel.geometry.share import WHOLE
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.fit import own_weight_bytes
+from chipmodel.model.identity import Same
 from chipmodel.model.planner_table import imported
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import (
@@ -25,6 +27,7 @@ from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.tiling import (
     NONE_KEPT,
     Tiling,
+    fewest_parts,
     least_stripe,
     stripe_bytes,
     striped,
@@ -150,6 +153,7 @@ def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache
 
 
 def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCache) -> Schedule:
+    _refuse_many_parts(Same(request.program), request.budget)
     best: tuple[int, Schedule] | None = None
     refusal: DoesNotFit | None = None
     seen: list[_Steps] = []
@@ -178,6 +182,29 @@ def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCac
         assert refusal is not None
         raise refusal
     return best[1]
+
+
+@lru_cache(maxsize=4)
+def _refuse_many_parts(program: Same[Program], budget: int) -> None:
+    """Refuse at once a program whose ops would run in too many parts even if each had all of ``budget``: to
+    decide what stays in so little memory takes seconds. Cached, as all streamers ask the same."""
+    total = 0
+    for op in program.value.ops():
+        if not op.cascade and not op.allocates:
+            total += _more_parts(op, fewest_parts(program.value, op, budget), total)
+
+
+def _more_parts(op: Op, parts: int, before: int) -> int:
+    """Return the parts of ``op`` beyond one. Raises DoesNotFit where these are too many after those
+    ``before``."""
+    if before + parts - 1 > MAX_PARTS:
+        raise DoesNotFit(
+            f"ops would run in more than {MAX_PARTS:,} parts, {parts:,} of them of op {op.name!r}: "
+            "SharedMemory is far too small",
+            where=op.place,
+            hint=MORE_MEMORY,
+        )
+    return parts - 1
 
 
 def _divisors(request: StreamRequest, streamer: Streamer) -> tuple[int, ...]:
@@ -282,14 +309,7 @@ def _tilings(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> 
             raise DoesNotFit(
                 f"op {op.name!r} does not fit even one row at a time", where=op.place, hint=MORE_MEMORY
             )
-        total += tiling.count(op) - 1
-        if total > MAX_PARTS:
-            raise DoesNotFit(
-                f"ops would run in more than {MAX_PARTS:,} parts, {tiling.count(op):,} of them of op "
-                f"{op.name!r}: SharedMemory is far too small",
-                where=op.place,
-                hint=MORE_MEMORY,
-            )
+        total += _more_parts(op, tiling.count(op), total)
         tilings[op.name] = tiling
     return tilings
 

@@ -20,6 +20,7 @@ from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
+from dma.residency.greedy import Residency
 from dma.residency.tiling import transfer_bytes
 from dma.schedule import build as module
 from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest, build_schedule
@@ -217,6 +218,19 @@ def test_too_many_parts_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> 
         stream(builder.build(), LUNA_LIKE, "sync", 7)
     assert refusal.value.what.startswith("ops would run in more than 15 parts, 22 of them of op 'r'")
     assert "shared_memory.bytes" in refusal.value.hint
+
+
+def test_hopeless_programs_are_refused_before_anything_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = ProgramBuilder("steps")
+    builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
+    monkeypatch.setattr(module, "MAX_PARTS", 14)
+
+    def decided(*_: object) -> Residency:
+        raise AssertionError("what stays was decided")
+
+    monkeypatch.setattr(module, "decide", decided)
+    with pytest.raises(DoesNotFit, match="more than 14 parts, 16 of them of op 'r'"):
+        stream(builder.build(), LUNA_LIKE, "sync", 8)
 
 
 # -- programs with ops of every kind, odd operands and all of it striped --------------------------------

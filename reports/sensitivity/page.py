@@ -11,10 +11,29 @@ from reports.words import percent
 
 MOST_BARS = 20
 """Numbers in the chart."""
-ROW, LEFT, WIDTH = 26, 290, 860
-"""Pixels: of a number's row, of the names, of the chart."""
 LABEL = 58
 """Pixels for a change at the end of a bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class TornadoShape:
+    """Pixels of a chart: its width, the names to the left of the bars, a row, and a bar below its name."""
+
+    kind: str
+    """The class in the style sheet."""
+    width: int
+    left: int
+    row: int
+    below: int = 0
+
+    @property
+    def middle(self) -> float:
+        """Where the time does not change."""
+        return (self.left + self.width) / 2
+
+
+SHAPES = TornadoShape("wide", 860, 290, 26), TornadoShape("narrow", 360, 0, 46, 20)
+"""For wide screens and for narrow ones, on which a name has a line of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +60,12 @@ class TornadoRow:
 
 def render_sensitivity(answer: SensitivityAnswer) -> str:
     """The page as text."""
-    rows = tornado(answer)
+    charts = [(shape, tornado(answer, shape)) for shape in SHAPES]
     values: dict[str, object] = {
         "answer": answer,
         "headline": headline(answer),
         "step": percent(answer.step),
-        "rows": rows,
-        "middle": _middle(),
-        "width": WIDTH,
-        "height": ROW * len(rows) + ROW,
+        "charts": charts if charts[0][1] else [],
         "heads": [head.lstrip(">") for head in HEADS],
         "fields": field_rows(answer),
         "refused": refused_rows(answer),
@@ -57,11 +73,7 @@ def render_sensitivity(answer: SensitivityAnswer) -> str:
     return render("sensitivity.html.j2", values, PLAIN)
 
 
-def _middle() -> float:
-    return (LEFT + WIDTH) / 2
-
-
-def tornado(answer: SensitivityAnswer) -> tuple[TornadoRow, ...]:
+def tornado(answer: SensitivityAnswer, shape: TornadoShape) -> tuple[TornadoRow, ...]:
     """The first ``MOST_BARS`` numbers that change the time, the one that changes it most on top."""
     found = [
         (each.field, each.changes(answer.milliseconds))
@@ -69,23 +81,23 @@ def tornado(answer: SensitivityAnswer) -> tuple[TornadoRow, ...]:
         if each.span(answer.milliseconds) > 0
     ]
     largest = max((abs(c or 0.0) for _, changes in found for c in changes), default=1.0)
-    scale = (WIDTH - _middle() - LABEL) / largest
+    scale = (shape.width - shape.middle - LABEL) / largest
     return tuple(
-        TornadoRow(name, ROW * number, tuple(_bars(changes, scale)))
+        TornadoRow(name, shape.row * number - shape.below, tuple(_bars(changes, scale, shape.middle)))
         for number, (name, changes) in enumerate(found[:MOST_BARS], 1)
     )
 
 
-def _bars(changes: tuple[float | None, float | None], scale: float) -> list[TornadoBar]:
+def _bars(changes: tuple[float | None, float | None], scale: float, middle: float) -> list[TornadoBar]:
     """A bar for each value that changes the time; two on one side share the row, the longer one behind."""
     kinds = [(kind, c) for kind, c in zip(("less", "more"), changes, strict=True) if c]
     kinds.sort(key=lambda item: -abs(item[1]))
-    return [_bar(kind, change, scale, kinds) for kind, change in kinds]
+    return [_bar(kind, change, scale, middle, kinds) for kind, change in kinds]
 
 
-def _bar(kind: str, change: float, scale: float, kinds: list[tuple[str, float]]) -> TornadoBar:
+def _bar(kind: str, change: float, scale: float, middle: float, kinds: list[tuple[str, float]]) -> TornadoBar:
     length = round(abs(change) * scale, 1)
-    start = _middle() if change > 0 else _middle() - length
+    start = middle if change > 0 else middle - length
     end = start + length + 5 if change > 0 else start - 5
     hidden = any(abs(other) > abs(change) and other * change > 0 for _, other in kinds)
     anchor, text = "start" if change > 0 else "end", "" if hidden else signed(change)

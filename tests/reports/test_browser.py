@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from reports.diff.page import render_diff
 from reports.memory.page import render_memory
 from reports.packing.page import render_packing
 from reports.run.page import render_page
+from reports.sensitivity.page import render_sensitivity
 from reports.study.page import render_study
 from reports.validation.page import render_validation
 from tests.reports.chromium import CHROMIUM, ColorScheme, visit
@@ -30,6 +32,7 @@ from tests.reports.packing.test_answer import ANSWER, EMPTY, INFEASIBLE, OPTIMAL
 from tests.reports.run.test_browser import merged
 from tests.reports.run.test_cores import result as two_cores
 from tests.reports.sample import EVIL, write
+from tests.reports.sensitivity.test_sensitivity import ANSWER as SENSITIVITY
 from tests.reports.study_sample import designs, many, small
 from tests.reports.test_table_page import ARENA, BUDGETS
 from tests.reports.validation.test_chart import row
@@ -56,6 +59,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "budgets": lambda: render_budget(BUDGETS),
     "arena": lambda: render_arena(ARENA),
     "memory": lambda: render_memory(MEMORY),
+    "sensitivity": lambda: render_sensitivity(SENSITIVITY),
     "validation": lambda: render_validation({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}),
 }
 EMPTY_CHARTS = """() => [...document.querySelectorAll(".chart")]
@@ -82,9 +86,23 @@ def test_it_opens_without_errors_and_fits_the_screen(
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(int(c) for c in background[4:-1].split(",")) > 3 * 128) == (scheme == "light")
     assert page.evaluate(EMPTY_CHARTS) == []
+    _everybody_can_use_it(page)
     _labels_are_apart_and_readable(page, scheme)
     _charts_without_scripts_are_readable(page, "wide" if width > 1000 else "narrow")
     page.context.close()
+
+
+def _everybody_can_use_it(page: Page) -> None:
+    """Keyboard, screen reader, contrast: no rule of axe is violated, in what is drawn later either."""
+    if page.locator("#network").count():
+        page.locator("#network").scroll_into_view_if_needed()
+        page.locator("#network .node[role=button]").first.click()
+        page.wait_for_selector("#chosen:not([hidden])")
+    axe: Any = import_module("axe_playwright_python.sync_playwright").Axe()  # it has no types
+    found = axe.run(page).response
+    assert len(found["passes"]) > 10
+    violated = [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found["violations"]]
+    assert violated == []
 
 
 def _labels_are_apart_and_readable(page: Page, scheme: ColorScheme) -> None:

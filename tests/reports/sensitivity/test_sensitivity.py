@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
-from reports.sensitivity.page import LEFT, WIDTH, render_sensitivity, tornado
+from reports.sensitivity.page import SHAPES, TornadoShape, render_sensitivity, tornado
 from reports.sensitivity.rows import field_rows, headline, refused_rows
 
 ANSWER = SensitivityAnswer(
@@ -35,9 +37,10 @@ def test_the_tables() -> None:
     assert refused_rows(ANSWER) == [("dma.channels", "0", "dma.channels is 0")]
 
 
-def test_bars_are_as_long_as_the_changes_and_on_their_side() -> None:
-    core, channels, setup = tornado(ANSWER)
-    middle = (LEFT + WIDTH) / 2
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.kind)
+def test_bars_are_as_long_as_the_changes_and_on_their_side(shape: TornadoShape) -> None:
+    core, channels, setup = tornado(ANSWER, shape)
+    middle = (shape.left + shape.width) / 2
     slower, faster = core.bars
     assert (slower.kind, slower.x, slower.anchor) == ("less", middle, "start")
     assert (faster.kind, faster.x + faster.width, faster.anchor) == ("more", middle, "end")
@@ -45,11 +48,11 @@ def test_bars_are_as_long_as_the_changes_and_on_their_side() -> None:
     assert [bar.kind for bar in channels.bars] == ["more"]
     # Both changes on one side: the longer bar lies behind and has the text.
     assert [(bar.kind, bool(bar.text)) for bar in setup.bars] == [("more", True), ("less", False)]
-    assert slower.x + slower.width < WIDTH
+    assert slower.x + slower.width < shape.width
 
 
 def test_the_page_is_whole_and_escaped() -> None:
     page = render_sensitivity(ANSWER)
     assert "net&lt;1&gt;" in page
-    assert page.count("<rect") == 5
+    assert page.count("<rect") == 2 * 5
     assert "dma.channels is 0" in page

@@ -71,7 +71,7 @@ def made(part: Part) -> str:
     text = printed(command)
     if part.number < 0:
         return text
-    if not command.startswith("chipmodel "):
+    if not command.rpartition(" && ")[2].startswith("chipmodel "):
         return text.strip("\n") + "\n"
     shown = _filtered([line.rstrip() for line in text.strip("\n").splitlines()], filtered)
     asked = command if filtered.startswith("head") else part.command

@@ -1,4 +1,4 @@
-"""Lists on the terminal: networks, planners, chips."""
+"""Lists of what there is, for the terminal and as pages: networks, planners, chips."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from chipmodel.terminal.printing import console
+from reports.page_parts import PageTable, TablePage
 from reports.terminal_table import ruled_table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from chipmodel.hardware.chip import Chip
     from chipmodel.model.program import Program
 
@@ -46,9 +45,9 @@ class NamedEntry(Protocol):
         ...
 
 
-def print_networks(rows: Iterable[tuple[NamedEntry, Program]]) -> None:
-    """Print built-in networks with their MACs and weights (parameters)."""
-    cells = (
+def networks_page(rows: Iterable[tuple[NamedEntry, Program]]) -> TablePage:
+    """Return built-in networks with their MACs and weights (parameters)."""
+    cells = [
         (
             network.name,
             f"{program.macs / 1e6:,.1f} M",
@@ -56,8 +55,8 @@ def print_networks(rows: Iterable[tuple[NamedEntry, Program]]) -> None:
             f"{network.title}. {network.source}",
         )
         for network, program in rows
-    )
-    _print(("name", ">MACs", ">weights", "description and source"), cells)
+    ]
+    return _page("zoo", "Built-in networks", ("name", ">MACs", ">weights", "description and source"), cells)
 
 
 def network_document(rows: Iterable[tuple[NamedEntry, Program]]) -> dict[str, object]:
@@ -72,16 +71,16 @@ def network_document(rows: Iterable[tuple[NamedEntry, Program]]) -> dict[str, ob
     }
 
 
-def print_planners(rows: Iterable[Mapping[str, str]]) -> None:
-    """Print planners, NPU models and importers, of which each row has ``kind``, ``name``, ``title`` and
+def planners_page(rows: Iterable[Mapping[str, str]]) -> TablePage:
+    """Return planners, NPU models and importers, of which each row has ``kind``, ``name``, ``title`` and
     ``source``."""
-    cells = ((CHOSEN_BY[row["kind"]], row["name"], row["title"], row["source"]) for row in rows)
-    _print(("chosen by", "name", "what it does", "source"), cells)
+    cells = [(CHOSEN_BY[row["kind"]], row["name"], row["title"], row["source"]) for row in rows]
+    return _page("planners", "Planners", ("chosen by", "name", "what it does", "source"), cells)
 
 
-def print_chips(chips: Iterable[Chip]) -> None:
-    """Print presets, one on each line."""
-    cells = (
+def chips_page(chips: Iterable[Chip]) -> TablePage:
+    """Return presets, one in each row."""
+    cells = [
         (
             chip.name,
             f"{chip.shared_memory.bytes // 1024:,} KiB",
@@ -91,9 +90,9 @@ def print_chips(chips: Iterable[Chip]) -> None:
             f"{chip.title}; {chip.accuracy}",
         )
         for chip in chips
-    )
+    ]
     heads = ("name", ">Shared\nMemory", ">core\nMHz", ">Psram\nMHz", ">int8 MACs\nper cycle", "description")
-    _print(heads, cells)
+    return _page("chips", "Chips", heads, cells)
 
 
 def chip_document(chip: Chip) -> dict[str, object]:
@@ -105,11 +104,25 @@ def chip_document(chip: Chip) -> dict[str, object]:
     return {"name": chip.name, "title": chip.title, "accuracy": chip.accuracy, "figures": figures}
 
 
-def print_chip(chip: Chip) -> None:
-    """Print every number of one chip: whether it is published, derived, assumed or given, and its source."""
-    cells = ((path, figure.value, figure.mark, figure.source) for path, figure in chip.figures.items())
-    title = f"{chip.name}: {chip.title}; {chip.accuracy}"
-    _print(("field", ">value", "origin", "source"), cells, title)
+def chip_page(chip: Chip) -> TablePage:
+    """Return every number of one chip: whether it is published, derived, assumed or given, and its source."""
+    cells = [(path, figure.value, figure.mark, figure.source) for path, figure in chip.figures.items()]
+    sentence = f"{chip.title}; {chip.accuracy}"
+    return _page("chips", chip.name, ("field", ">value", "origin", "source"), cells, sentence)
+
+
+def _page(
+    command: str, name: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], *sentences: str
+) -> TablePage:
+    table = PageTable("list", f"All {len(rows):,}", heads, rows)
+    return TablePage(command, name, "", sentences, (), (table,))
+
+
+def print_list(page: TablePage) -> None:
+    """Print the table of a list, below its name where there is something to say of it."""
+    (table,) = page.tables
+    title = f"{page.name}: {page.sentences[0]}" if page.sentences else ""
+    console().print(ruled_table(table.heads, table.rows, title, UNBROKEN))
 
 
 def print_calibration(
@@ -133,16 +146,8 @@ def print_calibration(
     if held_out:
         table.add_row("mean, families held out", "", f"{_mean(held_out):.3%}")
         table.add_row("largest, families held out", "", f"{max(held_out):.3%}")
-    _show(table)
+    console().print(table)
 
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
-
-
-def _print(heads: Iterable[str], rows: Iterable[Iterable[str]], title: str = "") -> None:
-    _show(ruled_table(heads, rows, title, UNBROKEN))
-
-
-def _show(table: Table) -> None:
-    console().print(table)

@@ -1,8 +1,8 @@
-"""What several pages share: tiles with key figures, and columns of sortable tables."""
+"""What several pages share: tiles with key figures, columns of sortable tables, pages of tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -28,3 +28,28 @@ class PageColumn(Generic[Row]):
     label: str
     value: Callable[[Row], int | str]
     numeric: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """A table with its title. A head that begins with ``>`` is of numbers; ``good`` says of each row whether
+    its last cell is good news, where that is a verdict."""
+
+    id: str
+    title: str
+    heads: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    hint: str = ""
+    good: Sequence[bool] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TablePage:
+    """What the page says: ``name`` after the command, large, and ``on`` after it."""
+
+    command: str
+    name: str
+    on: str
+    sentences: tuple[str, ...]
+    tiles: tuple[SummaryTile, ...]
+    tables: tuple[PageTable, ...]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chipmodel.api.answer import Answer
+from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import PackingSource, is_packing, packing_table
@@ -37,10 +37,12 @@ from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.fitted import fitted
 from dma.residency.tool_pools import as_tool_keeps
+from reports.page_parts import PageTable, TablePage
+from reports.table_page import render_tables
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Verification(Answer):
+class Verification(PageAnswer):
     """What is wrong with a plan or packing: no ``faults`` for a correct one."""
 
     faults: tuple[str, ...]
@@ -81,6 +83,30 @@ class Verification(Answer):
             }
             for run in self.runs
         ]
+
+    def to_html(self) -> str:
+        """The page with every fault and what each executed path did."""
+        faults = [(fault,) for fault in (*self.faults, *(fault for run in self.runs for fault in run.faults))]
+        rows = [
+            (row["path"] or "the only one", *(f"{row[key]:,}" for key in PATH_COLUMNS), _verdict(run))
+            for row, run in zip(self.rows(), self.runs, strict=True)
+        ]
+        heads = ("path", *(f">{each.replace('_', ' ')}" for each in PATH_COLUMNS), "verdict")
+        good = [not run.faults for run in self.runs]
+        tables = (
+            PageTable("faults", "What is wrong", ("fault",), faults),
+            PageTable("paths", "Executed paths", heads, rows, good=good),
+        )
+        name = "Correct" if self.correct else "Wrong"
+        return render_tables(TablePage("check", name, "", (self.headline(),), (), tables))
+
+
+PATH_COLUMNS = ("steps", "transfers", "moved_bytes", "compared_bytes")
+"""Numbers of an executed path in the table of the page."""
+
+
+def _verdict(run: PathVerdict) -> str:
+    return "wrong" if run.faults else "equal"
 
 
 @checked

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from chipmodel.answers.result import Ordering
-from chipmodel.api.answer import Answer
+from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked_with
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
@@ -35,6 +35,9 @@ from chipmodel.rewrites.op_order import names_in_order
 from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
+from reports.page_parts import PageTable, SummaryTile, TablePage
+from reports.table_page import render_tables
+from reports.words import size
 
 ORDER_SHARE = 0.4
 """The share of the time that is left that each of several orders of ops may take, so that a second one has
@@ -42,7 +45,7 @@ some."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ProgramPlan(Answer):
+class ProgramPlan(PageAnswer):
     """An offset for every buffer, and the commands of the sequencer and the DMA engine."""
 
     program: Program
@@ -127,6 +130,26 @@ class ProgramPlan(Answer):
             }
             for each in self.file.buffers
         ]
+
+    def to_html(self) -> str:
+        """The page with the offset and lifetime of every buffer."""
+        capacity = self.chip.shared_memory.bytes
+        bound = (SummaryTile("Lower bound", f"{self.bound.cycles:,}", "cycles"),) if self.bound else ()
+        tiles = (
+            SummaryTile(
+                "Peak memory", size(self.peak_bytes), f"of {size(capacity)}", self.peak_bytes / capacity
+            ),
+            SummaryTile("Forecast", f"{self.forecast_cycles:,.0f}", "cycles without contention"),
+            *bound,
+        )
+        rows = [[each["buffer"], *(f"{each[key]:,}" for key in list(each)[1:])] for each in self.rows()]
+        heads = ("buffer", ">offset", ">bytes", ">first position", ">end position")
+        hint = "A buffer is alive from its first position up to its end; a position is a step of the plan."
+        table = PageTable("buffers", "Buffers", heads, rows, hint)
+        sentences = (self.headline(), *self.remarks())
+        return render_tables(
+            TablePage("plan", self.program.name, f"on {self.chip.name}", sentences, tiles, (table,))
+        )
 
     def write(self, path: str | Path) -> None:
         """Write a plan file, whole or not at all. Raises BadInput where that cannot be."""

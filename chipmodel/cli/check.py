@@ -15,7 +15,7 @@ from chipmodel.cli.options import (
     path_option,
     workload_options,
 )
-from chipmodel.cli.output import json_option, show, write_files
+from chipmodel.cli.output import html_option, json_option, show, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
 from chipmodel.terminal.printing import say
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     help="Seed of the bytes that --execute uses.",
 )
 @json_option
+@html_option
 def check(
     *,
     plan_file: str,
@@ -53,6 +54,7 @@ def check(
     choices: tuple[str, ...],
     seed: int,
     json_file: str | None,
+    html_file: str | None,
 ) -> int:
     """Verify PLAN for WORKLOAD with code that shares no decision with the planners.
 
@@ -76,7 +78,7 @@ def check(
         path=path_choices(choices),
         seed=seed,
     )
-    write_files([(json_file, answer.to_json)])
+    write_files([(json_file, answer.to_json), (html_file, answer.to_html)])
     show(json_file, answer.to_json, lambda _: _print(answer))
     return EXIT_DONE if answer.correct else EXIT_DOES_NOT_FIT
 

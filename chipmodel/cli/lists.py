@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from chipmodel.cli.file_options import READS_CHIP, WRITES_OR_STDOUT, FileCommand
-from chipmodel.cli.output import show, write_files
+from chipmodel.cli.output import html_option, show, write_files
 from chipmodel.files.json_text import json_text
 from chipmodel.terminal.printing import emit
+
+if TYPE_CHECKING:
+    from reports.page_parts import TablePage
 
 _rows_option = click.option(
     "--json",
@@ -30,28 +34,30 @@ def schema() -> None:
 
 @click.command(cls=FileCommand)
 @_rows_option
-def zoo(*, json_file: str | None) -> None:
+@html_option
+def zoo(*, json_file: str | None, html_file: str | None) -> None:
     """List the built-in networks with their source, MACs and weights."""
-    from reports.lists import network_document, print_networks
+    from reports.lists import network_document, networks_page
     from workloads.zoo import build, networks
 
     found = [(network, build(network.name)) for network in networks()]
-    _answer(json_file, network_document(found), lambda: print_networks(found))
+    _answer(json_file, html_file, network_document(found), networks_page(found))
 
 
 @click.command(cls=FileCommand)
 @_rows_option
-def planners(*, json_file: str | None) -> None:
+@html_option
+def planners(*, json_file: str | None, html_file: str | None) -> None:
     """List the packers, mergers and streamers, NPU models of chip files (npu.model) and importers by the
     suffixes of their files, with what they do and who published them.
 
     Those of plug-ins are among them. A plug-in whose name is built in cannot be used; stderr names it.
     """
     from chipmodel.api.listings import planners as all_planners
-    from reports.lists import print_planners
+    from reports.lists import planners_page
 
     rows = all_planners()
-    _answer(json_file, {"planners": rows}, lambda: print_planners(rows))
+    _answer(json_file, html_file, {"planners": rows}, planners_page(rows))
 
 
 @click.command(cls=FileCommand)
@@ -64,22 +70,34 @@ def planners(*, json_file: str | None) -> None:
     help="Change a number of the chip: psram.clock_mhz=100. Repeatable.",
 )
 @_rows_option
-def chips(name: str | None, overrides: tuple[str, ...], json_file: str | None) -> None:
+@html_option
+def chips(name: str | None, overrides: tuple[str, ...], json_file: str | None, html_file: str | None) -> None:
     """List the chip presets, or every number of one with its origin."""
     from chipmodel.hardware.chip_file import load_chip, preset_names
     from chipmodel.npu.listing import warn_of_unusable_models
-    from reports.lists import chip_document, print_chip, print_chips
+    from reports.lists import chip_document, chip_page, chips_page
 
     if name:
         chip = load_chip(name, overrides)
-        _answer(json_file, chip_document(chip), lambda: print_chip(chip))
+        _answer(json_file, html_file, chip_document(chip), chip_page(chip))
     else:
         warn_of_unusable_models()
         found = [load_chip(preset, overrides) for preset in preset_names()]
-        _answer(json_file, {"chips": [chip_document(chip) for chip in found]}, lambda: print_chips(found))
+        document = {"chips": [chip_document(chip) for chip in found]}
+        _answer(json_file, html_file, document, chips_page(found))
 
 
-def _answer(json_file: str | None, document: Mapping[str, object], words: Callable[[], None]) -> None:
+def _answer(
+    json_file: str | None, html_file: str | None, document: Mapping[str, object], page: TablePage
+) -> None:
+    from reports.lists import print_list
+
     text = json_text(document)
-    write_files([(json_file, lambda: text)])
-    show(json_file, lambda: text, lambda _: words())
+    write_files([(json_file, lambda: text), (html_file, lambda: _html(page))])
+    show(json_file, lambda: text, lambda _: print_list(page))
+
+
+def _html(page: TablePage) -> str:
+    from reports.table_page import render_tables
+
+    return render_tables(page)

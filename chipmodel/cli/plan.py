@@ -20,7 +20,7 @@ from chipmodel.cli.options import (
     planner_options,
     workload_options,
 )
-from chipmodel.cli.output import note, write_files
+from chipmodel.cli.output import html_option, note, write_files
 from chipmodel.cli.verdict import verdict
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import OrderWish
@@ -49,6 +49,7 @@ from chipmodel.terminal.printing import emit, remark
     type=WRITES,
     help="TFLite: write the model with a plan of TensorFlow Lite Micro's arena (see chipmodel arena).",
 )
+@html_option
 def plan(
     *,
     source: WorkloadOptions,
@@ -60,6 +61,7 @@ def plan(
     effort: EffortOptions,
     output: str,
     model_file: str | None,
+    html_file: str | None,
 ) -> int:
     """Plan WORKLOAD: an offset for every buffer, and the commands of the sequencer and the DMA engine.
 
@@ -87,6 +89,7 @@ def plan(
     write_files(
         [
             (output, answer.to_json),
+            (html_file, answer.to_html),
             (model_file, lambda: planned_model(Path(source.workload), limits)),
         ]
     )

@@ -18,7 +18,7 @@ from docs.tools.samples import json_document
 
 LONGEST = 48
 """Characters of a value that are shown."""
-FREE = ("chip_fields",)
+FREE = ("chip_fields", "chips[].figures")
 """Mappings whose keys are names; one of them is shown."""
 MEASURED = re.compile(r"seconds|time")
 """Keys whose values differ from run to run; none is shown."""

@@ -8,6 +8,7 @@ import json
 import os
 import runpy
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Generator, Sequence
@@ -69,8 +70,12 @@ def _printed(command: str) -> str:
 
 
 def json_document(arguments: Sequence[str]) -> Any:
-    """The JSON document that ``chipmodel ARGUMENTS`` writes into FILE."""
+    """The JSON document that ``chipmodel ARGUMENTS`` writes into FILE, in a folder with the files of this one
+    that they name."""
+    here = [path.absolute() for path in map(Path, arguments) if path.is_file() and path.name == str(path)]
     with tempfile.TemporaryDirectory() as folder, folder_of_commands(Path(folder)):
+        for path in here:
+            shutil.copy(path, folder)
         code, _, errors = run_chipmodel(arguments)
         if code:
             raise RuntimeError(errors)

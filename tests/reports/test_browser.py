@@ -12,17 +12,22 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
+import chipmodel as cm
 from chipmodel.answers.study_results import StudyResults
+from chipmodel.api.check import Verification
+from chipmodel.api.listings import planners
 from reports.arena import render_arena
 from reports.budget import render_budget
 from reports.compare.page import render_comparison
 from reports.diff.difference import compare_results
 from reports.diff.page import render_diff
+from reports.lists import chip_page, planners_page
 from reports.memory.page import render_memory
 from reports.packing.page import render_packing
 from reports.run.page import render_page
 from reports.sensitivity.page import render_sensitivity
 from reports.study.page import render_study
+from reports.table_page import render_tables
 from reports.validation.page import render_validation
 from tests.reports.chromium import CHROMIUM, ColorScheme, visit
 from tests.reports.compare.test_rows import COMPARISON
@@ -37,6 +42,7 @@ from tests.reports.study_sample import designs, many, small
 from tests.reports.test_table_page import ARENA, BUDGETS
 from tests.reports.validation.test_chart import row
 from tests.reports.validation.test_page import answer
+from tests.support.chips import LUNA_LIKE
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
 PAGES: dict[str, Callable[[], str]] = {
@@ -59,6 +65,10 @@ PAGES: dict[str, Callable[[], str]] = {
     "budgets": lambda: render_budget(BUDGETS),
     "arena": lambda: render_arena(ARENA),
     "memory": lambda: render_memory(MEMORY),
+    "list of planners": lambda: render_tables(planners_page(planners())),
+    "list of a chip's numbers": lambda: render_tables(chip_page(LUNA_LIKE)),
+    "plan": lambda: cm.plan("zoo:ds_cnn", streamer="sync").to_html(),
+    "verification": lambda: Verification((EVIL,), "12 buffers").to_html(),
     "sensitivity": lambda: render_sensitivity(SENSITIVITY),
     "validation": lambda: render_validation({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}),
 }

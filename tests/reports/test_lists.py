@@ -13,7 +13,7 @@ from chipmodel.hardware.chip import Figure
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.fields import FIELDS
 from dma.stream import streamers
-from reports.lists import print_chip, print_chips, print_networks, print_planners
+from reports.lists import chip_page, chips_page, networks_page, planners_page, print_list
 from solvers.branches.mergers import mergers
 from solvers.registry import packers
 from tests.support.chips import LUNA_LIKE
@@ -46,7 +46,7 @@ def test_networks_by_name_with_what_their_programs_count(
     builder = ProgramBuilder("net")
     builder.dense("d", builder.input("x", (1000, 2000)), 1100, bias=False)
     rows = [(Thing("net", "A network", "Somebody 2020"), builder.build())]
-    heading, _, row = printed(monkeypatch, capsys, lambda: print_networks(rows))
+    heading, _, row = printed(monkeypatch, capsys, lambda: print_list(networks_page(rows)))
     assert heading == ["name", "MACs", "weights", "description and source"]
     assert row == ["net", "2,200.0 M", "2,200.0 k", "A network. Somebody 2020"]
 
@@ -54,7 +54,7 @@ def test_networks_by_name_with_what_their_programs_count(
 def test_planners_by_the_option_that_takes_them(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    heading, _, *rows = printed(monkeypatch, capsys, lambda: print_planners(planners()))
+    heading, _, *rows = printed(monkeypatch, capsys, lambda: print_list(planners_page(planners())))
     assert heading == ["chosen by", "name", "what it does", "source"]
     assert [row[:2] for row in rows] == [
         *(["--packer", name] for name in packers()),
@@ -68,7 +68,7 @@ def test_planners_by_the_option_that_takes_them(
 
 def test_each_chip_is_a_row(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     odd = replace(LUNA_LIKE, name="odd", title="[b]odd[/b] :x:", core_mhz=Fraction(400, 3))
-    above, heading, _, *rows = printed(monkeypatch, capsys, lambda: print_chips([LUNA_LIKE, odd]))
+    above, heading, _, *rows = printed(monkeypatch, capsys, lambda: print_list(chips_page([LUNA_LIKE, odd])))
     assert above == ["Shared", "core", "Psram", "int8 MACs"]
     assert heading == ["name", "Memory", "MHz", "MHz", "per cycle", "description"]
     assert rows == [
@@ -82,7 +82,7 @@ def test_every_number_of_a_chip_has_its_source(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chip = load_chip(name)
-    lines = printed(monkeypatch, capsys, lambda: print_chip(chip), 2000)
+    lines = printed(monkeypatch, capsys, lambda: print_list(chip_page(chip)), 2000)
     heading = lines.index(["field", "value", "origin", "source"])
     title = " ".join(cell for line in lines[:heading] for cell in line)
     assert title == f"{chip.name}: {chip.title}; {chip.accuracy}"
@@ -96,14 +96,14 @@ def test_the_users_own_text_is_no_markup(
     """An unknown closing tag would be an error of the terminal's, and ``[red]`` would vanish."""
     figure = Figure("3/7", "given", "[/b] see [red]p. 3 :smile: [link=x]")
     chip = replace(LUNA_LIKE, name="mine", title="[/i] :x: chip", figures={"core_mhz": figure})
-    title, _, _, row = printed(monkeypatch, capsys, lambda: print_chip(chip))
+    title, _, _, row = printed(monkeypatch, capsys, lambda: print_list(chip_page(chip)))
     assert title == ["mine: [/i] :x: chip; not compared with silicon"]
     assert row == ["core_mhz", "3/7", "given", figure.source]
 
 
 def test_numbers_are_flush_right(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    print_chips([LUNA_LIKE, replace(LUNA_LIKE, core_mhz=Fraction(400, 3))])
+    print_list(chips_page([LUNA_LIKE, replace(LUNA_LIKE, core_mhz=Fraction(400, 3))]))
     lines = capsys.readouterr().out.splitlines()
     ends = {
         line.index(number) + len(number)
@@ -118,7 +118,7 @@ def test_a_narrow_terminal_folds_text_but_no_name_or_number(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wordy = replace(LUNA_LIKE, title=f"{'a chip with a long title, ' * 3}like ARCS")
-    rows = printed(monkeypatch, capsys, lambda: print_chips([wordy]), 80)
+    rows = printed(monkeypatch, capsys, lambda: print_list(chips_page([wordy])), 80)
     assert rows[3][:5] == ["test-chip", "384 KiB", "300", "240", "64"]
     assert len(rows) > 4
     assert " ".join(cell for row in rows[4:] for cell in row).endswith("ARCS; not compared with silicon")

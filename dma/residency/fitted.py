@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from chipmodel.geometry.axis_cut import AxisCut
+from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Body, Node, Op, Program, with_bodies
 from chipmodel.model.work import Vector
@@ -28,7 +30,7 @@ from dma.residency.rewritten_ops import (
     in_passes,
     streamed,
 )
-from dma.residency.tiling import least_stripe, slice_bytes
+from dma.residency.tiling import least_parts, slice_bytes
 
 WEIGHTS_SHARE = 4
 """Weights of at most the capacity by this may stay in SharedMemory for all parts of an op."""
@@ -50,30 +52,32 @@ def fitted(program: Program, chip: Chip, share: Fraction = ALL) -> Program:
     where that is known to be possible. What is assumed of them is in its notes. With a smaller
     ``share`` those too that need more than that of it at once and can be cut along other axes.
     """
-    capacity = chip.shared_memory.bytes
+    capacity, least = chip.shared_memory.bytes, partial(least_part, alignment=chip.shared_memory.alignment)
     limit = int(capacity * share)
     dying: dict[str, set[str]] | None = None
     kept: set[str] = set()
     for _ in range(MOST_REWRITINGS):
-        large = [op for op in program.ops() if op.name not in kept and least_part(program, op) > limit]
+        large = [op for op in program.ops() if op.name not in kept and least(program, op) > limit]
         if not large:
             break
         if dying is None:
             dying = {name: set(each.absorbs) for name, each in may_die(program, "all").items()}
         known = dying
         changes = {
-            op.name: _change(program, op, (capacity, limit), known.get(op.name, set())) for op in large
+            op.name: _change(program, op, least(program, op), (capacity, limit), known.get(op.name, set()))
+            for op in large
         }
         kept |= {name for name, change in changes.items() if change is None}
         program = _rewritten(program, {name: each for name, each in changes.items() if each is not None})
     return program
 
 
-def _change(program: Program, op: Op, room: tuple[int, int], dying: set[str]) -> Rewritten | None:
-    """What takes the place of ``op``; None where it stays. ``room`` is the capacity, and the bytes that
-    ``op`` should take at most."""
+def _change(
+    program: Program, op: Op, needed: int, room: tuple[int, int], dying: set[str]
+) -> Rewritten | None:
+    """What takes the place of ``op``, which needs so many bytes; None where it stays. ``room`` is the
+    capacity, and the bytes that ``op`` should take at most."""
     capacity, limit = room
-    needed = least_part(program, op)
     if op.cascade or op.collects or op.allocates:
         return None
     if dying and _in_place(program, op, dying) <= limit:
@@ -128,12 +132,14 @@ def _rewritten(program: Program, changes: Mapping[str, Rewritten]) -> Program:
     return replace(new, weights=left)
 
 
-def least_part(program: Program, op: Op) -> int:
-    """Return bytes of the smallest part of an op, with its weights; 0 of one that has none or far too many
-    parts."""
+def least_part(program: Program, op: Op, alignment: int = 1) -> int:
+    """Return the bytes from the first to the last of the smallest part of an op, with its weights, where
+    each operand begins at a multiple of ``alignment``; 0 of one that has none or far too many parts."""
     if op.allocates or not 0 < op.work.rows * op.work.channels <= MOST_PARTS:
         return 0
-    return least_stripe(program, op) + slice_bytes(program, op, 1)
+    sizes = [*(size for _, size in least_parts(program, op)), slice_bytes(program, op, 1)]
+    padded = [round_up(size, alignment) for size in sizes]
+    return sum(padded) - max(most - size for most, size in zip(padded, sizes, strict=True))
 
 
 def _in_place(program: Program, op: Op, dying: set[str]) -> int:

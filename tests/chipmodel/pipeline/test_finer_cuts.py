@@ -13,6 +13,8 @@ from chipmodel.pipeline.finer_cuts import finer_programs
 from chipmodel.pipeline.plan import plan_as_cut
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
+from dma.residency.fitted import fitted, least_part
 from tests.support.chips import LUNA_LIKE
 from tests.support.large_operands import CUT
 from workloads.load import load
@@ -57,3 +59,12 @@ def test_streamers_are_compared_with_it(anchors: Path) -> None:
     found = chipmodel.compare(anchors, chip, packers=["large-first"], streamers=["sync"])
     (row,) = found.result.streamed
     assert row.fits
+
+
+def test_an_op_is_cut_where_its_operands_do_not_fit_side_by_side() -> None:
+    """The autoencoder's first op needs 640 B, 644 B and 1 B: with offsets of 16 B that is 1,297 B."""
+    program = reuse(load("zoo:autoencoder"), "all")
+    chips = [chipmodel.chip("alif-e7", shared_memory__bytes=size) for size in (1296, 1312)]
+    assert least_part(program, next(program.ops()), 16) == 1297
+    assert [fitted(program, chip) is program for chip in chips] == [False, True]
+    assert all(run(PlanRequest(program, chip)).fits for chip in chips)

@@ -269,6 +269,11 @@ class Schedule:
     weights_in_place: Mapping[str, Interval] = field(default_factory=dict[str, Interval])
     """The ops that read their weights in place, and the addresses of these in Psram."""
 
+    @property
+    def moves_tensors(self) -> bool:
+        """Whether tensors go to Psram for want of SharedMemory."""
+        return bool(self.spilled or self.striped)
+
 
 def steps(body: tuple[StepNode, ...]) -> Iterator[Step]:
     """Every step below ``body`` in linear order."""

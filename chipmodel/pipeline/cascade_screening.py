@@ -30,9 +30,8 @@ FORECAST_AHEAD = 2
 AHEAD_GAIN = 0.995
 """Share of another set's forecast that such a set has to be below to be planned first: of nearer
 forecasts the plans are not always in the same order (measured)."""
-FORECAST_BANDED = 1
-"""The same for sets in bands of columns, whose schedules have many steps; a second one is the best on
-4 of 82 rows, by 0.1 to 0.5 %."""
+FORECAST_BANDED = 2
+"""The same for sets in bands of columns, whose schedules have many steps."""
 SEARCHED_STEPS = 40_000
 """Steps of all schedules together that a search for better sets may build: about ten seconds (measured)."""
 
@@ -113,14 +112,19 @@ class CascadeScreening:
         request, quick = self.request, self._quick()
         most_ahead = None if self.portfolio.searches_offsets else FORECAST_AHEAD
         proposed = self.known.proposed(request.program, request.chip, most_ahead)
-        candidates: Iterable[CascadeSet] = (*proposed.rows, *proposed.ahead, *proposed.banded)
+        candidates: Iterable[CascadeSet] = (
+            *proposed.rows,
+            *proposed.for_less,
+            *proposed.ahead,
+            *proposed.banded,
+        )
         ahead: tuple[CascadeSet, ...] = ()
         if self.portfolio.searches_offsets:
             every = self.every()
             candidates = self._improved(candidates) if every is None else every
         else:
             rows, ahead = proposed.rows[:FORECAST_SETS], proposed.ahead
-            candidates = (*rows, *ahead, *proposed.banded[:FORECAST_BANDED])
+            candidates = (*rows, *proposed.for_less, *ahead, *proposed.banded[:FORECAST_BANDED])
         found: list[ScreenedSet] = []
         for each in candidates:
             known = (each, quick) in self.known.forecasts
@@ -175,7 +179,7 @@ class CascadeScreening:
             return None
         self.built += sum(1 for _ in steps(schedule.body))
         cycles = ScheduleForecast(program, request.chip, self.path).cycles(schedule)
-        return ScreenedSet(cascades, program, cycles, moves_tensors(schedule), cache)
+        return ScreenedSet(cascades, program, cycles, schedule.moves_tensors, cache)
 
     def _schedule(self, program: Program, streamers: tuple[Streamer, ...], cache: BuildCache) -> Schedule:
         try:
@@ -198,8 +202,3 @@ class CascadeScreening:
 def screening_streamers(portfolio: StreamerPortfolio) -> tuple[Streamer, ...]:
     """The streamers by whose fastest forecast sets of cascades are compared."""
     return portfolio.screening or (prefetch_greedy.SCREENING,)
-
-
-def moves_tensors(schedule: Schedule) -> bool:
-    """Whether tensors go to Psram for want of SharedMemory."""
-    return bool(schedule.spilled or schedule.striped)

@@ -21,7 +21,6 @@ from chipmodel.pipeline.cascade_screening import (
     CascadeScreening,
     KnownSets,
     ScreenedSet,
-    moves_tensors,
     screening_streamers,
 )
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER
@@ -115,7 +114,7 @@ class CascadeSearch:
         few = self.searches and screening.every() is not None
         if screening.everything_stays():
             plain = self.plan(self.request.program)
-            if self.fits(plain) and not moves_tensors(plain.schedule) and not few:
+            if self.fits(plain) and not plain.schedule.moves_tensors and not few:
                 return plain
         sets = screening.ranked()
         if not sets:

@@ -23,7 +23,6 @@ from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
-from chipmodel.pipeline.cascade_screening import moves_tensors
 from chipmodel.pipeline.cascade_search import named_ops
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
@@ -286,7 +285,7 @@ def _try_streamer(request: PlanRequest, choices: Mapping[str, str], core_of: dic
 
 def _moves(tried: _Tried) -> bool:
     """Whether tensors leave SharedMemory on some core, or would without cascades."""
-    return any(moves_tensors(plan.schedule) or plan.schedule.cascades for plan in tried[1])
+    return any(plan.schedule.moves_tensors or plan.schedule.cascades for plan in tried[1])
 
 
 def _other_cascades(

@@ -7,13 +7,14 @@ has the plans that fit simulated, and keeps the fastest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from time import perf_counter
 
 from chipmodel.answers.result import Attempt
 from chipmodel.bounds.time_bound import time_bound
+from chipmodel.geometry.memory_sizes import smaller_sizes
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command
@@ -46,6 +47,9 @@ WORTH_A_SIMULATION = 0.98
 a forecast is hardly ever above the simulated cycles, so at most 2 % are missed."""
 
 
+RUNGS = 2
+"""Smaller memories for which the fastest streamer's schedule is made as well, where tensors leave
+SharedMemory."""
 BOUND_SHARE = 0.35
 """The share of the time until a deadline that the bound may take at which streamers stop."""
 SCHEDULES_SHARE = 0.7
@@ -156,14 +160,34 @@ class _Rounds:
     def run_all(self, path: Mapping[str, str]) -> None:
         """Pack and simulate every schedule that is forecast to be faster than the fastest one."""
         while entry := self._next():
-            if not self._is_worth_a_simulation(entry):
-                continue
-            entry = self.race.with_names(entry)
-            tried = self._pack(entry)
-            if self._reported(entry, tried):
-                tried = replace(tried, trace=self._trace(tried, path))
-            if self.best is None or self._rank(tried) < self._rank(self.best):
-                self.best = tried
+            self._try(entry, path)
+        for entry in self._with_less():
+            self._try(entry, path)
+
+    def _try(self, entry: RankedSchedule, path: Mapping[str, str]) -> None:
+        """Pack and simulate a schedule that may be faster than the fastest plan."""
+        if not self._is_worth_a_simulation(entry):
+            return
+        entry = self.race.with_names(entry)
+        tried = self._pack(entry)
+        if self._reported(entry, tried):
+            tried = replace(tried, trace=self._trace(tried, path))
+        if self.best is None or self._rank(tried) < self._rank(self.best):
+            self.best = tried
+
+    def _with_less(self) -> Iterator[RankedSchedule]:
+        """Schedules for less memory, where tensors leave SharedMemory: a decision about whole tensors may be
+        worse with more of it."""
+        if self.best is None or self._cycles is None or not self.best.schedule.moves_tensors:
+            return
+        assert self.best.streamer is not None
+        tried = dict.fromkeys((replace(self.best.streamer, cuts=None), *self.portfolio.in_stripes))
+        for size in smaller_sizes(self.capacity, RUNGS):
+            for streamer in tried:
+                if self.request.deadline.ends("schedules for less memory"):
+                    return
+                if entry := self.race.with_less(streamer, size):
+                    yield entry
 
     def _trace(self, planned: Planned, path: Mapping[str, str]) -> Trace:
         """The simulation of a plan. Streamers that find the same commands follow one another."""
@@ -188,7 +212,8 @@ class _Rounds:
 
     def _is_worth_a_simulation(self, entry: RankedSchedule) -> bool:
         """Whether it may be faster. ``sync`` is the reference, so that is simulated to be sure, and so is a
-        schedule without the pieces of another one: pieces make no plan slower."""
+        schedule without the pieces of another one, or for less memory: neither pieces nor memory make a plan
+        slower."""
         if self._cycles is None:
             return True
         sure = entry.streamer is sync.STREAMER or entry.variant

@@ -19,7 +19,6 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
-from chipmodel.pipeline.cascade_screening import moves_tensors
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, MEMORY_POINTS
 from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -108,7 +107,7 @@ class _MemorySearch:
             planned = plan_in_rounds(asked, {}, cascaded=program)
         except DoesNotFit:
             return None
-        return None if planned.solved.peak > size or moves_tensors(planned.schedule) else planned
+        return None if planned.solved.peak > size or planned.schedule.moves_tensors else planned
 
     def fastest(self, program: Program, probed: Planned, size: int) -> MemoryPlan:
         """The plan in ``size`` bytes by the streamer that is asked for, or that of ``probe`` if it is the
@@ -157,7 +156,7 @@ class _MemorySearch:
             size,
             trace.cycles,
             planned.solved.peak,
-            moves_tensors(schedule),
+            schedule.moves_tensors,
             schedule.streamer,
             _cascades(schedule),
         )

@@ -9,14 +9,16 @@ Source: chipmodel. Vela chooses its cascades greedily, MCUNetV2 by a search over
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import islice
-from math import ceil, inf, log2
+from math import inf
 from typing import get_args
 
 import numpy as np
 
+from chipmodel.geometry.memory_sizes import smaller_sizes
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Traffic
@@ -44,8 +46,6 @@ BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 14, 12, 9, 6, 4))
 """Shares of the capacity that tensors and a cascade's weights may take."""
 RUNGS = 3
 """Smaller memories whose sets are looked at where the best set moves tensors to Psram."""
-RUNGS_PER_OCTAVE = 4
-"""Such sizes from one to the double of it."""
 AHEAD_SHARES = (Fraction(9, 10), Fraction(8, 10), Fraction(7, 10), Fraction(1))
 """Shares of the capacity that tensors, a cascade's weights and weights loaded ahead may take in a cut that
 counts these; the rest is what the packer loses. The first ones are those that a quick streamer tries."""
@@ -67,21 +67,34 @@ def proposed_cascades(
     """Sets of cascades that may make a plan in ``capacity`` bytes faster; none where everything runs as fast
     on its own. ``rolls`` is whether tensors inside lie in rolling buffers; None: where the chip can address
     them. Of sets that load weights ahead the first ``most_ahead`` are looked for; None: all. Bands of columns
-    are looked at where even the best set of the others moves tensors to Psram."""
+    are looked at where even the best set of the others moves tensors to Psram, in this or a slightly smaller
+    memory."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
     plain = segmented_chains(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
     chains = [with_reloads(chain, rolls, Reloading(capacity, RELOADED, RELOADING_OPS)) for chain in plain]
     times = _TransferEstimate(chip)
-    alone = _estimate(times, capacity, [(chain, single) for chain in chains for single in chain.single_ops])
+    singles = [(chain, single) for chain in chains for single in chain.single_ops]
+
+    @cache
+    def alone(size: int) -> int:
+        return _estimate(times, size, singles)
+
     rows = _ranked(program, times, [chains, plain], capacity, alone, rolls)
-    best = _placed(times, _fitting(times, chains, capacity, capacity, rolls), capacity, capacity)
     loading = (each for each in _loading_ahead(program, times, plain, capacity, rolls) if each not in rows)
     ahead = tuple(islice(loading, most_ahead))
-    if all(segment.bytes <= capacity for _, segment in best):
+    sizes = (capacity, *smaller_sizes(capacity, RUNGS))
+    scarce = next((size for size in sizes if _moves(times, chains, size, rolls)), None)
+    if scarce is None:
         return CascadeProposals(rows, ahead)
-    banded = [with_bands(chain, rolls, capacity + 1, in_psram=True) for chain in chains]
-    found = _ranked(program, times, [banded], capacity, alone, rolls)
-    return CascadeProposals(rows, ahead, tuple(each for each in found if any(c.bands > 1 for c in each)))
+    banded = [with_bands(chain, rolls, scarce + 1, in_psram=True) for chain in chains]
+    found = _ranked(program, times, [banded], scarce, alone, rolls)
+    in_bands = tuple(each for each in found if any(c.bands > 1 for c in each))
+    known, others = {*rows, *in_bands}, list[Candidate]()
+    for offer in (chains, banded) if scarce == capacity else ():
+        for_less = _for_less(times, offer, capacity, alone, rolls)
+        new = (each for each in for_less if each not in known and is_possible(program, each))
+        others += islice(new, 1)
+    return CascadeProposals(rows, ahead, in_bands, tuple(others))
 
 
 def _ranked(
@@ -89,25 +102,26 @@ def _ranked(
     times: _TransferEstimate,
     offers: list[list[SegmentedChain]],
     capacity: int,
-    alone: int,
+    alone: Callable[[int], int],
     rolls: bool,
 ) -> tuple[Candidate, ...]:
     """The cuts of chains for several budgets that are worthwhile, the fastest estimate first. Of several
     ``offers`` of segments the next one is looked at where weights are loaded again.
 
     An estimate counts the bytes that are too many, a plan moves whole tensors. So where the first one moves
-    any, the fastest of those that move none comes before it, also of those for less memory."""
+    any, or there is none, the fastest of those that move none comes first, also of those that are worthwhile
+    in less memory."""
     found: dict[Candidate, int] = {}
     stays: set[Candidate] = set()
 
-    def look(room: int, budget: int) -> None:
+    def look(room: int, budget: int, size: int = capacity) -> None:
         for index, offered in enumerate(offers):
             offers[index] = fitting = _fitting(times, offered, room, budget, rolls)
             segments = _placed(times, fitting, room, budget)
-            candidate, cycles = cascade_choices(segments, rolls), _estimate(times, capacity, segments)
+            candidate, cycles = cascade_choices(segments, rolls), _estimate(times, size, segments)
             new = bool(candidate) and candidate not in found
-            if new and cycles < WORTHWHILE * alone and is_possible(program, candidate):
-                found[candidate] = cycles
+            if new and cycles < WORTHWHILE * alone(size) and is_possible(program, candidate):
+                found[candidate] = _estimate(times, capacity, segments)
                 stays.update((candidate,) if all(each.bytes <= capacity for _, each in segments) else ())
             if not _loads_again(candidate):
                 break
@@ -115,18 +129,33 @@ def _ranked(
     for share in BUDGET_SHARES:
         look(capacity, int(capacity * share))
     ranked = sorted(_worth_loading_again(found), key=found.__getitem__)
-    if not ranked or ranked[0] in stays:
+    if ranked and ranked[0] in stays:
         return tuple(ranked)
-    for size in _rungs(capacity):
-        look(size, size)
-    first = min(stays, key=found.__getitem__, default=ranked[0])
-    return (first, *(each for each in ranked if each != first))
+    for size in smaller_sizes(capacity, RUNGS):
+        look(size, size, size)
+    first = sorted(stays, key=found.__getitem__)[:1]
+    return tuple(dict.fromkeys((*first, *ranked)))
 
 
-def _rungs(size: int) -> list[int]:
-    """The largest ``RUNGS`` sizes below ``size`` of a ladder that all capacities share."""
-    top = ceil(RUNGS_PER_OCTAVE * log2(size)) - 1
-    return [int(2 ** (each / RUNGS_PER_OCTAVE)) for each in range(top, top - RUNGS, -1)]
+def _for_less(
+    times: _TransferEstimate,
+    chains: Sequence[SegmentedChain],
+    capacity: int,
+    alone: Callable[[int], int],
+    rolls: bool,
+) -> Iterator[Candidate]:
+    """The cheapest cuts for smaller memories that are worthwhile there, the largest first. As an estimate
+    only counts the bytes that are too many, it may have none for this memory, or worse ones."""
+    for size in smaller_sizes(capacity, RUNGS):
+        segments = _placed(times, _fitting(times, chains, size, size, rolls), size, size)
+        if _estimate(times, size, segments) < WORTHWHILE * alone(size):
+            yield cascade_choices(segments, rolls)
+
+
+def _moves(times: _TransferEstimate, chains: Sequence[SegmentedChain], room: int, rolls: bool) -> bool:
+    """Whether the cheapest cut moves tensors to Psram."""
+    best = _placed(times, _fitting(times, chains, room, room, rolls), room, room)
+    return any(segment.bytes > room for _, segment in best)
 
 
 def _loads_again(candidate: Candidate) -> bool:

@@ -26,6 +26,8 @@ class CascadeProposals:
     rows: tuple[CascadeSet, ...]
     ahead: tuple[CascadeSet, ...] = ()
     banded: tuple[CascadeSet, ...] = ()
+    for_less: tuple[CascadeSet, ...] = ()
+    """Sets for less memory, which may have no schedule."""
 
 
 def every_set(program: Program, rolls: bool, most: int) -> list[CascadeSet] | None:

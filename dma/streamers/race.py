@@ -51,8 +51,8 @@ class RankedSchedule:
     named: bool = False
     """Whether the buffers have readable names."""
     variant: bool = False
-    """Whether it differs from one that the packer has a plan for only in that no weights come in pieces, or
-    that some ops are cut to end earlier."""
+    """Whether it differs from one that the packer has a plan for only in that no weights come in pieces, that
+    some ops are cut to end earlier, or that it is for less memory."""
 
 
 class StreamerRace:
@@ -112,7 +112,8 @@ class StreamerRace:
         if schedule is None:
             return None
         schedule = self._named(schedule, streamer)
-        return RankedSchedule(streamer, budget, schedule, self.forecast.cycles(schedule), fallbacks=())
+        cycles = self.forecast.cycles(schedule)
+        return RankedSchedule(streamer, budget, schedule, cycles, fallbacks=(), variant=True)
 
     def with_names(self, ranked: RankedSchedule) -> RankedSchedule:
         """``ranked``, its buffers with readable names. They take long for a cascade's hundreds of steps, and

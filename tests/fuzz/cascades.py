@@ -21,7 +21,6 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Compute, walk
 from chipmodel.model.program import Op, Program
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.cascade_screening import moves_tensors
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
@@ -221,7 +220,7 @@ def _striped(planned: Planned) -> int:
 def _without_moves(program: Program, planned: Planned, where: str) -> bool:
     """Whether a plan moves no tensor. Raises Fault where it then needs fewer bytes than any such plan."""
     schedule = planned.schedule
-    if moves_tensors(schedule) or not {each.bands for each in schedule.cascades} <= {1, *BANDS}:
+    if schedule.moves_tensors or not {each.bands for each in schedule.cascades} <= {1, *BANDS}:
         return False
     if planned.solved.peak < memory_bound(program):
         raise Fault(f"{where}: {planned.solved.peak} B are fewer than the lower bound")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.pipeline.cascade_screening import moves_tensors
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
@@ -45,5 +44,5 @@ def test_cascades_are_worth_more_than_early_weights() -> None:
     planned = plan(PlanRequest(program, chip, "large-first", "vendor", cascade="auto"))
     assert planned.solved.peak <= chip.shared_memory.bytes
     assert planned.schedule.cascades
-    assert not moves_tensors(planned.schedule)
+    assert not planned.schedule.moves_tensors
     assert planned.streamer is sync.STREAMER

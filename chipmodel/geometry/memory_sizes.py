@@ -1,0 +1,18 @@
+"""Sizes of memory that plans of many capacities share."""
+
+from __future__ import annotations
+
+from math import ceil, log2
+
+SIZES_PER_OCTAVE = 4
+"""Sizes from one to the double of it."""
+
+
+def smaller_sizes(size: int, count: int) -> list[int]:
+    """Return the largest ``count`` sizes below ``size`` bytes of a ladder that all capacities share.
+
+    >>> smaller_sizes(1000, 2), smaller_sizes(900, 2)
+    ([861, 724], [861, 724])
+    """
+    top = ceil(SIZES_PER_OCTAVE * log2(size)) - 1
+    return [int(2 ** (each / SIZES_PER_OCTAVE)) for each in range(top, top - count, -1)]

@@ -34,7 +34,8 @@ def test_the_how_to_runs_as_it_is_printed(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_results_of_two_branches_are_both_right() -> None:
-    """ExecuTorch 1.5.1 writes the second result over the first."""
+    """ExecuTorch 1.5.1 writes the second result over the first. By CP-SAT no plan is below four tensors; the
+    planner's own limits prove it for the graph of torch 2.13, not for that of 2.14."""
     torch: Any = import_module("torch")
     exir: Any = import_module("executorch.exir")
     passes: Any = import_module("executorch.exir.passes")
@@ -58,7 +59,8 @@ def test_results_of_two_branches_are_both_right() -> None:
         memory_planning_pass=passes.MemoryPlanningPass(memory_planning_algo=planner)
     )
     made = exir.to_edge(torch.export.export(TwoBranches(), inputs)).to_executorch(config)
-    assert planner.answers[-1].optimal
+    tensor = inputs[0].numel() * inputs[0].element_size()
+    assert planner.answers[-1].sizes[1] <= 4 * tensor
     method = runtime.Runtime.get().load_program(made.buffer).load_method("forward")
     for given in (inputs[0], -inputs[0]):
         assert torch.allclose(method.execute((given,))[0], TwoBranches()(given))

@@ -37,6 +37,7 @@ REFUSED = (
     "simulate zoo:ds_cnn --steady-state 100000",
     "simulate workloads/decoder_loop.yaml --path decode=1000000",
     "simulate zoo:resnet18 --chip stm32n6 --set shared_memory.bytes=1KiB",
+    "simulate zoo:resnet18 --chip stm32n6 --set shared_memory.bytes=4KiB --streamer sync",
     "simulate zoo:resnet8 --set shared_memory.bytes=512",
     "pack passing-1000000.csv",
 )

@@ -56,6 +56,20 @@ def test_a_condition_leads_to_the_first_op_of_each_arm() -> None:
     assert len({reader for _, reader in decided}) == len(decided)
 
 
+def test_an_arm_reads_what_another_one_wrote_only_in_the_next_iteration() -> None:
+    b = ProgramBuilder("turns", source="turns.yaml")
+    state = b.conv("first", b.input("image", (1, 4, 8, 8)), 4, 3, pad=1, outputs=["state"])
+    with b.block() as body:
+        with b.block() as left:
+            b.conv("left", state, 4, 3, pad=1, outputs=["state"])
+        with b.block() as right:
+            b.conv("right", state, 4, 3, pad=1, outputs=["state"])
+        b.add_if("side", [("left", left), ("right", right)])
+    b.add_loop("turns", 2, body, carried=["state"])
+    found = {each for each in named(b.build()) if each[1] == "right"}
+    assert found == {("first", "right", "reads"), ("left", "right", "again")}
+
+
 def test_no_tensor_comes_from_an_earlier_value() -> None:
     b = ProgramBuilder("again", source="again.yaml")
     x = b.input("image", (1, 4, 8, 8))

@@ -232,7 +232,7 @@ def _stored_bytes(tensor: TensorProto, name: str, where: Place) -> int:
 
 
 def _external(tensor: TensorProto, name: str, size: int, folder: Path, where: Place) -> TensorProto:
-    entries: dict[str, str] = {entry.key: entry.value for entry in tensor.external_data}
+    entries = {_text(entry.key): _text(entry.value) for entry in tensor.external_data}
     offset = _entry_number(entries.get("offset", "0"), name, where)
     location = entries.get("location", "")
     # No file's name holds a NUL, and resolving one is an error of its own.
@@ -256,6 +256,11 @@ def _external(tensor: TensorProto, name: str, size: int, folder: Path, where: Pl
         stream.seek(offset)
         data = stream.read(size)
     return module("onnx").TensorProto(dims=tensor.dims, data_type=tensor.data_type, raw_data=data)
+
+
+def _text(given: str | bytes) -> str:
+    """A string of a file; what is no UTF-8 is read as bytes."""
+    return given if isinstance(given, str) else given.decode("utf-8", "replace")
 
 
 def _entry_number(text: str, name: str, where: Place) -> int:

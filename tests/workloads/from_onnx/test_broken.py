@@ -157,6 +157,10 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _changed(lambda m: _external(m.graph.initializer[0], "we\0ird.bin")),
         r"'we\\x00ird.bin' of the constant 'w' is missing",
     ),
+    "external data in a file whose name is no text": (
+        lambda: _with_bytes(_changed(lambda m: _external(m.graph.initializer[0], "gone.bin")), b"gone"),
+        r"'\ufffdone.bin' of the constant 'w' is missing",
+    ),
     "external data offset": (
         lambda: _changed(lambda m: _external(m.graph.initializer[0], "gone.bin", "-5")),
         "offset '-5'",
@@ -269,6 +273,14 @@ def _external(tensor: Any, location: str, offset: str = "0") -> None:
     tensor.data_location = onnx.TensorProto.EXTERNAL
     for key, value in (("location", location), ("offset", offset)):
         tensor.external_data.add(key=key, value=value)
+
+
+def _with_bytes(made: Any, text: bytes) -> Any:
+    """The model with the first byte of ``text`` changed, so that it is no UTF-8."""
+    data: bytes = made.SerializeToString()
+    changed = onnx.ModelProto()
+    changed.ParseFromString(data.replace(text, b"\xff" + text[1:]))
+    return changed
 
 
 def _recursive() -> Any:

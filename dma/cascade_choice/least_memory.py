@@ -42,6 +42,13 @@ WORTHWHILE = 0.98
 MOST_CUTS = 64
 """Cuts of a chain after which estimates that still change stay as they are."""
 
+FURTHER_CUTS = 4
+"""Cuts that are looked at without the largest segments of those before."""
+TOO_HIGH = Fraction(9, 8)
+"""How many times the least an estimate of it may be, at most (ResNet-8: 1.09 times)."""
+HIDDEN = 1 << 62
+"""Bytes of a segment that no cut shall have."""
+
 
 def least_memory_candidates(program: Program, chip: Chip) -> tuple[Candidate, ...]:
     """Sets of cascades for the smallest SharedMemory, the one that is expected to need the least first."""
@@ -85,7 +92,23 @@ class _ExactChain:
         self.beyond_all = 1 + int(self.table.cycles.sum())
 
     def least(self) -> int:
-        """The bytes of the largest segment, in the cut where they are the fewest."""
+        """The bytes of the largest segment, in the cut where they are the fewest. An estimate that is too
+        high may hide a better cut: so cuts without the largest segments of the best ones are looked at too.
+        """
+        least = size = self.settled()
+        hidden: dict[int, int] = {}
+        for _ in range(FURTHER_CUTS):
+            largest = [n for n in self.cut(size).numbers if self.bytes[n] == size]
+            hidden |= {same: size for n in largest for same in self.table.same(n)}
+            self.bytes[list(hidden)] = HIDDEN
+            size = self.settled()
+            if size > TOO_HIGH * least:
+                break
+        self.bytes[list(hidden)] = list(hidden.values())
+        return self.settled()
+
+    def settled(self) -> int:
+        """The least bytes of the largest segment, after those of all cascades in such a cut are exact."""
         for _ in range(MOST_CUTS):
             budget = least_maximum(self.table, self.bytes)
             if not self.corrects(self.cut(budget)):

@@ -122,7 +122,7 @@ def pooled_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequ
         x = builder.elementwise("relu", "relu", [x])
     names.append("pool")
     scaled, x = x, builder.pool("pool", x, None, kind=random.choice(("max_pool", "average_pool")))
-    match random.choice(("nothing", "dense", "dense", "relu", "scale")):
+    match random.choice(("nothing", "dense", "dense", "relu", "scale", "attention")):
         case "dense":
             names += ["dense", "act"]
             x = builder.elementwise("relu", "act", [builder.conv("dense", x, random.randint(1, 9), 1)])
@@ -132,6 +132,10 @@ def pooled_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequ
         case "scale":
             names.append("scale")
             x = builder.elementwise("mul", "scale", [scaled, x])
+        case "attention":
+            names += ["attention"]
+            x = builder.reshape(x, (1, 1, x.elements, 1))
+            x = builder.conv("attention", x, random.randint(1, 2), (3, 1), pad=(1, 0, 1, 0))
         case _:
             pass
     builder.output(x)

@@ -83,7 +83,7 @@ def test_windows_on_part_of_an_image_are_not_added_up(
 
 def test_parts_read_their_rows_and_what_was_before() -> None:
     op = pool(pooled())
-    first, last = Interval(0, 2), Interval(2, ROWS)
+    first, last = Interval(0, ROWS - 1), Interval(ROWS - 1, ROWS)
     assert op.work.rows == ROWS
     share = by_rows_and_channels(last, ROWS, Interval(0, CHANNELS), CHANNELS)
     assert op.reads(0, last, Interval(0, CHANNELS)) == share
@@ -117,6 +117,21 @@ def test_the_output_is_made_with_the_last_row(rolls: bool) -> None:
         "conv": (2 * 3 * CHANNELS, rolls),
         "pool.sums": (4 * CHANNELS, rolls),
     }
+
+
+def test_a_window_over_channels_waits_for_all_rows_of_the_image() -> None:
+    """As in efficient channel attention: the channels are rows there, and none of them is made before."""
+    builder = ProgramBuilder("attention")
+    x = builder.conv("conv", builder.input("x", (1, 4, ROWS, 3)), CHANNELS, 1)
+    x = builder.reshape(builder.pool("pool", x, None, kind="average_pool"), (1, 1, CHANNELS, 1))
+    builder.output(builder.conv("act", x, 1, (3, 1), pad=(1, 0, 1, 0)))
+    found = work(builder.build(), (1, 1, 1))
+    assert [step.op for step in found.steps] == [0, 1] * ROWS + [2] * CHANNELS
+
+
+def test_two_rows_are_added_up_as_well() -> None:
+    held = work(pooled(image=(1, 4, 2, 3)), (1, 1, 1)).held
+    assert [each.tensor for each in held] == ["conv", "pool", "pool.sums"]
 
 
 def test_a_single_part_needs_no_accumulators() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.npu.cycles import op_cycles
 from dma.cascade_choice.chain_geometry import STEP_CYCLES, ChainGeometry
+from dma.cascade_choice.row_reach import RowReach
 from dma.cascade_choice.straight_chains import LiveAround
 from workloads.build.builder import ProgramBuilder
 
@@ -27,6 +28,19 @@ def test_rows_and_readers_of_each_op() -> None:
     assert found.row_bytes == [64, 16, 16]
     assert [[reader for reader, _ in each] for each in found.readers] == [[1], [2, 2], []]
     assert [[name for name, _ in each] for each in found.streamed] == [["x"], [], []]
+
+
+def test_ops_after_pooling_read_all_that_is_added_up() -> None:
+    """A row of the image at a time; whoever reads the output needs the last one."""
+    builder = ProgramBuilder("pooled")
+    x = builder.elementwise("relu", "relu", [builder.input("x", (1, 8, 9, 3))])
+    x = builder.pool("pool", x, None, kind="average_pool")
+    builder.output(builder.conv("dense", x, 4, 1))
+    program = builder.build()
+    found = ChainGeometry(program, load_chip("luna-arcs"), list(program.ops()), 0, LiveAround(program))
+    assert found.op_rows == [9, 9, 1]
+    assert found.readers[:2] == [[(1, RowReach(9, 1, 1, 0, 0))], [(2, RowReach(9))]]
+    assert found.sums_of(1, np.array([1, 8, 9], np.int64)).tolist() == [32, 32, 0]
 
 
 def test_steps_cost_the_cycles_of_their_rows_and_one_more() -> None:

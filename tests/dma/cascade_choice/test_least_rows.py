@@ -11,6 +11,7 @@ from chipmodel.model.cascade_work import CascadeWork
 from dma.cascade_choice.least_rows import LeastRows
 from dma.cascade_choice.straight_chains import op_chains
 from tests.fuzz.cascades import random_case
+from workloads.build.builder import ProgramBuilder
 
 PROGRAMS = 40
 HEIGHTS = 6
@@ -31,3 +32,14 @@ def test_no_cascade_holds_fewer(seed: int) -> None:
             assert isinstance(work, CascadeWork)
             for held in (each for each in work.held if each.tensor in maker):
                 assert least.held(maker[held.tensor], held.tensor) <= held.bytes
+
+
+def test_a_window_over_channels_waits_for_all_that_is_added_up() -> None:
+    builder = ProgramBuilder("attention")
+    x = builder.conv("conv", builder.input("x", (1, 4, 5, 3)), 6, 1)
+    x = builder.reshape(builder.pool("pool", x, None, kind="average_pool"), (1, 1, 6, 1))
+    builder.output(builder.conv("window", x, 1, (3, 1), pad=(1, 0, 1, 0)))
+    program = builder.build()
+    rows = LeastRows(program, list(program.ops()))
+    assert [rows.waits(index) for index in range(3)] == [frozenset(), frozenset(), {"pool"}]
+    assert [rows.sums(index) for index in range(3)] == [0, 4 * 6, 0]

@@ -11,10 +11,13 @@ import pytest
 
 from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.model.program import Program
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import reuse
 from dma.cascade_choice.memory_bound import memory_bound
 from tests.dma.cascade_choice.test_least_memory import needed
 from tests.support.cascade_chains import every_set_of_cascades, random_chain
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 CHAINS = 24
@@ -168,3 +171,19 @@ def _some_sets(program: Program, random: Random) -> Iterator[tuple[CascadeChoice
             replace(each, reloaded=tuple(name for name in each.ops if random.random() < 0.6))
             for each in choices
         )
+
+
+def test_rows_that_are_added_up_have_gone_when_others_are_scaled() -> None:
+    """Attention from one branch, whose sum scales the rows of another: those are made after the sum."""
+    builder = ProgramBuilder("branches")
+    x = builder.input("x", (1, 1, 8, 8))
+    scaled = builder.conv("scaled", x, 64, 1, bias=False)
+    other = builder.conv("other", x, 64, 1, bias=False)
+    pooled = builder.pool("pool", other, None, kind="average_pool")
+    product = builder.elementwise("mul", "product", [pooled, scaled])
+    builder.output(builder.conv("last", product, 1, 1, bias=False))
+    program = builder.build()
+    names = tuple(op.name for op in program.ops())
+    cascaded = with_cascades(program, [CascadeChoice(names, (1,) * len(names))])
+    request = PlanRequest(program, with_memory(LUNA_LIKE, 4000, alignment=1), "exact", "sync", spill=False)
+    assert memory_bound(program) <= plan_in_rounds(request, None, None, cascaded).solved.peak

@@ -28,6 +28,8 @@ class MemoryPlan:
     moves: bool
     streamer: str
     cascades: tuple[CascadedOps, ...] = ()
+    in_rows: tuple[tuple[str, int], ...] = ()
+    """Ops whose output takes their input's memory row by row, with the most rows of a step."""
 
 
 @dataclass(frozen=True, slots=True)

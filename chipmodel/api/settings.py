@@ -62,8 +62,8 @@ packer, streamer, merge
 spill
     Whether tensors may leave SharedMemory for Psram.
 in_place
-    Ops whose output may overwrite an input: ``"all"``, ``"elementwise"``, ``"concat"``, ``"declared"`` or
-    ``"none"``.
+    Ops whose output may overwrite an input: ``"all"``, ``"elementwise"``, ``"concat"``, ``"rows"``,
+    ``"declared"`` or ``"none"``.
 cascade
     Ops that run stripe by stripe: ``"auto"``, ``"off"``, or names with commas between them.
 order
@@ -134,6 +134,7 @@ class PlanSettings:
             self.spill,
             limits=self.limits,
             cascade=self.cascade,
+            rows_in_place=self.in_place in ("all", "rows"),
         )
 
     def order_of(self, program: Program) -> OrderRequest:

@@ -22,6 +22,7 @@ from chipmodel.model.time_bound import Binding, TimeBound
 from chipmodel.model.work import Conv, Matmul, Pool
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.npu.models import launch_cycles
+from chipmodel.rewrites.rows_in_place import may_take_rows
 from solvers.fluid.dynamic_program import FluidTime, least_time
 from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
 
@@ -268,9 +269,18 @@ class _FluidBuilder:
             self._written(each.made, each.name) if each.made is not None else 0,
             store,
             stored,
-            frozenset(r for r in each.reads if each.name == self.ops[r].overwrites) | frozenset(absorbing),
+            frozenset(r for r in each.reads if self._may_be_taken(each, r)) | frozenset(absorbing),
             min(absorbing, default=None),
         )
+
+    def _may_be_taken(self, each: _Produced, run: int) -> bool:
+        """Whether the output of a run may have the memory of what it reads: row by row only where ops may
+        run in stripes, and nothing reads it later."""
+        op = self.ops[run]
+        if each.name == op.overwrites:
+            return True
+        rows = self.cascades and run == each.reads[-1] and each.name not in self.program.outputs
+        return rows and may_take_rows(self.program, op, each.name)
 
     def _load(self, size: int) -> int:
         return int(self.costs.load(size)) if size else 0

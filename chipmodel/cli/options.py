@@ -186,10 +186,11 @@ memory_options = group(
     click.option("--no-spill", is_flag=True, help="Fail if tensors would have to leave SharedMemory."),
     click.option(
         "--in-place",
-        type=click.Choice(("all", "elementwise", "concat", "declared", "none")),
+        type=click.Choice(("all", "elementwise", "concat", "rows", "declared", "none")),
         default="all",
         show_default=True,
-        help="Ops whose output may overwrite an input: of these kinds, or those that WORKLOAD declares.",
+        help="Ops whose output may overwrite an input: of these kinds, those that run in stripes of rows, "
+        "or those that WORKLOAD declares.",
     ),
     click.option(
         "--merge",

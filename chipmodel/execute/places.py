@@ -30,7 +30,7 @@ def part_addresses(place: Located, total: int, iteration: int) -> Numbers:
     bytes."""
     own = numbers(place.part.share, total)
     if place.rolls:
-        return place.offset + (own - _before_band(place.part.share, total, own)) % place.bytes
+        return place.offset + (place.first + own - _before_band(place.part.share, total, own)) % place.bytes
     if not lies_in_tensor(place):
         return place.offset + np.arange(len(own), dtype=np.int64)
     return tensor_addresses(place, total, own, iteration)

@@ -23,7 +23,8 @@ class Located:
     touched: Interval | None = None
     """The bytes of the buffer that the op reads or writes; None for all of them."""
     rolls: bool = False
-    """Whether the buffer is a rolling one: byte ``x`` of the tensor is at ``offset + x mod bytes``."""
+    """Whether the buffer is a rolling one: byte ``x`` of the tensor is at
+    ``offset + (first + x) mod bytes``."""
     in_tensor: bool = False
     """Whether all of the tensor has its place here, and a part lies in it where its share says; otherwise
     the part lies here alone, its bytes one after another from ``offset`` on."""
@@ -36,6 +37,8 @@ class Located:
     from a slice of the tensor to the next one."""
     buffer: str = ""
     """The name of the buffer in SharedMemory that holds it."""
+    first: int = 0
+    """Where in a rolling buffer the first byte of the tensor has its place: several tensors may share one."""
 
     @property
     def addresses(self) -> StridedBytes:

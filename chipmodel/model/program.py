@@ -82,6 +82,19 @@ class InPlaceWeights:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsInPlace:
+    """How an op's output takes the memory of an input row by row: both lie in one rolling buffer of
+    ``bytes``, their first bytes at ``input_at`` and ``output_at``."""
+
+    rows: int
+    """The most rows that a step computes; it overwrites only what neither it nor a later one reads. 0 where
+    each byte of the output lies where that of the input did."""
+    bytes: int
+    input_at: int
+    output_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Op:
     """One operation. All of its ``weights`` lie in Psram as one block and are loaded as one."""
 
@@ -98,6 +111,8 @@ class Op:
     """Further NPU cycles, for operands that it reads or writes in Psram where they lie, or a run's start."""
     overwrites: str | None = None
     """The input whose memory the first output takes (in-place): nothing reads it afterwards."""
+    by_rows: RowsInPlace | None = None
+    """How ``overwrites`` is taken row by row; None where output and input have the same bytes."""
     absorbs: tuple[str, ...] = ()
     """Inputs of a concat that may be written straight into its output: nothing reads them afterwards."""
     gathers: bool = False

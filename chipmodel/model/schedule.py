@@ -51,7 +51,7 @@ class Operand:
     bytes: int | None = None
     """Size of the part's tensor; None for that of the whole buffer."""
     rolls: bool = False
-    """Whether the buffer rolls: byte ``x`` of the tensor lies at ``x`` modulo the buffer's bytes."""
+    """Whether the buffer rolls: byte ``x`` of the tensor lies at ``first + x`` modulo the buffer's bytes."""
     in_tensor: bool = False
     """Whether the buffer has all of the part's tensor; otherwise the part alone, if it is not all of it."""
     runs: int = 1
@@ -60,6 +60,8 @@ class Operand:
     """Bytes from the start of a run to that of the next one; 0 for a single run."""
     advance: int = 0
     """Bytes by which the part moves on in the buffer with each iteration of the innermost loop."""
+    first: int = 0
+    """Where in a rolling buffer the tensor's first byte has its place."""
 
 
 PhaseKind = Literal["configure", "inputs", "weights", "outputs", "stream"]
@@ -266,6 +268,8 @@ class Schedule:
     """Late weights as predicted by a streamer that plans by time, in linear order."""
     state_cost: StateCost | None = None
     """None where no search over memory tiers decided what leaves SharedMemory."""
+    in_rows: tuple[tuple[str, int], ...] = ()
+    """Ops whose output takes the memory of an input row by row, with the most rows of a step."""
     weights_in_place: Mapping[str, Interval] = field(default_factory=dict[str, Interval])
     """The ops that read their weights in place, and the addresses of these in Psram."""
 

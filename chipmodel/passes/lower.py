@@ -193,6 +193,7 @@ class _ScheduleLowering:
             operand.pitch,
             operand.advance,
             operand.buffer,
+            operand.first,
         )
 
 

@@ -61,6 +61,8 @@ class KnownSets:
     )
     proposals: dict[int | None, CascadeProposals] = field(default_factory=dict[int | None, CascadeProposals])
     """The proposed sets, by how many of those that load ahead were looked for."""
+    by_rows: dict[int, ScreenedSet | None] = field(default_factory=dict[int, "ScreenedSet | None"])
+    """The forecasts of ``chipmodel.pipeline.rows_choice``, by the number of the choice."""
 
     def proposed(self, program: Program, chip: Chip, most_ahead: int | None) -> CascadeProposals:
         """The sets that ``dma.cascade_choice.choose`` proposes."""
@@ -170,11 +172,19 @@ class CascadeScreening:
         return self.known.forecasts[key]
 
     def _screened(self, cascades: CascadeSet, streamers: tuple[Streamer, ...]) -> ScreenedSet | None:
-        request = self.request
         try:
-            program = with_cascades(request.program, cascades)
-            cache = BuildCache()
-            schedule = self._schedule(program, streamers, cache)
+            program = with_cascades(self.request.program, cascades)
+        except ValueError:
+            return None
+        return self.forecast(cascades, program, streamers)
+
+    def forecast(
+        self, cascades: CascadeSet, program: Program, streamers: tuple[Streamer, ...] = ()
+    ) -> ScreenedSet | None:
+        """The forecast of ``program``, which has ``cascades``; None where it has no schedule."""
+        request, cache = self.request, BuildCache()
+        try:
+            schedule = self._schedule(program, streamers or self._quick(), cache)
         except (ValueError, DoesNotFit):
             return None
         self.built += sum(1 for _ in steps(schedule.body))

@@ -67,6 +67,7 @@ _APART: Mapping[InPlace, InPlace] = {
     "all": "elementwise",
     "elementwise": "elementwise",
     "concat": "declared",
+    "rows": "declared",
     "declared": "declared",
     "none": "none",
 }

@@ -50,6 +50,8 @@ class PlanRequest:
     cascade: str = CASCADE_OFF
     """``auto``, ``off``, or the names of ops with commas between them: which ops run in stripes, one after
     another (``chipmodel.cascades.rewrite``). It decides for which plans the bound on cycles holds."""
+    rows_in_place: bool = True
+    """Whether, with ``cascade`` auto, outputs may take an input's memory row by row."""
     deadline: Deadline = NO_DEADLINE
     """When everything that searches is to end, whatever its own limits; a plan is made in any case."""
 

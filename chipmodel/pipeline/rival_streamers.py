@@ -15,9 +15,10 @@ from typing import TypeVar
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.pipeline.cascade_screening import KnownSets
-from chipmodel.pipeline.cascade_search import CascadeSearch, plan_with_cascades
+from chipmodel.pipeline.cascade_search import CascadeSearch
 from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rows_choice import plan_with_stripes
 from dma.stream import streamer_named
 
 T = TypeVar("T")
@@ -62,14 +63,14 @@ def made_by_all(request: PlanRequest, make: Callable[[PlanRequest], T], fits: Ca
 
 
 def plan_beside_rivals(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
-    """Plan as ``plan_with_cascades`` does; for a streamer that searches, return the fastest plan along
+    """Plan as ``plan_with_stripes`` does; for a streamer that searches, return the fastest plan along
     ``path`` of its own and those of quick streamers, its own among equals. Where ``path`` is None nothing can
     be simulated, so there are no rivals. Raises DoesNotFit where no streamer has a plan."""
     if path is None:
-        return plan_with_cascades(request, path)
+        return plan_with_stripes(request, path)
     known = KnownSets()
     search = CascadeSearch(request, path, None)
-    found = made_by_all(request, lambda asked: plan_with_cascades(asked, path, known), search.fits)
+    found = made_by_all(request, lambda asked: plan_with_stripes(asked, path, known), search.fits)
     if len(found) == 1:
         return found[0]
     fits = [_simulated(planned, request, path) for planned in reversed(found) if search.fits(planned)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.cascades.rewrite import with_cascades
@@ -23,10 +24,11 @@ from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, MEMORY_POINTS
 from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.pipeline.rows_choice import comfortable_memory
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.cascade_choice.memory_bound import memory_bound
-from dma.residency.greedy import ResidencyTable
+from dma.residency.rows_in_place import least_rows_in_place
 
 PROBING_STREAMER = "sync"
 """The streamer that tries sizes: it loads weights where they are needed, so that no other needs less."""
@@ -51,10 +53,11 @@ def smallest_memory(
     if layerwise is None:
         raise DoesNotFit("no SharedMemory of up to 4 GiB is enough", hint="a smaller network")
     cascaded = layerwise
-    for candidate in least_memory_candidates(program, request.chip):
+    cascades = (with_cascades(program, each) for each in least_memory_candidates(program, request.chip))
+    for candidate in chain(least_rows_in_place(program, request.chip), cascades):
         if request.deadline.ends("further sets of cascades"):
             break
-        found = search.smallest(with_cascades(program, candidate), cascaded.bytes)
+        found = search.smallest(candidate, cascaded.bytes)
         cascaded = found if found is not None and found.bytes < cascaded.bytes else cascaded
     front = search.front(cascaded, layerwise, points)
     shared = request.chip.shared_memory
@@ -159,19 +162,12 @@ class _MemorySearch:
             schedule.moves_tensors,
             schedule.streamer,
             _cascades(schedule),
+            schedule.in_rows,
         )
 
     def aligned(self, size: int) -> int:
         alignment = self.request.chip.shared_memory.alignment
         return -(-size // alignment) * alignment
-
-
-def comfortable_memory(program: Program) -> int:
-    """Bytes in which all tensors that live at once fit whole next to the two largest blocks of weights."""
-    table = ResidencyTable(program)
-    through = table.residency(table.initial_decisions()).through
-    weights = sorted(program.block_bytes(op) for op in program.ops())
-    return max(through, default=0) + sum(weights[-2:])
 
 
 def _faster(known: MemoryPlan | None, found: MemoryPlan | None) -> MemoryPlan | None:

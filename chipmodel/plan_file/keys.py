@@ -179,7 +179,8 @@ _CASCADE = _record(CascadeOps, "name", "ops", "rolls", "reloaded?", "bands?", ch
 _CASCADES = Codec(_cascades, lambda cascades: [*map(_CASCADE.write, cascades)])
 _record(
     Located,
-    *("buffer", "offset", "bytes", "touches=touched?", "rolls?", "in_tensor?", "runs?", "pitch?", "advance?"),
+    *("buffer", "offset", "bytes", "touches=touched?", "rolls?", "first?", "in_tensor?"),
+    *("runs?", "pitch?", "advance?"),
     of=_PlacedRecord,
     also=_PART,
     check=_check_located,

@@ -11,7 +11,7 @@ it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, get_args
@@ -21,9 +21,10 @@ from chipmodel.model.program import If, Loop, Op, Program, numbered_nodes, with_
 from chipmodel.model.scopes import Scopes, scopes
 from chipmodel.model.work import Vector
 
-InPlace = Literal["all", "elementwise", "concat", "declared", "none"]
+InPlace = Literal["all", "elementwise", "concat", "rows", "declared", "none"]
 CHOICES: tuple[InPlace, ...] = get_args(InPlace)
-"""``declared`` keeps only what the workload says (``in_place: true``); the first three add to it."""
+"""``declared`` keeps only what the workload says (``in_place: true``); the first four add to it. What takes
+an input's memory row by row, with ``all`` and ``rows``, is for the planner to choose."""
 
 _LOGIC = "and or xor not equal less greater where bitwise_and bitwise_not bitwise_or bitwise_xor"
 _NUMBERS = "abs add ceil clip copy div exp floor log max min mod mul neg pow round sign sqrt square sub"
@@ -138,7 +139,7 @@ def left_to_move(program: Program, op: Op, placed: frozenset[str]) -> Op | None:
 
 def reuse(program: Program, choice: InPlace) -> Program:
     """``program`` with ``overwrites`` and ``absorbs`` set where ``choice`` and the op's kind allow."""
-    if choice == "declared":
+    if choice in ("declared", "rows"):
         return program
     return replace(program, body=with_ops(program.body, _ReuseMarks(program, choice).mark))
 
@@ -156,6 +157,13 @@ def may_die(program: Program, choice: InPlace) -> Mapping[str, Dying]:
     last."""
     marks = _ReuseMarks(program, choice)
     return {op.name: marks.candidates(op) for op in program.ops()}
+
+
+def dying_here(program: Program) -> Callable[[Op, str], bool]:
+    """Return whether an op is the last to read a tensor that one op makes, and makes its output alone, in one
+    straight region."""
+    marks = _ReuseMarks(program, "all")
+    return lambda op, name: marks.dies(op, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +208,9 @@ class _ReuseMarks:
 
     def _may_take(self, op: Op, name: str) -> bool:
         return may_overwrite(self.program, op, name) and self._may_die(op, name, True)
+
+    def dies(self, op: Op, name: str) -> bool:
+        return self._may_die(op, name, False) and self._last(op, name)
 
     def _last(self, op: Op, name: str) -> bool:
         """Whether ``op`` is the last to read ``name`` on every path."""

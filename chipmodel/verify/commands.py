@@ -9,7 +9,7 @@ SharedMemory or Psram; and that the program's outputs end up in Psram.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.cascades.columns import op_columns
@@ -35,7 +35,7 @@ from chipmodel.verify.memory_state import MemoryState, overlap
 from chipmodel.verify.operands import operand_faults
 from chipmodel.verify.parts import part_bytes, part_label, same_thing
 from chipmodel.verify.psram import PsramMap
-from chipmodel.verify.rolling import RollingRows
+from chipmodel.verify.rolling import RollingRows, clash, turn_faults
 from chipmodel.verify.sequence import order_fault, sequence_faults
 from chipmodel.verify.slices import slice_faults
 from chipmodel.verify.step_cost import cost_faults, inputs_in_place
@@ -256,6 +256,7 @@ class _CommandVerifier:
             *cost_faults(self.program, self.chip, op, step),
             *operand_faults(self.program, op, step, self.cascades),
             *self.psram.in_place_faults(op, step),
+            *self._turn_faults(op, step),
         ):
             self.report(fault)
         for read in self.cascades.needed(op, step):
@@ -269,6 +270,15 @@ class _CommandVerifier:
             if write.part.name in op.made(step.rows):
                 self._write(write, step, op, state)
 
+    def _turn_faults(self, op: Op, step: Compute) -> Iterator[str]:
+        """What is wrong with the places of tensors that share a rolling buffer with others."""
+        for place in (*step.reads, *step.writes):
+            if place.rolls and op.name not in self.cascades.of_op:
+                tensor = self.program.tensors.get(place.part.name)
+                total, rows = (tensor.bytes, tensor.stored.grid[0]) if tensor else (0, 0)
+                for fault in turn_faults(place, total, rows, self.chip.npu.rolling_buffers):
+                    yield f"step {step.label!r} has {fault}"
+
     def _write(self, write: Located, step: Compute, op: Op, state: MemoryState) -> None:
         subject = f"step {step.label!r}"
         self._inside(write, subject)
@@ -276,21 +286,28 @@ class _CommandVerifier:
         if write.bytes < size:
             self.report(f"{subject} writes {size} bytes into a buffer of {write.bytes}")
         placed = inputs_in_place(self.program, op, step)
+        total = self.program.tensors[write.part.name].bytes
         for read in step.reads:
             over = read.part.name in (op.overwrites, write.part.name) and read.offset == write.offset
+            over = over and read.first == write.first
+            if read.rolls and write.rolls and read.addresses == write.addresses and not over:
+                over = not clash(read, self._tensor_bytes(read), write, total)
             if overlap(read, write) and not over and read.part.name not in placed:
                 self.report(
                     f"{subject} writes {part_label(write.part)} over its own operand {part_label(read.part)}"
                 )
-        total = self.program.tensors[write.part.name].bytes
         accumulates = write.rolls or write.in_tensor or write.part.share == WHOLE
         if write.part.name in op.inputs and (op.collects or write.part.share != WHOLE):
             faults = state.update(write, subject, accumulates, passes=not op.collects)
         else:
-            nothing = RollingRows(total, write.bytes) if write.rolls else EMPTY
+            nothing = RollingRows(total, write.bytes, first=write.first) if write.rolls else EMPTY
             faults = state.write(write, subject, accumulates, nothing)
         for fault in faults:
             self.report(fault)
+
+    def _tensor_bytes(self, place: Located) -> int:
+        tensor = self.program.tensors.get(place.part.name)
+        return tensor.bytes if tensor else place.bytes
 
     def _holds(self, place: Located, part: Part, subject: str, state: MemoryState) -> None:
         self._inside(place, subject)

@@ -166,6 +166,8 @@ class MemoryState:
             return f"{part.name!r} at {place.offset} does not lie in {how}"
         if isinstance(found.coverage, RollingRows) != place.rolls:
             return f"{part.name!r} at {place.offset} is {'not ' * place.rolls}in a rolling buffer"
+        if isinstance(found.coverage, RollingRows) and found.coverage.first != place.first:
+            return f"{part.name!r} does not begin at {place.first} of the rolling buffer at {place.offset}"
         if found.coverage.holds(part.share):
             return None
         return f"{part.name!r} at {place.offset} is not complete"
@@ -252,7 +254,9 @@ class MemoryState:
         known = before.coverage if before and before.addresses == place.addresses else nothing
         if isinstance(known, RollingRows) != place.rolls:
             known = nothing
-        self._invalidate(place)
+        if isinstance(known, RollingRows) and known.first != place.first:
+            known = nothing
+        self._invalidate(place, known.total if isinstance(known, RollingRows) else None)
         self.contents[key] = BufferContents(place.addresses, known.add(part.share))
         return faults
 
@@ -345,9 +349,17 @@ class MemoryState:
             if overlap(start.at, place) and not (reads and start.direction == "store")
         ]
 
-    def _invalidate(self, place: Located) -> None:
+    def _invalidate(self, place: Located, rolling: int | None = None) -> None:
+        """Forget what lies in the bytes of ``place``. ``rolling`` is the size of a tensor in a rolling buffer
+        of which its part is written there: of others in the same buffer, only those bytes are lost."""
         lost = place.addresses
-        self.contents = {k: v for k, v in self.contents.items() if not lost.overlaps(v.addresses)}
+        kept: dict[ContentsKey, BufferContents] = {}
+        for key, found in self.contents.items():
+            if not lost.overlaps(found.addresses):
+                kept[key] = found
+            elif rolling is not None and isinstance(found.coverage, RollingRows) and found.addresses == lost:
+                kept[key] = BufferContents(lost, found.coverage.without(place, rolling))
+        self.contents = kept
 
 
 def overlap(a: Located, b: Located) -> bool:

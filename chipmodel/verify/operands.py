@@ -89,7 +89,7 @@ def _reads(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> I
             yield _ExpectedOperand(Part(name, share), _rows(size, share), True, advances=(slices,))
         elif place is not None and place.rolls:
             rows = rows_in_columns(share, place.part.share)
-            yield _ExpectedOperand(Part(name, rows), touched_in_ring(rows, size, place.bytes))
+            yield _ExpectedOperand(Part(name, rows), touched_in_ring(rows, size, place.bytes, place.first))
         elif place is not None and cascades.wider(op.name, place.part, Part(name, share)):
             within = share_bytes(rows_in_columns(share, place.part.share), size)
             first = share_bytes(place.part.share, size).start
@@ -119,7 +119,7 @@ def _writes(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> 
         if in_place:
             yield _ExpectedOperand(part, _left_in_concat(program, op, in_place), in_tensor=share != WHOLE)
         elif place is not None and place.rolls:
-            yield _ExpectedOperand(part, touched_in_ring(share, size, place.bytes))
+            yield _ExpectedOperand(part, touched_in_ring(share, size, place.bytes, place.first))
         elif share != WHOLE and _has_tensor(program, op, place, cascades):
             yield _ExpectedOperand(part, _rows(size, share), in_tensor=True, advances=(slices,))
         else:

@@ -1,4 +1,8 @@
-"""What a rolling buffer holds: which bytes of a tensor, where byte ``x`` lies at ``x`` modulo its size."""
+"""What a rolling buffer holds: bytes of a tensor, of which ``x`` lies at ``first + x`` modulo its own size.
+
+Several tensors may share such a buffer, each from a ``first`` place of its own on: what is written of one of
+them replaces bytes of the others.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from chipmodel.geometry.interval import Interval, merged
+from chipmodel.geometry.layout import spans
 from chipmodel.geometry.share import WHOLE, Share, by_rows
+from chipmodel.model.commands import Located
 
 ALL_COLUMNS = (Interval(0, 1), 1)
 """Columns and their number, of a share of rows alone."""
@@ -23,12 +29,15 @@ class RollingRows:
     ring: int
     held: tuple[Interval, ...] = ()
     columns: tuple[Interval, int] = ALL_COLUMNS
+    first: int = 0
 
     def __contains__(self, share: Share) -> bool:
-        wanted = share_bytes(share, self.total)
-        if len(share.channels) < share.of_channels or _columns(share) != self.columns:
+        if _columns(share) != self.columns:
             return False
-        return not len(wanted) or any(h.start <= wanted.start and wanted.stop <= h.stop for h in self.held)
+        return all(
+            any(held.start <= wanted.start and wanted.stop <= held.stop for held in self.held)
+            for wanted in pieces(share, self.total)
+        )
 
     def holds(self, share: Share) -> bool:
         """Whether all of ``share`` is there."""
@@ -46,12 +55,46 @@ class RollingRows:
     def add(self, share: Share) -> RollingRows:
         """The contents after ``share`` is written: it replaces what lay in its bytes of the buffer, and all
         that was there of other columns."""
-        written = share_bytes(share, self.total)
-        before = self.held if _columns(share) == self.columns else ()
-        kept = [piece for old in before for piece in _without(old, written, self.ring)]
-        if len(share.channels) == share.of_channels and len(written) <= self.ring:
-            kept.append(written)
+        written = pieces(share, self.total)
+        kept = self.held if _columns(share) == self.columns else ()
+        for piece in written:
+            kept = tuple(left for old in kept for left in _without(old, piece, self.ring))
+        if sum(map(len, written)) <= self.ring:
+            kept += written
         return replace(self, held=merged(kept), columns=_columns(share))
+
+    def without(self, place: Located, total: int) -> RollingRows:
+        """The contents after another tensor of ``total`` bytes is written at ``place`` of the same buffer."""
+        kept = self.held
+        for piece in pieces(place.part.share, total):
+            lost = Interval(piece.start + place.first - self.first, piece.stop + place.first - self.first)
+            kept = tuple(left for old in kept for left in _without(old, lost, self.ring))
+        return replace(self, held=kept)
+
+
+def pieces(share: Share, total: int) -> tuple[Interval, ...]:
+    """The bytes of ``share`` in a tensor of ``total`` bytes; those of some columns as in ``share_bytes``."""
+    if share.banded or len(share.channels) == share.of_channels:
+        found = share_bytes(share, total)
+        return (found,) if len(found) else ()
+    return tuple(span for span in spans(share, total) if len(span))
+
+
+def clash(a: Located, of_a: int, b: Located, of_b: int) -> bool:
+    """Whether parts of two tensors, of ``of_a`` and ``of_b`` bytes, share bytes of one rolling buffer."""
+    held = RollingRows(of_a, a.bytes, pieces(a.part.share, of_a), first=a.first)
+    return held.without(b, of_b) != held
+
+
+def turn_faults(place: Located, total: int, rows: int, turns: bool) -> Iterator[str]:
+    """What is wrong with the place of a whole tensor of ``total`` bytes and so many ``rows`` in a rolling
+    buffer; ``turns`` where the NPU can go on at its start after a row."""
+    what = f"{place.part.name!r} in a rolling buffer of {place.bytes} bytes"
+    end = place.bytes - place.first
+    if place.part.weights or total > place.bytes or not 0 <= place.first < place.bytes:
+        yield f"{what} from {place.first} on, which has no room for its {total}"
+    elif total > end and (not turns or not rows or total % rows or end % (total // rows)):
+        yield f"{what}, whose end after {end} bytes lies within a row, or which the NPU cannot address"
 
 
 def _columns(share: Share) -> tuple[Interval, int]:
@@ -77,11 +120,14 @@ def rows_in_columns(share: Share, held: Share) -> Share:
     return share.in_columns(held.of_channels, held.columns, held.of_columns) if fits else share
 
 
-def touched_in_ring(share: Share, total: int, ring: int) -> Interval:
-    """The bytes of a rolling buffer that a step moves: all of it where the rows pass its end."""
+def touched_in_ring(share: Share, total: int, ring: int, first: int = 0) -> Interval:
+    """The bytes of a rolling buffer that a step moves: all of it where the rows pass its end, and, of some
+    channels of rows, as many from where the rows begin."""
     rows = share_bytes(share, total)
-    start = rows.start % ring if ring else 0
-    return Interval(start, start + len(rows)) if start + len(rows) <= ring else Interval(0, ring)
+    some = not share.banded and len(share.channels) < share.of_channels
+    size = min(share.bytes(total), total - rows.start) if some else len(rows)
+    start = (first + rows.start) % ring if ring else 0
+    return Interval(start, start + size) if start + size <= ring else Interval(0, ring)
 
 
 def _without(old: Interval, written: Interval, ring: int) -> Iterable[Interval]:
@@ -90,10 +136,10 @@ def _without(old: Interval, written: Interval, ring: int) -> Iterable[Interval]:
         return (old,)
     if len(written) >= ring:
         return ()
-    return _pieces(old, written, ring)
+    return _left(old, written, ring)
 
 
-def _pieces(old: Interval, written: Interval, ring: int) -> Iterator[Interval]:
+def _left(old: Interval, written: Interval, ring: int) -> Iterator[Interval]:
     at = old.start
     turn = (old.start - written.stop) // ring
     while at < old.stop:

@@ -14,6 +14,8 @@ the fewest bytes, where of each part less is counted than it needs:
   much as all pieces.
 * An op on its own has at least one output channel of its weights; a cascade has the largest weights of one of
   its ops, as though all others were loaded again.
+* In a plan without cascades each output may also lie in place of an input, row by row: the two then take the
+  bytes of the larger one, and those that must lie between them.
 * Of a tensor inside a cascade there are at least those rows between the one that is made and the oldest one
   that an op still needs which has come as far as it can without that row. Such tensors are there together
   where no op between their readers waits for all rows of one: what is read before it may have gone.
@@ -32,25 +34,43 @@ from chipmodel.cascades.shape import may_cascade
 from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Program
+from chipmodel.rewrites.rows_in_place import rows_to_take
 from dma.cascade_choice.band_widths import BandedOps, BandWidth
 from dma.cascade_choice.chain_geometry import MAX_OPS
 from dma.cascade_choice.least_rows import LeastRows
 from dma.cascade_choice.segmented_chains import BANDS
 from dma.cascade_choice.straight_chains import LiveAround, straight_chains
+from dma.residency.rings import distance
 from dma.residency.tiling import least_weights
 
 
 def memory_bound(program: Program) -> int:
     """Return bytes of SharedMemory below which no plan of ``program`` exists that moves no tensor but inputs
     and outputs to Psram and back (see the module)."""
-    alive = _Alive(program)
-    return max((_Chain(alive, chain).least() for chain in straight_chains(program.body)), default=0)
+    alive = _Alive(program, {})
+    least = max((_Chain(alive, chain).least() for chain in straight_chains(program.body)), default=0)
+    takes = rows_to_take(program)
+    return min(least, _least_in_rows(_Alive(program, takes), takes)) if takes else least
+
+
+def _least_in_rows(alive: _Alive, takes: Mapping[str, str]) -> int:
+    """The bytes of the op that needs the most where each runs on its own, its output in place of the input
+    that it ``takes``, one row at a time, if that is less than both."""
+    program, most = alive.program, 0
+    for op, names in zip(alive.around.table.ops, alive.at, strict=True):
+        needed = alive.bytes(names) + least_weights(program, op, 0)
+        if op.name in takes and alive.group[takes[op.name]] not in alive.crossed:
+            old, made = (alive.around.size(name) for name in (takes[op.name], op.outputs[0]))
+            apart = max(old + distance(program, op, takes[op.name], 1), made)
+            needed += min(apart, old + made) - max(old, made)
+        most = max(most, needed)
+    return most
 
 
 class _Alive:
     """The tensors that must be in SharedMemory at each op, and which of them may lie in the same memory."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, takes: Mapping[str, str]) -> None:
         self.program, self.around = program, LiveAround(program)
         table = self.around.table
         free = table.initial_decisions().homed
@@ -67,12 +87,13 @@ class _Alive:
         self.pieces: dict[str, list[str]] = {}
         """The inputs of a concat that may lie in its output, side by side."""
         self.before: dict[str, str] = {}
-        """The input that an output may overwrite."""
+        """The input that an output may overwrite, byte for byte or row by row."""
         links: list[list[str]] = []
         for op in table.ops:
+            old = op.overwrites or takes.get(op.name)
             self.pieces.update({op.outputs[0]: list(op.absorbs)} if op.absorbs else {})
-            self.before.update({op.outputs[0]: op.overwrites} if op.overwrites else {})
-            links += [[op.outputs[0], *op.absorbs, *filter(None, (op.overwrites,))]] if op.outputs else []
+            self.before.update({op.outputs[0]: old} if old else {})
+            links += [[op.outputs[0], *op.absorbs, *filter(None, (old,))]] if op.outputs else []
         names = list(program.tensors)
         number = {name: index for index, name in enumerate(names)}
         groups = joined(len(names), ([number[name] for name in link] for link in links))

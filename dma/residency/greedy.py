@@ -23,6 +23,7 @@ from chipmodel.model.schedule import StateCost
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
 from chipmodel.rewrites.in_place import PlaceInTensor
 from dma.residency import storages
+from dma.residency.rings import NO_RINGS, SharedRing, rings_of
 from dma.residency.tiling import NONE_KEPT, least_parts, least_stripe
 
 Reserve = Callable[[Op], int]
@@ -65,8 +66,15 @@ class Residency:
     """The operands of a striped op that are whole in SharedMemory; no entry: none."""
     staying: Mapping[str, float] = field(default_factory=dict[str, float])
     """The share of an op's weights that should stay for all iterations of a loop; no entry: none."""
+    rings: Mapping[str, SharedRing] = field(default_factory=dict[str, SharedRing])
+    """The rolling buffer of a storage that several tensors share row by row; no entry: none."""
     cost: StateCost | None = None
     """What the state search made of its initial state; None where another planner decided."""
+
+    @property
+    def rolling(self) -> frozenset[str]:
+        """The tensors that share a rolling buffer with others."""
+        return frozenset(name for ring in self.rings.values() for name in ring.first)
 
 
 @dataclass
@@ -149,6 +157,7 @@ class ResidencyTable:
                 self.touches[name].append(Touch(position, False, name))
             for name in op.outputs:
                 self.touches[name].append(Touch(position, True, name))
+        self.by_rows = any(op.by_rows for op in self.ops)
         self.known: dict[str, tuple[object, tuple[Segment, ...]]] = {}
         self.initial: _Decisions | None = None
         self.shared: tuple[object, storages.Storages] | None = None
@@ -165,6 +174,7 @@ class ResidencyTable:
 
     def residency(self, decisions: _Decisions) -> Residency:
         storage, within = self._storages(decisions)
+        rings = rings_of(self.ops, decisions.overwrites, storage) if self.by_rows else {}
         members: dict[str, list[str]] = {}
         for name, root in storage.items():
             members.setdefault(root, []).append(name)
@@ -177,10 +187,11 @@ class ResidencyTable:
             segments=segments,
             storage=storage,
             striped=frozenset(decisions.striped),
-            through=tuple(self.through(segments)),
+            through=tuple(self.through(segments, rings)),
             spilled=tuple(sorted(set(decisions.holes) | (decisions.homed - self.program.stays_in_psram))),
             within=within,
             kept=self._kept(decisions, storage),
+            rings=rings,
         )
 
     def _kept(self, decisions: _Decisions, storage: Mapping[str, str]) -> dict[str, frozenset[str]]:
@@ -342,11 +353,13 @@ class ResidencyTable:
         """Whether all touches are in one straight chain of ops, without a branch or loop between them."""
         return len({self.scopes.region[t.position] for t in touches}) == 1
 
-    def through(self, segments: Mapping[str, tuple[Segment, ...]]) -> list[int]:
+    def through(
+        self, segments: Mapping[str, tuple[Segment, ...]], rings: Mapping[str, SharedRing] = NO_RINGS
+    ) -> list[int]:
         """The bytes alive at each op."""
         change = [0] * (len(self.ops) + 1)
         for root, parts in segments.items():
-            size = self.program.tensors[root].bytes
+            size = rings[root].bytes if root in rings else self.program.tensors[root].bytes
             for segment in parts:
                 for interval in self.live(segment):
                     change[interval.start] += size

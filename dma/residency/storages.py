@@ -23,12 +23,15 @@ def overwrites(program: Program) -> dict[str, str]:
 def absorbed(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:
     """Return each input of a concat with the output that it may be made in. Tensors loaded from or stored to
     Psram keep a memory of their own, and so do those whose runs would have no single pitch in the memory that
-    several concats share."""
+    several concats share, or that tensors share row by row."""
     fixed = {*program.inputs, *program.outputs}
     storage, _ = storages(program, overwrites, {})
-    kept = {storage[name] for name in fixed}
+    shared = {
+        storage[new] for op in ops(program.body) if op.by_rows for new in op.outputs if new in overwrites
+    }
+    kept = {storage[name] for name in fixed} | shared
     pairs = ((name, op.outputs[0]) for op in ops(program.body) for name in op.absorbs)
-    found = {name: whole for name, whole in pairs if storage[name] not in kept}
+    found = {n: whole for n, whole in pairs if storage[n] not in kept and storage[whole] not in shared}
     while True:
         places = _places(program, overwrites, found)[1]
         scattered = [name for name in found if places[name] is None]

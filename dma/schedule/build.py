@@ -89,6 +89,8 @@ class StreamRequest:
 
     def decider(self, streamer: Streamer) -> Decider:
         """The planner that decides what stays in SharedMemory for ``streamer``."""
+        if any(op.by_rows for op in ops(self.program.body)):
+            return "greedy"  # the others know nothing of rolling buffers
         return "tiers" if self.tiers and streamer.decider == "greedy" else streamer.decider
 
 
@@ -237,7 +239,8 @@ def _with_floor(
     # An op that is in stripes to begin early is not for want of memory.
     found = (n for n in schedule.striped if n not in memory.tilings)
     cut = (n for n in found if n not in slicers or len(set(emission.op_steps[n])) > 1)
-    return replace(schedule, striped=tuple(cut))
+    in_rows = ((op.name, _rows_in_place(op, residency)) for op in ops(program.body))
+    return replace(schedule, striped=tuple(cut), in_rows=tuple(each for each in in_rows if each[1]))
 
 
 def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache: BuildCache) -> MemoryBudget:
@@ -303,6 +306,8 @@ def _tilings(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> 
         tiling: Tiling | None = whole_tiling(op, slices.channels[op.name])
         if op.name in memory.tilings:
             tiling = memory.tilings[op.name]
+        elif rows := _rows_in_place(op, memory.residency):
+            tiling = Tiling(rows, slices.channels[op.name])
         elif op.name in memory.residency.striped:
             tiling = _stripes(memory, streamer, slices, op, memory.budget - through)
         if tiling is None:
@@ -312,6 +317,11 @@ def _tilings(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> 
         total += _more_parts(op, tiling.count(op), total)
         tilings[op.name] = tiling
     return tilings
+
+
+def _rows_in_place(op: Op, residency: Residency) -> int:
+    """The most rows of a step of an op whose output takes an input's memory row by row; 0 for another op."""
+    return op.by_rows.rows if op.by_rows and op.outputs[0] in residency.rolling else 0
 
 
 def _stripes(

@@ -34,6 +34,7 @@ from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.passes.liveness import scopes
 from chipmodel.rewrites.in_place import AT_START, left_to_move
 from dma.residency.greedy import Residency, Segment
+from dma.residency.rings import SharedRing
 from dma.residency.tiling import Tiling, weight_share
 from dma.schedule.cascade_steps import cascade_plan, cascade_steps
 from dma.schedule.lanes import Lane, Lanes
@@ -113,7 +114,9 @@ class _Emitter:
         self.opened = _opened(residency)
         for root, segments in residency.segments.items():
             for index, _ in enumerate(segments):
-                self.buffer(segment_name(root, index, segments), program.tensors[root].bytes, "tensor")
+                ring = residency.rings.get(root)
+                size = ring.bytes if ring else program.tensors[root].bytes
+                self.buffer(segment_name(root, index, segments), size, "tensor")
 
     def nodes(self, body: tuple[Node, ...]) -> tuple[StepNode, ...]:
         result: list[StepNode] = []
@@ -208,6 +211,9 @@ class _Emitter:
     def _read(self, op: Op, index: int, share: Share, position: int, lanes: Lanes) -> Operand:
         name = op.inputs[index]
         resident = self.resident(name, position)
+        ring = self._ring(name)
+        if resident and ring:
+            return self.rolling(Part(name, share), resident, ring)
         if resident:
             touched = Interval(0, 0) if name in self._in_place(op) else self.touched(name, share)
             advance = 0 if op.collects else self._advance(op, name)
@@ -222,6 +228,9 @@ class _Emitter:
     ) -> Operand:
         share = op.writes(name, rows, channels)
         resident = self.resident(name, position)
+        ring = self._ring(name)
+        if resident and ring:
+            return self.rolling(Part(name, share), resident, ring)
         if resident:
             written = self._written(op, name, share)
             return self.placed(Part(name, share), resident, written, self._advance(op, name))
@@ -248,6 +257,18 @@ class _Emitter:
             pitch=place.pitch,
             advance=advance,
         )
+
+    def _ring(self, name: str) -> SharedRing | None:
+        return self.residency.rings.get(self.residency.storage[name])
+
+    def rolling(self, part: Part, buffer: str, ring: SharedRing) -> Operand:
+        """The operand of a tensor in a rolling buffer that it shares with others."""
+        first, rows = ring.first[part.name], self.touched(part.name, part.share)
+        rows = rows or Interval(0, self.program.tensors[part.name].bytes)
+        start = (first + rows.start) % ring.bytes
+        wraps = start + len(rows) > ring.bytes
+        touched = Interval(0, ring.bytes) if wraps else Interval(start, start + len(rows))
+        return Operand(part, buffer, touched, rolls=True, first=first)
 
     def _written(self, op: Op, name: str, share: Share) -> Interval | None:
         """Return the bytes that a step writes: of the output of a concat, as many as were not made there."""

@@ -49,6 +49,7 @@ def _plan(plan: MemoryPlan | None) -> dict[str, object] | None:
             }
             for each in plan.cascades
         ],
+        "in_place_by_rows": dict(plan.in_rows),
     }
 
 
@@ -68,9 +69,14 @@ def headline(answer: MemoryAnswer) -> str:
         return f"It runs in {size(alone.bytes)} of SharedMemory, and cascades do not help; {least}."
     saved = percent(ratio(alone.bytes - cascaded.bytes, alone.bytes))
     return (
-        f"It runs in {size(cascaded.bytes)} of SharedMemory with cascades, {saved} less than the "
+        f"It runs in {size(cascaded.bytes)} of SharedMemory with {_means(cascaded)}, {saved} less than the "
         f"{size(alone.bytes)} layer by layer; {least}."
     )
+
+
+def _means(plan: MemoryPlan) -> str:
+    ops = f"{len(plan.in_rows):,} ops" if len(plan.in_rows) > 1 else "an op"
+    return f"the outputs of {ops} in place row by row" if plan.in_rows else "cascades"
 
 
 def smallest_rows(answer: MemoryAnswer) -> list[tuple[str, str, str, str, str]]:
@@ -128,6 +134,9 @@ def print_memory(answer: MemoryAnswer, console: Console) -> None:
     console.print(_smallest_table(answer))
     if answer.cascaded.cascades:
         console.print(ruled_table(("cascade", ">ops", "rows of a step"), cascade_rows(answer)))
+    if answer.cascaded.in_rows:
+        rows = [(name, count(most)) for name, most in answer.cascaded.in_rows]
+        console.print(ruled_table(("output in place by rows", ">rows of a step"), rows))
     if answer.front:
         heads = (">SharedMemory B", ">cycles layer by layer", ">with cascades", ">saved")
         console.print(ruled_table(heads, front_rows(answer)))

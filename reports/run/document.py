@@ -53,6 +53,7 @@ def document(result: Result) -> dict[str, object]:
         **steady_document(result),
         "spilled": list(result.schedule.spilled),
         "striped": list(result.schedule.striped),
+        "in_place_by_rows": dict(result.schedule.in_rows),
         **_weights_in_place(result),
         "state_search": cost._asdict() if (cost := result.schedule.state_cost) else None,
         **cascades_document(result),

@@ -192,6 +192,9 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
         remarks.append(("State search", _state_cost(schedule.state_cost)))
     if schedule.striped:
         remarks.append((f"Striped ({len(schedule.striped):,})", shortened(schedule.striped)))
+    if schedule.in_rows:
+        ops = [f"{name} {rows:,}" for name, rows in schedule.in_rows]
+        remarks.append((f"In place by so many rows ({len(ops):,} ops)", shortened(ops)))
     in_place = in_place_ops(result.program)
     if in_place:
         remarks.append((f"Weights read in place ({len(in_place):,} ops)", shortened(in_place)))

@@ -61,7 +61,7 @@ def random_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequ
     program = random_images(seed, shape)
     validate_program(program)
     program = reuse(program, random.choice(CHOICES))
-    chip = _with_memory(tiny_chip(random), program, random.choice(MEMORIES))
+    chip = with_memory(tiny_chip(random), program, random.choice(MEMORIES))
     choices = next(filter(None, (tuple(random_choices(program, random)) for _ in range(TRIES))), ())
     if shape.columns:
         choices = tuple(with_bands(program, choice, Random(f"bands {seed}")) for choice in choices)
@@ -86,7 +86,7 @@ def two_readers_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], Pla
     program = builder.build()
     heights = tuple(random.choice((1, 1, 2, 3)) for _ in range(3))
     choice = CascadeChoice(("first", "second", "last"), heights, random.random() < 0.5)
-    chip = _with_memory(tiny_chip(random), program, 0.3)
+    chip = with_memory(tiny_chip(random), program, 0.3)
     return program, (choice,), PlanRequest(program, chip, "large-first", "sync", cascade="auto")
 
 
@@ -101,7 +101,7 @@ def skipped_columns_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...],
     program = builder.build()
     heights = tuple(random.choice((1, 2, 3)) for _ in range(2))
     choice = CascadeChoice(("first", "last"), heights, random.random() < 0.5, bands=2)
-    chip = _with_memory(tiny_chip(random), program, 2.0)
+    chip = with_memory(tiny_chip(random), program, 2.0)
     return program, (choice,), PlanRequest(program, chip, "large-first", "sync", cascade="auto")
 
 
@@ -143,13 +143,14 @@ def pooled_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequ
     names = names[random.randint(0, min(1, len(names) - 2)) :]
     heights = tuple(random.choice((1, 1, 2, 3, 100)) for _ in names)
     choice = CascadeChoice(tuple(names), heights, random.random() < 0.7)
-    chip = _with_memory(tiny_chip(random), program, random.choice((0.3, 0.5, 1.0)))
+    chip = with_memory(tiny_chip(random), program, random.choice((0.3, 0.5, 1.0)))
     choices = (choice,) if possible(program, [o for o in program.ops() if o.name in names], choice) else ()
     packer, streamer, spill = random.choice(PACKERS), random.choice(QUICK), random.random() < 0.5
     return program, choices, PlanRequest(program, chip, packer, streamer, spill=spill, cascade="auto")
 
 
-def _with_memory(chip: Chip, program: Program, times: float) -> Chip:
+def with_memory(chip: Chip, program: Program, times: float) -> Chip:
+    """``chip`` with so many ``times`` the SharedMemory that the largest op needs."""
     most = max(
         sum(program.tensors[n].bytes for n in {*op.inputs, *op.outputs}) + program.block_bytes(op)
         for op in program.ops()
@@ -196,14 +197,12 @@ def possible(program: Program, ops: Sequence[Op], choice: CascadeChoice) -> bool
 RandomCase = Callable[[int], tuple[Program, tuple[CascadeChoice, ...], PlanRequest]]
 
 
-def planned_case(
-    program: Program, choices: Sequence[CascadeChoice], request: PlanRequest
-) -> tuple[PlanRequest, Planned] | None:
-    """The plan with those cascades, with more memory where none fits; None where that is not enough."""
-    cascaded = with_cascades(program, choices)
+def planned_case(program: Program, request: PlanRequest) -> tuple[PlanRequest, Planned] | None:
+    """The plan of a program with cascades, or with ops in place by rows, with more memory where none fits;
+    None where that is not enough."""
     for _ in range(ATTEMPTS):
         try:
-            planned = plan_in_rounds(request, None, None, cascaded)
+            planned = plan_in_rounds(request, None, None, program)
             if planned.solved.peak <= request.chip.shared_memory.bytes:
                 return request, planned
         except DoesNotFit:
@@ -237,11 +236,11 @@ def check(seed: int, case: RandomCase = random_case) -> Counter[str]:
     where = f"seed {seed} ({request.packer}, {request.streamer}, {len(choices)} cascades)"
     if not choices:
         return Counter({"no cascade": 1})
-    found = planned_case(program, choices, request)
+    found = planned_case(with_cascades(program, choices), request)
     if found is None:
         return Counter(refused=1)
     request, planned = found
-    chip, schedule = request.chip, planned.schedule
+    schedule = planned.schedule
     seen = Counter(planned=1, cascades=len(schedule.cascades))
     seen["rolling"] += sum(each.rolls for each in schedule.cascades)
     seen["reloading"] += sum(len(each.reloaded) > 1 for each in schedule.cascades)
@@ -249,6 +248,12 @@ def check(seed: int, case: RandomCase = random_case) -> Counter[str]:
     seen["adding_up"] += any(write.part.name.endswith(".sums") for step in adds for write in step.writes)
     seen["in_bands"] += sum(each.bands > 1 for each in schedule.cascades)
     seen.update(striped=_striped(planned), spilled=bool(schedule.spilled))
+    return seen + examined(program, request, planned, seed, where)
+
+
+def examined(program: Program, request: PlanRequest, planned: Planned, seed: int, where: str) -> Counter[str]:
+    """Verify and run the plan of ``program``. Raises Fault where something does not hold."""
+    chip, schedule, seen = request.chip, planned.schedule, Counter[str]()
     members = tuple(each.members for each in schedule.cascades)
     faults = verify_file(program, plan_of_planned(planned, chip, "tiny", ()), chip)
     if faults:

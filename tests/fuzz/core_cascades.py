@@ -14,7 +14,7 @@ from random import Random
 
 from chipmodel.answers.result import CorePlan
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.cascades.rewrite import CascadeChoice
+from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.core_parts import CorePart, same_core_groups, split, uses
@@ -73,7 +73,7 @@ def _planned(
     """A plan of each part, and the request of the one that needed most memory."""
     plans: list[Planned] = []
     for part, chosen in zip(parts, choices, strict=True):
-        found = planned_case(part.program, chosen, request)
+        found = planned_case(with_cascades(part.program, chosen), request)
         if found is None:
             return None
         request, planned = found

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from random import Random
 
+from chipmodel.cascades.rewrite import with_cascades as cascaded
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.execute.check import PlanRun, check_path, covering_paths
 from chipmodel.hardware.chip import Chip
@@ -109,7 +110,7 @@ def with_cascades(seed: int) -> tuple[PlanRun | None, str]:
     """A plan with cascades at random places, and its planners; None for one that does not fit."""
     program, choices, request = cascades.random_case(seed)
     planners = f"{request.packer}, {request.streamer}, {len(choices)} cascades"
-    found = cascades.planned_case(program, choices, request)
+    found = cascades.planned_case(cascaded(program, choices), request)
     if found is None:
         return None, planners
     request, made = found

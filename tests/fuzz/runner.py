@@ -34,6 +34,7 @@ NAMES = (
     "hostile-inputs",
     "random-programs",
     "random-trees",
+    "rows-in-place",
     "search-rules",
     "study-kills",
     "tier-search",

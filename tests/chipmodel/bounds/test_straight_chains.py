@@ -9,6 +9,7 @@ import pytest
 
 from chipmodel.bounds.fluid import fluid_bound
 from chipmodel.bounds.time_bound import time_bound
+from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import BadInput
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Node, Program, with_ops
@@ -97,7 +98,7 @@ def test_no_steady_state_with_cascades_beats_the_bound() -> None:
             continue
         program = reuse(program, "all")
         choices = next(filter(None, (tuple(random_choices(program, random)) for _ in range(8))), ())
-        found = planned_case(program, choices, replace(request, program=program))
+        found = planned_case(with_cascades(program, choices), replace(request, program=program))
         if found is None:
             continue
         request, plan = found

@@ -94,7 +94,7 @@ def test_bad_input_is_one_message_and_exit_code_2(
 
 
 def test_what_does_not_fit_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, "simulate", TINY, "--set", "shared_memory.bytes=40KiB", "--no-spill")
+    code, out, err = call(capsys, "simulate", TINY, "--set", "shared_memory.bytes=20KiB", "--no-spill")
     assert (code, out) == (1, "")
     assert "largest live set" in err
     assert "smallest capacity" in err

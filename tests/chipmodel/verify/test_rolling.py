@@ -28,7 +28,8 @@ def test_shares_count_in_bytes_whatever_their_division() -> None:
     ring = RollingRows(40, 12).add(rows(0, 3))
     assert rows(1, 6, 20) in ring
     assert rows(1, 7, 20) not in ring
-    assert Share(Interval(0, 1), 10, Interval(0, 2), 4) not in ring
+    assert Share(Interval(0, 1), 10, Interval(0, 2), 4) in ring
+    assert Share(Interval(2, 4), 10, Interval(0, 2), 4) not in ring
 
 
 def test_more_rows_than_the_buffer_has_leave_nothing_known() -> None:

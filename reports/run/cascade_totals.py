@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chipmodel.answers.result import Result
+from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadePlan, Schedule, steps
 from reports.terminal_table import plain_table
@@ -113,7 +114,8 @@ def _of_schedule(program: Program, schedule: Schedule, core: int) -> tuple[Casca
         return ()
     step_counts = Counter(step.op for step in steps(schedule.body))
     blocks = block_bytes(program)
-    held = {each.name: each for each in _held(program, schedule)}
+    running = in_cascades(program, [plan.members for plan in schedule.cascades])
+    held = {each.name: each for each in _held(running, schedule)}
     return tuple(
         CascadeTotals(
             plan=plan,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice
 
 from chipmodel.answers.result import Result
+from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
@@ -71,6 +72,8 @@ def rows_boxes(result: Result, most: int) -> tuple[RowsBox, ...]:
     if not result.schedule.cascades:
         return ()
     listed = tuple(steps(result.schedule.body))
+    members = [plan.members for plan in result.schedule.cascades]
+    result = replace(result, program=in_cascades(result.program, members))
     made = [box for plan in result.schedule.cascades for box in _made(result, plan, listed)]
     every = (
         replace(box, span=span)

@@ -12,11 +12,13 @@ from chipmodel.comparison.run import Contenders, compare_program
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.files.json_text import json_text
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from reports.compare.rows import document, print_comparison
 from reports.diff.difference import compare_results
@@ -26,6 +28,7 @@ from reports.run.figures import timeline
 from reports.run.page import render_page
 from tests.reports.cascade_sample import INSIDE, NAME, ON_CORES, cascaded, cascaded_on_cores
 from tests.reports.console import on_console
+from workloads.load import load
 
 
 def test_a_difference_names_the_cascades_that_appeared() -> None:
@@ -88,3 +91,12 @@ def test_names_must_be_neighbours_on_one_core() -> None:
     assert "on several cores those of one core" in str(refusal.value)
     with pytest.raises(BadInput, match="names 'v9', which is no op"):
         run(replace(request, cascade="v9"))
+
+
+def test_the_sums_of_a_pooling_in_a_cascade_are_in_every_output() -> None:
+    """They are no tensor of the network: its result raised KeyError."""
+    chip = load_chip("alif-e7", ["shared_memory.bytes=15072"])
+    result = run(PlanRequest(reuse(load("zoo:resnet8"), "all"), chip, cascade="auto"))
+    assert any("avgpool" in plan.ops for plan in result.schedule.cascades)
+    assert "avgpool.sums" in json_text(result_document(result))
+    assert "avgpool.sums" in render_page(result)

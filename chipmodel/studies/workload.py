@@ -68,7 +68,8 @@ def is_packing(name: str) -> bool:
 
 
 def matching(pattern: str, folder: Path) -> list[str]:
-    """The workloads that a name with a ``*`` in it stands for, sorted; files are relative to ``folder``."""
+    """The workloads that a name with a ``*`` in it stands for, sorted; files are relative to ``folder``.
+    Raises BadInput for ``**`` within a name, which Python's versions read differently."""
     if pattern.startswith("zoo:"):
         return [name for n in networks() if fnmatchcase(name := f"zoo:{n.name}", pattern)]
     if pattern.startswith(SCHEME):
@@ -76,6 +77,9 @@ def matching(pattern: str, folder: Path) -> list[str]:
     if pattern.startswith(MINIMALLOC):
         names = (f"{MINIMALLOC}{path.name.partition('.')[0]}" for path in _minimalloc_folder().glob("*.csv"))
         return sorted(name for name in set(names) if fnmatchcase(name, pattern))
+    if any("**" in part and part != "**" for part in Path(pattern).parts):
+        hint = "* stands for a part of a name, ** alone for any folders"
+        raise BadInput(f"{shown(pattern)} has ** within a name", hint=hint)
     if Path(pattern).is_absolute():
         return sorted(map(str, Path("/").glob(pattern.lstrip("/"))))
     return sorted(str(path.relative_to(folder)) for path in folder.glob(pattern))

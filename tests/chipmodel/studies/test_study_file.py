@@ -137,3 +137,8 @@ def test_too_many_points_are_refused_before_they_are_made() -> None:
 def test_the_example_is_read_and_filters_ask_for_fields_of_points() -> None:
     assert read_study(SMALL).title.startswith("What does a smaller SharedMemory cost")
     assert set(KEYS) <= set(Point.__dataclass_fields__)
+
+
+def test_two_stars_within_a_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"1:13: 'nets\*\*.csv' has \*\* within a name"):
+        study("workloads: ['nets**.csv']\npackers: [large-first]", tmp_path)

@@ -11,7 +11,8 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
-from chipmodel.pipeline.smallest_memory import comfortable_memory, smallest_memory
+from chipmodel.pipeline.rows_choice import comfortable_memory
+from chipmodel.pipeline.smallest_memory import smallest_memory
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from dma.cascade_choice.least_memory import least_memory_candidates

@@ -84,7 +84,7 @@ def test_the_published_lines(name: str, size: int) -> None:
 
 @pytest.mark.parametrize(("size", "cycles"), [(512, 1113), (784, 1416)])
 def test_the_npu_reads_less_than_a_page_with_prefetch(size: int, cycles: int) -> None:
-    """Rows that were 18.8 and 29.7 % off while sizes from 256 bytes to 1 KB were interpolated."""
+    """Cycles derived from two published errors, 18.8 and 29.7 %, of sizes that were interpolated then."""
     assert near(route_named("npu psram->shared").cycles(size), cycles, 0.01)
 
 

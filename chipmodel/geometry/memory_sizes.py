@@ -8,11 +8,11 @@ SIZES_PER_OCTAVE = 4
 """Sizes from one to the double of it."""
 
 
-def smaller_sizes(size: int, count: int) -> list[int]:
+def smaller_sizes(size: int, count: int, per_octave: int = SIZES_PER_OCTAVE) -> list[int]:
     """Return the largest ``count`` sizes below ``size`` bytes of a ladder that all capacities share.
 
     >>> smaller_sizes(1000, 2), smaller_sizes(900, 2)
     ([861, 724], [861, 724])
     """
-    top = ceil(SIZES_PER_OCTAVE * log2(size)) - 1
-    return [int(2 ** (each / SIZES_PER_OCTAVE)) for each in range(top, top - count, -1)]
+    top = ceil(per_octave * log2(size)) - 1
+    return [int(2 ** (each / per_octave)) for each in range(top, top - count, -1)]

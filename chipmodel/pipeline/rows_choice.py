@@ -1,8 +1,8 @@
 """Ops whose output takes their input's memory row by row, where SharedMemory is short: by simulated cycles.
 
 An op that runs in stripes takes longer, and the fewer rows a stripe has, the fewer bytes lie between its
-output and its input. So several amounts of memory for tensors are tried, by quick forecasts; the best of them
-are planned in full, and the plan without any such op stays where none is faster.
+output and its input. So several amounts of memory for tensors are tried, by an estimate and then by quick
+forecasts; those that are faster than the best plan so far are planned in full.
 
 Source: chipmodel.
 """
@@ -10,25 +10,34 @@ Source: chipmodel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from chipmodel.errors import DoesNotFit
+from chipmodel.geometry.memory_sizes import smaller_sizes
 from chipmodel.model.program import Program
+from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.cascade_screening import CascadeScreening, KnownSets, ScreenedSet
-from chipmodel.pipeline.cascade_search import FAR_BEHIND, CascadeSearch, plan_with_cascades
+from chipmodel.pipeline.cascade_search import CascadeSearch, plan_with_cascades
 from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from dma.residency.greedy import ResidencyTable
-from dma.residency.rows_in_place import rows_for_room, with_rows_in_place
-from dma.streamers import prefetch_greedy, weight_pipeline
+from dma.residency.rows_in_place import RowsOption, RowsTable, with_rows_in_place
+from dma.residency.tiling import least_weights
+from dma.schedule.forecast import TransferTimes
+from dma.schedule.streamer import StreamerPortfolio
+from dma.stream import streamer_named
+from dma.streamers import prefetch_greedy
 
-SHARES = (0.5, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
-"""Shares of SharedMemory that are tried as room for tensors (assumed)."""
-QUICK = (prefetch_greedy.SCREENING, weight_pipeline.STREAMER)
+QUICK = prefetch_greedy.LARGE_SLICES[:2]
 """The streamers of the forecasts."""
-FULL_PLANS = 3
-"""Forecasts that are planned in full at most, which bounds the time."""
+NEAR = 1.05
+"""How many times the cycles of the least estimate one is about equal to it (assumed)."""
+ROOMS = 24
+"""How many amounts of memory are tried as room for tensors: from SharedMemory down to half of it, of a ladder
+that all sizes of SharedMemory share, so that with a little more memory nothing found is lost (assumed)."""
+FORECASTS = 3
+"""Choices of which a forecast is made, in the order of an estimate, which bounds the time (assumed)."""
 
 
 def plan_with_stripes(
@@ -59,30 +68,37 @@ class RowsInPlaceSearch:
     def best(self, found: Planned | None) -> Planned | None:
         """Return ``found``, or the plan with outputs in place by rows that is better."""
         best = found
-        for screened in self.promising(found)[:FULL_PLANS]:
-            tried = self.search.planned(screened.program, screened.cache)
+        for screened in self.promising(found):
+            if best is not None and self.search.fits(best) and screened.cycles >= self.search.cycles(best):
+                break
+            tried = self.search.planned(screened.program, screened.cache, self.streamers(found))
             if tried is not None and (best is None or self.search.rank(tried) < self.search.rank(best)):
                 best = tried
         return best
 
+    def streamers(self, found: Planned | None) -> StreamerPortfolio | None:
+        """The streamers of a quick portfolio by which a choice is planned next to a plan that fits: others
+        are rarely faster (measured). None for those of the request."""
+        portfolio = streamer_named(self.search.request.streamer)
+        if found is None or not self.search.fits(found) or not portfolio.chooses_by_cycles:
+            return None
+        return replace(portfolio, candidates=prefetch_greedy.LARGE_SLICES, in_loops=())
+
     def promising(self, found: Planned | None) -> list[ScreenedSet]:
-        """The choices whose forecasts are worth a full plan beside ``found``, the fastest first."""
+        """The choices with a forecast, the fastest first; none where ``found`` can hardly be improved."""
         request, known = self.search.request, self.search.known.by_rows
         if not self.is_short(found):
             return []
         screening = CascadeScreening(request, self.search.path, self.search.known)
-        rivals = found is not None and self.search.fits(found)
-        limit = FAR_BEHIND * self.search.cycles(found) if found and rivals else inf
-        sets: list[ScreenedSet] = []
+        sets: dict[float, ScreenedSet] = {}  # equal cycles are mostly one schedule
         for number, program in enumerate(self.choices()):
             if number not in known:
                 if request.deadline.ends("further ops in place by rows"):
                     break
                 known[number] = screening.forecast((), program, QUICK)
-            each = known[number]
-            if each is not None and each.cycles < limit:
-                sets.append(each)
-        return sorted(sets, key=lambda each: each.cycles)
+            if each := known[number]:
+                sets.setdefault(each.cycles, each)
+        return [sets[cycles] for cycles in sorted(sets)]
 
     def is_short(self, found: Planned | None) -> bool:
         """Whether tensors and the weights of two ops do not fit together: beyond that nothing is gained."""
@@ -94,14 +110,62 @@ class RowsInPlaceSearch:
         return comfortable_memory(request.program) > request.chip.shared_memory.bytes
 
     def choices(self) -> list[Program]:
-        """The program with different ops in place by rows, and in different numbers of rows."""
-        request, known = self.search.request, list[dict[str, int]]()
-        for share in SHARES:
-            room = int(request.chip.shared_memory.bytes * share)
-            rows = rows_for_room(request.program, request.chip, room)
-            if rows and rows not in known:
-                known.append(rows)
-        return [with_rows_in_place(request.program, request.chip, rows) for rows in known]
+        """The program with different ops in place by rows, in different numbers of rows: those that are
+        estimated to be the fastest."""
+        program, chip = self.search.request.program, self.search.request.chip
+        table = RowsTable(program, chip)
+        found: list[Mapping[str, RowsOption]] = []
+        for room in smaller_sizes(chip.shared_memory.bytes, ROOMS, per_octave=ROOMS):
+            chosen = table.chosen(room)
+            if chosen and chosen not in found:
+                found.append(chosen)
+        plain = estimated_cycles(table, {})
+        cycles = [estimated_cycles(table, chosen) for chosen in found]
+        order = sorted((number for number, each in enumerate(cycles) if each < plain), key=cycles.__getitem__)
+        # Of about equal ones those with less room, the later ones, leave more for loads ahead.
+        near = sorted(number for number in order if cycles[number] <= NEAR * cycles[order[0]])
+        picked = dict.fromkeys((*order[:1], *near[-1:], *near[len(near) // 2 :][:1], *order))
+        rows = ({name: each.rows for name, each in found[number].items()} for number in picked)
+        return [with_rows_in_place(program, chip, each) for each in islice(rows, FORECASTS)]
+
+
+def estimated_cycles(table: RowsTable, chosen: Mapping[str, RowsOption]) -> int:
+    """Estimate the cycles of the ops of ``table`` that may be in place where those that are ``chosen`` are.
+
+    An op waits for its weights where these and the next op's have no room beside the tensors; where its own
+    have none, each step waits for them slice by slice. Where no slice has room, its tensors are stored and
+    loaded again.
+    """
+    program, chip = table.program, table.chip
+    transfer = TransferTimes(chip)
+    root: dict[str, str] = {}
+    rolling: dict[str, int] = {}
+    for op in table.ops:
+        if op.name in chosen:
+            old = table.takes[op.name]
+            at = root[op.outputs[0]] = root.get(old, old)
+            rolling[at] = max(rolling.get(at, 0), chosen[op.name].bytes)
+    total = 0
+    following = [*(program.block_bytes(op) for op in table.ops[1:]), 0]
+    for op, alive, later in zip(table.ops, table.alive, following, strict=True):
+        if op.name not in table.takes:
+            continue
+        option, weights = chosen.get(op.name), program.block_bytes(op)
+        steps = 1
+        if option is None:
+            total += op_cycles(chip.npu, op, op.work.rows, op.work.channels)
+        else:
+            total += option.cycles
+            alive += rolling[root[op.outputs[0]]] - table.both(op)
+            steps = -(-op.work.rows // option.rows)
+        left, least = chip.shared_memory.bytes - alive, least_weights(program, op, 0)
+        if weights + later > left and weights:
+            slices = -(-weights // min(max(left, least), weights))
+            loads = slices * (steps if weights > left else 1)
+            total += loads * transfer("weights", -(-weights // slices))
+        if left < least:
+            total += transfer("store", table.both(op)) + transfer("load", table.both(op))
+    return total
 
 
 def comfortable_memory(program: Program) -> int:

@@ -5,9 +5,8 @@ Source: chipmodel; the idea is that of vMCU (Zheng et al., MLSys 2024). See docs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, RowsInPlace, with_ops
@@ -68,30 +67,73 @@ def _groups(program: Program, takes: Mapping[str, str]) -> Iterator[tuple[str, l
     yield from ((name, group) for name, group in groups.items() if any(op.name in takes for op, _ in group))
 
 
-def rows_for_room(program: Program, chip: Chip, room: int, least: bool = False) -> dict[str, int]:
-    """Return the ops at which more than ``room`` bytes of tensors are alive and that need no more in place,
-    each with those rows with which it computes the fastest; with ``least`` one row at a time, and whether or
-    not that is enough."""
-    table = ResidencyTable(program)
-    through = table.residency(table.initial_decisions()).through
-    takes = rows_to_take(program)
-    found: dict[str, int] = {}
-    for op, alive in zip(table.ops, through, strict=True):
-        if alive <= room or op.name not in takes:
-            continue
-        old, made = (program.tensors[name].bytes for name in (takes[op.name], op.outputs[0]))
-        most = old + made - 1
-        if not least:
-            most = min(most, room - (alive - old - made))
-        if max(old + distance(program, op, takes[op.name], 1), made) > most:
-            continue
-        rows = [1]
-        while not least and rows[-1] < op.work.rows:
-            if max(old + distance(program, op, takes[op.name], rows[-1] + 1), made) > most:
-                break
-            rows.append(rows[-1] + 1)
-        found[op.name] = min(rows, key=partial(_cycles, chip, op))
-    return found
+@dataclass(frozen=True, slots=True)
+class RowsOption:
+    """So many ``rows`` a step: the ``bytes`` that input and output then take together, and all cycles."""
+
+    rows: int
+    bytes: int
+    cycles: int
+
+
+class RowsTable:
+    """The ops of ``program`` whose output may take its input's memory row by row, and what that takes.
+
+    ``alive`` are the bytes of tensors alive at each op of ``ops`` where no op does so; ``takes`` has the
+    input that each op may take.
+    """
+
+    def __init__(self, program: Program, chip: Chip) -> None:
+        self.program, self.chip = program, chip
+        table = ResidencyTable(program)
+        self.ops = table.ops
+        self.alive = table.residency(table.initial_decisions()).through
+        self.takes = rows_to_take(program)
+        self.known: dict[str, list[RowsOption]] = {}
+
+    def both(self, op: Op) -> int:
+        """Bytes of the output and of the input that it may take."""
+        return sum(self.program.tensors[name].bytes for name in (self.takes[op.name], op.outputs[0]))
+
+    def options(self, op: Op) -> list[RowsOption]:
+        """The numbers of rows that take less memory than both tensors, each faster than all fewer ones."""
+        if op.name not in self.known:
+            found = self.known[op.name] = []
+            for rows in range(1, op.work.rows + 1):
+                if (size := self.bytes(op, rows)) >= self.both(op):
+                    break
+                cycles = _cycles(self.chip, op, rows)
+                if not found or cycles < found[-1].cycles:
+                    found.append(RowsOption(rows, size, cycles))
+        return self.known[op.name]
+
+    def bytes(self, op: Op, rows: int) -> int:
+        """Bytes of input and output together where each step computes ``rows``."""
+        old, made = (self.program.tensors[name].bytes for name in (self.takes[op.name], op.outputs[0]))
+        return max(old + distance(self.program, op, self.takes[op.name], rows), made)
+
+    def chosen(self, room: int) -> dict[str, RowsOption]:
+        """The ops at which more than ``room`` bytes of tensors are alive and that need no more in place, each
+        with those rows with which it computes the fastest.
+
+        >>> from chipmodel import load
+        >>> from chipmodel.hardware.chip_file import load_chip
+        >>> chosen = RowsTable(load("zoo:ds_cnn"), load_chip("alif-e7")).chosen(room=10_600)
+        >>> chosen["conv2.depthwise"]
+        RowsOption(rows=4, bytes=9600, cycles=6149)
+        """
+        found: dict[str, RowsOption] = {}
+        for op, alive in zip(self.ops, self.alive, strict=True):
+            if alive > room and op.name in self.takes:
+                most = room - (alive - self.both(op))
+                if fit := [option for option in self.options(op) if option.bytes <= most]:
+                    found[op.name] = fit[-1]
+        return found
+
+    def least(self, room: int) -> dict[str, int]:
+        """The ops at which more than ``room`` bytes are alive and that need less in place, by one row."""
+        large = (op for op, alive in zip(self.ops, self.alive, strict=True) if alive > room)
+        return {op.name: 1 for op in large if op.name in self.takes and self.bytes(op, 1) < self.both(op)}
 
 
 def _cycles(chip: Chip, op: Op, rows: int) -> int:
@@ -105,8 +147,9 @@ def least_rows_in_place(program: Program, chip: Chip) -> Iterator[Program]:
     the fewest; nothing where that is none."""
     best, fewest = program, _most_alive(program)
     tried: list[dict[str, int]] = []
-    for room in _levels(program):
-        rows = rows_for_room(program, chip, room, least=True)
+    table = RowsTable(program, chip)
+    for room in _levels(table.alive):
+        rows = table.least(room)
         if not rows or rows in tried:
             continue
         tried.append(rows)
@@ -121,10 +164,9 @@ LEVELS = 24
 """How many amounts of memory are tried as room for tensors (assumed)."""
 
 
-def _levels(program: Program) -> list[int]:
+def _levels(alive: Iterable[int]) -> list[int]:
     """The bytes alive at some of the ops, the fewest first."""
-    table = ResidencyTable(program)
-    levels = sorted(set(table.residency(table.initial_decisions()).through))
+    levels = sorted(set(alive))
     return levels[:: -(-len(levels) // LEVELS)] if levels else []
 
 

@@ -126,6 +126,14 @@ SCREENING = _streamer(NAME, PROBE_LIMIT, FREE_EIGHTHS[0], early)
 """The streamer by whose forecast a program is compared with the same in other forms: it needs no more memory
 than any other one, and is mostly near the best of them."""
 
+LARGE_SLICES = tuple(
+    _streamer(NAME, limit, FREE_EIGHTHS[0], weights)
+    for weights, limits in ((early_pieces, ((8, 1), (64, 2), PROBE_LIMIT)), (early, ((8, 1), (64, 2))))
+    for limit in limits
+)
+"""Streamers for ops in stripes: weights that are cut are loaded again for every stripe, so these have the
+largest slices. The first two are the fastest where packers find a plan."""
+
 PORTFOLIO = StreamerPortfolio(
     NAME, (sync.STREAMER, ping_pong.STREAMER, weight_pipeline.STREAMER, probe(early_pieces, early))
 )

@@ -12,9 +12,11 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.rows_choice import estimated_cycles
 from chipmodel.pipeline.smallest_memory import smallest_memory
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
+from dma.residency.rows_in_place import RowsTable
 from workloads.load import load
 
 CHIP = load_chip("alif-e7")
@@ -40,6 +42,25 @@ def test_a_plan_in_short_memory_is_right_and_much_faster() -> None:
     [verdict] = check_paths(PlanRun(asked.program, [found.commands], 16 << 10), {})
     assert not verdict.faults
     assert cycles(asked) < 0.6 * cycles(replace(asked, rows_in_place=False))
+
+
+def test_a_little_more_memory_is_not_slower() -> None:
+    """Both sizes try the same amounts of memory for tensors."""
+    less, more = (cycles(request(size, "auto")) for size in (16_384, 17_040))
+    assert more <= less < 80_000
+
+
+def test_the_estimate_knows_where_weights_have_no_room() -> None:
+    """Two ops' weights of 5,184 B fit next to tensors of 11,200 B, so that all are loaded ahead; next to
+    11,520 B they do not. With less memory 4,352 B are loaded for each of three steps."""
+    table = RowsTable(request(1).program, CHIP.with_memory(16_384))
+    good, larger = table.chosen(11_255), table.chosen(11_585)
+    assert (good["conv2.pointwise"].bytes, larger["conv2.depthwise"].bytes) == (11_200, 11_520)
+    assert sum(each.cycles for each in larger.values()) < sum(each.cycles for each in good.values())
+    assert estimated_cycles(table, good) < 0.7 * estimated_cycles(table, larger)
+    assert estimated_cycles(table, good) < 0.7 * estimated_cycles(table, {})
+    less = RowsTable(table.program, CHIP.with_memory(12_192))
+    assert estimated_cycles(less, good) > 3 * estimated_cycles(table, good)
 
 
 @pytest.mark.parametrize("change", [{"rows_in_place": False}, {"cascade": "off"}])

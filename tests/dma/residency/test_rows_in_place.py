@@ -10,7 +10,7 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.rewrites.in_place import reuse
 from dma.residency.greedy import ResidencyTable
-from dma.residency.rows_in_place import least_rows_in_place, rows_for_room, with_rows_in_place
+from dma.residency.rows_in_place import RowsTable, least_rows_in_place, with_rows_in_place
 from workloads.load import load
 
 CHIP = load_chip("alif-e7")
@@ -44,21 +44,22 @@ def test_the_number_of_rows_decides_how_far_they_lie_apart(ds_cnn: Program) -> N
 
 def test_as_many_rows_as_have_room_and_are_the_fastest(ds_cnn: Program) -> None:
     """Of a depthwise layer four rows a step take 6,149 cycles, five to eight more."""
-    found = rows_for_room(ds_cnn, CHIP, 10_600)
+    table = RowsTable(ds_cnn, CHIP)
+    found = table.chosen(10_600)
     assert list(found) == LAYERS
-    assert found["conv2.depthwise"] == 4
-    assert found["conv2.pointwise"] == 8
-    assert set(rows_for_room(ds_cnn, CHIP, 10_600, least=True).values()) == {1}
+    assert found["conv2.depthwise"].rows == 4
+    assert found["conv2.pointwise"].rows == 8
+    assert table.least(10_600) == dict.fromkeys(LAYERS, 1)
 
 
 def test_nothing_is_in_place_where_tensors_have_room(ds_cnn: Program) -> None:
-    assert rows_for_room(ds_cnn, CHIP, 16_000) == {}
+    assert RowsTable(ds_cnn, CHIP).chosen(16_000) == {}
     assert with_rows_in_place(ds_cnn, CHIP, {}) == ds_cnn
 
 
 def test_an_op_is_left_out_that_would_need_as_much_in_place(ds_cnn: Program) -> None:
     """The first layer makes 8,000 B of 490, and the pooling of all has one row."""
-    assert not {"conv1", "avgpool"} & set(rows_for_room(ds_cnn, CHIP, 0))
+    assert not {"conv1", "avgpool"} & set(RowsTable(ds_cnn, CHIP).least(0))
 
 
 def test_the_least_memory_has_one_row_at_a_time(ds_cnn: Program) -> None:

@@ -3,12 +3,14 @@
 A search compares forecasts, which know no contention for banks or Psram, and a deadline may end it before it
 has found anything good. So the plan of ``auto`` is made first and those of streamers with a single schedule
 next, whatever the deadline, then those of the other quick streamers while time is left. The search has the
-rest.
+rest. A plan that a deadline cut short is not always better than one with less time, so in less than a second
+``auto`` also has a plan with all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -16,7 +18,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.pipeline.cascade_screening import KnownSets
 from chipmodel.pipeline.cascade_search import CascadeSearch
-from chipmodel.pipeline.choices import VENDOR_STREAMER
+from chipmodel.pipeline.choices import DEFAULT_STREAMER, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rows_choice import plan_with_stripes
 from dma.stream import streamer_named
@@ -36,6 +38,10 @@ RIVALS = (
     VENDOR_STREAMER,
 )
 """Quick streamers, those first that are most often the fastest for their time."""
+LEAST_SECONDS = 1.0
+"""Seconds that ``auto`` has in any case. Networks of up to twenty ops take 0.6 to 1.3 s (measured); at a
+deadline before that, milliseconds decide which of its schedules are made, and so whether this plan of
+``auto`` or another one is the faster."""
 
 
 def made_by_all(request: PlanRequest, make: Callable[[PlanRequest], T], fits: Callable[[T], bool]) -> list[T]:
@@ -43,11 +49,9 @@ def made_by_all(request: PlanRequest, make: Callable[[PlanRequest], T], fits: Ca
     deadline only ``QUICKEST`` are made once one ``fits``. A streamer that does not search has no rivals.
     Raises DoesNotFit where there is no plan at all: what has no room with ``sync``, which keeps the least for
     weights, has none with others."""
-    searches = streamer_named(request.streamer).searches_offsets
-    rivals = (replace(request, streamer=name, stop=None) for name in (RIVALS if searches else ()))
     found: list[T] = []
     refusal: DoesNotFit | None = None
-    for asked in (*rivals, request):
+    for asked in _asked(request):
         quickest = asked.streamer in QUICKEST
         if refusal and not found and not quickest:
             break
@@ -62,15 +66,37 @@ def made_by_all(request: PlanRequest, make: Callable[[PlanRequest], T], fits: Ca
     return found
 
 
+def _asked(request: PlanRequest) -> Iterator[PlanRequest]:
+    """The requests that are planned, in their order, each one made when it comes: for ``auto`` two where a
+    deadline in less than ``LEAST_SECONDS`` cuts the first plan short."""
+    deadline = request.deadline
+    short = deadline.left is not None and deadline.left < LEAST_SECONDS
+    cut: list[str] = []
+
+    def ended(part: str) -> None:
+        cut.append(part)
+        deadline.ended(part)
+
+    searches = streamer_named(request.streamer).searches_offsets
+    for name in RIVALS if searches else ():
+        rival = replace(request, streamer=name, stop=None, deadline=replace(deadline, ended=ended))
+        yield rival
+        if name == DEFAULT_STREAMER and short and cut:
+            yield rival.until(replace(deadline, until=None).within(LEAST_SECONDS))
+    yield request
+
+
 def plan_beside_rivals(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
     """Plan as ``plan_with_stripes`` does; for a streamer that searches, return the fastest plan along
     ``path`` of its own and those of quick streamers, its own among equals. Where ``path`` is None nothing can
     be simulated, so there are no rivals. Raises DoesNotFit where no streamer has a plan."""
     if path is None:
         return plan_with_stripes(request, path)
-    known = KnownSets()
+    known = defaultdict[float | None, KnownSets](KnownSets)  # a deadline cuts forecasts short as well
     search = CascadeSearch(request, path, None)
-    found = made_by_all(request, lambda asked: plan_with_stripes(asked, path, known), search.fits)
+    found = made_by_all(
+        request, lambda asked: plan_with_stripes(asked, path, known[asked.deadline.until]), search.fits
+    )
     if len(found) == 1:
         return found[0]
     fits = [_simulated(planned, request, path) for planned in reversed(found) if search.fits(planned)]

@@ -1,11 +1,11 @@
-"""Solve one component of a problem exactly: by the complete search, then together with CP-SAT."""
+"""Solve one component of a problem exactly: by the search, then CP-SAT, briefly; then by both together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
-from threading import Event, Thread
+from threading import Thread
 from time import perf_counter
 from typing import Literal
 
@@ -15,12 +15,16 @@ from solvers.core.outcome import MOST_SECONDS, Limits, Outcome, Report
 from solvers.exact import cp_sat
 from solvers.search import complete
 
-ALONE_SECONDS = 0.1
-"""After so much time CP-SAT joins the search where the peak is minimised, or something besides lifetimes
-constrains: the search solves most problems sooner, and goes on beside it."""
+TRIAL_SEARCH_NODES = 20_000
+"""Nodes of the search before CP-SAT is asked where the peak is minimised, or something besides lifetimes
+constrains: on the zoo's networks the search proves within so many what it proves at all."""
+TRIAL_CP_SAT_NODES = 4_000
+"""Nodes for CP-SAT then, twice what it takes for SkipNet's buffers: up to 0.4 s on MiniMalloc's instances."""
+TRIAL_LEAST_NODES = 200_000
+"""Limits of fewer nodes, as packer ``auto`` has, have no such trial."""
 FIT_FIRST_SHARE, FIT_FIRST_SECONDS = 0.6, 30.0
-"""The same for a fit of buffers with lifetimes only, which CP-SAT helps little: a share of the limit, or
-seconds where there is none."""
+"""After so much time CP-SAT joins a fit of buffers with lifetimes only, which it helps little: a share of
+the limit, or seconds where there is none."""
 BOTH_SHARE, BOTH_SECONDS = 0.2, 30.0
 """Time for both together on such problems, as a share of the limit or in seconds; then the search goes on
 alone."""
@@ -69,11 +73,20 @@ def solve_component(
     """
     began = perf_counter()
     solver = _ComponentSolver(part, goal, lower, report)
+    trial = Outcome("unknown", None, lower)
+    hard = goal == "minimise" or not part.problem.plain
+    if hard and (limits.nodes is None or limits.nodes >= TRIAL_LEAST_NODES):
+        trial = solver.search(_briefly(limits, TRIAL_SEARCH_NODES), None)
+        if trial.proof.startswith("not searched"):
+            return solver.then_cp_sat(_rest(limits, began, trial), trial)
+        trial = solver.then_cp_sat(_briefly(_rest(limits, began, trial), TRIAL_CP_SAT_NODES), trial)
+        limits = _rest(limits, began, trial)
+        if _done(trial, goal) or 0 in (limits.seconds, limits.nodes):
+            return trial
     if limits.nodes is not None or limits.threads < 2:
-        return _in_turn(solver, limits, began)
-    nothing = Outcome("unknown", None, lower)
-    if goal == "minimise" or not part.problem.plain:
-        return _together(solver, limits, nothing, ALONE_SECONDS)
+        return _in_turn(solver, limits, trial)
+    if hard:
+        return _together(solver, limits, trial)
     first, both = FIT_FIRST_SECONDS, BOTH_SECONDS
     if limits.seconds is not None:
         first, both = limits.seconds * FIT_FIRST_SHARE, limits.seconds * BOTH_SHARE
@@ -119,34 +132,44 @@ class _ComponentSolver:
             outcome = cp_sat.minimise(problem, limits, self.report, start, lower, switch)
         return _certified(outcome, problem, "CP-SAT")
 
+    def then_cp_sat(self, limits: Limits, before: Outcome) -> Outcome:
+        """The better of ``before`` and CP-SAT's answer, which is not asked for without need or time."""
+        if _done(before, self.goal) or 0 in (limits.seconds, limits.nodes):
+            return before
+        return _better(self.part.problem, before, self.cp_sat(limits, before, None))
 
-def _in_turn(solver: _ComponentSolver, limits: Limits, began: float) -> Outcome:
+
+def _in_turn(solver: _ComponentSolver, limits: Limits, before: Outcome) -> Outcome:
     """Run one after the other: deterministic where only nodes are limited. CP-SAT has what the search leaves,
     which may have all nodes where CP-SAT helps little."""
-    half = replace(limits, seconds=None if limits.seconds is None else limits.seconds / 2)
-    if limits.nodes is not None:
-        half = replace(half, nodes=-(-limits.nodes // 2))
-    outcome = solver.search(limits if solver.part.problem.nested else half, None)
-    left, nodes = limits.left(began), limits.nodes
-    if nodes is not None:
-        nodes = max(0, nodes - outcome.nodes)
-    if _done(outcome, solver.goal) or 0 in (left, nodes):
-        return outcome
-    other = solver.cp_sat(replace(limits, seconds=left, nodes=nodes), outcome, None)
-    return _better(solver.part.problem, outcome, other)
+    began, own = perf_counter(), limits
+    if not solver.part.problem.nested:
+        half = None if limits.seconds is None else limits.seconds / 2
+        own = replace(limits, seconds=half, nodes=None if limits.nodes is None else -(-limits.nodes // 2))
+    outcome = solver.search(own, before.plan)
+    left = _rest(limits, began, outcome)
+    return solver.then_cp_sat(left, _better(solver.part.problem, before, outcome))
 
 
-def _together(solver: _ComponentSolver, limits: Limits, before: Outcome, wait: float = 0.0) -> Outcome:
-    """Run the search, and from ``wait`` seconds on CP-SAT on a thread beside it; the first to finish stops
-    the other. What is not searched is CP-SAT's at once."""
-    began, switch, over = perf_counter(), cp_sat.Switch(), Event()
+def _briefly(limits: Limits, nodes: int) -> Limits:
+    """``limits`` of a trial: few nodes, and one thread, so that its answer never depends on the clock."""
+    return replace(limits, nodes=nodes, threads=1)
+
+
+def _rest(limits: Limits, began: float, used: Outcome) -> Limits:
+    """What ``used`` leaves of ``limits`` for work that began at ``perf_counter()`` time ``began``."""
+    nodes = None if limits.nodes is None else max(0, limits.nodes - used.nodes)
+    return replace(limits, seconds=limits.left(began), nodes=nodes)
+
+
+def _together(solver: _ComponentSolver, limits: Limits, before: Outcome) -> Outcome:
+    """Run the search, and CP-SAT on a thread beside it; the first to finish stops the other."""
+    switch = cp_sat.Switch()
     found: list[Outcome] = []
     single = replace(limits, threads=1)
 
     def ask() -> None:
-        if not over.wait(wait):
-            left = replace(single, seconds=limits.left(began))
-            found.append(solver.cp_sat(left, before, switch))
+        found.append(solver.cp_sat(single, before, switch))
 
     def clock() -> float:
         """The time, which is over once CP-SAT has settled the question."""
@@ -156,17 +179,12 @@ def _together(solver: _ComponentSolver, limits: Limits, before: Outcome, wait: f
     until = replace(limits.deadline.within(MOST_SECONDS), clock=clock)
     try:
         other = solver.search(replace(single, deadline=until), before.plan)
-        if other.proof.startswith("not searched"):
-            over.set()
         if not _done(other, solver.goal):
             thread.join()
     finally:
-        over.set()
         while thread.is_alive():
             switch.stop()
             thread.join(0.05)
-    if other.proof.startswith("not searched") and not found:
-        found.append(solver.cp_sat(replace(limits, seconds=limits.left(began)), before, None))
     return _better(solver.part.problem, before, other, *found)
 
 

@@ -28,7 +28,7 @@ from tests.support.buffers import buffer
 from tests.support.minimalloc import CAPACITY, instances
 from tests.support.work import calls
 from workloads.packing.guillotine import guillotine
-from workloads.packing.problem_csv import read_packing
+from workloads.packing.problem_csv import parse_packing, read_packing
 
 LIMITS = Limits(nodes=200_000, threads=1)
 
@@ -192,19 +192,50 @@ def test_the_search_ends_once_cp_sat_has_settled_the_question(monkeypatch: pytes
     polls: list[bool] = []
 
     def searched(_problem: Problem, limits: Limits, *_: object) -> Outcome:
-        if not limits.seconds:
+        if limits.nodes is None:
             polls.extend(
                 itertools.takewhile(lambda over: not over, (limits.deadline.over for _ in range(10**7)))
             )
         return Outcome("unknown", None, 0)
 
-    def answered(*_: object) -> Outcome:
-        return settled
+    def answered(_problem: Problem, limits: Limits, *_: object) -> Outcome:
+        return settled if limits.nodes is None else Outcome("unknown", None, 0)
 
     monkeypatch.setattr(search, "minimise", searched)
     monkeypatch.setattr(cp_sat, "minimise", answered)
     assert exact(problem, Limits()).plan == settled.plan
     assert len(polls) < 10**7
+
+
+GAPS = """id,lower,upper,size,alignment,gaps
+0,0,51,4096,16,44-45
+1,1,5,16,16,
+2,3,8,16,16,
+3,17,61,4096,16,20-24
+4,29,33,256,16,
+5,31,35,16,16,
+6,33,38,16,16,
+7,42,61,4096,16,45-54
+8,59,62,4096,16,
+9,10,14,16,16,
+10,12,19,4096,16,
+11,15,19,16,16,
+12,22,26,16,16,
+13,40,44,16,16,
+14,47,51,16,16,
+15,49,56,4096,16,
+16,52,56,16,16,
+"""
+"""Its largest live set has 12,304 bytes and its best plan 16,384, which the search alone does not prove."""
+
+
+def test_cp_sat_proves_within_few_nodes_what_the_search_does_not() -> None:
+    problem = parse_packing(GAPS, "gaps.csv", None, ()).problem
+    limits = Limits(nodes=300_000)
+    assert search.minimise(problem, limits).status == "feasible"
+    first, again = exact(problem, limits), exact(problem, limits)
+    assert (first.status, first.lower_bound, first.nodes < 100_000) == ("optimal", 16_384, True)
+    assert (first.plan, first.nodes) == (again.plan, again.nodes)
 
 
 def test_more_buffers_than_are_searched_have_a_good_plan_when_no_time_is_left() -> None:

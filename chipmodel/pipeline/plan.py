@@ -123,9 +123,9 @@ def largest_live_set(problem: Problem, schedule: Schedule) -> str:
 
 
 def smallest_capacity(request: PlanRequest) -> int | None:
-    """The smallest SharedMemory, in bytes, that a bisection finds a plan without spilling for; None
-    where even 4 GiB are too few, or where the deadline comes first. The plan for the returned size has been
-    made and fits."""
+    """The smallest SharedMemory, in bytes, that a bisection finds a plan for without spilling or cascades;
+    None where even 4 GiB are too few, or where the deadline comes first. The plan for the returned size has
+    been made and fits."""
     asked = replace(request, spill=False, limits=None, stop=None, smallest_peak=False)
 
     def does(size: int) -> bool:
@@ -159,9 +159,10 @@ def _larger_memory(request: PlanRequest) -> str:
     if size is None:
         return "no SharedMemory of up to 4 GiB would do without spilling"
     return (
-        f"the smallest capacity that would do without spilling is {size:,} B: "
+        f"layer by layer, the smallest capacity that would do without spilling is {size:,} B: "
         f"--set shared_memory.bytes={size} (chip(..., shared_memory__bytes={size})); "
-        "or leave out --no-spill (spill=False)"
+        "or leave out --no-spill (spill=False); "
+        "'chipmodel memory', or smallest_memory(...), finds how little is enough with cascades"
     )
 
 

@@ -40,10 +40,11 @@ def _networks(like: NetworkClass) -> str:
 
 
 def board_milliseconds(result: Result) -> tuple[float, float] | None:
-    """The interval of what the board takes today by its own tool; None where nothing like it was measured."""
+    """The interval of what the board takes today by its own tool; None where nothing like it was
+    measured, and for a network that takes no time."""
     own = result.asked is not None and result.asked.streamer == VENDOR
     tool = result if own else result.vendor
-    if tool is None or result.record is None:
+    if tool is None or result.record is None or not tool.trace.cycles:
         return None
     return result.record.interval(result.chip.milliseconds(tool.trace.cycles))
 

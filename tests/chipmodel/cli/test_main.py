@@ -97,7 +97,8 @@ def test_what_does_not_fit_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call(capsys, "simulate", TINY, "--set", "shared_memory.bytes=20KiB", "--no-spill")
     assert (code, out) == (1, "")
     assert "largest live set" in err
-    assert "smallest capacity" in err
+    assert "layer by layer, the smallest capacity" in err
+    assert "'chipmodel memory'" in err
     code, out, err = call(capsys, "simulate", "zoo:resnet18", "--packer", "naive", "--json", "-")
     assert code == 1
     assert json.loads(out)["fits"] is False

@@ -99,7 +99,7 @@ def planned(program: Program, chip: Chip, packer: str, streamer: str) -> PlanRun
     if chip.cores == 1:
         made = plan(request)
         fits = made.solved.peak <= chip.shared_memory.bytes
-        return PlanRun(program, (made.commands,), chip.shared_memory.bytes) if fits else None
+        return PlanRun(made.program, (made.commands,), chip.shared_memory.bytes) if fits else None
     cores = plan_cores(request, balanced(program, chip))
     if any(core.solved.peak > chip.shared_memory.bytes for core in cores):
         return None

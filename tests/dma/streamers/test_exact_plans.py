@@ -34,7 +34,7 @@ def look(program: Program, chip: Chip, seed: int, streamer: str) -> Counter[str]
         return Counter(refused=1)
     if planned.solved.peak > chip.shared_memory.bytes:
         return Counter(refused=1)
-    assert verify(program, planned.commands, chip) == (), seed
+    assert verify(planned.program, planned.commands, chip) == (), seed
     choices = random_path(planned.commands, Random(seed))
     trace = simulate(planned.commands, chip, choices)
     assert trace == step_through(planned.commands, chip, choices), seed

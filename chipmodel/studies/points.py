@@ -144,7 +144,7 @@ def _machine(study: Study, name: str, overrides: Overrides) -> _StudyChip:
         chip = load_chip(study.chip_file(name), [f"{field}={value}" for field, value in overrides])
     except BadInput as error:
         return _StudyChip(None, sha256(str(error).encode()).hexdigest(), str(error))
-    chip = replace(chip, figures={}, title="", measured=())
+    chip = replace(chip, figures={}, title="", measured=(), measured_energy=())
     values = [getattr(chip, field.name) for field in fields(chip)]
     return _StudyChip(chip, sha256(repr(values).encode()).hexdigest())
 

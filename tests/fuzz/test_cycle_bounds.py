@@ -41,7 +41,7 @@ def test_no_exact_plan_beats_the_bound(seed: int) -> None:
 
 
 def test_cases_are_of_all_kinds() -> None:
-    cases = [random_case(seed) for seed in range(80)]
+    cases = [random_case(seed) for seed in range(160)]
     chips = [chip for _, chip in cases]
     assert {chip.npu.luna is None for chip in chips} == {False, True}
     assert {type(chip.dma).__name__ for chip in chips} >= {"Dma", "BurstDma"}

@@ -143,11 +143,13 @@ def test_the_pairs_are_those_of_all_commands_that_write() -> None:
             "memory",
             "pack",
             "plan",
+            "planners",
             "report",
             "sensitivity",
             "simulate",
             "study",
             "validate",
+            "zoo",
         )
     }
     assert number["simulate"] == 4 * 3 + 6

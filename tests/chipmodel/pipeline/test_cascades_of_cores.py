@@ -13,7 +13,7 @@ from workloads.load import load
 
 def test_cascades_of_cores_are_chosen_for_the_psram_that_they_share() -> None:
     """With a Psram of its own, each core would rather spill a tensor than run its convolutions in turns."""
-    chip = load_chip("luna-csk6", ("cores=2", "shared_memory.bytes=32KiB"))
+    chip = load_chip("luna-csk6", ("cores=2", "shared_memory.bytes=20KiB"))
     program = reuse(load("workloads/two_cores.yaml"), "all")
     request = PlanRequest(program, chip, "large-first", "prefetch-greedy", cascade=CASCADE_AUTO)
     chosen = run_cores(request, {})

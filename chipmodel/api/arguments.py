@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache, wraps
 from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
@@ -138,7 +138,12 @@ def _is_a(value: Any, kind: Any) -> bool:
         return False
     if issubclass(origin, Mapping):
         return all(_is_a(k, inner[0]) and _is_a(v, inner[1]) for k, v in value.items())
-    return not isinstance(value, Collection) or all(_is_a(each, inner[0]) for each in value)
+    return not isinstance(value, Collection) or all(_is_a(each, inner[0]) for each in _items(value))
+
+
+def _items(value: Any) -> Iterator[Any]:
+    """What a collection of an unknown kind contains."""
+    return iter(value)
 
 
 def _words(kind: Any) -> str:

@@ -32,7 +32,7 @@ from dma.streamers import prefetch_greedy
 QUICK = prefetch_greedy.LARGE_SLICES[:2]
 """The streamers of the forecasts."""
 NEAR = 1.05
-"""How many times the cycles of the least estimate one is about equal to it (assumed)."""
+"""Up to how many times the cycles of another estimate one is about equal to it (assumed)."""
 ROOMS = 24
 """How many amounts of memory are tried as room for tensors: from SharedMemory down to half of it, of a ladder
 that all sizes of SharedMemory share, so that with a little more memory nothing found is lost (assumed)."""
@@ -121,7 +121,8 @@ class RowsInPlaceSearch:
                 found.append(chosen)
         plain = estimated_cycles(table, {})
         cycles = [estimated_cycles(table, chosen) for chosen in found]
-        order = sorted((number for number, each in enumerate(cycles) if each < plain), key=cycles.__getitem__)
+        # Estimates know no loads further ahead, for which rows leave room.
+        order = sorted((at for at, each in enumerate(cycles) if each < NEAR * plain), key=cycles.__getitem__)
         # Of about equal ones those with less room, the later ones, leave more for loads ahead.
         near = sorted(number for number in order if cycles[number] <= NEAR * cycles[order[0]])
         picked = dict.fromkeys((*order[:1], *near[-1:], *near[len(near) // 2 :][:1], *order))

@@ -14,6 +14,8 @@ ColorScheme = Literal["light", "dark"]
 CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE_MILLISECONDS = 1000 * PATIENCE_SECONDS
 """How long to wait for what a page shows."""
+STEP_MILLISECONDS = 20
+"""How long to wait before a page is asked again."""
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -39,6 +41,18 @@ class Visit:
 
     def marks(self, chart: str) -> int:
         return self.page.locator(f"#{chart} .barlayer .point path").count()
+
+    def wait_until(self, condition: str) -> None:
+        """Wait until an expression of JavaScript is true.
+
+        Playwright's own ``wait_for_function`` asks from inside the page, where the page's
+        Content-Security-Policy refuses it as soon as the first answer is no.
+        """
+        for _ in range(int(PATIENCE_MILLISECONDS / STEP_MILLISECONDS)):
+            if self.page.evaluate(condition):
+                return
+            self.page.wait_for_timeout(STEP_MILLISECONDS)
+        raise AssertionError(f"never true: {condition}")
 
 
 def visit(browser: Browser, file: Path, width: int = 1280, scheme: ColorScheme = "light") -> Visit:

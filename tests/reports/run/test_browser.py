@@ -188,9 +188,9 @@ def test_the_legend_hides_and_shows(opened: Visit) -> None:
     button.focus()
     opened.page.keyboard.press("Enter")
     assert button.get_attribute("aria-pressed") == "false"
-    opened.page.wait_for_function(f"document.querySelectorAll('#timeline .point path').length < {before}")
+    opened.wait_until(f"document.querySelectorAll('#timeline .point path').length < {before}")
     button.click()
-    opened.page.wait_for_function(f"document.querySelectorAll('#timeline .point path').length == {before}")
+    opened.wait_until(f"document.querySelectorAll('#timeline .point path').length == {before}")
 
 
 def test_the_table_sorts_by_click_and_by_keyboard(opened: Visit) -> None:
@@ -242,9 +242,7 @@ def test_figures_follow_a_change_of_scheme_and_keep_the_zoom(opened: Visit) -> N
     light = page.locator("#memory .xtick text").first.evaluate("e => getComputedStyle(e).fill")
     page.evaluate("Plotly.relayout('timeline', {'xaxis.range': [1000, 50000]})")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(
-        "light => getComputedStyle(document.querySelector('#memory .xtick text')).fill !== light", arg=light
-    )
+    opened.wait_until(f"getComputedStyle(document.querySelector('#memory .xtick text')).fill !== '{light}'")
     assert page.evaluate("document.getElementById('memory').layout.xaxis.range") == [1000, 50000]
     assert opened.complaints == []
 
@@ -335,7 +333,7 @@ def test_a_node_leads_to_its_bars_and_buffers_and_back(opened: Visit) -> None:
     expect(page.locator("#chosen-text")).to_contain_text(
         "relu, relu: stall 32,868 cycles, time 40,568 cycles"
     )
-    page.wait_for_function("document.getElementById('memory').layout.xaxis.range[0] > 0")
+    opened.wait_until("document.getElementById('memory').layout.xaxis.range[0] > 0")
     expect(page.locator("#timeline")).to_be_focused()
     low, high = page.evaluate("document.getElementById('timeline').layout.xaxis.range")
     (event,) = [e for e in sample().trace.events if e.name == "relu" and e.unit == "npu" and not e.cause]
@@ -348,7 +346,7 @@ def test_a_node_leads_to_its_bars_and_buffers_and_back(opened: Visit) -> None:
     expect(page.locator("#ops tr:focus")).to_contain_text("relu")
     page.click("#chosen button[value=close]")
     expect(page.locator("#chosen")).to_be_hidden()
-    page.wait_for_function("document.getElementById('timeline').layout.shapes.length == 0")
+    opened.wait_until("document.getElementById('timeline').layout.shapes.length == 0")
     assert opened.complaints == []
 
 

@@ -138,7 +138,8 @@ def test_a_link_opens_a_point_directly(browser: Browser, tmp_path: Path) -> None
     file = write(tmp_path, "link.html", render_study(study))
     context = browser.new_context()
     context.set_default_timeout(PATIENCE_MILLISECONDS)
-    page = context.new_page()
+    found = Visit(context.new_page())
+    page = found.page
     page.goto(f"{file.as_uri()}#point-{study.rows[0].key}")
     page.wait_for_selector("html[data-ready]")
     assert page.inner_text("#point-title") == "a.csv"
@@ -150,7 +151,7 @@ def test_a_link_opens_a_point_directly(browser: Browser, tmp_path: Path) -> None
     page.click("#point-back")
     expect(page.locator("#overview")).to_be_visible()
     width = "document.querySelector('#peak-gaps .main-svg').getBoundingClientRect().width"
-    page.wait_for_function(f"() => 900 < {width} && {width} < 1000")
+    found.wait_until(f"900 < {width} && {width} < 1000")
     context.close()
 
 
@@ -168,9 +169,9 @@ def test_the_legend_hides_and_shows(opened: Visit) -> None:
     button.focus()
     page.keyboard.press("Enter")
     assert button.get_attribute("aria-pressed") == "false"
-    page.wait_for_function("() => document.querySelectorAll('#peak-gaps .point').length === 7")
+    opened.wait_until("document.querySelectorAll('#peak-gaps .point').length === 7")
     button.click()
-    page.wait_for_function("() => document.querySelectorAll('#peak-gaps .point').length === 13")
+    opened.wait_until("document.querySelectorAll('#peak-gaps .point').length === 13")
 
 
 def test_one_question_can_be_selected_in_the_chart_over_time(browser: Browser, tmp_path: Path) -> None:
@@ -178,14 +179,10 @@ def test_one_question_can_be_selected_in_the_chart_over_time(browser: Browser, t
     page = found.page
     before = page.locator("#time .scatterlayer .js-line").count()
     page.select_option("#question", "1")
-    page.wait_for_function(
-        f"() => document.querySelectorAll('#time .scatterlayer .js-line').length > {before}"
-    )
+    found.wait_until(f"document.querySelectorAll('#time .scatterlayer .js-line').length > {before}")
     assert page.evaluate("document.getElementById('time').layout.yaxis.range[0]") < -0.1
     page.select_option("#question", "-1")
-    page.wait_for_function(
-        f"() => document.querySelectorAll('#time .scatterlayer .js-line').length === {before}"
-    )
+    found.wait_until(f"document.querySelectorAll('#time .scatterlayer .js-line').length === {before}")
     assert found.complaints == []
     page.context.close()
 

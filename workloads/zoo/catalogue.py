@@ -15,7 +15,7 @@ from chipmodel.files.suggestions import cut, shown, suggest
 from workloads.build.builder import ProgramBuilder
 
 FOLDER = Path(__file__).with_name("networks")
-GROUPS = ("classic", "measured", "detectors", "control_flow")
+GROUPS = ("classic", "measured", "detectors", "control_flow", "language")
 """The files of the catalogue: read one by one, as all together take 4 ms."""
 OptionValue = int | float | str
 """The value of an option, of the same type as its default."""

@@ -17,7 +17,7 @@ from tests.support.networks import built_in as program
 from tests.support.work import calls
 from workloads import zoo
 
-NETWORKS = {n.name: n for n in zoo.networks() if n not in zoo.networks("control_flow")}
+NETWORKS = {n.name: n for n in zoo.networks() if n not in zoo.networks("control_flow", "language")}
 NO_ROW_OF_CLASSES = {network.name for network in zoo.networks("detectors")} | {"squeezenet", "wav2letter"}
 """Networks with other outputs: boxes, letters for each frame, an image of one pixel with the classes."""
 AS_WIDE_AS_THE_INPUT = {"autoencoder", "dnn_kws", "mobilefacenet", "rnnoise", "swift_yolo"}

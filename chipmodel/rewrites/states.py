@@ -62,23 +62,22 @@ def with_states(program: Program, given: Sequence[tuple[str, str]]) -> Program:
 @dataclass(frozen=True, slots=True)
 class CarriedStates:
     """A program whose states begin as zeros and stay in ``kept`` tensors: ``begin`` runs before the first
-    inference, ``end`` at the end of each."""
+    inference."""
 
     program: Program
     kept: tuple[str, ...]
     begin: tuple[Op, ...]
-    end: tuple[Op, ...]
 
 
 def carried_states(program: Program) -> CarriedStates:
     """``program`` with its states as tensors of its own, no longer inputs and outputs.
 
     An op that makes a state's next value after all have read the one before writes it where it stays; other
-    values are copied there, of a longer one (a cache that grows) the newest part. Raises BadInput where a
-    next value does not have the shape of its state.
+    values are copied there as soon as nothing reads the one before, of a longer one (a cache that grows) the
+    newest part. Raises BadInput where a next value does not have the shape of its state.
     """
     begin: list[Op] = []
-    end: list[Op] = []
+    copies: list[Op] = []
     for first, last in program.states.items():
         size = program.tensors[first]
         work = Vector(_elements(size), 0, size.bytes)
@@ -87,19 +86,35 @@ def carried_states(program: Program) -> CarriedStates:
         if _written_last(program, first, last):
             program = _written_there(program, first, last)
         else:
-            end.append(_copy(program, first, last))
+            copies.append(_copy(program, first, last))
     rest = tuple(name for name in program.outputs if name not in program.states.values())
     return CarriedStates(
         replace(
             program,
             inputs=tuple(name for name in program.inputs if name not in program.states),
             outputs=rest or program.outputs,
+            body=_with_copies(program, copies),
             states={},
         ),
         tuple(program.states),
         tuple(begin),
-        tuple(end),
     )
+
+
+def _with_copies(program: Program, copies: Sequence[Op]) -> tuple[Node, ...]:
+    """The body with each copy behind the last node that touches either of its tensors, so that the longer
+    value does not live on; at the end where a state hands its value on to another one."""
+    handed_on = set(program.states) & set(program.states.values())
+    behind: dict[int, list[Op]] = {}
+    for copy in copies:
+        names = {*copy.inputs, *copy.outputs}
+        touching = (n for n, node in enumerate(program.body) if names & _touched(node))
+        last = len(program.body) - 1 if names & handed_on else max(touching, default=-1)
+        behind.setdefault(last, []).append(copy)
+    body: list[Node] = [*behind.get(-1, ())]
+    for number, node in enumerate(program.body):
+        body += (node, *behind.get(number, ()))
+    return tuple(body)
 
 
 def _elements(tensor: Tensor) -> int:

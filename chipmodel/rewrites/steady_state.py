@@ -34,7 +34,7 @@ def steady(program: Program, inferences: int) -> Program:
     _refuse(program, inferences)
     states = carried_states(program)
     slicing = _slicing(states.program, inferences)
-    body = (*slicing.slice_ops(), *slicing.body(), *slicing.collect_ops(), *states.end)
+    body = (*slicing.slice_ops(), *slicing.body(), *slicing.collect_ops())
     carried = (*slicing.results.values(), *states.kept)
     return replace(
         states.program,

@@ -10,7 +10,7 @@ import pytest
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.program import Loop, Program
+from chipmodel.model.program import Loop, Program, ops
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import PlanRequest
@@ -98,6 +98,31 @@ def test_the_newest_part_of_a_growing_cache_is_kept() -> None:
     assert [op.kind for op in ends] == ["slice", "slice"]
     assert [many.tensors[op.outputs[0]].bytes for op in ends] == [56, 56]
     assert many.outputs == ("head",)
+
+
+def test_a_longer_value_is_copied_as_soon_as_it_is_read() -> None:
+    many = steady(with_states(cached(), ()), 3)
+    (loop,) = (node for node in many.body if isinstance(node, Loop))
+    names = [node.name for node in loop.body]
+    for layer in range(2):
+        last = max(names.index(op.name) for op in ops(loop.body) if f"present.{layer}.key" in op.inputs[:2])
+        assert names[last] == f"past_key_values.{layer}.key.next"
+        assert names[last - 1] == f"mix{layer}"
+
+
+def test_states_that_are_handed_on_are_copied_at_the_end() -> None:
+    """A line of delays: each state takes what the one before had, which is read first."""
+    builder = ProgramBuilder("delays")
+    x, first, second = (builder.input(name, (1, 8)) for name in ("x", "first", "second"))
+    total = builder.elementwise("add", "sum", [x, builder.elementwise("add", "both", [first, second])])
+    builder.output(total)
+    builder.output(x)
+    builder.output(first)
+    many = steady(with_states(builder.build(), [("second", "first"), ("first", "x")]), 3)
+    validate_program(many)
+    names = [op.name for op in many.ops()]
+    assert names.index("second.next") < names.index("first.next")
+    assert names.index("sum") < names.index("second.next")
 
 
 def test_another_shape_is_refused() -> None:

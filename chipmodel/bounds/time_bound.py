@@ -40,7 +40,9 @@ def time_bound(
     cores an equal share, or the longest chain of ops that read one another's outputs, if that is more
     (``least_compute_cycles``). Computing rows again only adds to it.
     *DMA*: every weight block that the path needs, the rows of inputs that it reads and its outputs, each
-    moved once, with one set-up in all: a plan may keep data once loaded, but must load them once.
+    moved once, with one set-up in all: a plan may keep data once loaded, but must load them once. Of
+    several inferences in a row, each further one loads at least what weights have beyond SharedMemory: no
+    more than that can lie there when the one before ends.
     *Fluid*: compute, transfers and the room in SharedMemory together (``chipmodel.bounds.fluid``); with
     ``cascades`` any neighbours may be one. ``program`` has ``inferences`` of them
     (``steady_state.unrolled``), whose ops do not take turns.
@@ -62,7 +64,7 @@ def time_bound(
     cycles = {op.name: times * least_cycles(chip.npu, op, columns=cascades) for op, times in runs}
     found: list[TimeBound | None] = [
         _over_all(runs, "npu", least_compute_cycles(program, chip.cores, cycles, cascades)),
-        _over_all(runs, "dma", _least_dma_cycles(program, chip, runs, cascades)),
+        _over_all(runs, "dma", _least_dma_cycles(program, chip, runs, cascades, inferences)),
     ]
     fluid = fluid_bound(program, chip, path, cascades, inferences)
     found.insert(0, fluid)
@@ -80,8 +82,11 @@ def _over_all(runs: list[tuple[Op, int]], unit: Unit, cycles: int) -> TimeBound:
     return TimeBound(cycles, (Binding(unit, runs[0][0].name, runs[-1][0].name, cycles),))
 
 
-def _least_dma_cycles(program: Program, chip: Chip, runs: list[tuple[Op, int]], columns: bool) -> int:
-    """DMA cycles to move the weights, inputs and outputs of ``runs`` once, with ``columns`` in any bands."""
+def _least_dma_cycles(
+    program: Program, chip: Chip, runs: list[tuple[Op, int]], columns: bool, inferences: int
+) -> int:
+    """DMA cycles to move the inputs and outputs of ``runs`` once, with ``columns`` in any bands, and their
+    weights: once, and in each further inference those for which SharedMemory has no room."""
     read = dict.fromkeys(program.inputs, Fraction(0))
     written = dict.fromkeys(program.outputs, Fraction(0))
     for op, times in runs:
@@ -91,7 +96,9 @@ def _least_dma_cycles(program: Program, chip: Chip, runs: list[tuple[Op, int]], 
             written[n] = max(written[n], written_share(op, n, times))
     weights = sum(program.block_bytes(op) for op, _ in runs if op.gathers)
     constants = {name for op, _ in runs if not op.gathers for name in op.weights}
-    weights += sum(program.weights[name].bytes for name in constants)
+    held = sum(program.weights[name].bytes for name in constants)
+    further = inferences - 1 if chip.cores == 1 else 0
+    weights += held + further * max(0, held - chip.shared_memory.bytes)
     loads = sum(int(program.tensors[name].bytes * share) for name, share in read.items())
     stores = sum(int(program.tensors[name].bytes * share) for name, share in written.items())
     traffics: tuple[tuple[Traffic, int], ...] = (("weights", weights), ("load", loads), ("store", stores))

@@ -386,7 +386,7 @@ class Vendor:
     tensor lies in both. 0: all of it is one pool."""
     psram_byte_cycles: Fraction = Fraction(0)
     """Core cycles for each byte of a tensor that has room in no pool, which the NPU then reads and writes in
-    Psram. 0: the tool keeps every tensor on chip that is small enough."""
+    Psram, all such tensors of an op at once. 0: the tool keeps every tensor on chip that is small enough."""
     run_cycles: int = 0
     """Core cycles before the first op of a run, in the driver and between processors."""
     kernel_rows: int = 0

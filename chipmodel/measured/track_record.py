@@ -50,7 +50,8 @@ def _kind(program: Program, live: int, chip: Chip) -> str:
     if chip.weights and used_weight_bytes(program) > chip.weights.memory.bytes:
         return TOO_MANY_WEIGHTS
     capacity = chip.shared_memory.bytes
-    leave = live > capacity or tensors_left(program, chip)
+    known = chip.vendor.psram_byte_cycles
+    leave = tensors_left(program, chip) if known else live > capacity
     place = LEAVE if leave else INSIDE if live <= capacity * chip.vendor.tensor_share else MAY_LEAVE
     kernels = chip.figures.get(KERNELS)
     return f"{kernels.value} kernels and {place}" if kernels else place

@@ -15,6 +15,7 @@ from chipmodel.cascades.arrivals import LateArrival
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.suggestions import suggest
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.pipeline.cascade_screening import (
@@ -27,6 +28,7 @@ from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAME
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds, search_bound
 from dma.cascade_choice.named import cascades_of
+from dma.residency.tool_pools import pooled_as_made
 from dma.schedule.build import BuildCache
 from dma.schedule.effort import DEFAULT_GAP
 from dma.schedule.expected_forecast import ScheduleForecast
@@ -66,7 +68,9 @@ def plan_with_cascades(
     bound = search_bound(request)
     auto = request.cascade == CASCADE_AUTO
     tool_has_none = request.streamer == VENDOR_STREAMER and not request.chip.vendor.cascades
-    if request.cascade == CASCADE_OFF or (auto and tool_has_none):
+    if auto and tool_has_none:
+        return plan_in_rounds(request, path, bound, _pooled(request.program, request.chip))
+    if request.cascade == CASCADE_OFF:
         return plan_in_rounds(request, path, bound)
     search = CascadeSearch(request, path, bound, KnownSets() if known is None else known)
     return search.best() if auto else search.plan(_named(request))
@@ -239,6 +243,12 @@ def named_ops(request: PlanRequest) -> tuple[str, ...]:
                 hint=suggest(name, known, "its ops are"),
             )
     return names
+
+
+def _pooled(program: Program, chip: Chip) -> Program:
+    """The program with the convolutions and poolings as one that the chip's tool runs so."""
+    pairs = cascades_of(program, chip, pooled_as_made(program, chip))
+    return with_cascades(program, [each for each in pairs if len(each.ops) > 1])  # in one arm of a branch
 
 
 def _named(request: PlanRequest) -> Program:

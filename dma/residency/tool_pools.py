@@ -1,11 +1,12 @@
 """What a chip's own tool adds to an op's cycles: tensors that it leaves in Psram, and the start of a run.
 
-The NPU reads and writes a tensor in Psram byte by byte.
+The NPU reads and writes tensors in Psram where they lie, each by a stream engine of its own and all those of
+an op at once, so the largest one decides how long that takes.
 
 The tool has two pools in SharedMemory, and fills them with the largest tensors first; what has room in
 neither stays off chip. No op works in place for it. What only a pooling reads never lies whole: the tool
 pools it as it is made. A dense kernel with more rows than the NPU has is computed in parts, whose sums of 16
-bits lie in what room the tensors leave.
+bits lie in what room the tensors leave; all are written at once, and then read at once to be added up.
 
 Source: chipmodel; chosen by the published use of external RAM on STM32N6 (docs/decisions, 0121).
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import ceil
 
 from chipmodel.geometry.interval import Interval
@@ -38,8 +40,9 @@ def as_tool_keeps(program: Program, chip: Chip) -> Program:
     first = next((op.name for op in program.ops()), None)
 
     def slower(op: Op) -> Op:
-        moved = sum(left.get(name, 0) for name in (*op.inputs, *op.outputs))
-        moved += sum(2 * left.get(name, 0) for name, _ in _sums(program, op, chip))  # written and read
+        sums = [name for name, _ in _sums(program, op, chip)]
+        passes = ((*op.inputs, *sums), (*sums, *op.outputs)) if sums else ((*op.inputs, *op.outputs),)
+        moved = sum(max((left.get(name, 0) for name in names), default=0) for names in passes)
         further = ceil(moved * chip.vendor.psram_byte_cycles) + (start if op.name == first else 0)
         return replace(op, further_cycles=further)
 
@@ -69,6 +72,21 @@ def tensors_left(program: Program, chip: Chip) -> Mapping[str, int]:
     for size in (min(first, capacity), max(0, capacity - first)):
         left = _without_room(left, size)
     return {buffer.name: buffer.bytes for buffer in left}
+
+
+def pooled_as_made(program: Program, chip: Chip) -> frozenset[str]:
+    """Return the names of convolutions whose operands do not fit SharedMemory together, and of the poolings
+    that the tool makes of them meanwhile; none where no more is known of its pools."""
+    if not chip.vendor.psram_byte_cycles:
+        return frozenset()
+    pooled, capacity = _pooled(program), chip.shared_memory.bytes
+    return frozenset(
+        name
+        for made, pooling in pairwise(program.ops())
+        if isinstance(made.work, Conv) and pooling.inputs == made.outputs and made.outputs[0] in pooled
+        if sum(program.tensors[name].bytes for name in (*made.inputs, *made.outputs)) > capacity
+        for name in (made.name, pooling.name)
+    )
 
 
 def _sums(program: Program, op: Op, chip: Chip) -> Iterator[tuple[str, int]]:

@@ -38,6 +38,14 @@ def test_tensors_alive_at_once_decide_the_class(size: int, kind: str) -> None:
     assert traits_of(program(size), BOARD).kind == kind
 
 
+def test_what_is_pooled_as_it_is_made_does_not_leave() -> None:
+    """Tiny YOLO's first convolution has operands of 3,211 KiB, and no external RAM on the board
+    (stm32ai-modelzoo, object_detection/yolov2t)."""
+    traits = traits_of(load("zoo:tiny_yolov2?input=416&classes=1"), BOARD)
+    assert traits.live_bytes > BOARD.shared_memory.bytes
+    assert traits.kind == "tensors that may leave SharedMemory"
+
+
 def test_the_kernels_of_a_cpu_are_part_of_the_class() -> None:
     other = load_chip("esp32s3", ["npu.vector.kernels=esp-nn"])
     assert traits_of(program(1024), other).kind == "esp-nn kernels and tensors in SharedMemory"

@@ -7,11 +7,12 @@ import pytest
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
+from chipmodel.model.schedule import steps
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.pipeline.choices import VENDOR_STREAMER
+from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
-from dma.residency.tool_pools import as_tool_keeps, tensors_left
+from dma.residency.tool_pools import as_tool_keeps, pooled_as_made, tensors_left
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -77,9 +78,28 @@ def test_sums_have_twice_the_bytes_of_the_output_and_lie_there_while_the_op_runs
     assert tensors_left(large_kernel(7, 400), chip("vendor.kernel_rows=0")) == {}
 
 
-def test_each_sum_is_written_once_and_read_once() -> None:
-    (op,) = as_tool_keeps(large_kernel(7, 400), chip()).ops()
-    assert op.further_cycles == 3 * 2 * 800 * 1024 * 20
+@pytest.mark.parametrize("rows", [5, 7])
+def test_sums_are_written_beside_one_another_and_then_read(rows: int) -> None:
+    """However many there are: by as many stream engines."""
+    (op,) = as_tool_keeps(large_kernel(rows, 400), chip()).ops()
+    assert op.further_cycles == 2 * 800 * 1024 * 20
+
+
+def test_the_largest_tensor_in_psram_decides_how_long_an_op_takes() -> None:
+    """c1 of 650 KiB is read while c2 of 640 is written, both of which no pool holds."""
+    (*_, op, last) = as_tool_keeps(chain(10, 650, 640, 10), chip()).ops()
+    assert [op.further_cycles, last.further_cycles] == [650 * 1024 * 20, 640 * 1024 * 20]
+
+
+def test_the_output_is_written_while_sums_are_read() -> None:
+    """Input and output of 1,100 and 900 KiB have no room either: the input takes longer than the sum that is
+    written beside it, the sum longer than the output beside which it is read."""
+    builder = ProgramBuilder("net")
+    builder.conv("c", builder.input("x", (1, 1100, 32, 32)), 700, 5, pad=2, bias=False)
+    board = chip("shared_memory.bytes=650KiB")
+    (op,) = as_tool_keeps(builder.build(), board).ops()
+    assert set(tensors_left(builder.build(), board)) == {"x", "c", "c: sum 0", "c: sum 1"}
+    assert op.further_cycles == (1400 + 1400) * 1024 * 20
 
 
 @pytest.mark.parametrize(
@@ -143,3 +163,34 @@ def test_ssd_leaves_the_tensor_that_the_board_has_in_external_ram() -> None:
     program = load("zoo:ssd_mobilenetv2?classes=1")
     left = tensors_left(program, load_chip("stm32n6"))
     assert [program.tensors[name].bytes for name in left] == [150 * 150 * 96]
+
+
+def pooled(branch: bool = False) -> Program:
+    """An input of 300 KiB, a convolution to 900 KiB, a pooling of it to 225 KiB, and of that one to 56.25;
+    where asked, another op reads what the first one makes."""
+    builder = ProgramBuilder("net")
+    made = builder.conv("c", builder.input("x", (1, 300, 32, 32)), 900, 1, bias=False)
+    small = builder.pool("p", made, 2, stride=2)
+    builder.output(builder.pool("q", builder.conv("d", small, 225, 1, bias=False), 2, stride=2))
+    if branch:
+        builder.output(builder.conv("e", made, 1, 1, bias=False))
+    return builder.build()
+
+
+def in_turns(program: Program, board: Chip) -> bool:
+    """Whether "p" begins before "c" has ended in the plan by the tool."""
+    planned = plan(PlanRequest(program, board, streamer=VENDOR_STREAMER, cascade=CASCADE_AUTO))
+    names = [step.op for step in steps(planned.schedule.body)]
+    return "c" in names[names.index("p") :]
+
+
+def test_what_only_a_pooling_reads_never_lies_whole_in_the_tools_plan() -> None:
+    """1,200 KiB are more than the 1,000 of SharedMemory. The second pooling reads what lies there as well."""
+    assert pooled_as_made(pooled(), chip()) == {"c", "p"}
+    assert in_turns(pooled(), chip())
+
+
+def test_a_pooling_that_is_not_the_only_reader_or_has_room_reads_what_lies_there() -> None:
+    assert not in_turns(pooled(branch=True), chip())
+    assert not in_turns(pooled(), chip("shared_memory.bytes=1200KiB"))
+    assert not in_turns(pooled(), chip("vendor.psram_byte_cycles=0"))

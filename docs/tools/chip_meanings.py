@@ -159,8 +159,8 @@ MEANING: Mapping[str, str] = {
     "vendor.pool_bytes": "Bytes of SharedMemory that the tool fills with tensors first; what is left is a "
     "second pool, and no tensor lies in both. 0: all of it is one pool.",
     "vendor.psram_byte_cycles": "What each byte of a tensor takes that has room in neither pool, and that "
-    "the NPU reads or writes in Psram, all such tensors of an op at once. What only a pooling reads is pooled "
-    "as it is made where it has no room. 0: tensors only leave SharedMemory as they do in other plans.",
+    "the NPU reads or writes in Psram, all such tensors of an op at once. What only a pooling reads is "
+    "pooled as it is made where it has no room. 0: tensors leave SharedMemory only as in other plans.",
     "vendor.run_cycles": "What the driver takes before the first op of a run by that tool.",
     "vendor.kernel_rows": "Rows of the largest dense kernel that runs at once. One with more is computed in "
     "parts, whose sums of 16 bits take room in the pools, or lie in Psram; all are written at once, and read "

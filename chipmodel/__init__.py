@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from chipmodel.api.arena import Arena, arena
+    from chipmodel.api.arena import Arena, SplitArena, arena, split_arena
     from chipmodel.api.budget import BudgetReport, ci
     from chipmodel.api.check import Verification, check
     from chipmodel.api.comparison import Comparison, compare
@@ -65,6 +65,7 @@ __all__ = [
     "ProgramPlan",
     "Sensitivity",
     "Simulation",
+    "SplitArena",
     "StudyReport",
     "StudyTable",
     "TimeIsOver",
@@ -92,6 +93,7 @@ __all__ = [
     "sensitivity",
     "simulate",
     "smallest_memory",
+    "split_arena",
     "study",
     "validate",
 ]
@@ -99,7 +101,9 @@ __all__ = [
 _HOMES = {
     "chipmodel.api.arena": (
         "Arena",
+        "SplitArena",
         "arena",
+        "split_arena",
     ),
     "chipmodel.api.budget": ("BudgetReport", "ci"),
     "chipmodel.api.check": ("Verification", "check"),

@@ -1,8 +1,8 @@
 """Choose for each buffer one of several memories of given capacities, the first ones being the best.
 
 A constraint program chooses so that at no position more bytes are alive in a memory than it has, and that the
-bytes times the number of better memories are fewest. The packer then looks for offsets; a choice without any
-is excluded, and the next one made.
+costs (bytes where nothing else is given) times the number of better memories are least. The packer then looks
+for offsets; a choice without any is excluded, and the next one made.
 
 Source: chipmodel; the model is solved by OR-Tools CP-SAT (docs/references.md).
 """
@@ -36,9 +36,9 @@ DETERMINISTIC_SECONDS = 10.0
 class MemoryChoices:
     """``memory_of`` has the index of each buffer's memory, by name; ``solved`` the packing of each memory.
 
-    ``cost`` is the sum over all buffers of bytes times memories passed over, and no choice that fits has less
-    than ``lower_bound``. Where nothing was found ``memory_of`` is empty, and ``infeasible`` says whether that
-    is proven.
+    ``cost`` is the sum over all buffers of their costs times memories passed over, and no choice that fits
+    has less than ``lower_bound``. Where nothing was found ``memory_of`` is empty, and ``infeasible`` says
+    whether that is proven.
     """
 
     memory_of: Mapping[str, int]
@@ -54,12 +54,15 @@ def choose_memories(
     allowed: Mapping[str, Sequence[int]],
     packer: str,
     limits: Limits,
+    costs: Mapping[str, int] | None = None,
 ) -> MemoryChoices:
     """Place every buffer in a memory of ``allowed`` (by name; all where it is not in it), so that each fits.
 
-    ``packer`` gives the offsets, with the same ``limits`` for every packing.
+    ``costs`` is what each buffer costs for each memory passed over, its bytes if None. ``packer`` gives the
+    offsets, with the same ``limits`` for every packing.
     """
-    run = _Choosing(buffers, capacities, allowed, packer, limits)
+    weights = {b.name: b.bytes if costs is None else costs[b.name] for b in buffers}
+    run = _Choosing(buffers, capacities, allowed, packer, limits, weights)
     return run.all_best() or run.searched()
 
 
@@ -70,6 +73,7 @@ class _Choosing:
     allowed: Mapping[str, Sequence[int]]
     packer: str
     limits: Limits
+    costs: Mapping[str, int]
     excluded: list[tuple[int, frozenset[str]]] = field(default_factory=list[tuple[int, frozenset[str]]])
     """Sets of buffers that do not fit into the memory of that index together."""
     usable: list[int] = field(default_factory=list[int])
@@ -110,8 +114,8 @@ class _Choosing:
         return MemoryChoices({}, (), 0, bound)
 
     def cost(self, choice: Mapping[str, int]) -> int:
-        """Bytes times memories passed over."""
-        return sum(b.bytes * choice[b.name] for b in self.buffers)
+        """Costs times memories passed over."""
+        return sum(cost * choice[name] for name, cost in self.costs.items())
 
     def packed(self, choice: Mapping[str, int]) -> tuple[Solved, ...] | None:
         """A packing of each memory, the smallest that is found; None, with the set excluded, where one does
@@ -152,7 +156,7 @@ def _chosen(run: _Choosing) -> tuple[dict[str, int] | None, int, bool]:
                 model.add(sum(b.bytes * lies[b.name, m] for b in inside) <= capacity)
     for m, names in run.excluded:
         model.add_bool_or(lies[name, m].negated() for name in sorted(names))
-    model.minimize(sum(b.bytes * m * lies[b.name, m] for b in run.buffers for m in run.homes(b)))
+    model.minimize(sum(run.costs[name] * m * variable for (name, m), variable in lies.items()))
     solver: cp_model.CpSolver = sat.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = run.limits.seed

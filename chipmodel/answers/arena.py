@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from chipmodel.model.plan import Status
 
@@ -13,7 +14,9 @@ class ArenaRequest:
 
     ``first`` and ``last`` are the runtime's allocation scopes, both included: a scope for each operator, and
     one for each subgraph that an operator runs. ``tensor`` is the number among all tensors of the model, None
-    for memory that a kernel asks for when it is prepared, which has no place in an offline plan.
+    for memory that a kernel asks for when it is prepared, which has no place in an offline plan. ``reads``
+    and ``writes`` count the operators that read and write the tensor; an operator that runs a subgraph counts
+    as a run of it, and copies what goes in and what comes out.
     """
 
     name: str
@@ -21,6 +24,8 @@ class ArenaRequest:
     first: int
     last: int
     tensor: int | None
+    reads: int = 0
+    writes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +58,42 @@ class ArenaAnswer:
             if each.tensor is None:
                 by_scope[each.last] = by_scope.get(each.last, 0) + each.bytes
         return max(by_scope.values(), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaPlace:
+    """Where a request lies: in SRAM or, with ``in_psram``, in Psram, at an offset in that memory's arena.
+
+    ``price`` is what its accesses take, or would take, in Psram: cycles of the chip's model, or bytes."""
+
+    request: ArenaRequest
+    in_psram: bool
+    offset: int
+    price: int
+
+
+@dataclass(frozen=True, slots=True)
+class SplitArenaAnswer:
+    """Requests of a model over two memories: ``places`` in the order in which the runtime adds them.
+
+    ``sram_bytes`` and ``psram_bytes`` are what the places take of the ``sram_limit`` and ``psram_limit``.
+    ``price`` adds up what lies in Psram, in cycles of ``chip`` at ``core_mhz``, or, without a chip, in bytes;
+    no choice has less than ``lower_bound``. Memory of kernels is always in SRAM."""
+
+    source: str
+    places: tuple[ArenaPlace, ...]
+    sram_bytes: int
+    psram_bytes: int
+    sram_limit: int
+    psram_limit: int
+    price: int
+    lower_bound: int
+    tail_estimate: int
+    chip: str = ""
+    core_mhz: Fraction = Fraction(0)
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def moved(self) -> tuple[ArenaPlace, ...]:
+        """What lies in Psram, the most expensive first."""
+        return tuple(sorted((each for each in self.places if each.in_psram), key=lambda each: -each.price))

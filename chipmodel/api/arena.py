@@ -7,20 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chipmodel.answers.arena import ArenaAnswer
+from chipmodel.answers.arena import ArenaAnswer, SplitArenaAnswer
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import check_limits
+from chipmodel.api.target import ChipSource
+from chipmodel.api.target import chip as target_chip
 from chipmodel.comparison.arena import plan_arena, with_arena_plan
+from chipmodel.comparison.split_arena import split_arena as plan_split_arena
 from chipmodel.errors import Place
 from chipmodel.files.atomic_write import write_atomically
+from chipmodel.files.sizes import parse_bytes
 from chipmodel.model.plan import Status
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 from chipmodel.terminal.progress import stage
+from reports import split_arena as split_report
 from reports.arena import document, headline, render_arena
+from reports.export.arena_header import arena_header
 from solvers.core.outcome import Limits
-from workloads.from_tflite.model_file import parse_model, read_model
+from workloads.from_tflite.model_file import TfliteModel, parse_model, read_model
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,6 +93,34 @@ class Arena(PageAnswer):
         ]
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class SplitArena(PageAnswer):
+    """Which tensors of an arena lie in SRAM and which in Psram. ``answer`` has every place."""
+
+    answer: SplitArenaAnswer
+
+    @property
+    def header(self) -> str:
+        """The plan as a C++ header with a planner that TensorFlow Lite Micro takes."""
+        return arena_header(self.answer)
+
+    def headline(self) -> str:
+        """How many buffers lie where."""
+        return split_report.headline(self.answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``chipmodel arena --sram --psram --json`` writes."""
+        return split_report.document(self.answer)
+
+    def to_html(self) -> str:
+        """The page with sizes and places."""
+        return split_report.render_split_arena(self.answer)
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """A place a row."""
+        return [split_report.place_row(each) for each in self.answer.places]
+
+
 @checked
 def arena(
     model: str | Path | bytes,
@@ -122,11 +156,64 @@ def arena(
     BadInput
         If the model cannot be read, or an option is not known.
     """
-    check_limits(time_limit, node_limit, seed)
-    seconds = ARENA_SECONDS if time_limit is None and node_limit is None else time_limit
+    limits = _limits(time_limit, node_limit, seed)
     called = name if isinstance(model, bytes) else str(model)
     with observing(progress), stage(f"planning the arena of {Path(called).name}"):
-        where = Place(called)
-        read = parse_model(model, where) if isinstance(model, bytes) else read_model(Path(model), where)
-        answer = plan_arena(read, Path(called).name, packer, Limits(seconds, node_limit, seed))
+        read = _read(model, called)
+        answer = plan_arena(read, Path(called).name, packer, limits)
     return Arena(answer, read.data)
+
+
+@checked
+def split_arena(
+    model: str | Path | bytes,
+    *,
+    sram: int | str,
+    psram: int | str,
+    chip: ChipSource | None = None,
+    packer: str = PACKING_PACKER,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    seed: int = 0,
+    name: str = "model.tflite",
+    progress: Progress | None = None,
+) -> SplitArena:
+    """Return which tensors of an arena lie in SRAM and which in Psram, so that Psram costs the least.
+
+    Parameters
+    ----------
+    model
+        A .tflite file, or its contents.
+    sram, psram
+        Bytes of each memory for tensors and memory of kernels, or sizes such as ``"256KiB"``.
+    chip
+        The chip whose model gives the price of an access to Psram in cycles; bytes count if None.
+    packer, time_limit, node_limit, seed, name, progress
+        As for ``arena``; the limits hold for each packing of a memory.
+
+    Raises
+    ------
+    BadInput
+        If the model cannot be read, or an option is not known.
+    DoesNotFit
+        If no plan fits; TimeIsOver if none was found within the limits.
+    """
+    limits = _limits(time_limit, node_limit, seed)
+    spaces = parse_bytes(sram), parse_bytes(psram)
+    on = None if chip is None else target_chip(chip)
+    called = name if isinstance(model, bytes) else str(model)
+    with observing(progress), stage(f"planning the arena of {Path(called).name} in two memories"):
+        read = _read(model, called)
+        return SplitArena(plan_split_arena(read, Path(called).name, spaces, on, packer, limits))
+
+
+def _limits(time_limit: float | None, node_limit: int | None, seed: int) -> Limits:
+    check_limits(time_limit, node_limit, seed)
+    return Limits(
+        ARENA_SECONDS if time_limit is None and node_limit is None else time_limit, node_limit, seed
+    )
+
+
+def _read(model: str | Path | bytes, called: str) -> TfliteModel:
+    where = Place(called)
+    return parse_model(model, where) if isinstance(model, bytes) else read_model(Path(model), where)

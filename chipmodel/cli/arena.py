@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
-from chipmodel.cli.file_options import READS, WRITES, FileCommand
+from chipmodel.cli.file_options import READS, READS_CHIP, WRITES, FileCommand
 from chipmodel.cli.output import html_option, json_option, show, write_files
 from chipmodel.cli.packing_source import SearchOptions, search_options
+from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 
 
@@ -21,12 +24,27 @@ from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 @search_options(
     ARENA_SECONDS, "Stop after S seconds.", "Stop after N nodes of search: the same answer every time."
 )
+@click.option("--sram", metavar="SIZE", help="Plan for two memories: bytes of SRAM for the head.")
+@click.option("--psram", metavar="SIZE", help="With --sram: bytes of Psram for tensors.")
+@click.option(
+    "--chip",
+    metavar="NAME|FILE",
+    type=READS_CHIP,
+    help="With --sram: count cycles of this chip's Psram. [bytes]",
+)
 @click.option(
     "--write-model",
     "model_file",
     metavar="FILE",
     type=WRITES,
     help="Write the model with the offsets as its OfflineMemoryAllocation.",
+)
+@click.option(
+    "--write-header",
+    "header_file",
+    metavar="FILE",
+    type=WRITES,
+    help="With --sram: write the plan as a C++ header for the runtime.",
 )
 @json_option
 @html_option
@@ -35,7 +53,11 @@ def arena(
     source: str,
     packer: str,
     search: SearchOptions,
+    sram: str | None,
+    psram: str | None,
+    chip: str | None,
     model_file: str | None,
+    header_file: str | None,
     json_file: str | None,
     html_file: str | None,
 ) -> None:
@@ -45,15 +67,47 @@ def arena(
     own planner lays it out, and as small as it can be, with its lower bound. The tail stays for good and is
     estimated. Kernels are TensorFlow Lite Micro's reference kernels; those for one processor may ask for
     more.
+
+    With --sram and --psram tensors lie in two memories: those that operators access most for their size in
+    SRAM, the others in Psram, each with the price of its accesses. --write-header has the plan for the
+    runtime as it is released.
+
+    Exit codes: 0 planned, 1 two memories are too small, 2 bad input, 3 no plan found within the limits.
     """
     from chipmodel.api.arena import arena as plan_arena
+    from chipmodel.api.arena import split_arena
     from reports.arena import print_arena
+    from reports.split_arena import print_split_arena
 
     limits = search.limits(ARENA_SECONDS)
-    answer = plan_arena(
-        source, packer=packer, time_limit=limits.seconds, node_limit=limits.nodes, seed=limits.seed
+    seconds, nodes, seed = limits.seconds, limits.nodes, limits.seed
+    if sram is None or psram is None:
+        _refuse({"--sram": sram, "--psram": psram, "--chip": chip, "--write-header": header_file})
+        answer = plan_arena(source, packer=packer, time_limit=seconds, node_limit=nodes, seed=seed)
+        write_files(
+            [(model_file, lambda: answer.model), (json_file, answer.to_json), (html_file, answer.to_html)]
+        )
+        show(json_file, answer.to_json, lambda console: print_arena(answer.answer, console))
+        return
+    if model_file:
+        what = "--write-model: the runtime's own planner cannot follow offsets in two memories"
+        raise BadInput(what, hint="--write-header has a planner that does")
+    split = split_arena(
+        source,
+        sram=sram,
+        psram=psram,
+        chip=chip,
+        packer=packer,
+        time_limit=seconds,
+        node_limit=nodes,
+        seed=seed,
     )
-    write_files(
-        [(model_file, lambda: answer.model), (json_file, answer.to_json), (html_file, answer.to_html)]
-    )
-    show(json_file, answer.to_json, lambda console: print_arena(answer.answer, console))
+    write_files([(header_file, lambda: split.header), (json_file, split.to_json), (html_file, split.to_html)])
+    show(json_file, split.to_json, lambda console: print_split_arena(split.answer, console))
+
+
+def _refuse(given: Mapping[str, str | None]) -> None:
+    """Raise BadInput for an option that needs both memories."""
+    for option, value in given.items():
+        if value is not None:
+            raise BadInput(f"{option} is for two memories", hint="give both --sram and --psram")

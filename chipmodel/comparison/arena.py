@@ -48,14 +48,7 @@ def plan_arena(model: TfliteModel, source: str, packer: str, limits: Limits) -> 
     is its planner's answer with our offsets. Where that is no better than without, its own offsets are kept.
     Raises BadInput for an unknown packer or a model that the runtime refuses, WrongClaim for a plan that does
     not hold."""
-    hybrid = hybrid_operators(model)
-    if hybrid:
-        named = ", ".join(hybrid[:3])
-        raise BadInput(
-            f"TensorFlow Lite Micro refuses operators of float activations and int8 weights: {named}",
-            where=Place(source),
-            hint="quantise the activations as well, or keep the weights as floats",
-        )
+    refuse_hybrid(model, source)
     requests, unknown = arena_requests(model), unknown_kernels(model)
     problem = arena_problem(requests)
     solved = solve(problem, packer, limits)
@@ -85,6 +78,18 @@ def plan_arena(model: TfliteModel, source: str, packer: str, limits: Limits) -> 
         tail_estimate=tail_estimate(model),
         unknown=unknown,
     )
+
+
+def refuse_hybrid(model: TfliteModel, source: str) -> None:
+    """Raise BadInput for a model that the runtime refuses."""
+    hybrid = hybrid_operators(model)
+    if hybrid:
+        named = ", ".join(hybrid[:3])
+        raise BadInput(
+            f"TensorFlow Lite Micro refuses operators of float activations and int8 weights: {named}",
+            where=Place(source),
+            hint="quantise the activations as well, or keep the weights as floats",
+        )
 
 
 def planned_model(path: Path, limits: Limits | None) -> bytes:

@@ -24,12 +24,15 @@ def buffers_of(rows: Sequence[tuple[int, int, int]]) -> list[Buffer]:
 
 
 def least_cost(
-    buffers: Sequence[Buffer], capacities: Sequence[int], allowed: dict[str, list[int]]
+    buffers: Sequence[Buffer],
+    capacities: Sequence[int],
+    allowed: dict[str, list[int]],
+    costs: dict[str, int],
 ) -> int | None:
     """A slow twin: all choices, each packed exactly."""
     best: int | None = None
     for choice in product(range(len(capacities)), repeat=len(buffers)):
-        cost = sum(b.bytes * m for b, m in zip(buffers, choice, strict=True))
+        cost = sum(costs[b.name] * m for b, m in zip(buffers, choice, strict=True))
         legal = all(m in allowed.get(b.name, [m]) for b, m in zip(buffers, choice, strict=True))
         if not legal or (best is not None and cost >= best):
             continue
@@ -43,15 +46,21 @@ def least_cost(
     return best
 
 
-@given(BUFFERS, st.lists(st.integers(1, 10), min_size=1, max_size=2), st.booleans())
+@given(
+    BUFFERS,
+    st.lists(st.integers(1, 10), min_size=1, max_size=2),
+    st.booleans(),
+    st.one_of(st.none(), st.lists(st.integers(0, 9), min_size=5, max_size=5)),
+)
 @settings(max_examples=25, deadline=None)
 def test_the_choice_is_the_best_of_all(
-    rows: list[tuple[int, int, int]], capacities: list[int], bound: bool
+    rows: list[tuple[int, int, int]], capacities: list[int], bound: bool, each_costs: list[int] | None
 ) -> None:
     buffers = buffers_of(rows)
     allowed = {"0": [len(capacities) - 1]} if bound else {}
-    found = choose_memories(buffers, capacities, allowed, "auto", LIMITS)
-    best = least_cost(buffers, capacities, allowed)
+    costs = None if each_costs is None else {b.name: each_costs[int(b.name)] for b in buffers}
+    found = choose_memories(buffers, capacities, allowed, "auto", LIMITS, costs)
+    best = least_cost(buffers, capacities, allowed, costs or {b.name: b.bytes for b in buffers})
     assert found.infeasible == (best is None)
     if best is None:
         assert not found.memory_of

@@ -39,6 +39,8 @@ class _Lifetime:
 
     first: int = -1
     last: int = -1
+    reads: int = 0
+    writes: int = 0
 
     def create(self, scope: int) -> None:
         if self.first < 0:
@@ -71,7 +73,8 @@ def arena_requests(model: TfliteModel) -> tuple[ArenaRequest, ...]:
             if needs_memory(tensor):
                 life = marking.tensors.get((graph_number, place), _Lifetime())
                 name = short_name(tensor.name) or f"tensor {number}"
-                found.append(ArenaRequest(name, aligned(tensor_bytes(tensor)), life.first, life.last, number))
+                scopes, accesses = (life.first, life.last), (life.reads, life.writes)
+                found.append(ArenaRequest(name, aligned(tensor_bytes(tensor)), *scopes, number, *accesses))
             number += 1
     for graph_number, graph in enumerate(model.subgraphs):
         for place, op in enumerate(graph.operators):
@@ -115,6 +118,9 @@ def _mark(marking: _Marking, number: int, depth: int) -> None:
         for inner in subgraphs_of(op, marking.model):
             marking.scope += 1
             _mark(marking, inner, depth + 1)
+            copied = marking.model.subgraphs[inner]
+            _count(marking, inner, reads=copied.outputs, writes=copied.inputs)
+        _count(marking, number, reads=op.inputs, writes=op.outputs)
         for each in (*op.inputs, *op.outputs):
             if each >= 0:
                 _life(marking.tensors, number, each).use(marking.scope)
@@ -122,6 +128,13 @@ def _mark(marking: _Marking, number: int, depth: int) -> None:
         kernel.create(start)
         kernel.use(marking.scope)
     _mark_ends(marking, number, graph.outputs)
+
+
+def _count(marking: _Marking, number: int, reads: Iterable[int], writes: Iterable[int]) -> None:
+    for each in set(reads) - {-1}:
+        _life(marking.tensors, number, each).reads += 1
+    for each in set(writes) - {-1}:
+        _life(marking.tensors, number, each).writes += 1
 
 
 def _mark_ends(marking: _Marking, number: int, tensors: Iterable[int]) -> None:

@@ -49,3 +49,41 @@ def test_other_files_have_no_arena(tmp_path: Path, capsys: pytest.CaptureFixture
     (tmp_path / "text.tflite").write_text("hello, this is text")
     code, _, err = call(capsys, "arena", str(tmp_path / "text.tflite"))
     assert (code, "this is not a TensorFlow Lite model" in err) == (2, True)
+
+
+def test_two_memories_have_a_price_and_a_header(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    header, page = model.with_name("net_arena.h"), model.with_name("net.html")
+    two = ("arena", str(model), "--sram", "2KiB", "--psram", "1MiB", "--chip", "esp32s3")
+    code, out, _ = call(capsys, *two, "--write-header", str(header), "--html", str(page))
+    assert code == 0
+    assert "cycles (" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "namespace net_arena {" in header.read_text()
+    answer = json.loads(call(capsys, *two, "--json", "-")[1])
+    moved = [each for each in answer["places"] if each["memory"] == "psram"]
+    assert (answer["unit"], answer["price"]) == ("cycles", sum(each["price"] for each in moved))
+    assert f"{answer['price']:,} cycles" in page.read_text()
+    assert f"constexpr size_t kPsramBytes = {answer['psram_bytes']};" in header.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("--sram", "2KiB"), 2, "--sram is for two memories"),
+        (("--psram", "2KiB"), 2, "--psram is for two memories"),
+        (("--chip", "gap9"), 2, "--chip is for two memories"),
+        (("--write-header", "x.h"), 2, "--write-header is for two memories"),
+        (("--sram", "1KiB", "--psram", "1KiB"), 1, "no plan fits"),
+        (("--sram", "1KB", "--psram", "1KiB"), 2, "1KB"),
+        (
+            ("--sram", "1KiB", "--psram", "1MiB", "--write-model", "x.tflite"),
+            2,
+            "cannot follow offsets in two",
+        ),
+    ],
+)
+def test_two_memories_need_both_sizes(
+    model: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], code: int, message: str
+) -> None:
+    found, _, err = call(capsys, "arena", str(model), *options)
+    assert (found, message in " ".join(err.split())) == (code, True)

@@ -29,6 +29,24 @@ def test_a_tensor_lives_from_its_operator_to_the_last_that_reads_it() -> None:
     )
 
 
+def test_operators_that_read_and_write_a_tensor_are_counted() -> None:
+    found = {each.name: (each.reads, each.writes) for each in arena_requests(parsed(residual()))}
+    assert found["t0"] == (2, 0)  # the input: the first convolution and the first sum read it, none writes it
+    assert found["t1"] == (1, 1)
+    last = max(arena_requests(parsed(residual())), key=lambda each: each.first)
+    assert (last.reads, last.writes) == (0, 1)
+
+
+def test_an_operator_that_runs_a_subgraph_copies_what_goes_in_and_comes_out() -> None:
+    model = conditional()
+    requests = {each.tensor: each for each in arena_requests(parsed(model))}
+    start = len(model.graphs[0].tensors)
+    arm = model.graphs[1]
+    given, result = (requests[start + number] for number in (arm.inputs[0], arm.outputs[0]))
+    assert (given.writes, result.reads) == (1, 1)
+    assert given.reads == result.writes == 1
+
+
 def test_sizes_are_rounded_up_as_the_runtime_does() -> None:
     model = ModelWriter()
     net = LayerWriter(model.graph())

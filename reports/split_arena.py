@@ -1,0 +1,132 @@
+"""An arena in two memories: as JSON, for the terminal, and as a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chipmodel.answers.arena import ArenaPlace, SplitArenaAnswer
+from reports.page_parts import PageTable, SummaryTile, TablePage
+from reports.table_page import render_tables
+from reports.terminal_table import ruled_table
+from reports.words import count, percent, plural, ratio, size
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHOWN = 12
+"""Rows of the table of what lies in Psram on the terminal."""
+
+
+def document(answer: SplitArenaAnswer) -> dict[str, object]:
+    """``answer`` as JSON values: bytes, prices in ``unit``, and the runtime's allocation scopes, both ends
+    included."""
+    return {
+        "source": answer.source,
+        "sram_bytes": answer.sram_bytes,
+        "sram_limit_bytes": answer.sram_limit,
+        "psram_bytes": answer.psram_bytes,
+        "psram_limit_bytes": answer.psram_limit,
+        "chip": answer.chip,
+        "unit": _unit(answer),
+        "price": answer.price,
+        "price_lower_bound": answer.lower_bound,
+        "tail_estimate_bytes": answer.tail_estimate,
+        "unknown_kernels": list(answer.unknown),
+        "places": [place_row(each) for each in answer.places],
+    }
+
+
+def place_row(each: ArenaPlace) -> dict[str, object]:
+    """A place as JSON values."""
+    asked = each.request
+    return {
+        "name": asked.name,
+        "tensor": asked.tensor,
+        "memory": "psram" if each.in_psram else "sram",
+        "offset": each.offset,
+        "bytes": asked.bytes,
+        "first": asked.first,
+        "last": asked.last,
+        "reads": asked.reads,
+        "writes": asked.writes,
+        "price": each.price,
+    }
+
+
+def headline(answer: SplitArenaAnswer) -> str:
+    """How many buffers lie where."""
+    moved = len(answer.moved)
+    inside = f"{plural(len(answer.places) - moved, 'buffer')} in {size(answer.sram_bytes)} of SRAM"
+    return f"{inside}, {count(moved)} in {size(answer.psram_bytes)} of Psram"
+
+
+def print_split_arena(answer: SplitArenaAnswer, console: Console) -> None:
+    """Print the sizes and what lies in Psram with its price."""
+    from rich.text import Text
+
+    console.print(Text.assemble((answer.source, "bold"), f": {headline(answer)}"), highlight=False)
+    console.print(ruled_table(("", ">B", ""), _sizes(answer)))
+    console.print(Text(_priced(answer)), highlight=False)
+    if answer.moved:
+        console.print(ruled_table(_heads(answer), _rows(answer.moved[:SHOWN])))
+    if len(answer.moved) > SHOWN:
+        console.print(Text(f"{len(answer.moved) - SHOWN} more: --html, --json"))
+
+
+def render_split_arena(answer: SplitArenaAnswer) -> str:
+    """The page as text."""
+    tiles = (
+        SummaryTile("SRAM", size(answer.sram_bytes), f"of {size(answer.sram_limit)}"),
+        SummaryTile("Psram", size(answer.psram_bytes), f"of {size(answer.psram_limit)}"),
+        SummaryTile("Accesses to Psram", f"{count(answer.price)} {_unit(answer)}", _proven(answer)),
+    )
+    stays = [each for each in answer.places if not each.in_psram]
+    tables = (
+        PageTable("sizes", "Sizes", ("size", ">B", "remark"), _sizes(answer)),
+        PageTable("psram", "In Psram", _heads(answer), _rows(answer.moved)),
+        PageTable("sram", "In SRAM", _heads(answer), _rows(stays)),
+    )
+    sentences = (f"{headline(answer)}.", _priced(answer))
+    return render_tables(TablePage("arena", answer.source, "", sentences, tiles, tables))
+
+
+def _sizes(answer: SplitArenaAnswer) -> list[tuple[str, str, str]]:
+    custom = f"; not counted: kernels of {', '.join(answer.unknown)}" if answer.unknown else ""
+    return [
+        ("SRAM", count(answer.sram_bytes), f"of {count(answer.sram_limit)}{custom}"),
+        ("Psram", count(answer.psram_bytes), f"of {count(answer.psram_limit)}"),
+        ("tail, estimated", count(answer.tail_estimate), "in SRAM as well, on 32 bits"),
+    ]
+
+
+def _priced(answer: SplitArenaAnswer) -> str:
+    if not answer.price:
+        return "Nothing that operators access lies in Psram."
+    time = f" ({float(answer.price / answer.core_mhz / 1000):.3f} ms)" if answer.chip else ""
+    on = f" on {answer.chip}" if answer.chip else ""
+    return (
+        f"Accesses to Psram: {count(answer.price)} {_unit(answer)}{time} for each run{on}, {_proven(answer)}"
+    )
+
+
+def _proven(answer: SplitArenaAnswer) -> str:
+    above = answer.price - answer.lower_bound
+    return f"at most {percent(ratio(above, answer.price))} above the least" if above else "proven least"
+
+
+def _unit(answer: SplitArenaAnswer) -> str:
+    return "cycles" if answer.chip else "B"
+
+
+def _heads(answer: SplitArenaAnswer) -> tuple[str, ...]:
+    return ("name", ">B", "scopes", ">offset", ">reads", ">writes", f">{_unit(answer)} in Psram")
+
+
+def _rows(places: tuple[ArenaPlace, ...] | list[ArenaPlace]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for each in places:
+        asked = each.request
+        numbers = (each.offset, asked.reads, asked.writes, each.price)
+        scopes = f"{asked.first} to {asked.last}"
+        rows.append((asked.name, count(asked.bytes), scopes, *(count(number) for number in numbers)))
+    return rows

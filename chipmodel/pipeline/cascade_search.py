@@ -35,15 +35,18 @@ from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import MemoryProbe, StreamerPortfolio
 from dma.stream import streamer_named
 from dma.streamers import vendor, weight_pipeline
+from solvers.core.deadline import Deadline
 
 FAR_BEHIND = 1.4
 """How many times the cycles of a plan with cascades make a forecast not worth a full plan: other
 streamers are up to a fifth faster than that of the screening (measured)."""
 SCREENING_SHARE = 0.3
-"""The share of the time until a deadline that forecasts of sets of cascades may take: most of it is for
-plans."""
+"""The share of the time until a deadline that a streamer that searches may spend on forecasts of sets of
+cascades: most of it is for plans."""
 PLAN_SHARE = 0.5
-"""The share of the rest that one of several plans may take, so that a second one always has time."""
+"""The share of the rest that one of its plans may take, so that a second one always has time. A quick
+streamer goes on from one plan to the next until the deadline: with shares what is made of one set would
+depend on what was made before it, and a plan might be slower for more time."""
 WORTH_A_PLAN = 0.98
 """Share of the forecast without cascades, above which a quick streamer makes no full plan of a set: at
 most about 2 % are missed."""
@@ -104,6 +107,10 @@ class CascadeSearch:
         """Whether the streamer searches for a good while, and so may compare more sets."""
         return streamer_named(self.request.streamer).searches_offsets
 
+    def share(self, part: float) -> Deadline:
+        """The deadline of a part of the work, ``part`` being its share for a streamer that searches."""
+        return self.request.deadline.share(part) if self.searches else self.request.deadline
+
     @property
     def far_behind(self) -> float:
         """How many times the cycles of a plan make a forecast not worth a full plan."""
@@ -112,7 +119,7 @@ class CascadeSearch:
     def best(self) -> Planned:
         """The best plan, with cascades or without."""
         request = self.request
-        screened = request.until(request.deadline.share(SCREENING_SHARE))
+        screened = request.until(self.share(SCREENING_SHARE))
         screening = CascadeScreening(screened, self.path, self.known)
         plain: Planned | None = None
         few = self.searches and screening.every() is not None
@@ -144,7 +151,7 @@ class CascadeSearch:
     def planned(
         self, program: Program, cache: BuildCache | None, portfolio: StreamerPortfolio | None = None
     ) -> Planned | None:
-        request = self.request.until(self.request.deadline.share(PLAN_SHARE))
+        request = self.request.until(self.share(PLAN_SHARE))
         try:
             return plan_in_rounds(request, self.path, self.bound, program, cache, portfolio)
         except DoesNotFit:
@@ -174,10 +181,12 @@ class CascadeSearch:
         faster than a plan without cascades."""
         best: Planned | None = None
         most = SEARCHED_PLANS if self.searches else FULL_PLANS
-        for candidate in rivals.sets if rivals.few else rivals.sets[:most]:
+        for number, candidate in enumerate(rivals.sets):
             if rivals.without and candidate.cycles > WORTH_A_PLAN * rivals.without.cycles:
                 break
             if best is not None and self.is_enough(best, rivals.plain, 0 if rivals.few else candidate.cycles):
+                break
+            if number >= most and not rivals.few and (self.searches or best is None or not self.fits(best)):
                 break
             tried = self.planned(candidate.program, candidate.cache, portfolio)
             if tried is not None and (best is None or self.rank(tried) < self.rank(best)):
@@ -206,7 +215,7 @@ class CascadeSearch:
         if self.searches:
             near = self.proven(best) or forecast > CLOSE_BEHIND * self.cycles(best)
         else:
-            near = plain is None or self.rank(best) < self.rank(plain)
+            near = forecast >= self.cycles(best) and (plain is None or self.rank(best) < self.rank(plain))
         return (self.fits(best) and near) or self.request.deadline.ends("further sets of cascades")
 
     def proven(self, planned: Planned) -> bool:

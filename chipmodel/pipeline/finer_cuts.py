@@ -15,6 +15,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
 from dma.residency.fitted import FINER_SHARES, fitted
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
 T = TypeVar("T")
 
@@ -23,23 +24,26 @@ def with_finer_cuts(
     request: PlanRequest, attempt: Callable[[PlanRequest], T], fits: Callable[[T], bool]
 ) -> T:
     """What ``attempt`` gives for ``request`` if it ``fits``, else for the first of its finer programs that
-    does. Where none does, or spilling is not allowed, the first one, or its DoesNotFit."""
+    does. Where none does, or spilling is not allowed, the first one, or its DoesNotFit, which is no answer
+    to a deadline that came before."""
     try:
         found = attempt(request)
     except DoesNotFit:
-        finer = _finer(request, attempt, fits)
+        finer = _finer(request, attempt, fits, until=NO_DEADLINE)
         if finer is None:
             raise
         return finer
     if fits(found):
         return found
-    finer = _finer(request, attempt, fits)
+    finer = _finer(request, attempt, fits, request.deadline)
     return found if finer is None else finer
 
 
-def _finer(request: PlanRequest, attempt: Callable[[PlanRequest], T], fits: Callable[[T], bool]) -> T | None:
+def _finer(
+    request: PlanRequest, attempt: Callable[[PlanRequest], T], fits: Callable[[T], bool], until: Deadline
+) -> T | None:
     for program in finer_programs(request.program, request.chip) if request.spill else ():
-        if request.deadline.over:
+        if until.over:
             return None
         try:
             found = attempt(replace(request, program=program))

@@ -3,13 +3,11 @@
 A search compares forecasts, which know no contention for banks or Psram, and a deadline may end it before it
 has found anything good. So the plan of ``auto`` is made first and those of streamers with a single schedule
 next, whatever the deadline, then those of the other quick streamers while time is left. The search has the
-rest. A plan that a deadline cut short is not always better than one with less time, so in less than a second
-``auto`` also has a plan with all of it.
+rest.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
@@ -39,9 +37,7 @@ RIVALS = (
 )
 """Quick streamers, those first that are most often the fastest for their time."""
 LEAST_SECONDS = 1.0
-"""Seconds that ``auto`` has in any case. Networks of up to twenty ops take 0.6 to 1.3 s (measured); at a
-deadline before that, milliseconds decide which of its schedules are made, and so whether this plan of
-``auto`` or another one is the faster."""
+"""Seconds that ``auto`` has in any case: networks of up to twenty ops take 0.6 to 1.3 s (measured)."""
 
 
 def made_by_all(request: PlanRequest, make: Callable[[PlanRequest], T], fits: Callable[[T], bool]) -> list[T]:
@@ -67,22 +63,13 @@ def made_by_all(request: PlanRequest, make: Callable[[PlanRequest], T], fits: Ca
 
 
 def _asked(request: PlanRequest) -> Iterator[PlanRequest]:
-    """The requests that are planned, in their order, each one made when it comes: for ``auto`` two where a
-    deadline in less than ``LEAST_SECONDS`` cuts the first plan short."""
+    """The requests that are planned, in their order, each one made when it comes."""
     deadline = request.deadline
     short = deadline.left is not None and deadline.left < LEAST_SECONDS
-    cut: list[str] = []
-
-    def ended(part: str) -> None:
-        cut.append(part)
-        deadline.ended(part)
-
-    searches = streamer_named(request.streamer).searches_offsets
-    for name in RIVALS if searches else ():
-        rival = replace(request, streamer=name, stop=None, deadline=replace(deadline, ended=ended))
-        yield rival
-        if name == DEFAULT_STREAMER and short and cut:
-            yield rival.until(replace(deadline, until=None).within(LEAST_SECONDS))
+    longer = replace(deadline, until=None).within(LEAST_SECONDS) if short else deadline
+    for name in RIVALS if streamer_named(request.streamer).searches_offsets else ():
+        rival = replace(request, streamer=name, stop=None)
+        yield rival.until(longer) if name == DEFAULT_STREAMER else rival
     yield request
 
 
@@ -92,11 +79,9 @@ def plan_beside_rivals(request: PlanRequest, path: Mapping[str, str] | None) -> 
     be simulated, so there are no rivals. Raises DoesNotFit where no streamer has a plan."""
     if path is None:
         return plan_with_stripes(request, path)
-    known = defaultdict[float | None, KnownSets](KnownSets)  # a deadline cuts forecasts short as well
+    known = KnownSets()
     search = CascadeSearch(request, path, None)
-    found = made_by_all(
-        request, lambda asked: plan_with_stripes(asked, path, known[asked.deadline.until]), search.fits
-    )
+    found = made_by_all(request, lambda asked: plan_with_stripes(asked, path, known), search.fits)
     if len(found) == 1:
         return found[0]
     fits = [_simulated(planned, request, path) for planned in reversed(found) if search.fits(planned)]

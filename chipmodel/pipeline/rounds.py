@@ -3,6 +3,10 @@
 A streamer assumes that packing wastes no byte. Where the packer's fragmentation leaves less than that, the
 schedule is made again for fewer bytes. A forecast knows no contention, so a portfolio that chooses by cycles
 has the plans that fit simulated, and keeps the fastest.
+
+A deadline only ends the sequence of schedules: what was made until then is packed, in the order of the
+forecasts, as long as one may be faster. A longer limit packs the same ones, or has a plan that is faster than
+their forecast. So no plan is slower for more time.
 """
 
 from __future__ import annotations
@@ -42,18 +46,14 @@ TRUE_CONFLICTS = ("conflict", "exact")
 """The mergers that ask for nothing but that buffers alive together lie apart."""
 ROUNDS = 16
 """Rounds of scheduling and packing; each gives up at least 1/64 of the memory."""
-WORTH_A_SIMULATION = 0.98
-"""Share of the fastest simulated cycles: a schedule is simulated only if its forecast is below this:
-a forecast is hardly ever above the simulated cycles, so at most 2 % are missed."""
-
-
 RUNGS = 2
 """Smaller memories for which the fastest streamer's schedule is made as well, where tensors leave
 SharedMemory."""
 BOUND_SHARE = 0.35
 """The share of the time until a deadline that the bound may take at which streamers stop."""
 SCHEDULES_SHARE = 0.7
-"""The share of the rest that the first schedules may take; then comes the packer."""
+"""The share of the rest after which no schedule is made any more where a plan fits; the rest is for packing
+those that were made."""
 
 
 def one_path_bound(
@@ -105,9 +105,6 @@ def plan_in_rounds(
 LAST_SHARES = (Fraction(3, 4), Fraction(1, 2))
 """The shares of SharedMemory that the last schedules may take, one after the other, where the deadline comes
 before any plan fits: heuristics alone waste less than a quarter of it nearly always."""
-LATE_ROUNDS = 2
-"""Schedules made before the deadline that are packed after it although a plan fits: the first one that does
-may be that of a probe, with four times the cycles of others (AutoEncoder on ``luna-arcs``)."""
 LAST_STREAMER = replace(sync.STREAMER, weight_floor_divisors=(16,))
 """The streamer of those: the quickest one, with a single weight floor."""
 
@@ -128,14 +125,15 @@ class _Rounds:
     simulated: tuple[tuple[Command, ...], Trace] | None = None
     """The last commands that were simulated."""
     last_shares: list[Fraction] = field(default_factory=lambda: list(LAST_SHARES))
-    late_rounds: int = LATE_ROUNDS
+    schedules: Deadline = field(init=False)
+    """When no schedule is made any more where a plan fits."""
     race: StreamerRace = field(init=False)
 
     def __post_init__(self) -> None:
         request, bound = self.request, self.bound
-        deadline = request.deadline.share(SCHEDULES_SHARE)
+        self.schedules = request.deadline.share(SCHEDULES_SHARE)
         stop = request.stop or StopCriterion()
-        stop = replace(stop, bound=bound.cycles if bound else 0, deadline=deadline)
+        stop = replace(stop, bound=bound.cycles if bound else 0, deadline=self.schedules)
         packer = packer_named(request.packer)
         settings = packer.options.get("settings", STANDARD)
         tiers = settings if packer.tiers and isinstance(settings, TierSettings) else None
@@ -211,28 +209,24 @@ class _Rounds:
         return None if self._rank(self.best)[1] else self.best.trace.cycles
 
     def _is_worth_a_simulation(self, entry: RankedSchedule) -> bool:
-        """Whether it may be faster. ``sync`` is the reference, so that is simulated to be sure, and so is a
-        schedule without the pieces of another one, or for less memory: neither pieces nor memory make a plan
-        slower."""
-        if self._cycles is None:
-            return True
-        sure = entry.streamer is sync.STREAMER or entry.variant
-        share = 1.0 if sure else WORTH_A_SIMULATION
-        return entry.cycles < share * self._cycles
+        """Whether it may be faster: a forecast is hardly ever above the simulated cycles."""
+        return self._cycles is None or entry.cycles < self._cycles
 
     def _next(self) -> RankedSchedule | None:
         if len(self.attempts) >= ROUNDS * self.race.rounds:
             return None
-        if self.attempts and self.request.deadline.ends("further rounds of scheduling and packing"):
-            return self._last()
-        return self.race.next()
+        over = bool(self.attempts) and self.request.deadline.ends("further rounds of scheduling and packing")
+        entry = self.race.next()
+        return self._last() if entry is None and over and not self._has_plan else entry
+
+    @property
+    def _has_plan(self) -> bool:
+        """Whether a plan fits."""
+        return self.best is not None and self._fits(self.best)
 
     def _last(self) -> RankedSchedule | None:
-        """A schedule for when time is over: one made already where a plan fits, else one that is made
-        quickly, for less memory than SharedMemory has. None after the last of them."""
-        if self.best and self._fits(self.best):
-            self.late_rounds -= 1
-            return self.race.next() if self.late_rounds >= 0 else None
+        """A schedule for when time is over and none of those made fits: one that is made quickly, for less
+        memory than SharedMemory has. None after the last of them."""
         found = None
         while found is None and self.last_shares:
             found = self.race.with_less(LAST_STREAMER, int(self.capacity * self.last_shares.pop(0)))
@@ -257,11 +251,14 @@ class _Rounds:
         return replace(tried, streamer=entry.streamer)
 
     def _reported(self, entry: RankedSchedule, tried: Planned) -> bool:
-        """Tell the race whether the plan fits; returns whether the plan is to be used."""
+        """Tell the race whether the plan fits; returns whether the plan is to be used. Late, nothing is made
+        in the place of what does not fit."""
         excess = tried.solved.peak - self.capacity
         if excess <= 0:
             return self.race.fits(entry)
-        self.race.does_not_fit(entry, entry.budget - max(excess // 4, self.capacity // 64, 1))
+        late = self.schedules.over if self._has_plan else self.request.deadline.over
+        if not late:
+            self.race.does_not_fit(entry, entry.budget - max(excess // 4, self.capacity // 64, 1))
         return False
 
     def result(self) -> Planned:

@@ -14,7 +14,6 @@ from chipmodel.model.schedule import StateCost
 from dma.residency.chip_tiers import ChipTierProblem
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.tier_segments import residency_of
-from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.tiers.settings import STANDARD, TierSettings
 
 
@@ -24,18 +23,17 @@ def decide_tiers(
     budget: int,
     reserve: Reserve,
     spill: bool = True,
-    deadline: Deadline = NO_DEADLINE,
     settings: TierSettings = STANDARD,
 ) -> Residency:
-    """Decide by the state search what stays in SharedMemory, of which ``budget`` bytes may be used; at the
-    ``deadline`` by the best state so far. Raises DoesNotFit, naming the op, where ``budget`` bytes are not
-    enough."""
+    """Decide by the state search what stays in SharedMemory, of which ``budget`` bytes may be used. The
+    search ends by its own limit, no deadline: a state that is found in less time is worse for the search, but
+    its schedule may be faster. Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
     try:
         return decide(program, budget, reserve, spill=False)
     except DoesNotFit:
         if not spill:
             raise
     tiers = ChipTierProblem(program, chip, budget, reserve, settings)
-    found = tiers.found(deadline)
+    found = tiers.found()
     cost = StateCost(round(found.initial_cycles), round(found.state.cycles), settings.cost)
     return replace(residency_of(tiers, found.state), cost=cost)

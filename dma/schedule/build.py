@@ -77,7 +77,7 @@ class StreamRequest:
 
     With ``tiers``, the state search over memory tiers decides what stays in SharedMemory wherever the
     streamer leaves that to ``dma.residency.greedy``. Without ``spill``, nothing may leave SharedMemory.
-    Searches for what stays end at the ``deadline`` with their best so far.
+    A joint search for what stays ends at the ``deadline`` with its best so far.
     """
 
     program: Program
@@ -261,10 +261,8 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
             residency = decide(program, budget, reserve_all, request.spill)
         else:
             decided = imported(DECIDERS[key.decider])
-            settings = (request.tiers or STANDARD,) if key.decider == "tiers" else ()
-            residency = decided(
-                program, chip, budget, reserve_all, request.spill, request.deadline, *settings
-            )
+            further = request.tiers or STANDARD if key.decider == "tiers" else request.deadline
+            residency = decided(program, chip, budget, reserve_all, request.spill, further)
         through = zip(residency.through, inside.values(), strict=True)
         residency = replace(residency, through=tuple(live + rows for live, rows in through))
         claims = _claims(program, residency, budget, reserve)

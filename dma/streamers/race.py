@@ -144,6 +144,8 @@ class StreamerRace:
     def _follow_without_pieces(self, ranked: RankedSchedule) -> None:
         """Let the same schedule without pieces enter. Pieces make a forecast faster, which knows nothing of
         what more transfers cost where users contend for memory."""
+        if self.stop.deadline.over:
+            return
         if ranked.fallbacks and any(spec.within for spec in ranked.schedule.buffers.values()):
             self._enter(ranked.fallbacks[0], ranked.budget, fallbacks=(), variant=True)
 

@@ -45,7 +45,7 @@ def test_after_the_deadline_no_search_begins(monkeypatch: pytest.MonkeyPatch) ->
     result = run(request)
     assert result.fits
     assert result.bound == time_bound(request.program, CHIP, {})
-    assert {residency.LEFT_OUT, "further schedules"} <= set(said)
+    assert {residency.LEFT_OUT, "further streamers"} <= set(said)
 
 
 def test_a_deadline_that_comes_during_the_first_search_ends_the_others() -> None:
@@ -92,3 +92,33 @@ def test_a_probe_that_fits_before_the_deadline_does_not_win(moment: int) -> None
     deadline = Deadline(moment, CountedClock(1))
     request = PlanRequest(load("zoo:autoencoder"), chip, streamer="prefetch-greedy", deadline=deadline)
     assert run(request).trace.cycles == 953_057
+
+
+@pytest.mark.parametrize(
+    ("network", "chip", "size", "moments"),
+    [
+        ("resnet8", "luna-arcs", 25_376, (0, 28, 79, 156, 400)),
+        ("micronet_kws", "alif-e7", 65_536, (0, 6, 60, 200)),
+    ],
+)
+def test_more_time_makes_no_plan_of_auto_slower(
+    network: str, chip: str, size: int, moments: tuple[int, ...]
+) -> None:
+    """What was made until a deadline is among what a longer limit compares, so it is never better."""
+    program, smaller = reuse(load(f"zoo:{network}"), "all"), with_memory(load_chip(chip), size)
+
+    def cycles(deadline: Deadline) -> int:
+        request = PlanRequest(program, smaller, streamer="auto", cascade="auto", deadline=deadline)
+        return run(request).trace.cycles
+
+    found = [cycles(Deadline(moment, CountedClock(1))) for moment in moments]
+    found.append(cycles(Deadline()))
+    assert found == sorted(found, reverse=True)
+    assert found[0] > found[-1]
+
+
+def test_a_plan_with_finer_cuts_is_made_after_the_deadline() -> None:
+    """AutoEncoder in 1,040 B: its first layer has no room in one piece."""
+    chip = with_memory(load_chip("alif-e7"), 1_040)
+    request = PlanRequest(load("zoo:autoencoder"), chip, streamer="auto", deadline=Deadline(0, lambda: 1))
+    assert run(request).fits

@@ -62,7 +62,7 @@ def convolutions(seed: int) -> tuple[Program, Chip]:
 
 def test_striped_convolutions() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(5):
+    for seed in range(1, 5):
         seen += look(*convolutions(seed), seed, "exact:5")
     assert seen["striped"] > 1
     assert seen["early"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import chipmodel
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
@@ -194,3 +195,9 @@ def test_a_pooling_that_is_not_the_only_reader_or_has_room_reads_what_lies_there
     assert not in_turns(pooled(branch=True), chip())
     assert not in_turns(pooled(), chip("shared_memory.bytes=1200KiB"))
     assert not in_turns(pooled(), chip("vendor.psram_byte_cycles=0"))
+
+
+def test_the_tools_plan_that_pools_as_it_is_made_is_correct() -> None:
+    """Its bytes are executed as well."""
+    answer = chipmodel.simulate(pooled(), chip(), streamer=VENDOR_STREAMER)
+    assert chipmodel.check(answer, pooled(), chip=chip(), execute=True).correct

@@ -23,7 +23,6 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.model.commands import Compute, walk
 from chipmodel.model.program import Program
-from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
 from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.pipeline.finer_cuts import finer_programs
@@ -266,10 +265,7 @@ def _executed(
 def _summary(plan: PlanFile, chip: Chip) -> str:
     number = len(plan.buffers) + sum(len(core.buffers) for core in plan.cores)
     many = f" on {len(plan.cores)} cores" if plan.cores else ""
-    # What is proven of plans without cascades holds for all whose ops take no turns, outputs in place by rows
-    # among them.
-    spaces = {WITH_CASCADES: WITH_CASCADES, WITHOUT_CASCADES: "plans whose ops run one after another"}
-    proven = "".join(f"; no fewer than {each.cycles:,} cycles ({spaces[each.space]})" for each in plan.bounds)
+    proven = "".join(f"; no fewer than {each.cycles:,} cycles ({each.space})" for each in plan.bounds)
     return f"{number} buffers{many}, peak {plan.peak_bytes:,} B of {chip.shared_memory.bytes:,} B{proven}"
 
 

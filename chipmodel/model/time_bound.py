@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Unit = Literal["npu", "dma"]
-PlanSpace = Literal["plans without cascades", "plans with or without cascades"]
+PlanSpace = Literal["plans whose ops run one after another", "plans with or without cascades"]
 """The plans that a bound holds for."""
-WITHOUT_CASCADES: PlanSpace = "plans without cascades"
-"""Ops run one after another, in the given order."""
+WITHOUT_CASCADES: PlanSpace = "plans whose ops run one after another"
+"""In the given order; outputs may take their inputs' memory row by row."""
 WITH_CASCADES: PlanSpace = "plans with or without cascades"
 """Steps of different ops may also take turns, each as soon as the rows that it reads are made, and rows may
 be computed more than once. Each op computes all of its rows at least once, on one core; ops that take turns

@@ -38,7 +38,7 @@ def test_the_keys_of_the_document() -> None:
         "total_cycles": 287264,
         "sync_cycles": 287264 + 12345,
         "lower_bound_cycles": 287264 - 6789,
-        "bound_space": "plans without cascades",
+        "bound_space": "plans whose ops run one after another",
         "path": {"refine": "3", "wake?": "loud"},
         "striped": [UNICODE],
         "spilled": [UNICODE],

@@ -38,7 +38,7 @@ def test_lines() -> None:
     assert lines["expected"][0] == "2,500.5"
     assert lines["expected"][1].endswith("; exact, over 12 paths")
     assert lines["worst"][1].endswith("; gate=face x2 then none then face x3, decode=6")
-    assert lines["worst, lower bound"] == ("3,200", "gap 25.0%; plans without cascades")
+    assert lines["worst, lower bound"] == ("3,200", "gap 25.0%; plans whose ops run one after another")
 
 
 def test_a_sample_says_that_it_is_one() -> None:

@@ -64,7 +64,10 @@ GUARDS = {
     "dma/cascade_choice/rows_held.py": ("dma/cascade_choice",),
     "dma/schedule/cascade_steps.py": ("dma/schedule/test_cascade_steps.py", "fuzz/test_cascades.py"),
     # plans on bytes
-    "chipmodel/execute/mixer.py": ("chipmodel/execute/test_evaluate.py", "chipmodel/execute/test_check.py"),
+    "chipmodel/execute/evaluate.py": (
+        "chipmodel/execute/test_evaluate.py",
+        "chipmodel/execute/test_check.py",
+    ),
     "chipmodel/execute/steps.py": ("chipmodel/execute/test_machine.py", "chipmodel/execute/test_check.py"),
     # bounds
     "chipmodel/bounds/windows.py": ("chipmodel/bounds/test_windows.py",),

@@ -17,10 +17,10 @@ import numpy as np
 
 from solvers.search import columns as col
 from solvers.search import kernel as python_kernel
-from solvers.search.engine import Kernel, SearchRun, fastest_kernel
 from solvers.search.fuse import fused
 from solvers.search.model import search_model
 from solvers.search.tables import search_state
+from solvers.search.workers import Kernel, SearchRun, fastest_kernel
 from workloads.packing.problem_csv import read_packing
 
 CAPACITY = 1 << 20

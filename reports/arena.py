@@ -6,8 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
-from reports.page_parts import PageTable, SummaryTile, TablePage
-from reports.table_page import render_tables
+from reports.page_parts import PageTable, SummaryTile, TablePage, render_tables
 from reports.terminal_table import ruled_table
 from reports.words import count, percent, plural, ratio, size
 

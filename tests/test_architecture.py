@@ -175,7 +175,7 @@ def test_help_imports_nothing_but_itself() -> None:
     terminal = {
         f"chipmodel.terminal{name}" for name in ("", ".escapes", ".printing", ".progress", ".streams")
     }
-    cli = {f"chipmodel.cli{name}" for name in ("", ".examples", ".help_page", ".main")}
+    cli = {f"chipmodel.cli{name}" for name in ("", ".help_page", ".main")}
     assert ours == {"chipmodel", *cli, "chipmodel.errors", *terminal}
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
-from chipmodel.api.budget_before import compared, read_before
-from chipmodel.api.budget_file import EntryKeys, beside, read_budget
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.simulation import Simulation, simulate
 from chipmodel.api.workload import load
 from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.files.json_file import JsonValue, read_json
+from chipmodel.files.sizes import parse_bytes
+from chipmodel.files.strict_model import StrictModel
+from chipmodel.files.text_file import read_text
+from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document
-from chipmodel.hardware.chip_file import load_chip
+from chipmodel.hardware.chip_file import load_chip, preset_names
+from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_CHIP, DEFAULT_STREAMER
 from chipmodel.terminal.progress import stage
 from reports.budget import document, headline, junit, markdown, render_budget
 
@@ -138,3 +144,113 @@ def _values(run: Simulation) -> dict[str, float]:
         "weights": facts["weight_bytes"],
         "psram": facts["psram_bytes"],
     }
+
+
+HINT = "write it with: chipmodel ci BUDGET.yaml --json FILE"
+Before = Mapping[tuple[str, str], float | None]
+"""For each budget's name and each quantity, its value; None where there was no plan."""
+
+
+def read_before(path: Path) -> Before:
+    """The values of an earlier report. Raises BadInput."""
+    root = read_json(read_text(path), str(path), HINT)
+    return dict(pair for pairs in root.at("budgets").each(_limits_before) for pair in pairs)
+
+
+def _limits_before(entry: JsonValue) -> tuple[tuple[tuple[str, str], float | None], ...]:
+    name = entry.at("name").text()
+
+    def value(line: JsonValue) -> tuple[tuple[str, str], float | None]:
+        return (name, line.at("quantity").text()), line.at("value").optional(JsonValue.number)
+
+    return entry.at("limits").each(value)
+
+
+def compared(entries: Iterable[BudgetEntry], before: Before, growth: float) -> tuple[BudgetEntry, ...]:
+    """``entries`` that also may not be more than a share ``growth`` above what they were ``before``. Raises
+    BadInput where the growth is less than nothing."""
+    if not growth >= 0:
+        raise BadInput(f"growth is {growth:g}", hint="a share of what it was, such as 0.02")
+    return tuple(
+        replace(
+            entry,
+            lines=tuple(
+                replace(line, before=before.get((line.entry, line.quantity)), growth=growth)
+                for line in entry.lines
+            ),
+        )
+        for entry in entries
+    )
+
+
+Text = Annotated[str, Field(min_length=1)]
+Size = Annotated[int, Field(ge=0)] | str
+Positive = Annotated[float, Field(gt=0)]
+SIZES = ("peak", "traffic", "weights", "psram")
+"""Limits that are written as bytes or as a size such as 320KiB."""
+
+
+class LimitKeys(StrictModel):
+    """What may not be exceeded; ``latency`` in milliseconds, ``energy`` in microjoules."""
+
+    peak: Size | None = None
+    cycles: Annotated[int, Field(ge=0)] | None = None
+    latency: Positive | None = None
+    energy: Positive | None = None
+    traffic: Size | None = None
+    weights: Size | None = None
+    psram: Size | None = None
+
+
+class EntryKeys(StrictModel):
+    """A workload on a chip, how it is planned, and its limits."""
+
+    workload: Text
+    name: str = Field("", max_length=100)
+    chip: Text = DEFAULT_CHIP
+    set: dict[Text, str | int | float] = Field(default_factory=dict[str, str | int | float])
+    dtype: Text | None = None
+    streamer: Text = DEFAULT_STREAMER
+    cascade: Text = CASCADE_AUTO
+    limits: LimitKeys
+
+
+class BudgetKeys(StrictModel):
+    """A budget file."""
+
+    title: str = Field("", max_length=300)
+    budgets: Annotated[list[EntryKeys], Field(min_length=1)]
+
+
+def read_budget(path: Path) -> tuple[BudgetKeys, Document, list[dict[str, float]]]:
+    """The budgets in a file, and the limits of each in bytes, cycles, milliseconds and microjoules.
+    Raises BadInput, at a line and column, for whatever is wrong with it."""
+    document = read_yaml(read_text(path), str(path))
+    keys = validate(BudgetKeys, document)
+    limits: list[dict[str, float]] = []
+    for number, entry in enumerate(keys.budgets):
+        if not entry.limits.model_fields_set:
+            where = document.place(("budgets", number, "limits"))
+            hint = f"one of {', '.join(LimitKeys.model_fields)}"
+            raise BadInput("there is no limit", where=where, hint=hint)
+        limits.append(_limits_of(entry, document, number))
+    return keys, document, limits
+
+
+def _limits_of(entry: EntryKeys, document: Document, number: int) -> dict[str, float]:
+    """The limits of entry ``number``. Raises BadInput at its place."""
+    found: dict[str, float] = {}
+    for name, value in entry.limits.model_dump(exclude_none=True).items():
+        try:
+            found[name] = parse_bytes(value) if name in SIZES else value
+        except BadInput as error:
+            where = document.place(("budgets", number, "limits", name))
+            raise BadInput(error.what, where=where, hint=error.hint) from None
+    return found
+
+
+def beside(name: str, file: Path) -> str:
+    """A workload or chip as seen from the folder of ``file``, if it is a file there."""
+    if name in preset_names() or ":" in name:
+        return name
+    return str(file.parent / name)

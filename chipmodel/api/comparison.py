@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from chipmodel.answers.comparison import PlannerComparison
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import PageAnswer, same_columns
 from chipmodel.api.arguments import checked
-from chipmodel.api.data_frames import same_columns
 from chipmodel.api.effort import TimeLimit, observing
 from chipmodel.api.packing import PackingSource, check_limits, is_packing, packing_table
 from chipmodel.api.settings import PlanOptions, PlanSettings

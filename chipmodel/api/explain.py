@@ -14,7 +14,7 @@ from chipmodel.api.target import ChipSource
 from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
-from chipmodel.files.durations import parse_milliseconds
+from chipmodel.files.sizes import parse_milliseconds
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.measured.causes import board_causes, differences, tried

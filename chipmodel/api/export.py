@@ -16,8 +16,7 @@ from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.text_file import read_text
 from chipmodel.pipeline.choices import ExportFormat
 from chipmodel.plan_file.read import read_plan
-from reports.export.c_header import c_header
-from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of
+from reports.export.c_header import KEYWORD, LONGEST_PREFIX, c_header, prefix_of
 from reports.export.layout import Layout, layout_of, must_fit
 from reports.export.tables import minimalloc_csv, ops_csv, ops_parquet
 from reports.export.tflm import offline_bytes, offline_plan, offline_table

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import PageAnswer, same_columns
 from chipmodel.api.arguments import checked
-from chipmodel.api.data_frames import same_columns
 from chipmodel.errors import BadInput
 from chipmodel.files.text_file import read_text
 from chipmodel.hardware.chip import OVERRIDE, Chip

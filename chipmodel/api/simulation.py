@@ -28,7 +28,7 @@ from chipmodel.pipeline.vendor import with_vendor
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
 from reports.run.charts import over_time
-from reports.run.notebook import notebook_html
+from reports.run.picture import notebook_html
 from reports.run.track_record import accuracy
 from reports.words import headline
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.answers.study_results import StudyResults
-from chipmodel.api.answer import PageAnswer
-from chipmodel.api.data_frames import Backend, data_frame
+from chipmodel.api.answer import Backend, PageAnswer, data_frame
 from chipmodel.studies.design_question import read_stored
 from chipmodel.studies.export import table_of
 from chipmodel.studies.store import read_rows

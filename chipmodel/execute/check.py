@@ -15,8 +15,7 @@ from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.machine import CoreOrder, Execution, RunOptions, StepRun, execute
 from chipmodel.execute.op_part import Streams, banded_ops
-from chipmodel.execute.reference import Reference, defined_bytes, reference
-from chipmodel.execute.weights import random_inputs, random_weights
+from chipmodel.execute.reference import Reference, defined_bytes, random_inputs, random_weights, reference
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Branch, Command, Repeat, resolve_path, walk
 from chipmodel.model.program import Program

@@ -1,21 +1,30 @@
 """Evaluate a part of an op on bytes.
 
 A plan decides which bytes an op reads, not what it computes of them. So no op computes its own function: each
-is the same pseudo-random function of the bytes that it reads (``chipmodel.execute.mixer``). Only a concat
-moves its inputs truly, as a plan may let them lie where its output is. The layout of the bytes of tensors and
-weight blocks is that of ``chipmodel.geometry.layout``.
+is the same pseudo-random function of the bytes that it reads. Only a concat moves its inputs truly, as a plan
+may let them lie where its output is. The layout of the bytes of tensors and weight blocks is that of
+``chipmodel.geometry.layout``.
+
+Each line of output depends on exactly the bytes that it may read: one row by one channel, or one row by one
+column where a plan computes some columns at a time. Its bytes are pseudo-random, from a digest of the shares
+of the inputs that ``Op.reads`` names for it and of its channel's weights. So a part that is computed from
+wrong bytes comes out wrong, and one that is computed from the right bytes comes out right. A time step of a
+recurrent layer depends on the one before, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from chipmodel.execute.byte_arrays import Bytes
-from chipmodel.execute.mixer import mix
-from chipmodel.execute.op_part import OpPart
+from chipmodel.cascades.columns import part_reads, tensor_columns
+from chipmodel.execute.byte_arrays import Bytes, Words, digests, key_of, mixed, put, stream, taken
+from chipmodel.execute.op_part import OpPart, RecurrentState
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, Share, by_channels
 from chipmodel.model.program import Op, Program
+from chipmodel.model.work import Conv, Matmul, Recurrent, Vector
 from chipmodel.rewrites.in_place import runs_of_concat
 
 
@@ -68,3 +77,187 @@ def _collected(op: Op, inputs: Sequence[Bytes], new: Bytes, number: int) -> Byte
     whole = inputs[op.inputs.index(op.sliced or "")].copy()
     whole.reshape(op.slices, -1)[number] = new
     return whole
+
+
+_OPERAND = np.uint64(0xD1B54A32D192ED03)
+"""Tells operands apart: an odd constant (Vigna, xoroshiro128+ jump constants)."""
+
+
+def mix(op: Op, program: Program, inputs: Sequence[Bytes], weights: Bytes, part: OpPart) -> tuple[Bytes, ...]:
+    """The part of each output; bytes outside of it are zero. Inputs are slices where the op is sliced."""
+    if part.columns is not None:
+        return (_in_columns(op, program, inputs, weights, part, part.columns),)
+    words = np.full((len(part.rows), len(part.channels)), key_of(op.kind), np.uint64)
+    for index, array in enumerate(inputs):
+        if len(array):
+            words = mixed(words * _OPERAND + _read(op, index, array, part))
+    if len(weights):
+        words = mixed(words * _OPERAND + _weighed(op, weights, part.channels)[None, :])
+    if op.accumulator is not None:
+        return (_added_up(op, program, words, op.accumulator.bytes, part),)
+    recurrent = isinstance(op.work, Recurrent) and not op.work.solid
+    if recurrent:
+        words = _after_one_another(op, words, part, part.state)
+    spread = _spread_by_share if recurrent else _spread
+    return tuple(
+        spread(op, name, mixed(words + np.uint64(number)), _size(op, program, name), part)
+        for number, name in enumerate(op.outputs)
+    )
+
+
+# -- what a line reads -----------------------------------------------------------------------------
+
+
+def _read(op: Op, index: int, array: Bytes, part: OpPart) -> Words:
+    """A digest for each line of what it reads of input number ``index``."""
+    lines = _own_lines(op, index)
+    if lines is not None and not len(array) % (lines[0] * lines[1]):
+        rows, channels = part.rows, part.channels if lines[1] > 1 else Interval(0, 1)
+        grid = array.reshape(*lines, -1)
+        return digests(grid[rows.start : rows.stop, channels.start : channels.stop])
+    known: dict[Share, np.uint64] = {}
+
+    def digest(share: Share) -> np.uint64:
+        if share not in known:
+            known[share] = digests(_taken(array, share)[None, :])[0]
+        return known[share]
+
+    shares = [list(_row_reads(op, index, row, part.channels)) for row in _numbers(part.rows)]
+    return np.array([[digest(share) for share in row] for row in shares], np.uint64)
+
+
+def _own_lines(op: Op, index: int) -> tuple[int, int] | None:
+    """The rows and channels of an operand of which each line reads its own; None where it may read others."""
+    work = op.work
+    if index in op.whole:
+        return None
+    if isinstance(work, Vector):
+        moves = work.reach is not None or work.cut is not None or index in work.broadcast
+        return None if moves else (work.rows, 1)
+    further = (isinstance(work, Conv) and index > 0) or (isinstance(work, Matmul) and index > 1)
+    return (work.rows, work.channels) if further else None
+
+
+def _row_reads(op: Op, index: int, row: int, channels: Interval) -> Iterator[Share]:
+    """What each of ``channels`` reads for ``row``: one share where all channels read the same."""
+    rows, last = Interval(row, row + 1), op.work.channels - 1
+    ends = {_needs(op, index, rows, Interval(c, c + 1)) for c in (0, last)}
+    if ends == {_needs(op, index, rows, Interval(0, last + 1))}:
+        yield from list(ends) * len(channels)
+    else:
+        yield from (_needs(op, index, rows, Interval(c, c + 1)) for c in _numbers(channels))
+
+
+def _needs(op: Op, index: int, rows: Interval, channels: Interval) -> Share:
+    """What ``Op.reads`` names, within a slice."""
+    return WHOLE if index in op.whole else op.work.needs(index, rows, channels)
+
+
+def _taken(array: Bytes, share: Share) -> Bytes:
+    """The same as ``taken``, without a loop over runs of bytes where rows, channels and columns are whole
+    bytes."""
+    lines = share.of_rows, share.of_channels, share.of_columns
+    if len(array) % (lines[0] * lines[1] * lines[2]):
+        return taken(array, share)
+    rows, channels, columns = (slice(i.start, i.stop) for i in (share.rows, share.channels, share.columns))
+    return array.reshape(*lines, -1)[rows, channels, columns].reshape(-1)
+
+
+def _weighed(op: Op, weights: Bytes, channels: Interval) -> Words:
+    if op.gathers:
+        return digests(weights[None, :])
+    own = (by_channels(Interval(c, c + 1), op.work.channels) for c in _numbers(channels))
+    return np.array([digests(taken(weights, share)) for share in own], np.uint64)
+
+
+def _added_up(op: Op, program: Program, words: Words, size: int, part: OpPart) -> Bytes:
+    """The ``size`` bytes of accumulators after the part or, if it has the last row, the output: each row of
+    ``words`` is mixed into the bytes that were there."""
+    each = size // op.work.channels
+    sums = np.zeros(size, np.uint8) if part.sums is None else part.sums
+    for row in words:
+        sums = _content(mixed(digests(sums.reshape(-1, each)) * _OPERAND + row)[:, None], each).reshape(-1)
+    if part.rows.stop < op.work.rows:
+        return sums
+    made = _size(op, program, op.outputs[0])
+    return _content(digests(sums.reshape(-1, each))[:, None], made // op.work.channels).reshape(-1)
+
+
+def _after_one_another(op: Op, words: Words, part: OpPart, state: RecurrentState) -> Words:
+    """The words of time steps, each with those of all units at the step before."""
+    result = words.copy()
+    for index, row in enumerate(_numbers(part.rows)):
+        before = state.steps.get(row - 1) if row else None
+        if before is not None:
+            result[index] = mixed(result[index] + digests(before.view(np.uint8)))
+        units = state.steps.setdefault(row, np.zeros(op.work.channels, np.uint64))
+        units[part.channels.start : part.channels.stop] = result[index]
+    return result
+
+
+# -- where the bytes of a line are -----------------------------------------------------------------
+
+
+def _spread(op: Op, name: str, words: Words, size: int, part: OpPart) -> Bytes:
+    """``size`` bytes of an output, of which those of the part are made from the words of their lines."""
+    result = np.zeros(size, np.uint8)
+    lines = op.work.rows * op.work.channels
+    numbers = np.arange(part.rows.start, part.rows.stop)[:, None] * op.work.channels
+    numbers = (numbers + np.arange(part.channels.start, part.channels.stop)[None, :]).reshape(-1)
+    starts, stops = -(-size * numbers // lines), -(-size * (numbers + 1) // lines)
+    lengths = stops - starts
+    longest = int(lengths.max(initial=0))
+    content = _content(words.reshape(-1)[:, None], longest)
+    places = starts[:, None] + np.arange(longest)[None, :]
+    own = np.arange(longest)[None, :] < lengths[:, None]
+    result[places[own]] = content[own]
+    return result
+
+
+def _spread_by_share(op: Op, name: str, words: Words, size: int, part: OpPart) -> Bytes:
+    """The same as ``_spread``, where the lines of the output do not lie one after another."""
+    result = np.zeros(size, np.uint8)
+    for index, row in enumerate(_numbers(part.rows)):
+        for word, channel in zip(words[index], _numbers(part.channels), strict=True):
+            share = op.writes(name, Interval(row, row + 1), Interval(channel, channel + 1))
+            put(result, share, _content(word, share.bytes(size)))
+    return result
+
+
+def _content(words: Words | np.uint64, count: int) -> Bytes:
+    """``count`` bytes for each word, on the last axis."""
+    return np.asarray(mixed(np.asarray(words + stream(key_of("spread"), count))) >> np.uint64(56), np.uint8)
+
+
+def _size(op: Op, program: Program, name: str) -> int:
+    """Bytes that a run writes of output ``name``."""
+    return program.tensors[name].bytes // (op.slices if name == op.sliced else 1)
+
+
+def _in_columns(
+    op: Op, program: Program, inputs: Sequence[Bytes], weights: Bytes, part: OpPart, columns: Interval
+) -> Bytes:
+    """All bytes of the output, of which those in the part's rows and ``columns`` are made from the words of
+    each row by column, and the rest is zero."""
+    out = program.tensors[op.outputs[0]]
+    image_rows, image_channels, _ = out.stored.grid
+    units = min(op.work.rows, image_rows)
+    """Rows that are rows of the work, or several of them, as well as rows of the image."""
+    each = op.work.rows // units
+    shape = (units, image_rows // units * image_channels, tensor_columns(program, out.name), -1)
+    result = np.zeros(out.bytes, np.uint8).reshape(shape)
+    key = mixed(key_of(op.kind) + digests(weights)) if len(weights) else key_of(op.kind)
+    for unit in range(part.rows.start // each, -(-part.rows.stop // each)):
+        rows = Interval(unit * each, (unit + 1) * each)
+        for column in _numbers(columns):
+            word = key
+            for index, array in enumerate(inputs):
+                share = part_reads(program, op, index, rows, part.channels, Interval(column, column + 1))
+                word = mixed(word * _OPERAND + digests(_taken(array, share)))
+            size = result.shape[1] * result.shape[3]
+            result[unit, :, column] = _content(word, size).reshape(result.shape[1], -1)
+    return result.reshape(-1)
+
+
+def _numbers(interval: Interval) -> range:
+    return range(interval.start, interval.stop)

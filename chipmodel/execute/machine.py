@@ -21,11 +21,15 @@ import numpy as np
 
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.evaluate import evaluate
-from chipmodel.execute.memory import ByteMemory, Garbage, MovingBytes, OutsideOfMemory, Writers, arrive, begin
-from chipmodel.execute.op_part import Evaluate, Streams, banded_ops
-from chipmodel.execute.places import Numbers, part_addresses
-from chipmodel.execute.psram_image import (
+from chipmodel.execute.memory import (
+    ByteMemory,
+    Garbage,
     Homes,
+    MovingBytes,
+    OutsideOfMemory,
+    Writers,
+    arrive,
+    begin,
     homes_of,
     put_inputs,
     put_weights,
@@ -33,9 +37,11 @@ from chipmodel.execute.psram_image import (
     ring_addresses,
     slots,
 )
+from chipmodel.execute.op_part import Evaluate, Streams, banded_ops
+from chipmodel.execute.places import Numbers, part_addresses
+from chipmodel.execute.reference import weight_block
 from chipmodel.execute.sequencer import Event, IterationBegins, events
 from chipmodel.execute.steps import StepRunner, Written
-from chipmodel.execute.weights import weight_block
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Acquire, Branch, Compute, DmaStart, DmaWait, Release
 from chipmodel.model.program import If, Program

@@ -7,6 +7,7 @@ meantime arrives as garbage.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,7 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chipmodel.execute.byte_arrays import Bytes
-from chipmodel.execute.places import Numbers
+from chipmodel.execute.op_part import Streams
+from chipmodel.execute.places import Numbers, numbers
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.commands import Compute, DmaStart, walk
+from chipmodel.model.program import Op, Program
+from chipmodel.model.schedule import Part
 
 Writers: TypeAlias = NDArray[np.int32]
 
@@ -90,3 +96,77 @@ def arrive(flight: MovingBytes, garbage: Garbage) -> None:
     sound = (now == flight.before) & (there == flight.meanwhile)
     content = np.where(sound, now, garbage.take(len(now)))
     flight.target.write(flight.put, content, flight.source.writers[flight.taken])
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """The addresses in Psram of tensors by name, and of slices of weights by op and share."""
+
+    tensors: Mapping[str, Interval]
+    weights: Mapping[Part, Interval]
+
+    @property
+    def end(self) -> int:
+        """The address after the last byte."""
+        return max((home.stop for home in (*self.tensors.values(), *self.weights.values())), default=0)
+
+
+def homes_of(streams: Streams) -> Homes:
+    """Where the commands look for everything; of different homes of one tensor it is the first."""
+    tensors: dict[str, Interval] = {}
+    weights: dict[Part, Interval] = {}
+    for commands in streams:
+        for command in walk(commands):
+            if isinstance(command, DmaStart) and len(command.home):
+                part = command.at.part
+                if part.weights:
+                    weights.setdefault(part, command.home)
+                else:
+                    tensors.setdefault(part.name, command.home)
+            elif isinstance(command, Compute) and command.weights_at:
+                weights.setdefault(Part(command.op, weights=True), command.weights_at)
+    return Homes(tensors, weights)
+
+
+def put_weights(psram: ByteMemory, homes: Homes, ops: Mapping[str, Op], blocks: Mapping[str, Bytes]) -> None:
+    """Write the slices of weights to their homes; ``blocks`` are the weight blocks by op or cascade. Raises
+    OutsideOfMemory."""
+    for part, home in homes.weights.items():
+        if part.name not in blocks:
+            continue
+        block = blocks[part.name]
+        whole = part.name in ops and ops[part.name].gathers
+        content = block if whole else block[numbers(part.share, len(block))]
+        psram.write(home.start + np.arange(len(content), dtype=np.int64), content)
+
+
+def put_inputs(psram: ByteMemory, homes: Homes, program: Program, inputs: Mapping[str, Bytes]) -> None:
+    """Write the inputs to their homes; of a stack of inputs that does not fit its home the first slices.
+    Raises OutsideOfMemory."""
+    for name, content in inputs.items():
+        if name in homes.tensors:
+            home = homes.tensors[name]
+            first = content[: program.psram_bytes(name)]
+            psram.write(home.start + np.arange(len(first), dtype=np.int64), first)
+
+
+def ring_addresses(home: Interval, first: int, start: DmaStart) -> Numbers:
+    """The addresses of the bytes that a transfer moves, in its order, whose first is ``first``."""
+    number = np.arange(start.bytes, dtype=np.int64)
+    run = max(1, start.run_bytes)
+    return ring(home, first, number // run * start.pitch + number % run)
+
+
+def ring(home: Interval, first: int, offsets: Numbers) -> Numbers:
+    """The addresses at ``offsets`` from ``first``, which begin again at the start of ``home`` after its
+    end."""
+    return home.start + (first - home.start + offsets) % max(1, len(home))
+
+
+def slots(program: Program, homes: Homes, names: Sequence[str]) -> Iterator[tuple[str, Interval, int]]:
+    """The stacks among ``names`` of which Psram holds fewer slices than the network has inferences: name,
+    home and bytes of a slice."""
+    for name in dict.fromkeys(names):
+        size = program.tensors[name].bytes
+        if program.inferences > 1 and name in homes.tensors and program.psram_bytes(name) < size:
+            yield name, homes.tensors[name], size // program.inferences

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chipmodel.errors import DoesNotFit
-from chipmodel.executorch.memories import ExecutorchMemory
-from chipmodel.executorch.storage import SharedStorage
+from chipmodel.executorch.storage import ExecutorchMemory, SharedStorage
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved, Status
 from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.bounds import largest_live_set

@@ -10,9 +10,8 @@ from chipmodel.errors import BadInput
 from chipmodel.executorch.graphs import FxModule, PlannedSpec, bytes_owner
 from chipmodel.executorch.linear_order import PlacedGraph, laid_out
 from chipmodel.executorch.lives import spec_lives
-from chipmodel.executorch.memories import ExecutorchMemory, checked_memories
 from chipmodel.executorch.placement import PlacedStorages, placed
-from chipmodel.executorch.storage import SharedStorage, storages
+from chipmodel.executorch.storage import ExecutorchMemory, SharedStorage, checked_memories, storages
 from solvers.core.outcome import Limits
 
 CPU = "CPU"

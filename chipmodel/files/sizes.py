@@ -1,4 +1,4 @@
-"""Parse and format sizes in bytes."""
+"""Sizes in bytes and times as users write them; sizes also as they are shown."""
 
 from __future__ import annotations
 
@@ -56,3 +56,19 @@ def _scaled(number: str, unit: str, value: str) -> int:
     if size.denominator != 1:
         raise BadInput(f"{shown(value)} is not a whole number of bytes", hint=_HINT)
     return int(size)
+
+
+_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{0,12})?) ?(s|ms|us|µs)")
+_MILLISECONDS = {"s": 1000.0, "ms": 1.0, "us": 0.001, "µs": 0.001}
+
+
+def parse_milliseconds(text: str) -> float:
+    """Return the milliseconds that ``text`` says. Raises BadInput for a time without a unit, and for none.
+
+    >>> parse_milliseconds("3.6s")
+    3600.0
+    """
+    found = _DURATION.fullmatch(text.strip())
+    if found is None or not float(found[1]):
+        raise BadInput(f"{shown(text)} is no time", hint="write a number with a unit: 3.6s, 20ms or 850us")
+    return float(found[1]) * _MILLISECONDS[found[2]]

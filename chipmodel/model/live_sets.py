@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -120,3 +120,15 @@ def unused_bytes(problem: Problem, plan: Plan) -> int:
         most[i] for i, b in enumerate(problem.buffers) if b.bytes and plan.offsets[b.name] + b.bytes == peak
     ]
     return max(0, peak - max(tops, default=peak))
+
+
+def external_fragmentation(free_blocks: Iterable[int]) -> int:
+    """The bytes of all free blocks of a memory except the largest, at one moment.
+
+    The memory has a size here, and the free block at its top counts; ``unused_bytes`` is the waste of a whole
+    plan. It is the numerator of the common index ``1 - largest free block / all free bytes``. Source of the
+    term: Wilson, Johnstone, Neely and Boles, "Dynamic Storage Allocation: A Survey and Critical Review", IWMM
+    1995.
+    """
+    blocks = tuple(free_blocks)
+    return sum(blocks) - max(blocks, default=0)

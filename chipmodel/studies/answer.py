@@ -40,8 +40,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import TRUE_CONFLICTS
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.steady_state import inferences_of, unrolled
-from chipmodel.studies.code_version import code_version
-from chipmodel.studies.origin import origin
+from chipmodel.studies.code_version import code_version, origin
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import Source
 from chipmodel.verify.fast_offsets import check_fast

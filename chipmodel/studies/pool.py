@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
+import signal
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import parent_process
 from multiprocessing.context import ForkServerContext, SpawnContext
 from queue import Empty, SimpleQueue
+from threading import Thread
 from types import TracebackType
 
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import ChipmodelError
-from chipmodel.studies import worker
-from chipmodel.studies.answer import failed
+from chipmodel.studies.answer import WorkerCache, answer, failed
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import MOST_DEATHS, BatchSize, death_error
+from chipmodel.studies.workload import load_workload
+from chipmodel.terminal.streams import leave_stderr
+
+_CACHE = WorkerCache(load_workload)
+
+
+def begin() -> None:
+    """Make this process a worker: deaf to Ctrl-C, and ended with the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_stderr()
+    gc.freeze()
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def answered(task: PointTask) -> Row:
+    """The row of ``task``, with what earlier tasks of this process left in the cache."""
+    return answer(task, _CACHE)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None, "a worker is started by another process"
+    parent.join()
+    os._exit(0)
+
 
 QUEUED_SECONDS = 0.25
 """Work queued at a worker in addition to the point that it answers, so that it never waits for the next."""
@@ -37,7 +65,7 @@ class _Worker:
     """An executor of one process, so that what dies with the process is known."""
 
     def __init__(self, context: ForkServerContext | SpawnContext) -> None:
-        self.executor = ProcessPoolExecutor(1, context, worker.begin)
+        self.executor = ProcessPoolExecutor(1, context, begin)
         others = {*multiprocessing.active_children()}
         self.start = self.executor.submit(int)
         """Done once the process is ready for points."""
@@ -47,7 +75,7 @@ class _Worker:
 
     def submitted(self, task: PointTask) -> Future[Row]:
         try:
-            return self.executor.submit(worker.answered, task)
+            return self.executor.submit(answered, task)
         except BrokenProcessPool as error:
             broken = Future[Row]()
             broken.set_exception(error)
@@ -178,7 +206,7 @@ def _context() -> ForkServerContext | SpawnContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([worker.__name__])
+    context.set_forkserver_preload([__name__])
     return context
 
 

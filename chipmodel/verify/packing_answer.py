@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 from chipmodel.files.json_file import JsonValue, read_json
+from chipmodel.files.json_record import COUNT, Codec, JsonRecord, nullable
 from chipmodel.files.suggestions import shown
-from chipmodel.model.certificate import Certificate, Searched, excludes, rests_on
+from chipmodel.model.certificate import (
+    Certificate,
+    Contradiction,
+    Core,
+    LiveSet,
+    Reachable,
+    Regions,
+    Searched,
+    Tallest,
+    as_record,
+    excludes,
+    rests_on,
+)
 from chipmodel.model.live_sets import largest_alive, live_bytes_curve
 from chipmodel.model.plan import Memory, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
-from chipmodel.verify.certificate_file import read_certificate
 from chipmodel.verify.fast_offsets import check_fast
 
 DERIVED = ("fits", "gap", "buffers", "largest_live_set")
@@ -165,3 +178,38 @@ def _bound(problem: Problem, claim: Claim) -> tuple[str, tuple[str, ...]]:
     if certificate.bytes is None:
         return f"verified that there is no plan: {rests_on(certificate)}", faults
     return f"the bound of {claim.lower_bound:,} B is verified: {rests_on(certificate)}", faults
+
+
+def read_certificate(node: JsonValue) -> Certificate:
+    """The certificate at ``node``. Raises BadInput, with line and column, where it is not one."""
+    found: Certificate = _CERTIFICATES.read(node)
+    return found
+
+
+def _record(kind: type, *keys: str, **codecs: Codec[Any]) -> JsonRecord[Any]:
+    counts: dict[str, Codec[Any]] = {"bytes": nullable(COUNT), "nodes": COUNT}
+    return JsonRecord(kind, *keys, codecs={**counts, **codecs}, also=("kind",))
+
+
+def _by_kind(*records: JsonRecord[Any]) -> Codec[Any]:
+    known = {record.kind.__name__: record for record in records}
+    return Codec(lambda node: known[node.at("kind").choice(known)].read(node), as_record)
+
+
+def _no_size(node: JsonValue) -> None:
+    if node.value is not None:
+        node.fail("a contradiction excludes plans of any size: expected null")
+
+
+_FLOORS = (
+    _record(LiveSet, "bytes", "position", "buffers", "unit?", bytes=COUNT),
+    _record(Tallest),
+    _record(Regions),
+)
+_CERTIFICATES = _by_kind(
+    *_FLOORS,
+    _record(Reachable, bytes=COUNT, floor=_by_kind(*_FLOORS)),
+    _record(Contradiction, bytes=Codec(_no_size, as_record)),
+    _record(Core),
+    _record(Searched),
+)

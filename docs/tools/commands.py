@@ -12,8 +12,7 @@ from textwrap import dedent
 
 import click
 
-from chipmodel.cli.examples import examples
-from chipmodel.cli.help_page import GENERAL, option_groups
+from chipmodel.cli.help_page import GENERAL, examples, option_groups
 from chipmodel.cli.main import commands
 
 

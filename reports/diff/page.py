@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from reports.colours import CAUSE_COLOURS, GREY
 from reports.diff.difference import RunDifference
-from reports.diff.rows import cause_rows, op_row, setting_rows, total_rows
 from reports.diff.strips import strips
-from reports.diff.words import doing, sentences, signed, time_words
+from reports.diff.words import (
+    cause_rows,
+    doing,
+    op_row,
+    sentences,
+    setting_rows,
+    signed,
+    time_words,
+    total_rows,
+)
 from reports.page_parts import SummaryTile
 from reports.template import PLAIN, render
 from reports.words import CAUSES, percent, plural, ratio, size

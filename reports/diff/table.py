@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from reports.diff.difference import OpChange, RunDifference
-from reports.diff.rows import cause_rows, op_row, setting_rows, total_rows
-from reports.diff.words import sentences, signed, time_words
+from reports.diff.words import cause_rows, op_row, sentences, setting_rows, signed, time_words, total_rows
 from reports.words import count
 
 if TYPE_CHECKING:

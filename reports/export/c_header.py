@@ -7,9 +7,53 @@ defined before the include.
 
 from __future__ import annotations
 
-from reports.export.c_names import LONGEST, LONGEST_PREFIX, commented, identifiers
+import re
+from collections.abc import Iterable
+
 from reports.export.layout import Layout, moves, planned_cascades, rings, step_count
 from reports.template import render_text
+
+LONGEST = 63
+"""Significant characters of an identifier: ISO/IEC 9899:1999, 5.2.4.1."""
+LONGEST_PREFIX = 24
+"""Characters of a prefix (chosen)."""
+KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def prefix_of(workload: str) -> str:
+    """The prefix of a workload's identifiers: ``resnet18`` for ``zoo:resnet18``, ``resnet_18`` for
+    ``nets/ResNet-18.onnx``."""
+    stem = re.split(r"[/\\:]", workload)[-1]
+    stem = re.sub(r"\.[A-Za-z0-9]+$", "", stem)
+    word = _plain(stem).lower()[:LONGEST_PREFIX].strip("_")
+    return word if word and word[0].isalpha() else f"net_{word}".strip("_")[:LONGEST_PREFIX]
+
+
+def identifiers(names: Iterable[str], longest: int) -> dict[str, str]:
+    """An identifier for each name: upper case, at most ``longest`` characters, all different."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        word = _plain(name).upper()[:longest] or "X"
+        number = 1
+        made = word
+        while made in taken:
+            number += 1
+            end = f"_{number}"
+            made = word[: longest - len(end)] + end
+        taken.add(made)
+        found[name] = made
+    return found
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+
+
+def commented(text: str) -> str:
+    """``text`` without anything that ends or opens a comment, is a trigraph, or continues a line."""
+    return re.sub(r"[^A-Za-z0-9 .,:;_+\-=<>()\[\]@#%&|/]", "_", text)
+
 
 LONGEST_INFIX = len("_ROW_BYTES_")
 """Characters between the prefix and the name of a buffer."""

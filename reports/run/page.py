@@ -18,8 +18,7 @@ from reports.run.charts import charts_data, of_cascades, of_merging, of_work, ov
 from reports.run.cores import CoreTotals, core_of_ops, core_totals, speed_up_factor
 from reports.run.energy import energy_class, energy_rows
 from reports.run.figures import EVENTS, Category
-from reports.run.lateness import late_ops
-from reports.run.limits import bound_words, psram_words
+from reports.run.limits import bound_words, late_ops, psram_words
 from reports.run.network import network
 from reports.run.paths import part_lines, path_lines
 from reports.run.steady_state import resident_words, steady_of

@@ -1,8 +1,9 @@
 """A run as one picture without a script: what the NPUs and the DMA engine do, and below it every byte of
-SharedMemory meanwhile."""
+SharedMemory meanwhile; and what a notebook shows around it."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
@@ -11,6 +12,8 @@ from typing import Any
 from chipmodel.answers.result import Result
 from reports.run.figures import Category, RunChart, timeline
 from reports.run.memory_map import memory_map
+from reports.run.totals import run_totals
+from reports.template import render_part
 from reports.words import KIB, duration, size
 
 WIDTH, LEFT, RIGHT, LANE, MAP_HEIGHT = 960, 84, 14, 30, 250
@@ -141,3 +144,22 @@ def _time_axis(result: Result, bottom: float) -> Iterator[str]:
         yield f'  <text x="{x:.1f}" y="{bottom + 18:g}" text-anchor="{anchor}">{text}</text>'
     note = "The map has every byte of SharedMemory over time; the line is the sum of all live bytes."
     yield f'  <text x="{LEFT}" y="{bottom + 38:g}">{note}</text>'
+
+
+MOST_BARS = 300
+"""Bars and boxes of the picture, which is stored in the notebook."""
+MOST_OPS = 8
+"""Rows of the table."""
+
+
+def notebook_html(result: Result, headline: str) -> str:
+    """Return a part of a page, the same for the same result."""
+    ops = sorted(run_totals(result).ops, key=lambda op: -op.compute_cycles - op.stall_cycles)
+    values: dict[str, object] = {
+        "headline": headline,
+        "alt": f"{result.program.name} on {result.chip.name}: NPU, DMA engine, and SharedMemory over time",
+        "picture": b64encode(picture(result, MOST_BARS).encode()).decode("ascii"),
+        "ops": ops[:MOST_OPS],
+        "more": len(ops[MOST_OPS:]),
+    }
+    return render_part("notebook.html.j2", values)

@@ -12,8 +12,7 @@ from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades_table
 from reports.run.cores import cores_table, speed_up
 from reports.run.energy import energy_class, energy_rows
-from reports.run.lateness import late_ops, lateness
-from reports.run.limits import bound_words
+from reports.run.limits import bound_words, late_ops, lateness
 from reports.run.paths import parts_table, path_lines
 from reports.run.steady_state import resident_words, steady_rows
 from reports.run.totals import BankConflict, OpTotals, RunTotals, loaded_words, run_totals

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor, log10
 from typing import Any
 
 from reports.page_parts import SummaryTile
+from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart
 from reports.template import PLAIN, render
-from reports.validation.chart import NEAR, charts, error_text, value_text
 from reports.validation.terminal import inputs, summary_rows
 from reports.words import percent
 
@@ -62,3 +63,73 @@ def _rows(documents: Mapping[str, Values]) -> list[list[str]]:
         described = [value_text(first[name]) for name in inputs(first)]
         found.append([f"{first['line']:,}", value_text(first["measured"]), *predicted, *described])
     return found
+
+
+NEAR = 0.1
+"""The relative error within which the band is drawn."""
+MOST_TICKS = 8
+"""Ticks of an axis; with more of them, only powers of ten have one."""
+MARGIN = 1.25
+"""The factor by which the axes reach beyond the smallest and the largest value."""
+
+
+def charts(series: Mapping[str, Sequence[Values]]) -> list[SvgChart]:
+    """A chart for wide screens and one for narrow ones, with the rows of each name; those that were measured
+    or predicted at 0 have no place on logarithmic axes. Empty without any row."""
+    shown = {name: [row for row in rows if _positive(row)] for name, rows in series.items()}
+    values = [float(row[key]) for rows in shown.values() for row in rows for key in ("measured", "predicted")]
+    if not values:
+        return []
+    ends = min(values) / MARGIN, max(values) * MARGIN
+    lines = (ChartLine("", "exact", path=((ends[0], ends[0]), (ends[1], ends[1]))), *_series(shown))
+    measured, predicted = (ChartAxis(title, ends, _labels(ends)) for title in ("measured", "predicted"))
+    return [
+        SvgChart(kind, width, height, measured, predicted, lines, _band(ends))
+        for kind, width, height in (("wide", 640, 600), ("narrow", 370, 370))
+    ]
+
+
+def _labels(ends: Point) -> tuple[tuple[float, str], ...]:
+    """1, 2 and 5 times powers of ten, or these alone."""
+    least, most = ends
+    powers = range(floor(log10(least)), floor(log10(most)) + 1)
+    fine, coarse = (
+        [value for power in powers for digit in digits if least <= (value := digit * 10.0**power) <= most]
+        for digits in ((1, 2, 5), (1,))
+    )
+    return tuple((value, f"{value:,g}") for value in (fine if len(fine) <= MOST_TICKS else coarse))
+
+
+def _band(ends: Point) -> tuple[Point, ...]:
+    """The outline of predictions within ``NEAR`` of what was measured."""
+    least, most = ends
+    up, down = 1 + NEAR, 1 - NEAR
+    above = ((least, least * up), (most / up, most), (most, most))
+    return (*above, (most, most * down), (least / down, least), (least, least))
+
+
+def _positive(row: Values) -> bool:
+    return min(float(row["measured"]), float(row["predicted"])) > 0
+
+
+def _series(shown: Mapping[str, Sequence[Values]]) -> Iterable[ChartLine]:
+    for number, (name, rows) in enumerate(shown.items()):
+        kind = "plain" if number == len(shown) - 1 else "alone" if number == 0 else "hollow"
+        marks = (ChartMark((row["measured"], row["predicted"]), _title(name, row)) for row in rows)
+        yield ChartLine(name, kind, tuple(marks))
+
+
+def _title(name: str, row: Values) -> str:
+    described = value_text(next((row[key] for key in inputs(row)), ""))
+    numbers = f"{name} {value_text(row['predicted'])}, measured {value_text(row['measured'])}"
+    return f"line {row['line']}, {described}: {numbers} ({error_text(row)})"
+
+
+def value_text(value: object) -> str:
+    """A number with six digits, or a text."""
+    return f"{value:,.6g}" if isinstance(value, int | float) else str(value)
+
+
+def error_text(row: Values) -> str:
+    """The relative error, with its sign."""
+    return f"{float(row['relative_error']):+.1%}"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chipmodel.geometry.interval import hull
 from chipmodel.geometry.rounding import round_up
-from chipmodel.model.fragmentation import external_fragmentation
+from chipmodel.model.live_sets import external_fragmentation
 from chipmodel.model.plan import Problem
 
 LiveBlocks = tuple[tuple[int, int, int], ...]

@@ -4,18 +4,20 @@ groups of colocated buffers, or for each memory."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import lcm
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import merged
+from chipmodel.geometry.rounding import round_up
 from chipmodel.model.certificate import excludes, rests_on
-from chipmodel.model.plan import Buffer, Plan, Problem, Status
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem, Status
 from solvers.core.anytime import status_of
 from solvers.core.bounds import rigid
-from solvers.core.bounds_certified import quick_bound
-from solvers.core.by_memory import by_memory, pack_by_memory, search_by_memory
-from solvers.core.outcome import Limits, Outcome, Report
+from solvers.core.bounds_certified import best_bound, quick_bound
+from solvers.core.incumbent import Incumbent
+from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Progress, Report
+from solvers.core.preprocess import highest_end, legal_offsets
 
 Search = Callable[[Problem, Limits, Report | None], Outcome]
 
@@ -87,3 +89,127 @@ def _keeps_no_constraints(packer: str) -> BadInput:
         f"packer {packer!r} keeps no constraints",
         hint="use --packer exact, which keeps them all; every packer keeps one memory for each buffer",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPart:
+    """The part of a problem in ``memory``, as a plain problem whose offset 0 is byte ``base`` of the
+    whole."""
+
+    memory: Memory
+    base: int
+    space: int
+    """Bytes from ``base`` to the end of the memory or to the whole's capacity; negative where ``base`` lies
+    beyond that."""
+    problem: Problem
+
+
+def by_memory(problem: Problem) -> list[MemoryPart] | None:
+    """Return the plain problem of each memory that has buffers, in the order of the memories; None where a
+    buffer may be in several, or where there are other constraints.
+
+    A part begins at the first byte that is aligned for all of its buffers, so that aligned offsets in it are
+    aligned in the whole. Empty buffers are in no part.
+    """
+    if not problem.memories or not replace(problem, memories=()).plain:
+        return None
+    only = problem.memories[0].name if len(problem.memories) == 1 else ""
+    homes: dict[str, list[Buffer]] = {}
+    for buffer in problem.buffers:
+        named = set(buffer.memories) or {only}
+        if len(named) > 1 or "" in named:
+            return None
+        homes.setdefault(named.pop(), []).append(replace(buffer, memories=()))
+    used = [(m, [b for b in homes.get(m.name, ()) if b.bytes]) for m in problem.memories]
+    return [_memory_part(memory, buffers, problem.capacity) for memory, buffers in used if buffers]
+
+
+def _memory_part(memory: Memory, buffers: list[Buffer], capacity: int | None) -> MemoryPart:
+    base = round_up(max(0, memory.start), lcm(*(b.alignment for b in buffers)))
+    space = (memory.stop if capacity is None else min(memory.stop, capacity)) - base
+    return MemoryPart(memory, base, space, Problem(tuple(buffers), max(0, space)))
+
+
+def pack_by_memory(problem: Problem, parts: list[MemoryPart], pack: Callable[[Problem], Plan]) -> Plan:
+    """Plan every part with ``pack``, a packer of plain problems. Raises MemoryOverflow where a plan does not
+    fit."""
+    return _joined(problem, [(part, pack(part.problem)) for part in parts])
+
+
+def _joined(problem: Problem, plans: list[tuple[MemoryPart, Plan]]) -> Plan:
+    offsets: dict[str, int] = {}
+    for part, plan in plans:
+        beyond = plan.peak(part.problem) - part.space
+        if beyond > 0:
+            raise MemoryOverflow(f"the plan for memory {part.memory.name!r} ends {beyond:,} B beyond it")
+        offsets.update({name: part.base + offset for name, offset in plan.offsets.items()})
+    for buffer in problem.buffers:
+        if not buffer.bytes:
+            offsets[buffer.name] = _offset_of_empty(problem, buffer)
+    return Plan({b.name: offsets[b.name] for b in problem.buffers})
+
+
+def _offset_of_empty(problem: Problem, empty: Buffer) -> int:
+    """The lowest legal offset of an empty buffer; at a border it belongs to the memory listed first."""
+    limit = highest_end(problem) if problem.capacity is None else problem.capacity
+    for ranges in legal_offsets(problem, empty, limit).values():
+        for low, high in ranges:
+            if round_up(low, empty.alignment) <= high:
+                return round_up(low, empty.alignment)
+    raise MemoryOverflow(f"buffer {empty.name!r} of no bytes has no aligned offset in its memory")
+
+
+def search_by_memory(
+    problem: Problem,
+    parts: list[MemoryPart],
+    search: Callable[[Problem, Limits, Report | None], Outcome],
+    limits: Limits,
+    report: Report | None,
+) -> Outcome:
+    """Plan every part with ``search``, a packer with limits; each remaining part gets an equal share of them.
+
+    ``search`` must always return a plan. The status is unknown where one does not fit its memory.
+    """
+    progress = Incumbent(report)
+    certificate = best_bound(problem, problem.capacity)
+    bound = certificate.bytes or 0
+    progress.raise_bound(bound)
+    if excludes(certificate, problem.capacity):
+        points = tuple(progress.points)
+        return Outcome("infeasible", None, bound, 0, rests_on(certificate), (), certificate, points)
+    plans: list[tuple[MemoryPart, Plan]] = []
+    nodes = 0
+    for number, part in enumerate(parts):
+        last = number == len(parts) - 1
+        own = _share(limits, progress.left(limits), nodes, len(parts) - number)
+        outcome = search(part.problem, own, _last_part_report(progress, part, plans) if last else None)
+        nodes += outcome.nodes
+        assert outcome.plan is not None
+        plans.append((part, outcome.plan))
+    try:
+        plan = _joined(problem, plans)
+    except MemoryOverflow as overflow:
+        points = tuple(progress.points)
+        return Outcome("unknown", Plan({}), bound, nodes, str(overflow), (), certificate, points)
+    progress.found(plan.peak(problem))
+    status: Status = "optimal" if plan.peak(problem) == bound else "feasible"
+    proof = rests_on(certificate) if status == "optimal" else "a plan that fits"
+    return Outcome(status, plan, bound, nodes, proof, (), certificate, tuple(progress.points))
+
+
+def _share(limits: Limits, seconds: float | None, nodes: int, parts: int) -> Limits:
+    left = None if limits.nodes is None else (limits.nodes - nodes) // parts
+    return replace(limits, seconds=None if seconds is None else seconds / parts, nodes=left)
+
+
+def _last_part_report(progress: Incumbent, part: MemoryPart, plans: list[tuple[MemoryPart, Plan]]) -> Report:
+    """A report for the last part's packer, of its peak as one of the whole."""
+    fit = all(plan.peak(other.problem) <= other.space for other, plan in plans)
+    others = max((other.base + plan.peak(other.problem) for other, plan in plans), default=0)
+
+    def report(news: Progress) -> None:
+        progress.stage(news.stage)
+        if fit and news.peak is not None and news.peak <= part.space:
+            progress.found(max(others, part.base + news.peak))
+
+    return report

@@ -93,7 +93,7 @@ def test_the_readmes_second_shell_block_is_the_test_command() -> None:
 
 
 def test_yaml_examples_are_valid(tmp_path: Path) -> None:
-    from chipmodel.api.budget_file import read_budget
+    from chipmodel.api.budget import read_budget
     from chipmodel.hardware.chip_file import load_chip
     from chipmodel.studies.study_file import read_study
     from workloads.load import load

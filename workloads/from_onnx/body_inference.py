@@ -1,14 +1,31 @@
-"""Bodies of If, Loop and Scan in the importer's first pass: checked, and with facts for all their tensors."""
+"""Bodies of If, Loop and Scan in the importer's first pass: checked, and with facts for all their tensors.
+
+Of an If with a constant condition the branch that is taken stands in its place; of others the results are as
+large as the larger branch's. A loop hands out the last values of carried tensors, and stacked slices.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from workloads.from_onnx.graph import OnnxNode, Subgraph, fault, live_nodes, sort_nodes
+from workloads.from_onnx.graph import (
+    CarriedTensor,
+    ControlFlow,
+    Fact,
+    OnnxNode,
+    SlicedTensor,
+    Subgraph,
+    fault,
+    live_nodes,
+    sort_nodes,
+)
+from workloads.from_onnx.input_shapes import empty_is_constant
 from workloads.from_onnx.node_reading import read_nodes
 from workloads.from_onnx.onnx_package import GraphProto, module
 from workloads.from_onnx.shape_inference import Inference
+from workloads.from_onnx.subgraphs import localised, outside
 
 
 def checked_graph(
@@ -46,3 +63,98 @@ def resolved_body(
 def output_name(node: OnnxNode, index: int) -> str:
     """The name of an output, empty where the node leaves it out."""
     return node.outputs[index] if index < len(node.outputs) else ""
+
+
+def stacked_slices(node: OnnxNode, results: Sequence[str], count: int) -> tuple[SlicedTensor, ...]:
+    """The slices among a body's ``results``: those after ``count`` carried tensors that the node outputs."""
+    pairs = ((output_name(node, k), result) for k, result in enumerate(results) if k >= count)
+    return tuple(SlicedTensor(whole, piece) for whole, piece in pairs if whole)
+
+
+def finish_loop(
+    inference: Inference, node: OnnxNode, control: ControlFlow, shapes: Mapping[str, tuple[int, ...]]
+) -> None:
+    """Add facts of a loop's outputs, and the node; without iterations, the outputs are its operands."""
+    facts = inference.facts
+    for each in control.stacked:
+        fact = Fact(each.whole, shapes[each.whole], facts[each.piece].element)
+        facts[each.whole] = empty_is_constant(fact)
+    for tensor in control.carried:
+        _check_unchanging(inference, node, tensor)
+        if tensor.last and control.max_iterations:
+            first = facts[tensor.first]
+            facts[tensor.last] = Fact(tensor.last, first.shape, first.element)
+        elif tensor.last:
+            inference.alias(node, tensor.first, tensor.last)
+    if control.max_iterations:
+        read = outside(control.bodies[0].nodes, control.loop_results)
+        captured = tuple(name for name in read if name not in control.loop_inputs)
+        inference.nodes.append(replace(node, control=control, captured=captured))
+
+
+def _check_unchanging(inference: Inference, node: OnnxNode, tensor: CarriedTensor) -> None:
+    """Refuse a carried tensor that changes its element type, and approximate one that changes its shape."""
+    first, inside, result = (inference.facts[n] for n in (tensor.first, tensor.inside, tensor.result))
+    if result.element != first.element:
+        raise fault(node, f"{tensor.inside!r} changes its element type from iteration to iteration")
+    if result.shape != inside.shape:
+        what = f"{tensor.inside!r} changes its shape from {list(inside.shape)} to {list(result.shape)}"
+        inference.approximate(node, f"{what} in an iteration; the first is taken for every iteration")
+
+
+def infer_branch(inference: Inference, node: OnnxNode) -> None:
+    """Append the nodes of the branch that is taken, or the node with both branches."""
+    graph = _known_branch(inference, node)
+    if graph is not None:
+        _inline(inference, node, graph)
+        return
+    bodies: list[Subgraph] = []
+    for name in ("then", "else"):
+        graph = localised(checked_graph(node, f"{name}_branch", 0, len(node.outputs)), inference.tensors, {})
+        bodies.append(resolved_body(inference, node, name, graph, []))
+    for index, name in enumerate(node.outputs):
+        if name:
+            results = [inference.facts[body.results[index]] for body in bodies]
+            inference.facts[name] = replace(_joined(inference, node, results), name=name)
+    captured = dict.fromkeys(n for body in bodies for n in outside(body.nodes, body.results))
+    control = ControlFlow(tuple(bodies))
+    inference.nodes.append(replace(node, control=control, captured=tuple(captured)))
+
+
+def _known_branch(inference: Inference, node: OnnxNode) -> GraphProto | None:
+    """The branch that an If with a constant condition takes."""
+    condition = inference.facts[node.input(0)] if node.input(0) else None
+    if condition is None:
+        raise fault(node, "it has no condition")
+    if not condition.constant or condition.array is None or condition.array.size != 1:
+        return None
+    graph = checked_graph(
+        node, "then_branch" if condition.array.item() else "else_branch", 0, len(node.outputs)
+    )
+    return localised(graph, inference.tensors, {})
+
+
+def _inline(inference: Inference, node: OnnxNode, branch: GraphProto) -> None:
+    """Put the nodes of ``branch`` in the place of the If."""
+    inference.declare(branch)
+    known = {*inference.facts, *inference.unknown}
+    results = [info.name for info in branch.output]
+    inference.run(live_nodes(sort_nodes(read_nodes(branch, inference.names), known), results))
+    for name, inner in zip(node.outputs, results, strict=True):
+        if name:
+            if inner not in inference.facts and inner not in inference.unknown:
+                raise fault(node, f"its branch gives {inner!r}, which nothing in it produces")
+            inference.require([inner])
+            inference.alias(node, inner, name)
+
+
+def _joined(inference: Inference, node: OnnxNode, results: Sequence[Fact]) -> Fact:
+    """What may be any of the results is as large as the largest."""
+    kinds = {fact.element for fact in results}
+    if len(kinds) > 1:
+        raise fault(node, "its branches give tensors of different element types")
+    largest = max(results, key=lambda fact: fact.elements)
+    if len({fact.shape for fact in results}) > 1:
+        shapes = " and ".join(str(list(fact.shape)) for fact in results)
+        inference.approximate(node, f"its branches give the shapes {shapes}; the larger is taken for both")
+    return Fact("", largest.shape, largest.element)

@@ -19,17 +19,16 @@ from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.read_options import Reading, ReadOptions
 from workloads.from_onnx import control_lowering
-from workloads.from_onnx.branch_inference import infer_branch
+from workloads.from_onnx.body_inference import infer_branch
 from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, placed, sort_nodes
 from workloads.from_onnx.input_shapes import bind_inputs
-from workloads.from_onnx.loop_inference import infer_loop
+from workloads.from_onnx.loop_inference import infer_loop, infer_scan
 from workloads.from_onnx.lowering import OnnxLowering, lowering
 from workloads.from_onnx.node_reading import read_nodes
 from workloads.from_onnx.onnx_file import initializers, not_text, opsets, parse_model, read_model
 from workloads.from_onnx.onnx_package import GraphProto, ModelProto
 from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm
 from workloads.from_onnx.rewriting import rewritten
-from workloads.from_onnx.scan_inference import infer_scan
 from workloads.from_onnx.shape_inference import Inference, declarations
 from workloads.from_onnx.subgraphs import all_names, needed
 

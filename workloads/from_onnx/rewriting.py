@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from workloads.from_onnx.decomposed_norms import join_norms
-from workloads.from_onnx.deployed_types import store_quantised
-from workloads.from_onnx.dynamic_scales import join_scales
 from workloads.from_onnx.graph import ControlFlow, Fact, OnnxNode
 from workloads.from_onnx.graph_view import GraphView, view_of
 from workloads.from_onnx.layouts import join_layouts, leave_out_reorders
 from workloads.from_onnx.padding import fold_padding
+from workloads.from_onnx.quantisation import join_scales, store_quantised
 from workloads.from_onnx.views import join_views
 
 Rewrite = Callable[[GraphView, Sequence[OnnxNode]], list[OnnxNode]]

@@ -18,10 +18,9 @@ from workloads.from_onnx.constant_folding import evaluate, folded_without_values
 from workloads.from_onnx.contrib_shapes import Outputs
 from workloads.from_onnx.graph import Fact, OnnxNode, fault
 from workloads.from_onnx.input_shapes import declared_shape, empty_is_constant
-from workloads.from_onnx.node_shapes import schema_outputs
+from workloads.from_onnx.node_shapes import given_shape, schema_outputs, sized_output
 from workloads.from_onnx.onnx_file import constant, stored
 from workloads.from_onnx.onnx_package import GraphProto, module
-from workloads.from_onnx.unknown_sizes import given_shape, sized_output
 
 VIEWS_OF_CONSTANTS = frozenset(
     [

@@ -11,8 +11,7 @@ import pytest
 from click.testing import CliRunner
 from onnx import TensorProto, helper
 
-from chipmodel.cli.examples import EXAMPLES, examples
-from chipmodel.cli.help_page import HEADINGS, OWN
+from chipmodel.cli.help_page import EXAMPLES, HEADINGS, OWN, examples
 from chipmodel.cli.main import COMMANDS, commands
 from docs.tools.samples import run_chipmodel
 from tests.chipmodel.cli.test_file_options import command_named

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from chipmodel.comparison.cores import one_after_another
-from chipmodel.comparison.run import Contenders, compare_program
+from chipmodel.comparison.run import Contenders, compare_program, one_after_another
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.live_sets import live_bytes_curve, unused_bytes
 from chipmodel.model.plan import Buffer, Problem

@@ -11,7 +11,7 @@ from chipmodel.cascades.columns import part_reads, part_writes
 from chipmodel.execute.byte_arrays import Bytes, put, random_bytes, taken
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.op_part import OpPart, RecurrentState, whole_op
-from chipmodel.execute.weights import random_weights, weight_block
+from chipmodel.execute.reference import random_weights, weight_block
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.layout import spans
 from chipmodel.geometry.share import Share, by_channels

@@ -10,8 +10,8 @@ import pytest
 
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.machine import Execution, RunOptions, execute
+from chipmodel.execute.memory import ring_addresses
 from chipmodel.execute.op_part import OpPart
-from chipmodel.execute.psram_image import ring_addresses
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.model.commands import (

@@ -22,7 +22,7 @@ from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.machine import RunOptions, execute
 from chipmodel.execute.op_part import OpPart
-from chipmodel.execute.weights import random_weights
+from chipmodel.execute.reference import random_weights
 from chipmodel.model.program import Op, Program
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.files.durations import parse_milliseconds
+from chipmodel.files.sizes import parse_milliseconds
 
 
 @pytest.mark.parametrize(

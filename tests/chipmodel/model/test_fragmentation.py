@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.model.fragmentation import external_fragmentation
+from chipmodel.model.live_sets import external_fragmentation
 
 
 def test_by_hand() -> None:

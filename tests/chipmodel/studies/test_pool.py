@@ -89,7 +89,7 @@ def test_points_given_to_a_worker_that_has_died_are_answered() -> None:
 
 
 def test_workers_that_die_before_they_begin_end_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chipmodel.studies.worker.begin", partial(os._exit, 3))
+    monkeypatch.setattr("chipmodel.studies.pool.begin", partial(os._exit, 3))
     with LocalPool(1) as pool, pytest.raises(ChipmodelError, match="each worker ended with code 3 before it"):
         all_rows(pool, tasks(QUICK))
 

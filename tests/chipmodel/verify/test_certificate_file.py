@@ -9,7 +9,7 @@ import pytest
 from chipmodel.errors import BadInput
 from chipmodel.files.json_file import read_json
 from chipmodel.model.certificate import Certificate, as_record, rests_on
-from chipmodel.verify.certificate_file import read_certificate
+from chipmodel.verify.packing_answer import read_certificate
 from solvers.core.bounds_certified import best_bound
 from tests.solvers.random_problems import random_problem
 

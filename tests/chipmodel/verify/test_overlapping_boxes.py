@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from chipmodel.verify import overlapping_boxes
-from chipmodel.verify.overlapping_boxes import Integers, Sweep, overlapping_owners
+from chipmodel.verify import fast_offsets
+from chipmodel.verify.fast_offsets import Integers, Sweep, overlapping_owners
 
 
 def random_boxes(random: Random, count: int, side: int) -> list[tuple[int, ...]]:
@@ -32,8 +32,8 @@ def every_pair(boxes: list[tuple[int, ...]]) -> set[tuple[int, int]]:
 @pytest.mark.parametrize("large", [0, 1 << 70])
 @pytest.mark.parametrize("per_box", [0, 1, 64])
 def test_equals_every_pair_compared(monkeypatch: pytest.MonkeyPatch, per_box: int, large: int) -> None:
-    monkeypatch.setattr(overlapping_boxes, "CANDIDATES_PER_BOX", per_box)
-    monkeypatch.setattr(overlapping_boxes, "MOST_AT_ONCE", 7)
+    monkeypatch.setattr(fast_offsets, "CANDIDATES_PER_BOX", per_box)
+    monkeypatch.setattr(fast_offsets, "MOST_AT_ONCE", 7)
     for seed in range(150):
         random = Random(seed)
         boxes = random_boxes(random, random.randint(1, 30), random.randint(1, 40))
@@ -64,6 +64,6 @@ def test_compares_about_as_many_candidates_as_there_are_boxes(
             compared.append(self.total)
             return super().pairs()
 
-    monkeypatch.setattr(overlapping_boxes, "Sweep", Counted)
+    monkeypatch.setattr(fast_offsets, "Sweep", Counted)
     assert not overlapping_owners(np.array(boxes).T)
-    assert sum(compared) <= 2 * overlapping_boxes.CANDIDATES_PER_BOX * len(boxes)
+    assert sum(compared) <= 2 * fast_offsets.CANDIDATES_PER_BOX * len(boxes)

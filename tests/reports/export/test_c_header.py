@@ -12,8 +12,7 @@ import pytest
 from chipmodel.model.commands import DmaStart
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.plan_file.contents import PlanFile
-from reports.export.c_header import c_header
-from reports.export.c_names import identifiers
+from reports.export.c_header import c_header, identifiers
 from reports.export.layout import Layout, layout_of, moves
 from tests.reports.cascade_sample import cascaded, in_bands
 from tests.reports.plan_files import BUFFERS, plan, plan_of_cores

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.export.c_names import LONGEST_PREFIX, commented, identifiers, prefix_of
+from reports.export.c_header import LONGEST_PREFIX, commented, identifiers, prefix_of
 
 
 @pytest.mark.parametrize(

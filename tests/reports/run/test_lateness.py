@@ -7,7 +7,7 @@ from dataclasses import replace
 from chipmodel.answers.result import Result
 from chipmodel.model.schedule import Late
 from reports.run.document import document
-from reports.run.lateness import LateOp, late_ops
+from reports.run.limits import LateOp, late_ops
 from reports.run.page import MOST_LATE, render_page
 from reports.run.summary import print_summary
 from tests.reports.console import on_console

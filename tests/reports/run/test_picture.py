@@ -13,8 +13,7 @@ from chipmodel.answers.result import Result
 from reports.run.charts import over_time
 from reports.run.figures import timeline
 from reports.run.memory_map import memory_map
-from reports.run.notebook import MOST_OPS, notebook_html
-from reports.run.picture import LEFT, PLOT, picture
+from reports.run.picture import LEFT, MOST_OPS, PLOT, notebook_html, picture
 from reports.run.plotly_figure import plotly_figure
 from tests.reports.cascade_sample import cascaded, cascaded_on_cores
 from tests.reports.pages import read

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.validation.chart import charts, error_text, value_text
+from reports.validation.page import charts, error_text, value_text
 
 
 def row(line: int, measured: float, predicted: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check
-from solvers.core.by_memory import by_memory
+from solvers.core.dispatch import by_memory
 from solvers.core.outcome import Limits, Progress
 from solvers.registry import packers, solve
 from tests.solvers.oracle import smallest_peak

@@ -21,11 +21,11 @@ from chipmodel.errors import LimitedSearch
 from chipmodel.model.plan import Problem
 from solvers.search import columns as col
 from solvers.search import kernel as python_kernel
-from solvers.search.engine import Kernel, SearchRun, fastest_kernel
 from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, NotSearchable, SearchModel, search_model
 from solvers.search.state import SearchState, copy
 from solvers.search.tables import rank, search_state
+from solvers.search.workers import Kernel, SearchRun, fastest_kernel
 from tests.solvers.random_problems import random_problem
 from tests.support.folders import ROOT, WORKLOADS
 from tests.support.minimalloc import CAPACITY, instances

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
 from reports.page_parts import PageTable, SummaryTile, TablePage, render_tables
-from reports.terminal_table import ruled_table
+from reports.terminal_table import print_line, ruled_table
 from reports.words import count, percent, plural, ratio, size
 
 if TYPE_CHECKING:
@@ -36,15 +36,13 @@ def document(answer: ArenaAnswer) -> dict[str, object]:
 
 def print_arena(answer: ArenaAnswer, console: Console) -> None:
     """Print the sizes, and what is alive where most bytes are."""
-    from rich.text import Text
-
-    console.print(Text.assemble((answer.source, "bold"), f": {headline(answer)}"), highlight=False)
+    print_line(console, (answer.source, "bold"), f": {headline(answer)}")
     console.print(ruled_table(("", ">B", ""), _sizes(answer)))
     title, rows = _alive(answer)
-    console.print(Text(title), highlight=False)
+    print_line(console, title)
     console.print(ruled_table(("name", ">B", "scopes"), rows[:LARGEST]))
     if answer.unknown:
-        console.print(Text(_unknown(answer)))
+        print_line(console, _unknown(answer))
 
 
 def render_arena(answer: ArenaAnswer) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.answers.explanation import TimeExplanation, TriedCause
-from reports.terminal_table import ruled_table
+from reports.terminal_table import print_line, ruled_table
 from reports.words import percent
 
 if TYPE_CHECKING:
@@ -109,15 +109,13 @@ def cause_rows(answer: TimeExplanation) -> list[tuple[str, ...]]:
 
 def print_explanation(answer: TimeExplanation, console: Console) -> None:
     """Print the answer to ``console``, readable at 80 columns and without colour."""
-    from rich.text import Text
-
     title = f"{answer.program} on {answer.chip}"
-    console.print(Text.assemble((title, "bold"), ": ", " ".join(sentences(answer))), highlight=False)
+    print_line(console, (title, "bold"), ": ", " ".join(sentences(answer)))
     heads = (*HEADS[:2], f">of {answer.other}", HEADS[3]) if answer.other else HEADS
     console.print(ruled_table(heads, cause_rows(answer)[:LISTED]))
     still = [each.cause.words for each in answer.causes if each.milliseconds == answer.predicted]
     if still:
-        console.print(Text(f"without effect: {'; '.join(still)}"), highlight=False)
+        print_line(console, f"without effect: {'; '.join(still)}")
     refused = [f"{each.cause.words} ({each.reason})" for each in answer.causes if each.milliseconds is None]
     if refused:
-        console.print(Text(f"no run: {'; '.join(refused)}"), highlight=False)
+        print_line(console, f"no run: {'; '.join(refused)}")

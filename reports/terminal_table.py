@@ -10,10 +10,18 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 FigureRow = tuple[str, str, str, str]
 """Label, number, unit, remark."""
+
+
+def print_line(console: Console, *parts: str | tuple[str, str]) -> None:
+    """Print texts on one line, some of them with a style; nothing in them is markup."""
+    from rich.text import Text
+
+    console.print(Text.assemble(*parts), highlight=False)
 
 
 def ruled_table(

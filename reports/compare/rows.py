@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
 from reports.ordering import order_document, order_words
-from reports.terminal_table import ruled_table
+from reports.terminal_table import print_line, ruled_table
 from reports.words import count, microjoules, percent, plural, ratio, seconds_text, size
 
 if TYPE_CHECKING:
@@ -182,26 +182,24 @@ def cycle_cells(row: StreamerRow) -> tuple[str, str, str, str, str]:
 
 def print_comparison(comparison: PlannerComparison, console: Console) -> None:
     """Print the headline and the tables to ``console``, readable at 80 columns and without colour."""
-    from rich.text import Text
-
     title = comparison.source + (f" on {comparison.chip}" if comparison.chip else "")
-    console.print(Text.assemble((title, "bold"), ": ", headline(comparison)), highlight=False)
+    print_line(console, (title, "bold"), ": ", headline(comparison))
     if comparison.packed:
         bound = f"proven lower bound {count(comparison.bound)} B"
         capacity = "" if comparison.capacity is None else f", capacity {count(comparison.capacity)} B"
-        console.print(Text(bound + capacity), highlight=False)
+        print_line(console, bound + capacity)
         console.print(_packer_table(comparison))
         if comparison.cores:
-            console.print(Text("Fragmentation in each core's memory"), highlight=False)
+            print_line(console, "Fragmentation in each core's memory")
             console.print(_core_table(comparison))
     if comparison.merged:
         if not comparison.packed:
-            console.print(Text(f"proven lower bound {count(comparison.bound)} B"), highlight=False)
+            print_line(console, f"proven lower bound {count(comparison.bound)} B")
         console.print(_merger_table(comparison))
     if comparison.streamed:
         bound = f"gaps to the bound for {bound_space(comparison)}"
         heading = f"Whole runs, with packer {comparison.packer}; {bound}"
-        console.print(Text(heading), highlight=False)
+        print_line(console, heading)
         console.print(_streamer_table(comparison))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from reports.diff.difference import OpChange, RunDifference
+from reports.diff.difference import RunDifference
 from reports.diff.words import cause_rows, op_row, sentences, setting_rows, signed, time_words, total_rows
+from reports.terminal_table import print_line
 from reports.words import count
 
 if TYPE_CHECKING:
@@ -29,41 +30,25 @@ def print_diff(diff: RunDifference, console: Console) -> None:
         console.print(text, highlight=False, soft_wrap=True)
     if diff.settings:
         console.print()
-        console.print(_settings_table(diff))
+        console.print(_table("Settings that differ", (">A", ">B"), setting_rows(diff)))
     console.print()
     for sentence in sentences(diff):
-        console.print(Text(sentence), highlight=False)
+        print_line(console, sentence)
     if diff.same:
         return
-    for table, wanted in ((_totals_table, True), (_causes_table, diff.causes), (_ops_table, diff.ops)):
-        if wanted:
-            console.print()
-            console.print(table(diff))
-    if len(diff.ops) > MOST_OPS:
-        console.print(_ops_left_out(diff.ops[MOST_OPS:]), highlight=False)
-
-
-def _settings_table(diff: RunDifference) -> Table:
-    return _table("Settings that differ", (">A", ">B"), setting_rows(diff))
-
-
-def _totals_table(diff: RunDifference) -> Table:
-    return _table("Totals", (">A", ">B", ">change", ">", ""), total_rows(diff))
-
-
-def _causes_table(diff: RunDifference) -> Table:
-    """The waterfall from A's cycles to B's."""
-    return _table("From A to B, in cycles of the run", (">change", ">sum"), cause_rows(diff))
-
-
-def _ops_table(diff: RunDifference) -> Table:
-    rest = [("(no op)", signed(diff.rest))] if diff.rest else []
-    rows = [op_row(op) for op in diff.ops[:MOST_OPS]]
-    return _table("Change by op", (">cycles", "mainly", ">loaded B", ">stored B"), [*rows, *rest])
-
-
-def _ops_left_out(ops: Sequence[OpChange]) -> str:
-    return f"  and {count(len(ops))} more ops, together {signed(sum(op.cycles for op in ops))} cycles"
+    tables = [_table("Totals", (">A", ">B", ">change", ">", ""), total_rows(diff))]
+    if diff.causes:
+        # The waterfall from A's cycles to B's.
+        tables.append(_table("From A to B, in cycles of the run", (">change", ">sum"), cause_rows(diff)))
+    if diff.ops:
+        rows = [*map(op_row, diff.ops[:MOST_OPS]), *([("(no op)", signed(diff.rest))] if diff.rest else [])]
+        tables.append(_table("Change by op", (">cycles", "mainly", ">loaded B", ">stored B"), rows))
+    for table in tables:
+        console.print()
+        console.print(table)
+    if left_out := diff.ops[MOST_OPS:]:
+        together = signed(sum(op.cycles for op in left_out))
+        console.print(f"  and {count(len(left_out))} more ops, together {together} cycles", highlight=False)
 
 
 def _table(title: str, heads: Iterable[str], rows: Iterable[Sequence[str]]) -> Table:

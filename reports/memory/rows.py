@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
-from reports.terminal_table import ruled_table
+from reports.terminal_table import print_line, ruled_table
 from reports.words import count, percent, ratio, size
 
 if TYPE_CHECKING:
@@ -127,10 +127,8 @@ def _saved(point: MemoryPoint) -> str:
 
 def print_memory(answer: MemoryAnswer, console: Console) -> None:
     """Print the answer to ``console``, readable at 80 columns and without colour."""
-    from rich.text import Text
-
     title = f"{answer.program} on {answer.chip}"
-    console.print(Text.assemble((title, "bold"), ": ", headline(answer)), highlight=False)
+    print_line(console, (title, "bold"), ": ", headline(answer))
     console.print(_smallest_table(answer))
     if answer.cascaded.cascades:
         console.print(ruled_table(("cascade", ">ops", "rows of a step"), cascade_rows(answer)))
@@ -141,7 +139,7 @@ def print_memory(answer: MemoryAnswer, console: Console) -> None:
         heads = (">SharedMemory B", ">cycles layer by layer", ">with cascades", ">saved")
         console.print(ruled_table(heads, front_rows(answer)))
         if moves(answer):
-            console.print(Text("* moves tensors to Psram and back, or in stripes"), highlight=False)
+            print_line(console, "* moves tensors to Psram and back, or in stripes")
 
 
 def moves(answer: MemoryAnswer) -> bool:

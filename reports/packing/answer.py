@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chipmodel.answers.packing import PackingAnswer, PackingProgress
 from chipmodel.model.plan import Buffer
-from reports.terminal_table import FigureRow, figures_table
+from reports.terminal_table import FigureRow, figures_table, print_line
 from reports.words import count, percent, plural, ratio, shortened, size
 
 if TYPE_CHECKING:
@@ -120,19 +120,13 @@ def grounds(answer: PackingAnswer) -> str:
 
 def print_packing(answer: PackingAnswer, console: Console) -> None:
     """Print the answer to ``console`` on one screen, readable at 80 columns and without colour."""
-    from rich.text import Text
-
     style = "bold green" if answer.fits else "bold red" if answer.status == "infeasible" else "bold yellow"
-    console.print(
-        Text.assemble((answer.source, "bold"), ": ", (verdict(answer), style)),
-        highlight=False,
-        soft_wrap=False,
-    )
-    console.print(Text(headline(answer)), highlight=False)
+    print_line(console, (answer.source, "bold"), ": ", (verdict(answer), style))
+    print_line(console, headline(answer))
     console.print()
     console.print(figures_table({"": _rows(answer)}))
     for label, text in _remarks(answer):
-        console.print(Text.assemble((f"{label}: ", "bold"), text), highlight=False)
+        print_line(console, (f"{label}: ", "bold"), text)
 
 
 def _rows(answer: PackingAnswer) -> list[FigureRow]:

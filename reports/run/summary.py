@@ -18,7 +18,7 @@ from reports.run.steady_state import resident_words, steady_rows
 from reports.run.totals import BankConflict, OpTotals, RunTotals, loaded_words, run_totals
 from reports.run.track_record import accuracy, board_words
 from reports.run.vendor import vendor_lines
-from reports.terminal_table import FigureRow, figures_table, plain_table
+from reports.terminal_table import FigureRow, figures_table, plain_table, print_line
 from reports.words import (
     AWAITED,
     CAUSES,
@@ -51,17 +51,13 @@ NAME_WIDTH = 24
 
 def print_summary(result: Result, console: Console) -> None:
     """Print the result to ``console``."""
-    from rich.text import Text
-
     sums = run_totals(result)
     style = "bold green" if result.fits else "bold red"
-    title = Text.assemble(
-        (result.program.name, "bold"), f" on {result.chip.headline}: ", (verdict(result), style)
-    )
-    console.print(title, highlight=False)
-    console.print(Text(f"{headline(result)} {board_words(result)}".rstrip()), highlight=False)
+    name = (result.program.name, "bold")
+    print_line(console, name, f" on {result.chip.headline}: ", (verdict(result), style))
+    print_line(console, f"{headline(result)} {board_words(result)}".rstrip())
     for warning in result.record.warnings if result.record else ():
-        console.print(Text.assemble(("Warning: ", "bold yellow"), f"{warning}."), highlight=False)
+        print_line(console, ("Warning: ", "bold yellow"), f"{warning}.")
     sections = {
         "Memory": _memory(result),
         "Time": _time(result, sums),
@@ -86,7 +82,7 @@ def print_summary(result: Result, console: Console) -> None:
         console.print(_conflict_table(sums.bank_conflicts))
     console.print()
     for label, text in _remarks(result):
-        console.print(Text.assemble((f"{label}: ", "bold"), text), highlight=False)
+        print_line(console, (f"{label}: ", "bold"), text)
 
 
 def _memory(result: Result) -> list[FigureRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
-from reports.terminal_table import ruled_table
+from reports.terminal_table import print_line, ruled_table
 from reports.words import percent
 
 if TYPE_CHECKING:
@@ -89,14 +89,12 @@ def refused_rows(answer: SensitivityAnswer) -> list[tuple[str, str, str]]:
 
 def print_sensitivity(answer: SensitivityAnswer, console: Console) -> None:
     """Print the answer to ``console``, readable at 80 columns and without colour."""
-    from rich.text import Text
-
     title = f"{answer.program} on {answer.chip}"
-    console.print(Text.assemble((title, "bold"), ": ", headline(answer)), highlight=False)
+    print_line(console, (title, "bold"), ": ", headline(answer))
     console.print(ruled_table(HEADS, field_rows(answer)))
     if refused := refused_rows(answer):
         console.print(ruled_table(("no run with", ">value", "why"), refused))
     if answer.idle:
-        console.print(Text(f"without effect: {', '.join(answer.idle)}"), highlight=False)
+        print_line(console, f"without effect: {', '.join(answer.idle)}")
     if answer.zero:
-        console.print(Text(f"0, and not varied: {', '.join(answer.zero)}"), highlight=False)
+        print_line(console, f"0, and not varied: {', '.join(answer.zero)}")

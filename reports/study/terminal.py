@@ -18,7 +18,7 @@ from reports.study.scores import (
     table_title,
 )
 from reports.study.words import answer, scope
-from reports.terminal_table import ruled_table
+from reports.terminal_table import print_line, ruled_table
 from reports.words import shortened
 
 if TYPE_CHECKING:
@@ -31,13 +31,11 @@ SHOWN_ERRORS = 3
 
 def print_answer(study: StudyResults, console: Console) -> None:
     """Print the answer of a study that may have a title."""
-    from rich.text import Text
-
     title = study.title or study.name
     parts = ((title, "bold"), " " if title.endswith("?") else ": ", scope(study) if study.rows else "")
-    console.print(Text.assemble(*parts), highlight=False)
+    print_line(console, *parts)
     for sentence in answer(study):
-        console.print(Text(sentence), highlight=False)
+        print_line(console, sentence)
     for metric in study.metrics:
         console.print(_planners(study, metric))
         if metric is PEAK and mergers_lose(study.rows):
@@ -51,8 +49,8 @@ def print_answer(study: StudyResults, console: Console) -> None:
         console.print(ruled_table(STEP_HEADS, steps, "What each step brings, all else equal"))
     for error, found in failures(study)[:SHOWN_ERRORS]:
         names = shortened([f"{row.point.workload} {study.label(row)}" for row in found], 3)
-        console.print(Text(f"failed: {names}"), highlight=False)
-        console.print(Text(f"  {error.strip().splitlines()[0]}"), highlight=False)
+        print_line(console, f"failed: {names}")
+        print_line(console, f"  {error.strip().splitlines()[0]}")
 
 
 def _planners(study: StudyResults, metric: StudyMetric) -> Table:

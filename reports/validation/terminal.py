@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reports.terminal_table import ruled_table
+from reports.terminal_table import print_line, ruled_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,20 +25,16 @@ def print_validation(answer: Values, console: Console) -> None:
     ``answer`` has ``table``, ``kind``, ``chip``, ``measured_column``, ``notes``, ``rows`` and ``summary``,
     as in the JSON.
     """
-    from rich.text import Text
-
-    title = Text.assemble(
-        (str(answer["kind"]), "bold"), f": {answer['measured_column']} of {answer['table']}, {answer['chip']}"
-    )
-    console.print(title, highlight=False)
+    what = f": {answer['measured_column']} of {answer['table']}, {answer['chip']}"
+    print_line(console, (str(answer["kind"]), "bold"), what)
     for note in answer["notes"]:
-        console.print(Text(f"note: {note}"), highlight=False)
+        print_line(console, f"note: {note}")
     console.print(_summary(answer["summary"]))
     for line in _others(answer["rows"]):
-        console.print(Text(line), highlight=False)
+        print_line(console, line)
     wrong = worst(answer["rows"])
     if wrong:
-        console.print(Text(f"Worst rows ({', '.join(inputs(wrong[0]))}):"), highlight=False)
+        print_line(console, f"Worst rows ({', '.join(inputs(wrong[0]))}):")
         console.print(_rows(wrong))
 
 

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
-from reports.page_parts import PageTable, SummaryTile, TablePage, render_tables
+from reports.page_parts import PageTable, SummaryTile, TablePage
+from reports.table_page import render_tables
 from reports.terminal_table import print_line, ruled_table
 from reports.words import count, percent, plural, ratio, size
 

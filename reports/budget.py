@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.terminal.escapes import visible
 from reports.markdown import escaped
-from reports.page_parts import PageTable, SummaryTile, TablePage, render_tables
+from reports.page_parts import PageTable, SummaryTile, TablePage
+from reports.table_page import render_tables
 from reports.terminal_table import ruled_table
 from reports.words import percent, plural, ratio
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from reports.template import PLAIN, render
-
 Row = TypeVar("Row")
 
 
@@ -55,8 +53,3 @@ class TablePage:
     sentences: tuple[str, ...]
     tiles: tuple[SummaryTile, ...]
     tables: tuple[PageTable, ...]
-
-
-def render_tables(page: TablePage) -> str:
-    """The page as text; a table without rows is left out."""
-    return render("tables.html.j2", {"page": page}, PLAIN)

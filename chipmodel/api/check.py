@@ -37,7 +37,8 @@ from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.fitted import fitted
 from dma.residency.tool_pools import as_tool_keeps
-from reports.page_parts import PageTable, TablePage, render_tables
+from reports.page_parts import PageTable, TablePage
+from reports.table_page import render_tables
 
 
 @dataclass(frozen=True, slots=True, repr=False)

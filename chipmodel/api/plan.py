@@ -35,7 +35,8 @@ from chipmodel.rewrites.op_order import names_in_order
 from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
-from reports.page_parts import PageTable, SummaryTile, TablePage, render_tables
+from reports.page_parts import PageTable, SummaryTile, TablePage
+from reports.table_page import render_tables
 from reports.words import size
 
 ORDER_SHARE = 0.4

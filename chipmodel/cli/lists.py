@@ -98,6 +98,6 @@ def _answer(
 
 
 def _html(page: TablePage) -> str:
-    from reports.page_parts import render_tables
+    from reports.table_page import render_tables
 
     return render_tables(page)

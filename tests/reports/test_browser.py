@@ -24,10 +24,10 @@ from reports.diff.page import render_diff
 from reports.lists import chip_page, planners_page
 from reports.memory.page import render_memory
 from reports.packing.page import render_packing
-from reports.page_parts import render_tables
 from reports.run.page import render_page
 from reports.sensitivity.page import render_sensitivity
 from reports.study.page import render_study
+from reports.table_page import render_tables
 from reports.validation.page import render_validation
 from tests.reports.chromium import CHROMIUM, ColorScheme, visit
 from tests.reports.compare.test_rows import COMPARISON

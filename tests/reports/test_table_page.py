@@ -6,7 +6,8 @@ from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from reports.arena import render_arena
 from reports.budget import render_budget
-from reports.page_parts import PageTable, TablePage, render_tables
+from reports.page_parts import PageTable, TablePage
+from reports.table_page import render_tables
 from tests.reports.pages import read, refers_to_nothing
 from tests.reports.sample import EVIL
 

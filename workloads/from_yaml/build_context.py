@@ -92,8 +92,9 @@ def declare(
 
 
 @singledispatch
-def build_op(op: object, ctx: BuildContext) -> tuple[Value, ...]:
-    """Append ``op``; its outputs, in the shapes that the file's reader expects. Raises ``BadInput``."""
+def build_op(op: object, ctx: BuildContext) -> Value | tuple[Value, ...]:
+    """Append ``op``; its output, or several, in the shapes that the file's reader expects. Raises
+    ``BadInput``."""
     raise TypeError(f"no such op: {op!r}")
 
 

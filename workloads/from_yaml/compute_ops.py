@@ -16,27 +16,22 @@ from workloads.from_yaml.field_types import WindowedOp
 
 
 @build_op.register
-def _(op: models.ConvOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.ConvOp | models.TransposedConvOp, ctx: BuildContext) -> Value:
     return _convolve(op, ctx, op.channels, op.groups)
 
 
 @build_op.register
-def _(op: models.DepthwiseConvOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.DepthwiseConvOp, ctx: BuildContext) -> Value:
     ctx.rank((3, 4), "[N, C, H, W] or [N, C, L]")
     channels = ctx.x.shape[1]
     return _convolve(op, ctx, channels * op.multiplier, channels)
 
 
-@build_op.register
-def _(op: models.TransposedConvOp, ctx: BuildContext) -> tuple[Value, ...]:
-    return _convolve(op, ctx, op.channels, op.groups)
-
-
-def _convolve(op: WindowedOp, ctx: BuildContext, channels: int, groups: int) -> tuple[Value, ...]:
+def _convolve(op: WindowedOp, ctx: BuildContext, channels: int, groups: int) -> Value:
     ctx.rank((3, 4), "[N, C, H, W] or [N, C, L]")
     transposed = isinstance(op, models.TransposedConvOp)
     output_pad = pair(op.output_pad, ctx, "output_pad") if isinstance(op, models.TransposedConvOp) else 0
-    value = ctx.builder.conv(
+    return ctx.builder.conv(
         ctx.name,
         ctx.x,
         channels,
@@ -51,13 +46,12 @@ def _convolve(op: WindowedOp, ctx: BuildContext, channels: int, groups: int) -> 
         outputs=ctx.outputs,
         weight_dtype=op.weight_dtype,
     )
-    return (value,)
 
 
 @build_op.register
-def _(op: models.PoolOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.PoolOp, ctx: BuildContext) -> Value:
     ctx.rank((3, 4), "[N, C, H, W] or [N, C, L]")
-    value = ctx.builder.pool(
+    return ctx.builder.pool(
         ctx.name,
         ctx.x,
         pair(op.kernel, ctx, "kernel"),
@@ -67,37 +61,34 @@ def _(op: models.PoolOp, ctx: BuildContext) -> tuple[Value, ...]:
         ceil=op.ceil,
         outputs=ctx.outputs,
     )
-    return (value,)
 
 
 @build_op.register
-def _(op: models.GlobalPoolOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.GlobalPoolOp, ctx: BuildContext) -> Value:
     ctx.rank((3, 4), "[N, C, H, W] or [N, C, L]")
     kind: Literal["max_pool", "average_pool"] = "max_pool" if "max" in op.op else "average_pool"
-    return (ctx.builder.pool(ctx.name, ctx.x, None, kind=kind, outputs=ctx.outputs),)
+    return ctx.builder.pool(ctx.name, ctx.x, None, kind=kind, outputs=ctx.outputs)
 
 
 @build_op.register
-def _(op: models.DenseOp, ctx: BuildContext) -> tuple[Value, ...]:
-    value = ctx.builder.dense(
+def _(op: models.DenseOp, ctx: BuildContext) -> Value:
+    return ctx.builder.dense(
         ctx.name, ctx.x, op.features, bias=op.bias, outputs=ctx.outputs, weight_dtype=op.weight_dtype
     )
-    return (value,)
 
 
 @build_op.register
-def _(op: models.MatmulOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.MatmulOp, ctx: BuildContext) -> Value:
     ctx.same_dtypes()
     left, right = ctx.inputs
     if op.transpose_right and len(right.shape) < 2:
         what = f"'{right.name}' has shape {list(right.shape)} and no axes to swap"
         ctx.refuse(what, "drop it", "transpose_right")
-    value = ctx.builder.matmul(ctx.name, left, right, transpose_right=op.transpose_right, outputs=ctx.outputs)
-    return (value,)
+    return ctx.builder.matmul(ctx.name, left, right, transpose_right=op.transpose_right, outputs=ctx.outputs)
 
 
 @build_op.register
-def _(op: models.RecurrentOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.RecurrentOp, ctx: BuildContext) -> Value:
     ctx.rank((3,), "[steps, batch, features]")
     value = ctx.builder.recurrent(
         ctx.name,
@@ -109,7 +100,7 @@ def _(op: models.RecurrentOp, ctx: BuildContext) -> tuple[Value, ...]:
         weight_dtype=op.weight_dtype,
     )
     steps, directions, batch, hidden = value.shape
-    return (ctx.builder.reshape(value, (steps, batch, directions * hidden)),)
+    return ctx.builder.reshape(value, (steps, batch, directions * hidden))
 
 
 @build_op.register
@@ -137,12 +128,12 @@ def _(op: models.EmbeddingOp, ctx: BuildContext) -> tuple[Value, ...]:
 
 
 @build_op.register
-def _(op: models.UnaryOp, ctx: BuildContext) -> tuple[Value, ...]:
-    return (ctx.builder.elementwise(op.op, ctx.name, [ctx.x], in_place=op.in_place, outputs=ctx.outputs),)
+def _(op: models.UnaryOp, ctx: BuildContext) -> Value:
+    return ctx.builder.elementwise(op.op, ctx.name, [ctx.x], in_place=op.in_place, outputs=ctx.outputs)
 
 
 @build_op.register
-def _(op: models.BinaryOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.BinaryOp, ctx: BuildContext) -> Value:
     weights: list[str] = []
     if op.constant is None and len(ctx.inputs) < 2:
         hint = "write in: [a, b], or give the shape of a 'constant' operand"
@@ -155,21 +146,19 @@ def _(op: models.BinaryOp, ctx: BuildContext) -> tuple[Value, ...]:
             what = f"the constant {op.constant} is larger than the input {list(shape)}"
             ctx.refuse(what, "its sizes must be those of the input, or 1", "constant")
         weights.append(ctx.builder.weight(f"{ctx.name}.constant", prod(op.constant), ctx.x.dtype))
-    value = ctx.builder.elementwise(
+    return ctx.builder.elementwise(
         op.op, ctx.name, ctx.inputs, weights=weights, in_place=op.in_place, outputs=ctx.outputs
     )
-    return (value,)
 
 
 @build_op.register
-def _(op: models.NormalisationOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.NormalisationOp, ctx: BuildContext) -> Value:
     elements, rows, attributes = _normalised(op, ctx)
     dtype = op.weight_dtype or ctx.x.dtype
     weight = ctx.builder.weight(f"{ctx.name}.weight", elements, dtype)
-    value = ctx.builder.vector(
+    return ctx.builder.vector(
         op.op, ctx.name, [ctx.x], rows=rows, weights=[weight], outputs=ctx.outputs, attributes=attributes
     )
-    return (value,)
 
 
 def _normalised(op: models.NormalisationOp, ctx: BuildContext) -> tuple[int, int, Attributes]:
@@ -191,32 +180,31 @@ def _normalised(op: models.NormalisationOp, ctx: BuildContext) -> tuple[int, int
 
 
 @build_op.register
-def _(op: models.PreluOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.PreluOp, ctx: BuildContext) -> Value:
     ctx.rank(range(2, 9), "[N, C, ...]")
     weight = ctx.builder.weight(f"{ctx.name}.weight", ctx.x.shape[1], op.weight_dtype or ctx.x.dtype)
-    return (ctx.builder.elementwise("prelu", ctx.name, [ctx.x], weights=[weight], outputs=ctx.outputs),)
+    return ctx.builder.elementwise("prelu", ctx.name, [ctx.x], weights=[weight], outputs=ctx.outputs)
 
 
 @build_op.register
-def _(op: models.AlongAxisOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.AlongAxisOp, ctx: BuildContext) -> Value | tuple[Value, ...]:
     axis = ctx.axis(op.axis, "axis")
     shape = ctx.x.shape
     rows, along = rows_across(shape, axis), AlongAxis(axis, shape[axis])
     if op.op == "softmax":
-        value = ctx.builder.vector(
+        return ctx.builder.vector(
             "softmax", ctx.name, [ctx.x], rows=rows, outputs=ctx.outputs, attributes=along
         )
-        return (value,)
     out = Value(ctx.name, (*shape[:axis], *shape[axis + 1 :]) or (1,), "int32")
     return _convert("argmax", ctx, out, rows, along)
 
 
 @build_op.register
-def _(op: models.ReduceOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.ReduceOp, ctx: BuildContext) -> Value:
     axes = {ctx.axis(a, "axes", i) for i, a in enumerate(op.axes)}
     sizes = [1 if i in axes else s for i, s in enumerate(ctx.x.shape) if op.keep or i not in axes]
     over = OverAxes(tuple(sorted(axes)))
-    return (ctx.builder.vector(op.op, ctx.name, [ctx.x], sizes or [1], outputs=ctx.outputs, attributes=over),)
+    return ctx.builder.vector(op.op, ctx.name, [ctx.x], sizes or [1], outputs=ctx.outputs, attributes=over)
 
 
 @build_op.register

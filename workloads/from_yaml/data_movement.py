@@ -10,7 +10,7 @@ from workloads.from_yaml.build_context import BuildContext, build_op, declare, r
 
 
 @build_op.register
-def _(op: models.ConcatOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.ConcatOp, ctx: BuildContext) -> Value:
     ctx.same_dtypes()
     axis = ctx.axis(op.axis, "axis")
     first = ctx.x.shape
@@ -22,10 +22,8 @@ def _(op: models.ConcatOp, ctx: BuildContext) -> tuple[Value, ...]:
     shape = (*first[:axis], sum(v.shape[axis] for v in ctx.inputs), *first[axis + 1 :])
     rows = rows_across(first, axis)
     along = AlongAxis(axis, shape[axis])
-    return (
-        ctx.builder.vector(
-            "concat", ctx.name, ctx.inputs, shape, rows=rows, outputs=ctx.outputs, attributes=along
-        ),
+    return ctx.builder.vector(
+        "concat", ctx.name, ctx.inputs, shape, rows=rows, outputs=ctx.outputs, attributes=along
     )
 
 
@@ -66,28 +64,28 @@ def _(op: models.SliceOp, ctx: BuildContext) -> tuple[Value, ...]:
 
 
 @build_op.register
-def _(op: models.TransposeOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.TransposeOp, ctx: BuildContext) -> Value:
     if sorted(op.order) != list(range(len(ctx.x.shape))):
         what = f"the order {op.order} of '{ctx.x.name}', which has shape {list(ctx.x.shape)}"
         ctx.refuse(what, f"name each of the axes 0 to {len(ctx.x.shape) - 1} once", "order")
     shape = [ctx.x.shape[axis] for axis in op.order]
     order = AxisOrder(tuple(op.order))
-    return (ctx.builder.vector("transpose", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=order),)
+    return ctx.builder.vector("transpose", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=order)
 
 
 @build_op.register
-def _(op: models.PadOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.PadOp, ctx: BuildContext) -> Value:
     for key, amounts in (("before", op.before), ("after", op.after)):
         if len(amounts) != len(ctx.x.shape):
             what = f"{len(amounts)} amounts for '{ctx.x.name}', which has shape {list(ctx.x.shape)}"
             ctx.refuse(what, f"give {len(ctx.x.shape)} numbers, one an axis", key)
     shape = [b + s + a for b, s, a in zip(op.before, ctx.x.shape, op.after, strict=True)]
     margins = Margins(tuple(op.before))
-    return (ctx.builder.vector("pad", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=margins),)
+    return ctx.builder.vector("pad", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=margins)
 
 
 @build_op.register
-def _(op: models.ResizeOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.ResizeOp, ctx: BuildContext) -> Value:
     ctx.rank((3, 4), "[N, C, H, W] or [N, C, L]")
     image = ctx.x.shape[2:]
     if (op.scale is None) == (op.size is None):
@@ -97,12 +95,11 @@ def _(op: models.ResizeOp, ctx: BuildContext) -> tuple[Value, ...]:
         what = f"a size of {len(size)} numbers for '{ctx.x.name}', which has shape {list(ctx.x.shape)}"
         ctx.refuse(what, f"give {len(image)}", "size")
     shape = (*ctx.x.shape[:2], *size)
-    value = ctx.builder.vector("resize", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=Scaling())
-    return (value,)
+    return ctx.builder.vector("resize", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=Scaling())
 
 
 @build_op.register
-def _(op: models.SpaceDepthOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.SpaceDepthOp, ctx: BuildContext) -> Value:
     ctx.rank((4,), "[N, C, H, W]")
     n, c, h, w = ctx.x.shape
     block = op.block
@@ -115,26 +112,27 @@ def _(op: models.SpaceDepthOp, ctx: BuildContext) -> tuple[Value, ...]:
         if op.op == "space_to_depth":
             divided = "it must divide height and width"
         ctx.refuse(f"a block of {block} for {list(ctx.x.shape)}", divided, "block")
-    blocks = PixelBlocks(block)
-    return (ctx.builder.vector(op.op, ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=blocks),)
+    return ctx.builder.vector(
+        op.op, ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=PixelBlocks(block)
+    )
 
 
 @build_op.register
-def _(op: models.CopyOp, ctx: BuildContext) -> tuple[Value, ...]:
-    return (ctx.builder.elementwise("copy", ctx.name, [ctx.x], outputs=ctx.outputs),)
+def _(op: models.CopyOp, ctx: BuildContext) -> Value:
+    return ctx.builder.elementwise("copy", ctx.name, [ctx.x], outputs=ctx.outputs)
 
 
 @build_op.register
-def _(op: models.ViewOp, ctx: BuildContext) -> tuple[Value, ...]:
+def _(op: models.ViewOp, ctx: BuildContext) -> Value:
     if op.op == "flatten":
         if op.shape is not None:
             ctx.refuse("flatten gives [N, features]", "use 'reshape' for another shape", "shape")
-        return (ctx.builder.flatten(ctx.x),)
+        return ctx.builder.flatten(ctx.x)
     if op.shape is None:
         ctx.refuse("does not say its shape", "add shape: [...]; one size may be -1", "op")
     if not op.shape or 0 in op.shape or op.shape.count(-1) > 1:
         ctx.refuse(f"the shape {op.shape}", "give positive sizes; one of them may be -1", "shape")
-    return (ctx.builder.reshape(ctx.x, op.shape),)
+    return ctx.builder.reshape(ctx.x, op.shape)
 
 
 @build_op.register

@@ -148,7 +148,8 @@ class _WorkloadLoader:
         outputs = tuple(n for n, _ in self.names.outputs(op, path))
         inputs = self._inputs(op, path, scope, outputs)
         context = BuildContext(self.builder, self.document, path, name, inputs, outputs)
-        values = build_op(op, context)
+        built = build_op(op, context)
+        values = built if isinstance(built, tuple) else (built,)
         if isinstance(op, NpuOp):
             size = None
             if isinstance(op, WeightedOp) and op.weights is not None:

@@ -11,6 +11,7 @@ from chipmodel.model.fit import MemoryNeed
 from chipmodel.rewrites.steady_state import inferences_of
 
 KIB = 1024
+MINUS = "\N{MINUS SIGN}"
 CAUSES = {
     "weights": "waits for weights",
     "input": "waits for an input",
@@ -27,15 +28,8 @@ CAUSES = {
 """The causes of waiting (see ``model.trace``) as reports name them, in the order in which reports list
 them."""
 AWAITED = {
-    "weights": "weights",
-    "input": "an input",
-    "output": "a store",
-    "core": "another core",
+    **{cause: words.removeprefix("waits for ") for cause, words in CAUSES.items()},
     "bank": "a bank",
-    "arbitration": "the DMA engine",
-    "refresh": "Psram refresh",
-    "cpu": "the CPU",
-    "order": "an earlier transfer",
     "nothing issued": "work",
     "finished": "the end of the run",
 }
@@ -62,6 +56,13 @@ def percent(share: float) -> str:
     if 0 < abs(share) < 0.0005:
         return "<0.1%" if share > 0 else ">-0.1%"
     return f"{share:.1%}"
+
+
+def signed_percent(change: float | None) -> str:
+    """A change of 1 in percent with its sign; empty for none at all."""
+    if change is None:
+        return ""
+    return f"{'+' if change > 0 else MINUS}{percent(abs(change))}" if change else "0"
 
 
 def size(total: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,16 +81,7 @@ class Arena(PageAnswer):
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A request a row: tensors, and what kernels ask for."""
-        return [
-            {
-                "name": each.name,
-                "bytes": each.bytes,
-                "first": each.first,
-                "last": each.last,
-                "tensor": each.tensor,
-            }
-            for each in self.answer.requests
-        ]
+        return [asdict(request) for request in self.answer.requests]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from reports.diff.difference import SHARING, DifferenceShare, OpChange, RunDifference, TotalPair
-from reports.words import AWAITED, CAUSES, count, percent, size
+from reports.words import AWAITED, CAUSES, MINUS, count, percent, size
 
 DOING = {
     "compute": "computing",
@@ -21,7 +21,6 @@ DOING = {
     SHARING: "sharing the work",
 }
 """What an NPU spends cycles on, after the words "more" or "less"."""
-MINUS = "\N{MINUS SIGN}"
 EXPLAINED_SHARE = 0.8
 """Reasons are added to the sentence until they explain this share of the change."""
 MOST_REASONS = 3

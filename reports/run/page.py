@@ -29,6 +29,7 @@ from reports.template import PageScript, render
 from reports.words import (
     AWAITED,
     CAUSES,
+    MINUS,
     count,
     duration,
     headline,
@@ -226,7 +227,7 @@ def _against_sync(result: Result) -> list[SummaryTile]:
     if cycles is None:
         return []
     saved = ratio(cycles - result.trace.cycles, cycles)
-    sign = "\N{MINUS SIGN}" if saved > 0 else "+" if saved < 0 else ""
+    sign = MINUS if saved > 0 else "+" if saved < 0 else ""
     words = f"{count(cycles)} cycles with streamer sync"
     return [SummaryTile("Time against sync", sign + percent(abs(saved)), words)]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chipmodel.answers.sensitivity import SensitivityAnswer
-from reports.sensitivity.rows import HEADS, field_rows, headline, refused_rows, signed
+from reports.sensitivity.rows import HEADS, field_rows, headline, refused_rows
 from reports.template import PLAIN, render
-from reports.words import percent
+from reports.words import percent, signed_percent
 
 MOST_BARS = 20
 """Numbers in the chart."""
@@ -100,5 +100,5 @@ def _bar(kind: str, change: float, scale: float, middle: float, kinds: list[tupl
     start = middle if change > 0 else middle - length
     end = start + length + 5 if change > 0 else start - 5
     hidden = any(abs(other) > abs(change) and other * change > 0 for _, other in kinds)
-    anchor, text = "start" if change > 0 else "end", "" if hidden else signed(change)
+    anchor, text = "start" if change > 0 else "end", "" if hidden else signed_percent(change)
     return TornadoBar(kind, round(start, 1), length, round(end, 1), anchor, text)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
 from reports.terminal_table import print_line, ruled_table
-from reports.words import percent
+from reports.words import percent, signed_percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,7 +15,6 @@ FORMAT = "chipmodel-sensitivity/1"
 """The version of the JSON document; a key that changes its meaning makes it another."""
 NAMED = 3
 """Numbers that the sentence names."""
-MINUS = "\N{MINUS SIGN}"
 HEADS = ("number", ">value", ">less", ">time", ">more", ">time")
 
 
@@ -56,15 +55,7 @@ def headline(answer: SensitivityAnswer) -> str:
 
 
 def _both(each: VariedField, answer: SensitivityAnswer) -> str:
-    return ", ".join(signed(change) or "no run" for change in each.changes(answer.milliseconds))
-
-
-def signed(change: float | None) -> str:
-    """A change of time in percent with its sign; empty for none at all."""
-    if change is None:
-        return ""
-    sign = "+" if change > 0 else MINUS
-    return f"{sign}{percent(abs(change))}" if change else "0"
+    return ", ".join(signed_percent(change) or "no run" for change in each.changes(answer.milliseconds))
 
 
 def field_rows(answer: SensitivityAnswer) -> list[tuple[str, ...]]:
@@ -78,7 +69,7 @@ def field_rows(answer: SensitivityAnswer) -> list[tuple[str, ...]]:
 
 
 def _cells(run: VariedRun, change: float | None) -> tuple[str, str]:
-    return run.value, signed(change) or "no run"
+    return run.value, signed_percent(change) or "no run"
 
 
 def refused_rows(answer: SensitivityAnswer) -> list[tuple[str, str, str]]:

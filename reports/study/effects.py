@@ -9,12 +9,10 @@ from statistics import median
 
 from chipmodel.answers.study_results import StudyResults
 from reports.study.design import CHIP, Design, axes, designs, number
-from reports.words import count, percent
+from reports.words import count, signed_percent
 
 FLAT = 0.05
 """The change of latency up to which a chart would show a flat line, so that the figures stand alone."""
-
-MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,7 @@ def step_rows(steps: Sequence[FieldStep]) -> list[tuple[str, ...]]:
         (
             step.name,
             f"{step.before} to {step.after}",
-            *(signed(change) for change in _spread(step.changes)),
+            *(signed_percent(change) for change in _spread(step.changes)),
             count(len(step.changes)),
             f"{step.fits:+}" if step.fits else "",
         )
@@ -87,11 +85,3 @@ def step_rows(steps: Sequence[FieldStep]) -> list[tuple[str, ...]]:
 
 def _spread(changes: Sequence[float]) -> tuple[float | None, ...]:
     return (median(changes), changes[0], changes[-1]) if changes else (None, None, None)
-
-
-def signed(change: float | None) -> str:
-    """A change in percent with its sign; empty for none at all."""
-    if change is None:
-        return ""
-    sign = "+" if change > 0 else MINUS
-    return f"{sign}{percent(abs(change))}" if change else "0"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chipmodel.answers.arena import ArenaPlace, SplitArenaAnswer
 from reports.page_parts import PageTable, SummaryTile, TablePage
 from reports.table_page import render_tables
-from reports.terminal_table import ruled_table
+from reports.terminal_table import print_line, ruled_table
 from reports.words import count, percent, plural, ratio, size
 
 if TYPE_CHECKING:
@@ -62,15 +62,13 @@ def headline(answer: SplitArenaAnswer) -> str:
 
 def print_split_arena(answer: SplitArenaAnswer, console: Console) -> None:
     """Print the sizes and what lies in Psram with its price."""
-    from rich.text import Text
-
-    console.print(Text.assemble((answer.source, "bold"), f": {headline(answer)}"), highlight=False)
+    print_line(console, (answer.source, "bold"), f": {headline(answer)}")
     console.print(ruled_table(("", ">B", ""), _sizes(answer)))
-    console.print(Text(_priced(answer)), highlight=False)
+    print_line(console, _priced(answer))
     if answer.moved:
         console.print(ruled_table(_heads(answer), _rows(answer.moved[:SHOWN])))
     if len(answer.moved) > SHOWN:
-        console.print(Text(f"{len(answer.moved) - SHOWN} more: --html, --json"))
+        print_line(console, f"{len(answer.moved) - SHOWN} more: --html, --json")
 
 
 def render_split_arena(answer: SplitArenaAnswer) -> str:

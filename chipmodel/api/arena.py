@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,8 @@ class Arena(PageAnswer):
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A request a row: tensors, and what kernels ask for."""
-        return [asdict(request) for request in self.answer.requests]
+        keys = ("name", "bytes", "first", "last", "tensor")
+        return [{key: getattr(each, key) for key in keys} for each in self.answer.requests]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

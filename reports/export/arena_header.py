@@ -7,7 +7,7 @@ takes beside the arena (tensorflow/lite/micro/micro_allocator.h, memory_planner/
 from __future__ import annotations
 
 from chipmodel.answers.arena import SplitArenaAnswer
-from reports.export.c_names import commented, prefix_of
+from reports.export.c_header import commented, prefix_of
 from reports.template import render_text
 
 

@@ -76,7 +76,7 @@ def test_one_wheel_serves_every_python(wheel: Path) -> None:
 
 
 def test_the_installed_program_packs_by_its_compiled_search(python: Path, tmp_path: Path) -> None:
-    told = "from solvers.search import engine; print(engine.fastest_kernel().__file__, engine.__file__)"
+    told = "from solvers.search import workers; print(workers.fastest_kernel().__file__, workers.__file__)"
     kernel, engine = map(Path, run(tmp_path, python, "-c", told).stdout.split())
     assert kernel.parent == engine.parent
     assert engine.is_relative_to(python.parents[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -13,13 +12,11 @@ from chipmodel.api.simulation import Simulation
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.json_file import JsonValue, read_json
-from chipmodel.files.text_file import read_text
 from chipmodel.pipeline.choices import ExportFormat
 from chipmodel.plan_file.read import read_plan
 from reports.export.c_header import KEYWORD, LONGEST_PREFIX, c_header, prefix_of
 from reports.export.layout import Layout, layout_of, must_fit
 from reports.export.tables import minimalloc_csv, ops_csv, ops_parquet
-from reports.export.tflm import offline_bytes, offline_plan, offline_table
 from reports.result_file import is_result, saved_result
 
 FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
@@ -34,10 +31,6 @@ class ExportedFile:
 
     content: str | bytes
     """Text, or the bytes of a binary format."""
-    table: str = ""
-    """For ``tflm``, a line for each tensor with its offset, which the bytes have no names for."""
-    notes: tuple[str, ...] = ()
-    """What the reader is to know."""
 
     def __repr__(self) -> str:
         kind = "characters" if isinstance(self.content, str) else "bytes"
@@ -55,7 +48,6 @@ def export(
     *,
     core: int | None = None,
     prefix: str | None = None,
-    tensors: str | Path | Sequence[str] | None = None,
 ) -> ExportedFile:
     """Return a plan or a result as a file of another tool.
 
@@ -64,13 +56,11 @@ def export(
     source
         A simulation or, for formats of plans, a plan; or a file of either.
     to
-        For plans ``c-header``, ``tflm`` or ``minimalloc``; for the ops of a result ``csv`` or ``parquet``.
+        For plans ``c-header`` or ``minimalloc``; for the ops of a result ``csv`` or ``parquet``.
     core
         Which of several cores.
     prefix
         What the identifiers of the C header begin with.
-    tensors
-        For ``tflm``: the model's tensors in its order, as names or as a file with a name in each line.
 
     Raises
     ------
@@ -84,7 +74,9 @@ def export(
     """
     if to not in FORMATS:
         raise BadInput(f"format {to!r} is not known", hint=f"one of {', '.join(FORMATS)}")
-    _refuse(to, prefix=(prefix, "c-header"), tensors=(tensors, "tflm"))
+    if prefix is not None and to != "c-header":
+        hint = "leave it out, or --as c-header (to='c-header')"
+        raise BadInput(f"--prefix says nothing about {to}", hint=hint)
     text, called = _text_of(source, to)
     root = read_json(text, called, f"write one with: {COMMAND}, or {CALL}")
     if to in OF_RESULTS:
@@ -98,21 +90,7 @@ def export(
         hint = f"{command}, or {call} writes the plan"
         raise BadInput(f"{called}: {what}", hint=hint)
     layout = layout_of(read_plan(text, called), called, core)
-    if to == "minimalloc":
-        return ExportedFile(minimalloc_csv(layout))
-    if to == "c-header":
-        return ExportedFile(_header(layout, prefix, called))
-    return _tflm(layout, tensors, called)
-
-
-def _refuse(to: str, **parameters: tuple[object, str]) -> None:
-    """Raise BadInput for a parameter of another format."""
-    for name, (value, wanted) in parameters.items():
-        if value is not None and to != wanted:
-            raise BadInput(
-                f"--{name} says nothing about {to}",
-                hint=f"leave it out, or --as {wanted} (to={wanted!r})",
-            )
+    return ExportedFile(minimalloc_csv(layout) if to == "minimalloc" else _header(layout, prefix, called))
 
 
 def _text_of(source: PlanSource, to: str) -> tuple[str, str]:
@@ -138,14 +116,3 @@ def _header(layout: Layout, prefix: str | None, source: str) -> str:
         raise BadInput(f"--prefix {prefix!r} begins no identifier", hint=hint)
     must_fit(layout, source)
     return c_header(layout, prefix or prefix_of(layout.workload))
-
-
-def _tflm(layout: Layout, tensors: str | Path | Sequence[str] | None, source: str) -> ExportedFile:
-    must_fit(layout, source)
-    if isinstance(tensors, str | Path):
-        names = [line.strip() for line in read_text(Path(tensors)).splitlines()]
-        plan = offline_plan(layout, names, str(tensors))
-    else:
-        plan = offline_plan(layout, tensors, source)
-    notes = (*plan.notes, f"the head of the arena takes {plan.head_bytes:,} B at least")
-    return ExportedFile(offline_bytes(plan), offline_table(plan), notes)

@@ -6,9 +6,7 @@ from typing import Literal
 
 OrderWish = Literal["given", "least-peak", "best"]
 Extreme = Literal["best", "worst"]
-ExportFormat = Literal["c-header", "tflm", "minimalloc", "csv", "parquet"]
-BINARY = ("tflm", "parquet")
-"""Formats that are no text."""
+ExportFormat = Literal["c-header", "minimalloc", "csv", "parquet"]
 
 DEFAULT_CHIP = "luna-arcs"
 DEFAULT_PACKER = "auto"

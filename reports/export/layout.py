@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from chipmodel.errors import BadInput, DoesNotFit, Place
 from chipmodel.files.suggestions import shown
 from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.share import WHOLE
 from chipmodel.model.commands import (
     Branch,
     BranchArm,
@@ -16,7 +15,6 @@ from chipmodel.model.commands import (
     Compute,
     DmaStart,
     DmaWait,
-    Located,
     Repeat,
     walk,
 )
@@ -228,30 +226,3 @@ def _step(body: tuple[Command, ...], index: int, backwards: bool) -> Compute | N
         if isinstance(command, Branch | Repeat | BranchArm):
             return None
     return None
-
-
-def tensor_places(layout: Layout) -> dict[str, Located | None]:
-    """The place of each tensor, in the order of first use; None for a tensor that moves between places, or
-    that is only partly in SharedMemory."""
-    found: dict[str, Located | None] = {}
-    for place in _places(layout.commands):
-        part = place.part
-        if part.weights:
-            continue
-        known = found.setdefault(part.name, place)
-        if known is None or known.offset != place.offset or part.share != WHOLE or place.rolls:
-            found[part.name] = None
-    return found
-
-
-def _places(commands: tuple[Command, ...]) -> Iterator[Located]:
-    for command in walk(commands):
-        match command:
-            case DmaStart():
-                yield command.at
-            case Compute():
-                yield from (*command.reads, *command.writes)
-            case Branch() if command.condition is not None:
-                yield command.condition
-            case _:
-                pass

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from reports.export.tflm import read_offline
 from tests.support.command_line import call
 
 PARQUET: Any = import_module("pyarrow.parquet")
@@ -57,23 +56,6 @@ def test_the_header_is_named_after_the_workload_or_as_asked(
         "#ifndef MINE_PLAN_H" in call(capsys, "export", written[0], "--as", "c-header", "--prefix", "mine")[1]
     )
     assert call(capsys, "export", written[0], "--as", "c-header", "--prefix", "7up")[0] == 2
-
-
-def test_the_offline_plan_is_bytes_and_a_listing(
-    written: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names, made = tmp_path / "names.txt", tmp_path / "plan.bin"
-    names.write_text("softmax\nelsewhere\nconv1\n")
-    code, out, err = call(capsys, "export", written[0], "--as", "tflm", "--tensors", names, "-o", made)
-    assert code == 0
-    rows = list(csv.DictReader(out.splitlines()))
-    assert [row["tensor"] for row in rows] == ["softmax", "elsewhere", "conv1"]
-    assert [int(row["offset"]) for row in rows] == list(read_offline(made.read_bytes()))
-    assert rows[1]["offset"] == "-1"
-    offsets = {b["name"]: b["offset"] for b in json.loads(written[0].read_text())["buffers"]}
-    assert int(rows[2]["offset"]) == offsets["conv1"]
-    assert "not in the list of tensors" in err
-    assert call(capsys, "export", written[0], "--as", "tflm")[0] == 2
 
 
 def test_the_ops_of_a_result_are_a_table(

@@ -164,7 +164,7 @@ def _plan(shop: Workshop) -> Hostile:
     file = shop.json(f"{name}.plan")
     if shop.random.random() < 0.6:
         return Hostile(file, ("check", str(file), shop.home.file(f"{name}.yaml"), *cores(name)))
-    form = shop.random.choice(["c-header", "tflm", "minimalloc"])
+    form = shop.random.choice(["c-header", "minimalloc"])
     core = ("--core", "0") if name == "cores" else ()
     return Hostile(file, ("export", str(file), "--as", form, *core, "-o", shop.output("out")))
 

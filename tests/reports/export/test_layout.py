@@ -6,9 +6,8 @@ import pytest
 
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
-from reports.export.layout import layout_of, moves, must_fit, step_count, tensor_places
+from reports.export.layout import layout_of, moves, must_fit, step_count
 from tests.reports.plan_files import BUFFERS, COMMANDS, load, plan, plan_of_cores
-from tests.reports.sample import EVIL
 
 
 def test_each_transfer_has_its_step_and_the_step_that_waits() -> None:
@@ -21,15 +20,6 @@ def test_each_transfer_has_its_step_and_the_step_that_waits() -> None:
         ("store z", 3, 4, 128),
     ]
     assert step_count(layout_of(plan(), "p")) == 5
-
-
-def test_a_tensor_in_parts_has_no_single_place() -> None:
-    places = tensor_places(layout_of(plan(), "p"))
-    assert {name: place.offset if place else None for name, place in places.items()} == {
-        "x": 0,
-        EVIL: 64,
-        "z": None,
-    }
 
 
 def test_a_plan_of_several_cores_needs_a_core_number() -> None:

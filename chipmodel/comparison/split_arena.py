@@ -36,8 +36,7 @@ def split_arena(
     """Give each tensor a place in SRAM or Psram, ``limits_of`` which are given, so that accesses to Psram
     cost the least.
 
-    Kernels get their memory at run time, each the lowest that is free in SRAM. That of one operator is packed
-    as one block, so that it finds room in whatever order it is asked for.
+    Kernels get their memory at run time, each the lowest that is free in SRAM, for which room is kept.
 
     Raises BadInput for an unknown packer or a model that the runtime refuses, DoesNotFit where no plan fits,
     TimeIsOver where none was found, and WrongClaim for a plan that does not hold.
@@ -87,15 +86,26 @@ def _price(request: ArenaRequest, chip: Chip | None) -> int:
 
 
 def _blocks(requests: Sequence[ArenaRequest]) -> Mapping[str, Buffer]:
-    """A buffer for each tensor, by its number, and one for all memory of an operator."""
-    found: dict[str, Buffer] = {}
-    for number, each in enumerate(requests):
-        name = str(number) if each.tensor is not None else f"{each.name} at {each.first}"
-        before = found[name].bytes if name in found else 0
-        if each.bytes:
-            life = Interval(each.first, each.last + 1)
-            found[name] = Buffer(name, before + each.bytes, (life,), ALIGNMENT)
+    """A buffer for each tensor, by its number, and one for all memory of kernels that is alive together:
+    whatever the order, what takes the lowest free bytes for it ends no higher than that block."""
+    found = {
+        str(number): _buffer(str(number), each.bytes, each.first, each.last)
+        for number, each in enumerate(requests)
+        if each.tensor is not None and each.bytes
+    }
+    name, last = "", -1
+    kernels = (each for each in requests if each.tensor is None and each.bytes)
+    for each in sorted(kernels, key=lambda each: each.first):
+        name = name if name and each.first <= last else f"kernels from {each.first}"
+        before = found.get(name)
+        start = each.first if before is None else before.live[0].start
+        last = each.last if before is None else max(last, each.last)
+        found[name] = _buffer(name, each.bytes + (before.bytes if before else 0), start, last)
     return found
+
+
+def _buffer(name: str, size: int, first: int, last: int) -> Buffer:
+    return Buffer(name, size, (Interval(first, last + 1),), ALIGNMENT)
 
 
 def _as_run(requests: Sequence[ArenaRequest], homes: Sequence[int], given: Mapping[str, int]) -> list[int]:
@@ -117,7 +127,7 @@ def _checked(places: Sequence[ArenaPlace], memory: int, limit: int) -> int:
     while it is alive."""
     inside = {str(n): each for n, each in enumerate(places) if each.in_psram == (memory == PSRAM)}
     buffers = tuple(
-        Buffer(name, each.request.bytes, (Interval(each.request.first, each.request.last + 1),), ALIGNMENT)
+        _buffer(name, each.request.bytes, each.request.first, each.request.last)
         for name, each in inside.items()
         if each.request.bytes
     )

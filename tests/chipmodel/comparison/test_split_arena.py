@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import chipmodel.comparison.split_arena as split
-from chipmodel.answers.arena import SplitArenaAnswer
+from chipmodel.answers.arena import ArenaRequest, SplitArenaAnswer
 from chipmodel.comparison.arena import plan_arena
 from chipmodel.comparison.packing import WrongClaim
 from chipmodel.errors import BadInput, DoesNotFit
@@ -109,3 +111,30 @@ def test_an_unknown_packer_is_refused() -> None:
     model = parse_model(residual().bytes(), WHERE)
     with pytest.raises(BadInput, match="packer"):
         split.split_arena(model, "m.tflite", (2048, 1 << 20), None, "no-such", LIMITS)
+
+
+ASKED = st.lists(
+    st.tuples(st.integers(1, 6), st.integers(0, 5), st.integers(0, 3), st.booleans()), min_size=1, max_size=9
+)
+
+
+@given(ASKED, st.integers(1, 12))
+@example([(1, 0, 0, False), (1, 1, 0, True), (2, 0, 1, True)], 3)
+@settings(max_examples=60, deadline=None)
+def test_memory_of_kernels_finds_room_in_the_order_in_which_it_is_asked_for(
+    asked: list[tuple[int, int, int, bool]], room: int
+) -> None:
+    """Random tensors and kernels, whose lives overlap as where a subgraph is run twice."""
+    kinds = sorted(asked, key=lambda each: each[3])
+    requests = [
+        ArenaRequest(f"r{number}", 16 * units, first, first + length, None if kernel else number, 1, 1)
+        for number, (units, first, length, kernel) in enumerate(kinds)
+    ]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(split, "arena_requests", lambda model: tuple(requests))
+        try:
+            answer = answered(residual().bytes(), 16 * room)
+        except DoesNotFit:
+            return
+    assert [each.request for each in answer.places] == requests
+    assert answer.sram_bytes <= 16 * room

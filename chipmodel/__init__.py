@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from chipmodel.api.budget import BudgetReport, ci
     from chipmodel.api.check import Verification, check
     from chipmodel.api.comparison import Comparison, compare
+    from chipmodel.api.decode import Decode, decode
     from chipmodel.api.difference import Difference, diff
     from chipmodel.api.effort import TimeLimit
     from chipmodel.api.examples import examples
@@ -52,6 +53,7 @@ __all__ = [
     "Chip",
     "ChipmodelError",
     "Comparison",
+    "Decode",
     "Difference",
     "DoesNotFit",
     "Explained",
@@ -79,6 +81,7 @@ __all__ = [
     "chips",
     "ci",
     "compare",
+    "decode",
     "diff",
     "examples",
     "explain",
@@ -108,6 +111,7 @@ _HOMES = {
     "chipmodel.api.budget": ("BudgetReport", "ci"),
     "chipmodel.api.check": ("Verification", "check"),
     "chipmodel.api.comparison": ("Comparison", "compare"),
+    "chipmodel.api.decode": ("Decode", "decode"),
     "chipmodel.api.difference": (
         "Difference",
         "diff",

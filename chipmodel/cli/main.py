@@ -26,6 +26,7 @@ COMMANDS = {
     "chips": ("lists", "List the chip presets, or every number of one with its origin."),
     "ci": ("ci", "Fail where a model outgrows its budget of memory, time or traffic."),
     "compare": ("compare", "Compare packers, mergers and streamers on a workload."),
+    "decode": ("decode", "Say what a language model costs by its context."),
     "diff": ("diff", "Say what changed between two results, and why."),
     "examples": ("copied_examples", "Copy the example files of the documents into a folder."),
     "explain": ("explain", "Say what lies between a prediction and a measurement, or two boards."),

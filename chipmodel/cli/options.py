@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 INFERENCES = 8
 """The inferences of ``--steady-state`` without a number."""
+NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,12 @@ class WorkloadOptions:
 
     def load(self, limit: TimeLimit | None = None) -> Program:
         """The program; its notes go to stderr. Raises BadInput, TimeIsOver."""
+        program = self.read(limit)
+        note(program.notes)
+        return program
+
+    def read(self, limit: TimeLimit | None = None, sizes: Mapping[str, int] = NO_SIZES) -> Program:
+        """The program with further ``sizes``. Raises BadInput, TimeIsOver."""
         from chipmodel.api.workload import load
         from chipmodel.rewrites.states import parse_state_option
         from chipmodel.rewrites.steady_state import parse_inferences
@@ -54,10 +63,10 @@ class WorkloadOptions:
         from workloads.load import parse_shape_options
 
         with stage(f"reading {self.workload}"):
-            program = load(
+            return load(
                 self.workload,
                 dtype=self.dtype,
-                shapes=parse_shape_options(self.shapes),
+                shapes={**parse_shape_options(self.shapes), **sizes},
                 strict=self.strict,
                 iterations=dict(parse_iterations_option(text) for text in self.iterations),
                 probabilities=dict(parse_probability_option(text) for text in self.probability),
@@ -66,8 +75,6 @@ class WorkloadOptions:
                 inferences=parse_inferences(self.steady_state) if self.steady_state else None,
                 time_limit=limit,
             )
-        note(program.notes)
-        return program
 
     def given(self) -> dict[str, object]:
         """Values of the options that describe the workload, by option."""

@@ -19,6 +19,7 @@ from chipmodel.api.listings import planners
 from reports.arena import render_arena
 from reports.budget import render_budget
 from reports.compare.page import render_comparison
+from reports.decode.page import render_decode
 from reports.diff.difference import compare_results
 from reports.diff.page import render_diff
 from reports.lists import chip_page, planners_page
@@ -31,6 +32,7 @@ from reports.table_page import render_tables
 from reports.validation.page import render_validation
 from tests.reports.chromium import CHROMIUM, ColorScheme, visit
 from tests.reports.compare.test_rows import COMPARISON
+from tests.reports.decode.test_decode import ANSWER as DECODE
 from tests.reports.diff.test_strips import A, B
 from tests.reports.memory.test_rows import ANSWER as MEMORY
 from tests.reports.packing.test_answer import ANSWER, EMPTY, INFEASIBLE, OPTIMAL, UNKNOWN
@@ -70,6 +72,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "plan": lambda: cm.plan("zoo:ds_cnn", streamer="sync").to_html(),
     "verification": lambda: Verification((EVIL,), "12 buffers").to_html(),
     "sensitivity": lambda: render_sensitivity(SENSITIVITY),
+    "decode": lambda: render_decode(DECODE),
     "validation": lambda: render_validation({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}),
 }
 EMPTY_CHARTS = """() => [...document.querySelectorAll(".chart")]

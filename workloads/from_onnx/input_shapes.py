@@ -111,12 +111,12 @@ def _input(
         return empty_is_constant(Fact(info.name, shapes[info.name], element))
     declared = declared_shape(info)
     bound = [_value(d, symbols) if isinstance(d, str) else d for d in declared or ()]
-    if declared and isinstance(bound[0], str) and all(isinstance(d, int) and d > 0 for d in bound[1:]):
+    if declared and isinstance(bound[0], str) and all(isinstance(d, int) and d >= 0 for d in bound[1:]):
         notes.append(f"input {info.name!r}: the batch size {bound[0]!r} is taken as 1")
         if bound[0] != "?":
             symbols[bound[0]] = 1
         bound[0] = 1
-    sizes = tuple(d for d in bound if isinstance(d, int) and d > 0)
+    sizes = tuple(d for d in bound if isinstance(d, int) and d >= 0)
     if declared is None or len(sizes) < len(declared):
         raise BadInput(
             f"the shape of input {info.name!r} is not fixed: {_text(declared)}",

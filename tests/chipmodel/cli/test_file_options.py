@@ -20,6 +20,7 @@ TEXTS = {
     *("dtype", "shapes", "iterations", "probability", "states", "steady_state", "overrides", "choices"),
     *("packer", "streamer", "merge", "packers", "merges", "streamers", "capacity", "memories"),
     *("kind", "prefix", "keys", "dask", "cascade", "fields", "only", "measured"),
+    *("context", "tokens_size", "past_size", "total_size"),
 }
 """Parameters whose value is a text that names no file."""
 REQUIRED = {"export": ("--as", "csv")}
@@ -137,6 +138,7 @@ def test_the_pairs_are_those_of_all_commands_that_write() -> None:
             "chips",
             "ci",
             "compare",
+            "decode",
             "diff",
             "explain",
             "export",

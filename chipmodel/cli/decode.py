@@ -1,0 +1,100 @@
+"""``chipmodel decode``: a language model by the length of its context."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from chipmodel.cli.file_options import FileCommand
+from chipmodel.cli.options import (
+    ChipOptions,
+    EffortOptions,
+    MemoryOptions,
+    WorkloadOptions,
+    chip_options,
+    effort_options,
+    memory_options,
+    order_option,
+    plan_options,
+    planner_options,
+    workload_options,
+)
+from chipmodel.cli.output import html_option, json_option, note, show, write_files
+from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
+from chipmodel.pipeline.choices import OrderWish
+
+if TYPE_CHECKING:
+    from chipmodel.model.program import Program
+
+
+@click.command(cls=FileCommand)
+@workload_options
+@click.option(
+    "--context",
+    metavar="A..B|N,...",
+    default="1..256",
+    show_default=True,
+    help="Lengths in tokens: both ends and the powers of two between them, or a list.",
+)
+@click.option("--tokens-size", metavar="NAME", help="Symbolic size of new tokens. [sequence_length]")
+@click.option("--past-size", metavar="NAME", help="That of tokens in the cache. [past_sequence_length]")
+@click.option("--total-size", metavar="NAME", help="That of both, if ONNX has it as a size of its own.")
+@chip_options
+@planner_options()
+@memory_options
+@order_option
+@effort_options
+@json_option
+@html_option
+def decode(
+    *,
+    source: WorkloadOptions,
+    context: str,
+    tokens_size: str | None,
+    past_size: str | None,
+    total_size: str | None,
+    target: ChipOptions,
+    packer: str,
+    streamer: str,
+    memory: MemoryOptions,
+    order: OrderWish,
+    effort: EffortOptions,
+    json_file: str | None,
+    html_file: str | None,
+) -> int:
+    """Say what a prompt and a token of a language model cost at each length of the context.
+
+    WORKLOAD is an ONNX file with a key-value cache, or zoo:stories. At each length it is planned and
+    simulated by itself, as chipmodel simulate does: a prompt at once, and three tokens in a row, of which the
+    last is the steady state. The answer has tokens a second, how far the tokens are above a lower bound
+    (gap), the weights that stay in SharedMemory, and where the cache lies.
+
+    Exit codes: 0 done, 1 WORKLOAD does not fit at some length, 2 bad input.
+    """
+    from chipmodel.api.decode import SizeNames
+    from chipmodel.api.decode import decode as find
+    from reports.decode.rows import print_decode
+
+    if source.steady_state is not None:
+        raise BadInput("--steady-state: decode runs tokens in a row anyway", hint="leave it out")
+    limit = effort.start()
+    names = SizeNames()
+    names = SizeNames(tokens_size or names.tokens, past_size or names.past, total_size or "")
+
+    def at(tokens: int, past: int) -> Program:
+        model, sizes = names.of(source.workload, tokens, past)
+        return replace(source, workload=model).read(limit, sizes)
+
+    answer = find(
+        at,
+        target.load(),
+        context=context,
+        **plan_options(packer, streamer, memory, order, effort, limit),
+    )
+    write_files(((html_file, answer.to_html), (json_file, answer.to_json)))
+    show(json_file, answer.to_json, lambda console: print_decode(answer.answer, console))
+    note(answer.answer.notes)
+    note(f"the time limit cut short: {part}" for part in limit.cut_short)
+    return EXIT_DONE if answer.answer.fits else EXIT_DOES_NOT_FIT

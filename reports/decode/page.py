@@ -1,0 +1,99 @@
+"""A language model by the length of its context as one self-contained HTML file without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from chipmodel.answers.decode import DecodeAnswer, TokenRun
+from reports.decode.rows import HEADS, headline, length_rows
+from reports.page_parts import SummaryTile
+from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart
+from reports.template import PLAIN, render
+from reports.words import percent, ratio, size
+
+SHAPES = (("wide", 860, 340, 10), ("narrow", 370, 280, 5))
+"""The two sizes of each chart: class, width and height in pixels, and the most labels of an axis."""
+STEPS = 4
+"""Labels above 0 on a vertical axis."""
+
+Known = Sequence[tuple[int, TokenRun]]
+"""The lengths at which a token was planned."""
+
+
+def render_decode(answer: DecodeAnswer) -> str:
+    """The page as text."""
+    known = [(each.tokens, each.token) for each in answer.lengths if each.token]
+    values: dict[str, object] = {
+        "answer": answer,
+        "tokens": known[0][1].tokens if known else 0,
+        "headline": headline(answer),
+        "tiles": _tiles(answer, known),
+        "speed": _speed(answer, known) if len(known) > 1 else [],
+        "memory": _memory(answer, known) if len(known) > 1 else [],
+        "heads": (HEADS[0].lstrip(">"), *HEADS[1:]),
+        "lengths": length_rows(answer),
+        "resident": [_resident(tokens, token) for tokens, token in known],
+    }
+    return render("decode.html.j2", values, PLAIN)
+
+
+def _tiles(answer: DecodeAnswer, known: Known) -> list[SummaryTile]:
+    tiles: list[SummaryTile] = []
+    for tokens, token in known[:: max(1, len(known) - 1)]:
+        detail = f"{answer.milliseconds(token.further):,.3f} ms; {percent(token.run.gap)} above the bound"
+        label = f"Tokens a second at {tokens:,}"
+        tiles.append(SummaryTile(label, f"{answer.per_second(token):,.1f}", detail))
+    for tokens, token in known[-1:]:
+        share = ratio(token.resident_bytes, answer.weight_bytes)
+        label = f"Weights that stay at {tokens:,}"
+        tiles.append(SummaryTile(label, percent(share), f"of {size(answer.weight_bytes)}", share))
+        share = ratio(token.cache_off_chip, token.cache)
+        label = f"Cache in Psram at {tokens:,}"
+        tiles.append(SummaryTile(label, percent(share), f"of {size(token.cache)}", share))
+    return tiles
+
+
+def _resident(tokens: int, token: TokenRun) -> tuple[str, str]:
+    return f"{tokens:,}", ", ".join(f"{op} {size(kept)}" for op, kept in token.resident) or "none"
+
+
+def _speed(answer: DecodeAnswer, known: Known) -> list[SvgChart]:
+    line = _line("tokens a second", "cascaded", known, answer.per_second, "{:,.1f} a second")
+    return _charts((line,), "tokens/s", lambda value: f"{value:,.4g}")
+
+
+def _memory(answer: DecodeAnswer, known: Known) -> list[SvgChart]:
+    """Bytes of SharedMemory that weights and the cache take, and of the cache in Psram."""
+    lines = (
+        _line("weights that stay", "cascaded", known, lambda token: token.resident_bytes, "{:,} B"),
+        _line("cache on chip", "alone", known, lambda token: token.cache - token.cache_off_chip, "{:,} B"),
+        _line("cache in Psram", "slower", known, lambda token: token.cache_off_chip, "{:,} B"),
+    )
+    return _charts(lines, "bytes", lambda value: size(int(value)).replace(".00", "").replace(".0 ", " "))
+
+
+def _line(name: str, kind: str, known: Known, value: Callable[[TokenRun], float], words: str) -> ChartLine:
+    points: tuple[Point, ...] = tuple((tokens, value(token)) for tokens, token in known)
+    marks = tuple(ChartMark(at, f"{name} at {at[0]:,}: {words.format(at[1])}") for at in points)
+    return ChartLine(name, kind, marks, points)
+
+
+def _charts(lines: tuple[ChartLine, ...], title: str, text: Callable[[float], str]) -> list[SvgChart]:
+    lengths = [x for x, _ in lines[0].path]
+    step = _round_step(max(y for line in lines for _, y in line.path) / STEPS, title == "bytes")
+    y = ChartAxis(
+        title, (0, step * STEPS), tuple((step * n, text(step * n)) for n in range(STEPS + 1)), False
+    )
+    found: list[SvgChart] = []
+    for kind, width, height, most in SHAPES:
+        labels = tuple((x, f"{x:,.0f}") for x in lengths[:: -(-len(lengths) // most)])
+        x = ChartAxis("tokens of context", (lengths[0], lengths[-1]), labels)
+        found.append(SvgChart(kind, width, height, x, y, lines))
+    return found
+
+
+def _round_step(least: float, binary: bool) -> float:
+    """A round number of at least ``least``: of bytes 1, 2, 4 or 8 by a power of 1,024, or a half of one."""
+    mantissas = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512) if binary else (1, 1.5, 2, 2.5, 3, 4, 5, 7.5)
+    powers = (1024.0**n for n in range(6)) if binary else (10.0**n for n in range(-3, 9))
+    return next(m * power for power in powers for m in mantissas if m * power >= least)

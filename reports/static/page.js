@@ -59,19 +59,16 @@ loaded().then((data) => {
   }));
   const preferred = () => THEMES[dark.matches ? "dark" : "light"];
 
-  // Where thousands of bars share the width, lines between them would hide them.
+  // Lines between bars, unless thousands share the width, which they would hide. The style sheet draws them: to restyle
+  // the figure would draw all bars again.
   const SEPARATED = 500;
-  const bars = (chart) => chart.data.map((t, i) => (t.type === "bar" ? i : -1)).filter((i) => i >= 0);
   const separate = (chart) => {
     const [start, stop] = chart.layout.xaxis.range;
-    const all = bars(chart);
-    const seen = all.reduce((sum, i) => sum + chart.data[i].base.length, 0) * (stop - start) / data.cycles;
-    const width = seen > SEPARATED ? 0 : 0.5;
-    if (all.length && chart.data[all[0]].marker.line.width !== width) {
-      return Plotly.restyle(chart, { "marker.line.width": width }, all);
-    }
-    return undefined;
+    const all = chart.data.reduce((sum, { type, base }) => sum + (type === "bar" ? base.length : 0), 0);
+    chart.classList.toggle("apart", all * (stop - start) / data.cycles <= SEPARATED);
   };
+  // The next task after the browser has painted: what a reader did is answered before charts are drawn.
+  const painted = () => new Promise((next) => requestAnimationFrame(() => setTimeout(next)));
 
   // All charts over time show the same cycles.
   let following = false;
@@ -80,20 +77,37 @@ loaded().then((data) => {
     following = true;
     const range = [...source.layout.xaxis.range];
     const others = linked.filter((c) => c !== source && String(c.layout.xaxis.range) !== String(range));
-    await Promise.all(others.map((c) => Plotly.relayout(c, { "xaxis.range": range })));
-    await Promise.all(linked.map(separate));
+    linked.forEach(separate);
+    for (const chart of others) {
+      await painted();
+      await Plotly.relayout(chart, { "xaxis.range": range });
+      separate(chart);
+    }
     const whole = range[0] <= 0 && range[1] >= data.cycles;
     for (const button of document.querySelectorAll("[data-reset]")) button.hidden = whole;
     following = false;
   };
-  const reset = () => linked.forEach((c) => Plotly.relayout(c, {
-    "xaxis.range": [0, data.cycles], "yaxis.range": data.charts[c.id].layout.yaxis.range ?? [-0.5, 1.5],
+  // Changes charts over time one after another, so that none keeps the page waiting for all.
+  let changes = 0;
+  const change = async (update) => {
+    const mine = ++changes;
+    for (const chart of linked) {
+      await painted();
+      if (mine !== changes) return; // there is a newer change
+      following = true;
+      await Plotly.relayout(chart, update(chart));
+    }
+    following = false;
+    if (linked.length) await follow(linked[0])();
+  };
+  const reset = () => change(({ id }) => ({
+    "xaxis.range": [0, data.cycles], "yaxis.range": data.charts[id].layout.yaxis.range ?? [-0.5, 1.5],
   }));
 
   const legend = (button) => {
     const on = button.getAttribute("aria-pressed") !== "true";
     button.setAttribute("aria-pressed", String(on));
-    Plotly.restyle(button.dataset.chart, { visible: on }, [Number(button.dataset.trace)]);
+    painted().then(() => Plotly.restyle(button.dataset.chart, { visible: on }, [Number(button.dataset.trace)]));
   };
 
   const table = document.getElementById("ops");
@@ -102,7 +116,8 @@ loaded().then((data) => {
     const cell = row.cells[column];
     return numeric ? Number(cell.textContent.replaceAll(",", "")) : cell.textContent;
   };
-  // Thousands of rows take long to lay out: those after the first are added when a reader scrolls, sorts or filters.
+  // Thousands of rows take long to lay out: those after the first are added when a reader scrolls or filters.
+  const FIRST = 100, inWords = new Intl.NumberFormat("en");
   let missing = data.rows;
   const made = (values) => {
     const row = document.createElement("tr");
@@ -112,21 +127,20 @@ loaded().then((data) => {
       if (i === 1) cell.scope = "row";
       if (data.numeric[i]) cell.className = value ? "num" : "num zero";
       if (i === 1) value.split(".").forEach((piece, k) => cell.append(...(k ? [".", document.createElement("wbr"), piece] : [piece])));
-      else cell.textContent = data.numeric[i] ? value.toLocaleString("en") : value;
+      else cell.textContent = data.numeric[i] ? inWords.format(value) : value;
       row.append(cell);
     });
     return row;
   };
-  const complete = () => {
-    if (missing.length) body.append(...missing.map(made));
-    missing = [];
-  };
+  const element = (row) => (Array.isArray(row) ? made(row) : row);
+  const complete = (number = missing.length) => body.append(...missing.splice(0, number).map(element));
   sortable(table, (column) => data.numeric[column], (column, sign, compare) => {
-    complete();
-    const first = (row) => value(row, 0, true);
-    const rows = [...body.rows].map((row) => [value(row, column, data.numeric[column]), first(row), row]);
+    const of = (row, at) => (Array.isArray(row) ? row[at] : value(row, at, data.numeric[at]));
+    const rows = [...body.rows, ...missing].map((row) => [of(row, column), of(row, 0), row]);
     rows.sort((a, b) => sign * compare(a[0], b[0]) || a[1] - b[1]);
-    body.append(...rows.map((r) => r[2]));
+    const at = missing.length ? FIRST : rows.length;
+    body.replaceChildren(...rows.slice(0, at).map((r) => element(r[2])));
+    missing = rows.slice(at).map((r) => r[2]);
   });
   const filter = (text) => {
     complete();
@@ -155,14 +169,7 @@ loaded().then((data) => {
     return [{ type: "rect", x0: base[p], x1: base[p] + x[p], y0: middle - half, y1: middle + half, line }];
   }));
   const MOST_MARKS = 200;
-  const show = async (range) => {
-    await new Promise((painted) => setTimeout(painted)); // the bar at the foot is there before the charts are
-    following = true;
-    const update = (chart) => ({ ...range, shapes: marks(chart, chosen).slice(0, MOST_MARKS) });
-    await Promise.all(linked.map((chart) => Plotly.relayout(chart, update(chart))));
-    following = false;
-    if (linked.length) await follow(linked[0])();
-  };
+  const show = (range) => change((chart) => ({ ...range, shapes: marks(chart, chosen).slice(0, MOST_MARKS) }));
   const choose = (op, range = {}) => {
     chosen = op;
     bar.hidden = op < 0;
@@ -210,7 +217,7 @@ loaded().then((data) => {
   dark.addEventListener("change", () => draw(preferred()).then(() => show({})));
   table.parentElement.addEventListener("scroll", (event) => {
     const box = event.currentTarget;
-    if (box.scrollTop + 2 * box.clientHeight > box.scrollHeight) complete();
+    if (box.scrollTop + 2 * box.clientHeight > box.scrollHeight) complete(2 * FIRST);
   });
   window.addEventListener("beforeprint", () => {
     complete();
@@ -220,7 +227,8 @@ loaded().then((data) => {
   });
   window.addEventListener("afterprint", () => draw(preferred()));
 
-  draw(preferred()).then(() => Promise.all(linked.map(separate))).then(() => {
+  draw(preferred()).then(() => {
+    linked.forEach(separate);
     for (const chart of linked) {
       chart.on("plotly_relayout", follow(chart));
       chart.on("plotly_click", clicked(chart));

@@ -15,6 +15,8 @@ class CascadedOps:
     reloaded: tuple[str, ...] = ()
     bands: int = 1
     """Bands of columns, one after another."""
+    again: tuple[str, ...] = ()
+    """Tensors inside whose rows are computed again for each step that reads some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class MemoryPlan:
     peak: int
     moves: bool
     streamer: str
+    macs: int
+    """Multiply-accumulates of all steps, those that are computed again too."""
     cascades: tuple[CascadedOps, ...] = ()
     in_rows: tuple[tuple[str, int], ...] = ()
     """Ops whose output takes their input's memory row by row, with the most rows of a step."""
@@ -56,5 +60,10 @@ class MemoryAnswer:
     layerwise: MemoryPlan
     cascaded: MemoryPlan
     front: tuple[MemoryPoint, ...] = ()
+    macs: int = 0
+    """Multiply-accumulates of the program."""
+    recompute: float | None = None
+    """How many times these a plan may compute at most, rows of cascades again if need be; None: its cascades
+    keep rows."""
     cut_short: tuple[str, ...] = ()
     """What a time limit left out."""

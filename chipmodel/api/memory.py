@@ -16,6 +16,7 @@ from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import (
+    CASCADE_AUTO,
     CASCADE_OFF,
     DEFAULT_CHIP,
     DEFAULT_PACKER,
@@ -87,6 +88,7 @@ def smallest_memory(
     packer: str = DEFAULT_PACKER,
     streamer: str = DEFAULT_STREAMER,
     gap: float | None = None,
+    recompute: float | None = None,
     points: int = MEMORY_POINTS,
     time_limit: float | TimeLimit | None = None,
     cancel: Cancel | None = None,
@@ -105,6 +107,9 @@ def smallest_memory(
         Names of planners.
     gap
         The share above the bound at which streamer ``exact`` ends.
+    recompute
+        The most multiply-accumulates of a plan, in multiples of the workload's, if cascades may compute rows
+        again for less memory; None: they keep rows.
     points
         How many sizes are planned, from the smallest to one in which everything fits.
     time_limit
@@ -124,8 +129,9 @@ def smallest_memory(
     settings = PlanSettings(
         packer,
         streamer,
-        cascade=CASCADE_OFF,
+        cascade=CASCADE_OFF if recompute is None else CASCADE_AUTO,
         gap=gap,
+        recompute=recompute,
         time_limit=time_limit,
         cancel=cancel,
         progress=progress,

@@ -11,7 +11,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program, ops
-from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER, OrderWish
+from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER, OrderWish
 from chipmodel.pipeline.order_choice import OrderRequest
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.compiled_weights import compiled
@@ -42,7 +42,8 @@ class PlanOptions(CallOptions, total=False):
 
     ``packer``, ``streamer`` and ``merge`` are names that ``planners()`` lists. ``spill`` allows tensors to go
     to Psram, ``in_place`` says whose output may take an input's memory, ``cascade`` which ops run in stripes
-    one after another, ``order`` in which order ops run. ``gap`` is the share above the bound at which
+    one after another, ``recompute`` how many times its multiply-accumulates the workload may compute so,
+    ``order`` in which order ops run. ``gap`` is the share above the bound at which
     streamer ``exact`` ends.
     """
 
@@ -52,6 +53,7 @@ class PlanOptions(CallOptions, total=False):
     spill: bool
     in_place: InPlace
     cascade: str
+    recompute: float | None
     order: OrderWish
     gap: float | None
 
@@ -66,6 +68,9 @@ in_place
     ``"declared"`` or ``"none"``.
 cascade
     Ops that run stripe by stripe: ``"auto"``, ``"off"``, or names with commas between them.
+recompute
+    The most multiply-accumulates of the plan, in multiples of the workload's: cascades may compute rows again
+    for less memory, bands of columns included. ``None``: rows are kept, and bands have no limit.
 order
     Order of ops: ``"given"``, ``"least-peak"`` or ``"best"``.
 gap
@@ -90,6 +95,7 @@ class PlanSettings:
     spill: bool = True
     in_place: InPlace = "all"
     cascade: str = CASCADE_AUTO
+    recompute: float | None = None
     order: OrderWish = "given"
     gap: float | None = None
     time_limit: float | TimeLimit | None = None
@@ -103,6 +109,11 @@ class PlanSettings:
         _known_word("in_place", self.in_place, get_args(InPlace))
         if self.gap is not None and not self.gap >= 0:
             raise BadInput(f"gap is {shown(self.gap)}", hint="a share above the bound, such as 0.01")
+        if self.recompute is not None and self.cascade == CASCADE_OFF:
+            raise BadInput("recompute is for cascades, which are off", hint='leave it out, or cascade="auto"')
+        if self.recompute is not None and not self.recompute >= 1:
+            hint = "at least 1, such as 1.3: how many times the multiply-accumulates of the workload"
+            raise BadInput(f"recompute is {shown(self.recompute)}", hint=hint)
         given = self.time_limit
         limit = given if isinstance(given, TimeLimit) else TimeLimit(given, self.cancel)
         object.__setattr__(self, "limit", limit)
@@ -134,6 +145,7 @@ class PlanSettings:
             self.spill,
             limits=self.limits,
             cascade=self.cascade,
+            recompute=self.recompute,
             rows_in_place=self.in_place in ("all", "rows"),
         )
 

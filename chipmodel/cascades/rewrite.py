@@ -17,6 +17,7 @@ from chipmodel.cascades.bands import work_in_bands
 from chipmodel.cascades.rows import (
     MAX_CASCADE_STEPS,
     Groups,
+    alive_together,
     most_heights,
     recomputing,
     rolling,
@@ -37,7 +38,8 @@ class CascadeChoice:
     run once for each of several ``bands`` of columns of the last op's output.
 
     The weights of ``reloaded`` ops do not stay in SharedMemory until the cascade ends: they take turns in one
-    buffer, and are loaded again whenever another op's were there.
+    buffer, and are loaded again whenever another op's were there. Rows of the tensors ``again`` inside are
+    computed again for each step that reads some, and not held after it.
     """
 
     ops: tuple[str, ...]
@@ -45,6 +47,7 @@ class CascadeChoice:
     rolls: bool = True
     reloaded: tuple[str, ...] = ()
     bands: int = 1
+    again: tuple[str, ...] = ()
 
 
 def with_cascades(program: Program, choices: Sequence[CascadeChoice]) -> Program:
@@ -96,6 +99,8 @@ def cascade_op(program: Program, ops: Sequence[Op], choice: CascadeChoice) -> Op
     for name in choice.reloaded:
         if name not in choice.ops:
             raise ValueError(f"{name!r}, whose weights are to be loaded again, is not in the cascade")
+    if choice.again and not choice.rolls:
+        raise ValueError("tensors are made again in rolling buffers only")
     return _known_cascade(_CascadeKey(program, tuple(ops), choice))
 
 
@@ -119,8 +124,10 @@ def _known_cascade(key: _CascadeKey) -> Op:
     program, choice = key.program, key.choice
     ops = tuple(accumulating(program, op) for op in key.ops)
     shape = cascade_shape(program, ops)
-    walk = rolling if choice.rolls else recomputing
-    groups, held = walk(program, shape, choice.heights)
+    if choice.rolls:
+        groups, held = rolling(program, shape, choice.heights, choice.again)
+    else:
+        groups, held = recomputing(program, shape, choice.heights)
     reads = tuple(rows_read(shape, groups, name) for name in shape.inputs)
     makes = tuple(rows_made(shape, groups, name) for name in shape.outputs)
     reloaded = tuple(i for i, op in enumerate(ops) if op.name in choice.reloaded and program.block_bytes(op))
@@ -134,6 +141,7 @@ def _known_cascade(key: _CascadeKey) -> Op:
         sum(op.work.macs for op in ops),
         reloaded,
         max((program.block_bytes(ops[index]) for index in reloaded), default=0),
+        together=alive_together(shape, groups, choice.again) if choice.again else (),
     )
     if len(work.steps) * choice.bands > MAX_CASCADE_STEPS:
         raise ValueError(f"more than {MAX_CASCADE_STEPS:,} steps")

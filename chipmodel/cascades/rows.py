@@ -4,14 +4,18 @@ Each step computes, of one op, the rows that a later op of the cascade needs and
 tensor inside the cascade only some rows are ever in SharedMemory: in a *rolling buffer*, or, where a chip
 cannot address one, in a buffer that holds the rows of one stripe, whose halo is then computed again.
 
+A tensor in a rolling buffer may also be made ``again`` for each step that reads it: its op goes back to the
+first row that the step reads, and between two such steps none of it is held.
+
 Sources: rolling buffers as in Arm's Vela ("cascades"); computing the halo again as in Alwani et al. 2016
 (fused layers) and Lin et al. 2021 (MCUNetV2, patches). See docs/references.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
+from chipmodel.cascades.row_reads import RowReads
 from chipmodel.cascades.shape import CascadeShape
 from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.cascade_work import CascadeStep, HeldRows, RowsInTurn
@@ -23,24 +27,29 @@ Groups = tuple[tuple[CascadeStep, ...], ...]
 
 
 def rolling(
-    program: Program, shape: CascadeShape, heights: Sequence[int]
+    program: Program, shape: CascadeShape, heights: Sequence[int], again: Collection[str] = ()
 ) -> tuple[Groups, tuple[HeldRows, ...]]:
-    """Each op computes its rows once, when a later op needs them."""
-    walk = _Pull(shape, heights)
+    """Each op computes its rows once, when a later op needs them; what makes a tensor ``again`` computes the
+    rows of each step that reads it. Raises ValueError where a tensor cannot be made again."""
+    walk = _Pull(shape, heights, again)
     last = len(shape.ops) - 1
     groups: list[tuple[CascadeStep, ...]] = []
     while walk.done[last] < shape.op_rows(last):
-        walk.advance(last)
+        walk.advance(last, shape.op_rows(last))
         if walk.done[last] == shape.op_rows(last):
-            for index in range(last):
-                walk.until(index, shape.op_rows(index))
+            # Rows that are made again begin a round for their reader, so that those of its own come first.
+            for index in reversed(range(last)) if again else range(last):
+                if walk.reached[index] < shape.op_rows(index):
+                    walk.until(index, shape.op_rows(index))
         groups.append(tuple(walk.steps))
         walk.count += len(walk.steps)
         walk.steps.clear()
         if walk.count > MAX_CASCADE_STEPS:
             raise ValueError(f"more than {MAX_CASCADE_STEPS:,} steps")
     held = (
-        HeldRows(name, walk.most[name] * program.tensors[name].bytes // shape.rows[name], True)
+        HeldRows(
+            name, walk.most[name] * program.tensors[name].bytes // shape.rows[name], True, again=name in again
+        )
         for name in shape.inside
     )
     return tuple(groups), (*held, *_accumulators(shape, groups, True))
@@ -60,7 +69,7 @@ def _accumulators(
 class _Pull:
     """The order of steps in which each op computes ``heights`` rows when a later one needs more."""
 
-    def __init__(self, shape: CascadeShape, heights: Sequence[int]) -> None:
+    def __init__(self, shape: CascadeShape, heights: Sequence[int], again: Collection[str]) -> None:
         count = range(len(shape.ops))
         self.heights = [max(1, height) for height in heights]
         self.rows = [shape.op_rows(index) for index in count]
@@ -75,7 +84,11 @@ class _Pull:
             for index, op in enumerate(shape.ops)
         ]
         """For each op, which ops make what it reads, and the rows of it that it does."""
+        self.rounds = dict(_only_reader(shape, name) for name in again)
+        """For each op whose output is made again, the op that reads it, and the rows of it that it does."""
         self.done = [0] * len(shape.ops)
+        self.ahead, self.reached = self.done.copy(), self.done.copy()
+        """For each op, where the step ends that it is about to make, and the most rows ever done."""
         self.steps: list[CascadeStep] = []
         self.count = 0
         self.most = dict.fromkeys(shape.inside, 0)
@@ -85,23 +98,25 @@ class _Pull:
             name: [(index, shape.reads(index, n)) for index, n in shape.readers.get(name, ())]
             for name in shape.inside
         }
-        self.all_rows = shape.rows
+        self.all_rows, self.maker = shape.rows, shape.maker
 
     def until(self, index: int, stop: int) -> None:
+        most = stop if index in self.rounds else self.rows[index]
         while self.done[index] < stop:
-            self.advance(index)
+            self.advance(index, most)
 
-    def advance(self, index: int) -> None:
-        """Compute the next rows of an op, after all that they need."""
+    def advance(self, index: int, most: int) -> None:
+        """Compute the next rows of an op, up to row ``most``, after all that they need."""
         start = self.done[index]
-        stop = min(self.rows[index], start + self.heights[index])
+        stop = self.ahead[index] = min(most, start + self.heights[index])
         for maker, reads in self.needs[index]:
-            needed = reads(start, stop)[1]
-            if self.done[maker] < needed:
-                self.until(maker, needed)
+            first, needed = reads(start, stop)
+            if maker in self.rounds:
+                self.done[maker] = self.ahead[maker] = min(self.reached[maker], first)
+            self.until(maker, needed)
         each = self.work_rows[index]
         self.steps.append(CascadeStep(index, Interval(start * each, stop * each)))
-        self.done[index] = stop
+        self.done[index], self.reached[index] = stop, max(self.reached[index], stop)
         for name in self.inside[index]:
             # Rows that nobody needs are written, too, and must not lie on each other.
             self.most[name] = max(self.most[name], stop - min(start, self._oldest(name)))
@@ -111,9 +126,46 @@ class _Pull:
         oldest = self.all_rows[name]
         for index, reads in self.readers[name]:
             start = self.done[index]
+            if self.maker[name] not in self.rounds:
+                start = min(start, self._next_round(index))
             if start < self.rows[index]:
                 oldest = min(oldest, reads(start, start + 1)[0])
         return oldest
+
+    def _next_round(self, index: int) -> int:
+        """The row to which an op goes back for the next step that reads it; its number of rows for none."""
+        if index not in self.rounds:
+            return self.rows[index]
+        reader, reads = self.rounds[index]
+        start = min(self.ahead[reader], self._next_round(reader))
+        return reads(start, start + 1)[0] if start < self.rows[reader] else self.rows[index]
+
+
+def _only_reader(shape: CascadeShape, name: str) -> tuple[int, tuple[int, RowReads]]:
+    """The op that makes a tensor again, and the one that reads it. Raises ValueError for a tensor that others
+    need, that is made together with others, or added up."""
+    readers = shape.readers.get(name, ())
+    maker = shape.maker[name] if name in shape.inside else -1
+    op = shape.ops[maker]
+    if maker < 0 or len(readers) != 1 or len(op.outputs) != 1 or op.accumulator is not None:
+        raise ValueError(f"the rows of {name!r} cannot be made again for the op that reads it")
+    return maker, (readers[0][0], shape.reads(*readers[0]))
+
+
+def alive_together(shape: CascadeShape, groups: Groups, again: Collection[str]) -> tuple[frozenset[str], ...]:
+    """The sets of tensors made ``again`` that are in SharedMemory at once, without those within a larger one:
+    each from the first step that makes its rows to the one that reads them."""
+    alive, found = frozenset[str](), set[frozenset[str]]()
+    for step in (step for group in groups for step in group):
+        alive |= again_of(shape.ops[step.op].outputs, again)
+        found.add(alive)
+        alive -= again_of(shape.ops[step.op].inputs, again)
+    return tuple(sorted((each for each in found if not any(each < other for other in found)), key=sorted))
+
+
+def again_of(names: Sequence[str], again: Collection[str]) -> frozenset[str]:
+    """Those of ``names`` that are made again."""
+    return frozenset(name for name in names if name in again)
 
 
 def recomputing(

@@ -142,6 +142,7 @@ def compare(
             spill=not memory.no_spill,
             in_place=memory.in_place,
             cascade=memory.cascade,
+            recompute=memory.recompute,
             order=order,
             time_limit=limits.seconds,
         )
@@ -162,6 +163,7 @@ def _of_programs(target: ChipOptions, planners: PlannerOptions, memory: MemoryOp
         "--no-spill": memory.no_spill,
         "--in-place": memory.in_place != "all",
         "--cascade": memory.cascade != CASCADE_AUTO,
+        "--recompute": memory.recompute,
     }
 
 

@@ -101,7 +101,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     ),
     "Chip": ("--chip", "--set"),
     "Planners": ("--packer", "--streamer", "--packers", "--merges", "--streamers", "--order", "--with-sync"),
-    "Memory": ("--capacity", "--memory", "--no-spill", "--in-place", "--merge", "--cascade"),
+    "Memory": ("--capacity", "--memory", "--no-spill", "--in-place", "--merge", "--cascade", "--recompute"),
     "Search": ("--time-limit", "--gap", "--node-limit", "--samples", "--seed"),
     "Output": (
         *("--output", "--json", "--html", "--plan", "--trace", "--write-model", "--junit", "--markdown"),

@@ -12,6 +12,7 @@ from chipmodel.cli.options import (
     chip_options,
     effort_options,
     planner_options,
+    recompute_option,
     workload_options,
 )
 from chipmodel.cli.output import html_option, json_option, note, show, write_files
@@ -25,6 +26,7 @@ MOST_POINTS = 100
 @chip_options
 @planner_options()
 @effort_options
+@recompute_option
 @click.option(
     "--points",
     metavar="N",
@@ -42,6 +44,7 @@ def memory(
     packer: str,
     streamer: str,
     effort: EffortOptions,
+    recompute: float | None,
     points: int,
     json_file: str | None,
     html_file: str | None,
@@ -64,6 +67,7 @@ def memory(
         packer=packer,
         streamer=streamer,
         gap=effort.share,
+        recompute=recompute,
         points=points,
         time_limit=limit,
     )

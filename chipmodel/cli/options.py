@@ -185,8 +185,16 @@ class MemoryOptions:
     in_place: InPlace
     merge: str
     cascade: str
+    recompute: float | None
 
 
+recompute_option = click.option(
+    "--recompute",
+    metavar="TIMES",
+    type=click.FloatRange(min=1),
+    help="Let cascades compute rows again, for less memory, up to so many times the MACs of WORKLOAD; bands "
+    "of columns count too. [rows are kept]",
+)
 memory_options = group(
     "memory",
     MemoryOptions,
@@ -214,6 +222,7 @@ memory_options = group(
         help="Run ops stripe by stripe, so that the tensors between them never exist as a whole: where that "
         "is faster, nowhere, or the neighbours among the named ops.",
     ),
+    recompute_option,
 )
 
 
@@ -304,6 +313,7 @@ def plan_options(
         "spill": not memory.no_spill,
         "in_place": memory.in_place,
         "cascade": memory.cascade,
+        "recompute": memory.recompute,
         "order": order,
         "gap": effort.share,
         "time_limit": limit,

@@ -77,6 +77,8 @@ class HeldRows:
     rolls: bool
     columns: tuple[Interval, ...] = ()
     """The columns that are held in each band; empty where there are no bands."""
+    again: bool = False
+    """Whether the rows are made again for each step that reads some, so that none stays after it."""
 
     def bytes_in(self, band: int) -> int:
         """Bytes of the rows in band number ``band``: those of the widest one are ``bytes``."""
@@ -105,6 +107,8 @@ class CascadeWork:
     reload_bytes: int = 0
     bands: int = 1
     """Bands of columns of the last op's output, each of which has as many groups, one band after another."""
+    together: tuple[frozenset[str], ...] = ()
+    """The sets of tensors made again that are in SharedMemory at once."""
 
     def __hash__(self) -> int:
         """A hash of a few fields: there may be thousands of groups, and much is cached by work."""
@@ -125,7 +129,9 @@ class CascadeWork:
     @property
     def workspace(self) -> int:
         """Bytes of SharedMemory for the tensors inside, and for the weights that do not stay."""
-        return sum(each.bytes for each in self.held) + self.reload_bytes
+        again = {each.tensor: each.bytes for each in self.held if each.again}
+        most = max((sum(again[name] for name in names) for names in self.together), default=0)
+        return sum(each.bytes for each in self.held if not each.again) + most + self.reload_bytes
 
     @property
     def steps(self) -> tuple[CascadeStep, ...]:

@@ -223,6 +223,8 @@ class CascadeOps:
     reloaded: tuple[str, ...] = ()
     bands: int = 1
     """Bands of columns, one after another; columns that two of them need are computed for each."""
+    again: tuple[str, ...] = ()
+    """Tensors inside whose rows are computed again for each step that reads some, and not held after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +245,13 @@ class CascadePlan:
     """Ops whose weights are loaded again for each of their turns, through one buffer."""
     bands: int = 1
     """Bands of columns of the last op's output, one after another."""
+    again: tuple[str, ...] = ()
+    """Tensors inside whose rows are computed again for each step that reads some, and not held after it."""
 
     @property
     def members(self) -> CascadeOps:
         """What its commands have to be read with."""
-        return CascadeOps(self.name, self.ops, self.rolls, self.reloaded, self.bands)
+        return CascadeOps(self.name, self.ops, self.rolls, self.reloaded, self.bands, self.again)
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ def touches_of(schedule: Schedule) -> Mapping[str, list[Touch]]:
     """Every access to every buffer by steps, transfers and branches; those of a position in their order.
 
     The parts of an op write one value together: only the first of them counts as a write that ends the old
-    value.
+    value, and, of a tensor that is made again, the first one after each read.
     """
     touches: dict[str, list[Touch]] = {name: [] for name in schedule.buffers}
     block_of = {
@@ -169,16 +169,21 @@ def touches_of(schedule: Schedule) -> Mapping[str, list[Touch]]:
             value = _value(node.condition.part)
             touches[node.condition.buffer].append(Touch(position, False, value, node.name))
     begun: dict[str, set[tuple[str, str]]] = {}
+    again = dict.fromkeys((name for cascade in schedule.cascades for name in cascade.again), "")
+    """For each tensor that is made again, its op."""
     for step in steps(schedule.body):
         for operand in step.reads:
             part = operand.part
             if part.weights and part.name in block_of:
                 part = replace(part, name=block_of[part.name])
             touches[operand.buffer].append(Touch(step.position, False, _value(part)))
+            if _value(part) in again:
+                begun[again[part.name]].discard((operand.buffer, part.name))
         for operand in step.writes:
             target = operand.buffer, _value(operand.part)
             first = target not in begun.setdefault(step.op, set())
             begun[step.op].add(target)
+            again |= {target[1]: step.op} if target[1] in again else {}
             touches[operand.buffer].append(Touch(step.position, first, target[1]))
     for transfer in schedule.transfers:
         if transfer.direction == "store":

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 
+from chipmodel.cascades.recomputed import computed
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
@@ -64,13 +65,17 @@ class KnownSets:
     by_rows: dict[int, ScreenedSet | None] = field(default_factory=dict[int, "ScreenedSet | None"])
     """The forecasts of ``chipmodel.pipeline.rows_choice``, by the number of the choice."""
 
-    def proposed(self, program: Program, chip: Chip, most_ahead: int | None) -> CascadeProposals:
+    def proposed(
+        self, program: Program, chip: Chip, most_ahead: int | None, recompute: float | None
+    ) -> CascadeProposals:
         """The sets that ``dma.cascade_choice.choose`` proposes."""
         from dma.cascade_choice.choose import proposed_cascades
 
         if most_ahead not in self.proposals:
             capacity = chip.shared_memory.bytes
-            self.proposals[most_ahead] = proposed_cascades(program, chip, capacity, most_ahead=most_ahead)
+            self.proposals[most_ahead] = proposed_cascades(
+                program, chip, capacity, most_ahead=most_ahead, recompute=recompute
+            )
         return self.proposals[most_ahead]
 
 
@@ -113,20 +118,22 @@ class CascadeScreening:
         """The sets that are worth a full plan, the fastest forecast first; without the empty one."""
         request, quick = self.request, self._quick()
         most_ahead = None if self.portfolio.searches_offsets else FORECAST_AHEAD
-        proposed = self.known.proposed(request.program, request.chip, most_ahead)
+        proposed = self.known.proposed(request.program, request.chip, most_ahead, request.recompute)
         candidates: Iterable[CascadeSet] = (
             *proposed.rows,
             *proposed.for_less,
             *proposed.ahead,
             *proposed.banded,
+            *proposed.again,
         )
         ahead: tuple[CascadeSet, ...] = ()
         if self.portfolio.searches_offsets:
             every = self.every()
-            candidates = self._improved(candidates) if every is None else every
+            candidates = self._improved(candidates) if every is None else (*every, *proposed.again)
         else:
             rows, ahead = proposed.rows[:FORECAST_SETS], proposed.ahead
-            candidates = (*rows, *proposed.for_less, *ahead, *proposed.banded[:FORECAST_BANDED])
+            banded = proposed.banded[:FORECAST_BANDED]
+            candidates = (*rows, *proposed.for_less, *ahead, *banded, *proposed.again)
         found: list[ScreenedSet] = []
         for each in candidates:
             known = (each, quick) in self.known.forecasts
@@ -175,6 +182,9 @@ class CascadeScreening:
         try:
             program = with_cascades(self.request.program, cascades)
         except ValueError:
+            return None
+        most = self.request.recompute
+        if most is not None and computed(program) > most * computed(self.request.program):
             return None
         return self.forecast(cascades, program, streamers)
 

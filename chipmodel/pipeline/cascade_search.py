@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from chipmodel.cascades.arrivals import LateArrival
+from chipmodel.cascades.recomputed import computed, steps_macs
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
+from chipmodel.model.schedule import steps
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.pipeline.cascade_screening import (
     CascadeScreening,
@@ -66,7 +68,8 @@ def plan_with_cascades(
     request: PlanRequest, path: Mapping[str, str] | None, known: KnownSets | None = None
 ) -> Planned:
     """Plan as ``plan_in_rounds`` does, with the cascades that the request allows; what is forecast is kept in
-    ``known``, for other streamers. Raises DoesNotFit, and BadInput for names of ops that cannot be a
+    ``known``, for other streamers. A plan that may compute rows again is never worse than one that keeps them
+    within the same multiply-accumulates. Raises DoesNotFit, and BadInput for names of ops that cannot be a
     cascade."""
     bound = search_bound(request)
     auto = request.cascade == CASCADE_AUTO
@@ -76,7 +79,18 @@ def plan_with_cascades(
     if request.cascade == CASCADE_OFF:
         return plan_in_rounds(request, path, bound)
     search = CascadeSearch(request, path, bound, KnownSets() if known is None else known)
-    return search.best() if auto else search.plan(_named(request))
+    if not auto:
+        return search.plan(_named(request))
+    found = search.best()
+    if request.recompute is None:
+        return found
+    try:
+        kept = CascadeSearch(replace(request, recompute=None), path, bound).best()
+    except DoesNotFit:
+        return found
+    macs = steps_macs(request.program, steps(kept.schedule.body))
+    within = macs <= request.recompute * computed(request.program)
+    return min((kept, found) if within else (found,), key=search.rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +278,9 @@ def _named(request: PlanRequest) -> Program:
     """The program with the cascades that the user names: neighbours among the ops are one cascade."""
     names = named_ops(request)
     try:
-        return with_cascades(request.program, cascades_of(request.program, request.chip, names))
+        return with_cascades(
+            request.program, cascades_of(request.program, request.chip, names, request.recompute)
+        )
     except LateArrival as error:
         hint = "end the cascade before that op, or have one core run both: core: in the workload"
         raise BadInput(f"--cascade {request.cascade}: {error}", where=error.place, hint=hint) from None

@@ -50,6 +50,9 @@ class PlanRequest:
     cascade: str = CASCADE_OFF
     """``auto``, ``off``, or the names of ops with commas between them: which ops run in stripes, one after
     another (``chipmodel.cascades.rewrite``). It decides for which plans the bound on cycles holds."""
+    recompute: float | None = None
+    """The most multiply-accumulates of a plan whose cascades may compute rows again, in multiples of those of
+    the program; None: cascades keep rows, and bands of columns compute as many again as they need."""
     rows_in_place: bool = True
     """Whether, with ``cascade`` auto, outputs may take an input's memory row by row."""
     deadline: Deadline = NO_DEADLINE

@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
+from chipmodel.cascades.recomputed import computed, steps_macs
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import Schedule
+from chipmodel.model.schedule import Schedule, steps
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, MEMORY_POINTS
 from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -53,7 +54,8 @@ def smallest_memory(
     if layerwise is None:
         raise DoesNotFit("no SharedMemory of up to 4 GiB is enough", hint="a smaller network")
     cascaded = layerwise
-    cascades = (with_cascades(program, each) for each in least_memory_candidates(program, request.chip))
+    candidates = least_memory_candidates(program, request.chip, request.recompute)
+    cascades = (with_cascades(program, each) for each in candidates)
     for candidate in chain(least_rows_in_place(program, request.chip), cascades):
         if request.deadline.ends("further sets of cascades"):
             break
@@ -66,10 +68,12 @@ def smallest_memory(
         chip=request.chip.name,
         alignment=shared.alignment,
         capacity=shared.bytes,
-        lower_bound=memory_bound(program),
+        lower_bound=memory_bound(program, request.recompute is not None),
         layerwise=layerwise,
         cascaded=cascaded,
         front=front,
+        macs=computed(program),
+        recompute=request.recompute,
     )
 
 
@@ -161,6 +165,7 @@ class _MemorySearch:
             planned.solved.peak,
             schedule.moves_tensors,
             schedule.streamer,
+            steps_macs(self.request.program, steps(schedule.body)),
             _cascades(schedule),
             schedule.in_rows,
         )
@@ -177,4 +182,7 @@ def _faster(known: MemoryPlan | None, found: MemoryPlan | None) -> MemoryPlan | 
 
 
 def _cascades(schedule: Schedule) -> tuple[CascadedOps, ...]:
-    return tuple(CascadedOps(each.ops, each.heights, each.reloaded, each.bands) for each in schedule.cascades)
+    return tuple(
+        CascadedOps(each.ops, each.heights, each.reloaded, each.bands, each.again)
+        for each in schedule.cascades
+    )

@@ -109,6 +109,8 @@ def _check_cascade(node: JsonValue, cascade: CascadeOps) -> None:
         node.at("ops").fail(_OWN_OPS)
     if len(set(reloaded)) < len(reloaded) or not set(reloaded) <= set(names):
         node.at("reloaded").fail("weights are loaded again of ops of the cascade, each named once")
+    if len(set(cascade.again)) < len(cascade.again):
+        node.at("again").fail("a tensor is made again once named")
 
 
 _OWN_OPS = "a cascade has at least two ops, each of which is in no other cascade"
@@ -175,7 +177,7 @@ def _record(
 
 
 _record(PlannedBuffer, "name", "offset", "bytes", "live", "within?")
-_CASCADE = _record(CascadeOps, "name", "ops", "rolls", "reloaded?", "bands?", check=_check_cascade)
+_CASCADE = _record(CascadeOps, "name", "ops", "rolls", "reloaded?", "bands?", "again?", check=_check_cascade)
 _CASCADES = Codec(_cascades, lambda cascades: [*map(_CASCADE.write, cascades)])
 _record(
     Located,

@@ -53,10 +53,13 @@ class Numbers:
 
 class AccessTable:
     """Turns commands into accesses. A value is a tensor or an op's weights in one buffer; ``block_of`` names
-    the block of weights that several ops have together."""
+    the block of weights that several ops have together, ``again`` the op of each tensor that is made again:
+    a step that reads it ends its value."""
 
-    def __init__(self, commands: tuple[Command, ...], block_of: Mapping[str, str]) -> None:
-        self.block_of = block_of
+    def __init__(
+        self, commands: tuple[Command, ...], block_of: Mapping[str, str], again: Mapping[str, str]
+    ) -> None:
+        self.block_of, self.again = block_of, again
         self.values, self.transfers = Numbers(), Numbers()
         self.starts = {c.name: c for c in walk(commands) if isinstance(c, DmaStart)}
         self.total = sum(isinstance(command, Compute) for command in walk(commands))
@@ -106,6 +109,10 @@ class AccessTable:
         writes = self.value(*step.writes)
         begun = self.begun.get(step.op, 0)
         self.begun[step.op] = begun | writes
+        for place in step.reads:
+            maker = None if place.part.weights else self.again.get(place.part.name)
+            if maker in self.begun:
+                self.begun[maker] &= ~self.value(place)
         self.written |= writes & ~begun
         self.steps += 1
         return ValueAccess(self.steps - 1, self.value(*step.reads) | (writes & begun), writes & ~begun)

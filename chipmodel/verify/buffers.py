@@ -41,7 +41,7 @@ def buffer_faults(
         groups.setdefault(inner.within, [inner.within]).append(inner.name)
     problem = Problem(placed, memory.bytes, colocated=tuple(map(tuple, groups.values())))
     yield from check_fast(problem, Plan({b.name: b.offset for b in buffers}))
-    yield from lifetime_faults({b.name: b.live for b in buffers}, commands, table.block_of)
+    yield from lifetime_faults({b.name: b.live for b in buffers}, commands, table.block_of, table.again)
     yield from condition_faults(program, commands)
 
 

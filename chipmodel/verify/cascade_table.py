@@ -31,6 +31,9 @@ class CascadeTable:
         """For each cascade, each op that has weights and the bytes of them in the block."""
         self.inside = {c.name: self._inside(c) for c in self.cascades}
         """For each cascade, the tensors that nothing but its own ops needs."""
+        makers = {n: op.name for op in self.ops.values() for n in op.outputs}
+        self.again = {n: makers.get(n, "") for c in self.cascades for n in c.again}
+        """For each tensor that is made again for each step that reads some of it, its op."""
 
     def _weights_at(self, cascade: CascadeOps) -> Iterator[tuple[str, Interval]]:
         stay = self._stay(cascade)
@@ -58,9 +61,11 @@ class CascadeTable:
 
     def computes_again(self, op: str) -> bool:
         """Whether rows of ``op`` may be computed several times: where no buffer of its cascade rolls, or it
-        runs in bands of columns, and a later op of it needs them."""
+        runs in bands of columns, and a later op of it needs them, or where its output is made again."""
         cascade = self.of_op.get(op)
-        return cascade is not None and (not cascade.rolls or cascade.bands > 1) and op != cascade.ops[-1]
+        if cascade is None or op == cascade.ops[-1]:
+            return False
+        return not cascade.rolls or cascade.bands > 1 or op in self.again.values()
 
     @property
     def name_of(self) -> dict[str, str]:
@@ -107,6 +112,9 @@ class CascadeTable:
             yield f"{subject} is not called {name!r}"
         if not cascade.rolls and not self.inside[cascade.name]:
             yield f"{subject} has no tensor inside, so that no row is computed again"
+        for name in cascade.again:
+            if not cascade.rolls or not self._may_be_made_again(cascade, name):
+                yield f"{subject} makes {name!r} again, which only one op reads where that can be"
         seen: set[str] = set()
         for op in (self.ops[name] for name in cascade.ops):
             if op.gathers or op.allocates or op.sliced is not None or not op.along_rows:
@@ -123,6 +131,13 @@ class CascadeTable:
         loaded = [n for n in cascade.ops if n in cascade.reloaded and self.program.block_bytes(self.ops[n])]
         if list(cascade.reloaded) != loaded:
             yield f"{subject} loads weights again of {list(cascade.reloaded)}: no list of its ops"
+
+    def _may_be_made_again(self, cascade: CascadeOps, name: str) -> bool:
+        """Whether an op without accumulators makes only this tensor, and one op of the cascade reads it."""
+        maker = self.ops.get(self.again[name])
+        reads = [n for op in cascade.ops for n in self.ops[op].inputs]
+        alone = maker is not None and maker.outputs == (name,) and maker.accumulator is None
+        return alone and name in self.inside[cascade.name] and reads.count(name) == 1
 
     def load_faults(self, commands: tuple[Command, ...]) -> Iterator[str]:
         """Loads of weights of one op that the plan says are in the block of its cascade."""

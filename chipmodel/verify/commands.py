@@ -263,6 +263,9 @@ class _CommandVerifier:
             self._holds(read, read.part, subject, state)
         for fault in filter(None, map(state.misplaced, step.reads)):
             self.report(f"{subject}: {fault}")
+        for read in step.reads:
+            if read.part.name in self.cascades.again and not read.part.weights:
+                state.end(read.part.name)
         if op.allocates:
             for fault in (fault for name in op.outputs for fault in state.allocate(name, subject)):
                 self.report(fault)

@@ -17,15 +17,18 @@ from chipmodel.model.commands import Branch, Command, Compute, walk
 from chipmodel.model.program import Program
 from chipmodel.verify.accesses import AccessBody, AccessTable, ValueAccess, backwards, forwards
 
-NO_BLOCKS: Mapping[str, str] = MappingProxyType({})
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def lifetimes(
-    commands: tuple[Command, ...], block_of: Mapping[str, str] = NO_BLOCKS
+    commands: tuple[Command, ...],
+    block_of: Mapping[str, str] = NOTHING,
+    again: Mapping[str, str] = NOTHING,
 ) -> dict[str, tuple[Interval, ...]]:
     """The steps at which each buffer that ``commands`` name must keep its bytes, as sorted intervals.
-    ``block_of``: the block of weights that an op has together with others."""
-    table = AccessTable(commands, block_of)
+    ``block_of``: the block of weights that an op has together with others; ``again``: the op of each tensor
+    whose rows are made again for each step that reads some."""
+    table = AccessTable(commands, block_of, again)
     accesses = table.body(commands)
     values = _Flow(table.total, accesses, table.never_written()).kept()
     flights = _Flight(table.total, accesses).kept()
@@ -105,10 +108,11 @@ def _intervals(kept: Sequence[int]) -> Iterator[tuple[int, Interval]]:
 def lifetime_faults(
     claimed: Mapping[str, tuple[Interval, ...]],
     commands: tuple[Command, ...],
-    block_of: Mapping[str, str] = NO_BLOCKS,
+    block_of: Mapping[str, str] = NOTHING,
+    again: Mapping[str, str] = NOTHING,
 ) -> Iterator[str]:
     """Buffers whose ``claimed`` lifetimes are not those that follow from ``commands``."""
-    found = lifetimes(commands, block_of)
+    found = lifetimes(commands, block_of, again)
     for name, live in claimed.items():
         if name not in found:
             yield f"no command uses buffer {name!r}"
@@ -120,7 +124,7 @@ def lifetime_faults(
 def condition_faults(program: Program, commands: tuple[Command, ...]) -> Iterator[str]:
     """Branches that read from Psram what a buffer keeps beyond them."""
     deciding = program.conditions
-    table = AccessTable(commands, NO_BLOCKS)
+    table = AccessTable(commands, NOTHING, NOTHING)
     accesses = table.body(commands)
     flow = _Flow(table.total, accesses, table.never_written())
     for branch in (c for c in walk(commands) if isinstance(c, Branch) and c.condition is None):

@@ -328,6 +328,11 @@ class MemoryState:
         if part.name not in self.updated:
             self.psram |= {part.name}
 
+    def end(self, name: str) -> None:
+        """Forget all rows of ``name``, which are made again for each step that reads some."""
+        self.contents = {k: v for k, v in self.contents.items() if k[0] != name or k[1]}
+        self.written.pop(name, None)
+
     def _discard_copies(self, name: str, subject: str) -> list[str]:
         """Make every copy of the old value of ``name`` stale; return the faults."""
         self.contents = {k: v for k, v in self.contents.items() if k[0] != name or k[1]}

@@ -10,21 +10,26 @@ Source: chipmodel. Vela chooses its cascades greedily, MCUNetV2 by a search over
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from math import inf
 from typing import get_args
 
 import numpy as np
 
+from chipmodel.cascades.recomputed import computed
+from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.geometry.memory_sizes import smaller_sizes
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.timing.transfer import transfer_cycles
 from dma.cascade_choice.cuts import EXCLUDED, cheapest_cut
+from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.cascade_choice.load_ahead import ChainCosts, LoadRate, soonest_cut
+from dma.cascade_choice.made_again import with_less_held
 from dma.cascade_choice.neighbours import CascadeProposals
 from dma.cascade_choice.reloads import Reloading
 from dma.cascade_choice.segment_table import CascadeSegment
@@ -41,6 +46,7 @@ from dma.cascade_choice.segmented_chains import (
     with_reloads,
 )
 from dma.cascade_choice.stripe_heights import Counts
+from dma.residency.tiling import cascade_bytes
 
 BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 14, 12, 9, 6, 4))
 """Shares of the capacity that tensors and a cascade's weights may take."""
@@ -57,11 +63,45 @@ RELOADING_OPS = 8
 """Ops of such a cascade: longer ones take longer to look through, and hold more rows."""
 MOST_CUTS = 16
 """Cuts for one budget, after which cascades that do not fit stay in it."""
+AGAIN = 2
+"""Sets of each kind that are looked at for tensors to make again."""
 WORTHWHILE = 0.995
 """Share of the estimated cycles without cascades, above which none is proposed."""
 
 
 def proposed_cascades(
+    program: Program,
+    chip: Chip,
+    capacity: int,
+    rolls: bool | None = None,
+    most_ahead: int | None = None,
+    recompute: float | None = None,
+) -> CascadeProposals:
+    """``kept_cascades``, and with ``recompute`` sets that compute rows again, up to so many times the
+    multiply-accumulates of the program: the most promising ones of the others, where that is free and as far
+    as the limit allows, and those for the least memory."""
+    proposed = kept_cascades(program, chip, capacity, rolls, most_ahead)
+    if recompute is None or not chip.npu.rolling_buffers:
+        return proposed
+    extra = (recompute - 1) * computed(program)
+    first = (sets[:AGAIN] for sets in (proposed.rows, proposed.banded, proposed.for_less, proposed.ahead))
+    again = dict.fromkeys(
+        tuple(_made_again(program, each, share * extra) for each in cascades)
+        for cascades in (each for sets in first for each in sets)
+        for share in (0, 1 / max(1, len(cascades)))
+    )
+    least = least_memory_candidates(program, chip, recompute)
+    return replace(proposed, again=tuple(dict.fromkeys((*again, *least))))
+
+
+def _made_again(program: Program, choice: CascadeChoice, extra: float) -> CascadeChoice:
+    """``choice`` with tensors made again, with at most ``extra`` multiply-accumulates more."""
+    ops = [op for op in program.ops() if op.name in choice.ops]
+    most = sum(op.work.macs for op in ops) + extra
+    return with_less_held(program, ops, choice, partial(cascade_bytes, program), most)[0]
+
+
+def kept_cascades(
     program: Program, chip: Chip, capacity: int, rolls: bool | None = None, most_ahead: int | None = None
 ) -> CascadeProposals:
     """Sets of cascades that may make a plan in ``capacity`` bytes faster; none where everything runs as fast

@@ -12,7 +12,7 @@ Source: chipmodel.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.row_reads import RowReads, all_of, row_reads
@@ -73,6 +73,34 @@ class LeastRows:
         name, reads = self.reads[index][0]
         start, stop = reads(self.made[index] // 2, self.made[index] // 2 + 1)
         return (stop - start) * self.program.tensors[name].bytes // self._only((name,))
+
+    def of_one_reader(self) -> dict[str, int]:
+        """Return the op of each tensor whose rows may be computed again, as one op alone reads them."""
+        return {
+            op.outputs[0]: index
+            for index, op in enumerate(self.ops)
+            if len(op.outputs) == 1 and len(self.readers.get(op.outputs[0], ())) == 1 and not op.accumulator
+        }
+
+    def moments(self, index: int, again: Mapping[str, int]) -> Iterator[dict[str, int]]:
+        """Yield the bytes of tensors made ``again`` that are there while an op makes the row in the middle of
+        its output, and the last of those that the middle of its reader's output needs."""
+        inputs = [name for name in self.ops[index].inputs if name in again]
+        yield {name: self._window(index, name, self.made[index] // 2)[0] for name in inputs}
+        for made in (name for name in self.ops[index].outputs if name in again):
+            reader = self.readers[made][0][0]
+            size, last = self._window(reader, made, self.made[reader] // 2)
+            yield {made: size, **{name: self._window(index, name, last)[0] for name in inputs}}
+
+    def _window(self, reader: int, name: str, row: int) -> tuple[int, int]:
+        """Bytes of ``name`` that an op reads for one ``row`` of its output, and the last row among them; a
+        single row of unknown number, if into how many the tensor is cut depends on the cascade."""
+        size = self.program.tensors[name].bytes
+        for each, reads in self.reads[reader]:
+            if each == name:
+                start, stop = reads(row, row + 1)
+                return (stop - start) * size // self._only((name,)), stop - 1
+        return size // max(self.options[name]), 0
 
     def _rows_made(self, op: Op) -> set[int]:
         names = {name: self._outside(name) | self._inside(name) for name in op.inputs}

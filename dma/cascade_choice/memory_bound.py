@@ -19,6 +19,8 @@ the fewest bytes, where of each part less is counted than it needs:
 * Of a tensor inside a cascade there are at least those rows between the one that is made and the oldest one
   that an op still needs which has come as far as it can without that row. Such tensors are there together
   where no op between their readers waits for all rows of one: what is read before it may have gone.
+* If rows may be computed again, tensors with one reader are only there with the op that makes the last row
+  of those that a row in the middle of their reader needs, and with that reader.
 * An op that adds up its operand's rows has accumulators, or all of these rows, and makes nothing before the
   rows of other tensors have gone.
 
@@ -44,11 +46,12 @@ from dma.residency.rings import distance
 from dma.residency.tiling import least_weights
 
 
-def memory_bound(program: Program) -> int:
+def memory_bound(program: Program, again: bool = False) -> int:
     """Return bytes of SharedMemory below which no plan of ``program`` exists that moves no tensor but inputs
-    and outputs to Psram and back (see the module)."""
+    and outputs to Psram and back (see the module); with ``again`` also of plans that compute rows again for
+    the op that reads them."""
     alive = _Alive(program, {})
-    least = max((_Chain(alive, chain).least() for chain in straight_chains(program.body)), default=0)
+    least = max((_Chain(alive, chain, again).least() for chain in straight_chains(program.body)), default=0)
     takes = rows_to_take(program)
     return min(least, _least_in_rows(_Alive(program, takes), takes)) if takes else least
 
@@ -143,12 +146,16 @@ class _Alive:
 class _Chain:
     """A straight chain of ops, and the fewest bytes of its parts."""
 
-    def __init__(self, alive: _Alive, chain: Interval) -> None:
+    def __init__(self, alive: _Alive, chain: Interval, again: bool) -> None:
         self.alive, self.chain, self.program = alive, chain, alive.program
         self.ops = alive.around.table.ops[chain.start : chain.stop]
         self.banded = BandedOps(self.program, self.ops)
         self.weights = [self.program.block_bytes(op) for op in self.ops]
         rows = LeastRows(self.program, self.ops)
+        self.again = rows.of_one_reader() if again else {}
+        """The ops that make the tensors whose rows may be computed again."""
+        self.moments = [list(rows.moments(index, self.again)) for index in range(len(self.ops))]
+        """The bytes of rows of those tensors while each op makes one row of its output or another."""
         self.held = [
             {name: rows.held(index, name) for name in op.outputs} if may_cascade(op) else {}
             for index, op in enumerate(self.ops)
@@ -204,8 +211,17 @@ class _Chain:
             passing = partly.intersection(self.program.inputs, op.inputs[:1])
             read = int(self.read[index] * width.share_read) if passing else 0
             own = self.alive.bytes(through | (operands - partly)) + read
+            own += max(sum(self._in_bands(each, ops, widths)) for each in self.moments[index])
             most = max(most, own + inside[position - ops.start])
         return max(most, rows)
+
+    def _in_bands(
+        self, rows: Mapping[str, int], ops: Interval, widths: Mapping[int, BandWidth]
+    ) -> Iterator[int]:
+        """The bytes of ``rows`` of tensors inside that may be computed again, in a band."""
+        for name, size in rows.items():
+            if self.alive.around.is_inside(name, ops):
+                yield int(size * widths[self.again[name]].share)
 
     def _inside(self, ops: Interval, widths: Mapping[int, BandWidth]) -> list[int]:
         """At each of ``ops``, the bytes of rows of tensors inside that are read between the last op before
@@ -221,7 +237,7 @@ class _Chain:
             if self.sums[index] and around.is_inside(self.ops[index].inputs[0], ops):
                 sizes[waited[position - ops.start]] += self.sums[index]
             for name, size in self.held[index].items():
-                if around.is_inside(name, ops):
+                if around.is_inside(name, ops) and name not in self.again:
                     reads = (touch.position for touch in around.table.touches[name] if not touch.writes)
                     for number in {waited[each - ops.start] for each in reads}:
                         sizes[number] += int(size * widths[index].share)

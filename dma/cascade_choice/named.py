@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
+from math import inf
 
+from chipmodel.cascades.recomputed import cascade_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
+from dma.cascade_choice.made_again import with_less_held
 from dma.cascade_choice.straight_chains import op_chains
 from dma.residency.tiling import cascade_bytes
 
@@ -18,12 +22,15 @@ BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Bands of columns that are tried where not even single rows fit, fewest first."""
 
 
-def cascades_of(program: Program, chip: Chip, names: Collection[str]) -> tuple[CascadeChoice, ...]:
+def cascades_of(
+    program: Program, chip: Chip, names: Collection[str], recompute: float | None = None
+) -> tuple[CascadeChoice, ...]:
     """Return every chain of neighbouring ops among ``names`` as a cascade, in the largest steps that fit
     SharedMemory next to what the cascade reads and makes. Where single rows do not fit even if that comes in
-    stripes, it runs in the fewest bands of columns that do, or with all weights loaded again in each turn of
-    their op. Raises ValueError where a chain cannot be one."""
-    return tuple(_choice(program, chip, chain) for chain in _runs(program, names))
+    stripes, it computes rows again, up to ``recompute`` times its multiply-accumulates, or runs in the fewest
+    bands of columns that fit, or with all weights loaded again in each turn of their op. Raises ValueError
+    where a chain cannot be one."""
+    return tuple(_choice(program, chip, chain, recompute) for chain in _runs(program, names))
 
 
 def _runs(program: Program, names: Collection[str]) -> Iterator[tuple[Op, ...]]:
@@ -33,28 +40,40 @@ def _runs(program: Program, names: Collection[str]) -> Iterator[tuple[Op, ...]]:
                 yield tuple(ops)
 
 
-def _choice(program: Program, chip: Chip, chain: Sequence[Op]) -> CascadeChoice:
+def _choice(program: Program, chip: Chip, chain: Sequence[Op], recompute: float | None) -> CascadeChoice:
     names = tuple(op.name for op in chain)
     choices = [CascadeChoice(names, (rows,) * len(chain), chip.npu.rolling_buffers) for rows in HEIGHTS]
+    most = inf if recompute is None else recompute * sum(op.work.macs for op in chain)
     for choice in choices:
-        if _bytes(program, cascade_op(program, chain, choice)) <= chip.shared_memory.bytes:
+        op = cascade_op(program, chain, choice)
+        if _bytes(program, op) <= chip.shared_memory.bytes and cascade_macs(op) <= most:
             return choice
     rows = choices[-1]
-    if _fits_in_stripes(program, chip, chain, rows):
+    if _fits_in_stripes(program, chip, chain, rows, most):
         return rows
-    again = replace(rows, reloaded=names)
-    others = [*(replace(rows, bands=bands) for bands in BANDS), again]
-    return next((each for each in others if _fits_in_stripes(program, chip, chain, each)), rows)
+    again = () if recompute is None else (_made_again(program, chip, chain, rows, most),)
+    others = (*again, *(replace(rows, bands=bands) for bands in BANDS), replace(rows, reloaded=names))
+    return next((each for each in others if _fits_in_stripes(program, chip, chain, each, most)), rows)
 
 
-def _fits_in_stripes(program: Program, chip: Chip, chain: Sequence[Op], choice: CascadeChoice) -> bool:
-    """Whether a cascade fits with what it reads and makes in stripes; not where there is no such cascade, for
-    ops whose columns are not apart, too few columns, or weights that would be loaded only once."""
+def _made_again(
+    program: Program, chip: Chip, chain: Sequence[Op], rows: CascadeChoice, most: float
+) -> CascadeChoice:
+    size = partial(cascade_bytes, program)
+    return with_less_held(program, chain, rows, size, most, chip.shared_memory.bytes)[0]
+
+
+def _fits_in_stripes(
+    program: Program, chip: Chip, chain: Sequence[Op], choice: CascadeChoice, most: float
+) -> bool:
+    """Whether a cascade fits with what it reads and makes in stripes, and takes at ``most`` so many
+    multiply-accumulates; not where there is no such cascade, for ops whose columns are not apart, too few
+    columns, or weights that would be loaded only once."""
     try:
         op = cascade_op(program, chain, choice)
     except ValueError:
         return False
-    return cascade_bytes(program, op) <= chip.shared_memory.bytes
+    return cascade_bytes(program, op) <= chip.shared_memory.bytes and cascade_macs(op) <= most
 
 
 def _bytes(program: Program, op: Op) -> int:

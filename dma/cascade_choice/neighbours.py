@@ -10,6 +10,7 @@ from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.cascades.shape import cascade_shape
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program
+from dma.cascade_choice.made_again import sole_tensors
 from dma.cascade_choice.straight_chains import op_chains
 
 ALL_HEIGHTS = 8
@@ -28,6 +29,8 @@ class CascadeProposals:
     banded: tuple[CascadeSet, ...] = ()
     for_less: tuple[CascadeSet, ...] = ()
     """Sets for less memory, which may have no schedule."""
+    again: tuple[CascadeSet, ...] = ()
+    """Sets that compute rows again."""
 
 
 def every_set(program: Program, rolls: bool, most: int) -> list[CascadeSet] | None:
@@ -120,7 +123,8 @@ class Neighbourhood:
             if following and following.chain == each.chain and following.ops.start == each.ops.stop:
                 heights = (*each.choice.heights, *following.choice.heights)
                 reloaded = (*each.choice.reloaded, *following.choice.reloaded)
-                both = replace(each, choice=replace(each.choice, reloaded=reloaded))
+                again = (*each.choice.again, *following.choice.again)
+                both = replace(each, choice=replace(each.choice, reloaded=reloaded, again=again))
                 joined = self._made(both, Interval(each.ops.start, following.ops.stop), heights)
                 yield _set([*others[:index], joined, *others[index + 1 :]])
 
@@ -132,7 +136,10 @@ class Neighbourhood:
         """``each`` with other ops and heights; the others load their weights again as before."""
         names = tuple(op.name for op in self.chains[each.chain][ops.start : ops.stop])
         reloaded = tuple(name for name in each.choice.reloaded if name in names)
-        return _Placed(each.chain, ops, replace(each.choice, ops=names, heights=heights, reloaded=reloaded))
+        alone = {*sole_tensors(self.chains[each.chain][ops.start : ops.stop])}
+        again = tuple(name for name in each.choice.again if name in alone)
+        changed = replace(each.choice, ops=names, heights=heights, reloaded=reloaded, again=again)
+        return _Placed(each.chain, ops, changed)
 
     def _changed(self, each: _Placed) -> Iterator[_Placed]:
         start, stop, heights = each.ops.start, each.ops.stop, each.choice.heights

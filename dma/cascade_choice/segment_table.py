@@ -34,6 +34,8 @@ class CascadeSegment:
     They are not in ``weights``, and the loads that nothing hides are in ``cycles``."""
     bands: int = 1
     """Bands of columns of the last op's output, one after another."""
+    again: tuple[str, ...] = ()
+    """Tensors inside whose rows are computed again for each step that reads some."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op, with_cascades
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Program
+from chipmodel.model.program import Op, Program
 from chipmodel.npu.cycles import op_cycles
 from dma.cascade_choice.chain_geometry import ChainGeometry
 from dma.cascade_choice.reloads import Reloading, reloading_cascades
@@ -42,6 +42,10 @@ class SegmentedChain:
     def single_ops(self) -> Iterator[CascadeSegment]:
         """Every op on its own."""
         return map(self.table.segment, self.table.bounds[1:-1])
+
+    def ops(self, segment: CascadeSegment) -> Sequence[Op]:
+        """The ops of a segment."""
+        return self.geometry.ops[segment.ops.start : segment.ops.stop]
 
     def without(self, numbers: Collection[int]) -> SegmentedChain:
         """The chain without some of its segments and all that are equal to them."""
@@ -145,11 +149,12 @@ def cascade_choices(segments: Sequence[PlacedSegment], rolls: bool) -> Candidate
     """Return the cascades among ``segments``."""
     return tuple(
         CascadeChoice(
-            tuple(op.name for op in chain.geometry.ops[segment.ops.start : segment.ops.stop]),
+            tuple(op.name for op in chain.ops(segment)),
             segment.heights,
             rolls,
             tuple(chain.geometry.ops[segment.ops.start + index].name for index in segment.reloaded),
             segment.bands,
+            segment.again,
         )
         for chain, segment in segments
         if segment.heights
@@ -160,13 +165,18 @@ def exact_bytes(chain: SegmentedChain, segment: CascadeSegment, rolls: bool, in_
     """Return the bytes that a cascade needs by its exact geometry, if all that crosses its border passes in
     stripes (``in_psram``) or only what the first op alone reads of the program's inputs; more than all others
     where the cascade is impossible."""
-    program, ops = chain.geometry.program, chain.geometry.ops[segment.ops.start : segment.ops.stop]
+    program, ops = chain.geometry.program, chain.ops(segment)
     try:
         op = cascade_op(program, ops, cascade_choices([(chain, segment)], rolls)[0])
     except ValueError:
         return 1 << 62
-    if in_psram:
-        return cascade_bytes(program, op)
+    return cascade_bytes(program, op) if in_psram else bytes_within(chain, segment, op)
+
+
+def bytes_within(chain: SegmentedChain, segment: CascadeSegment, op: Op) -> int:
+    """Return the bytes that the cascade ``op`` needs next to whole tensors, without what its first op alone
+    reads of the program's inputs, which comes in stripes."""
+    program = chain.geometry.program
     streamed = {name for name, _ in chain.geometry.streamed[segment.ops.start]}
     return segment.outside + cascade_bytes(program, op, frozenset((*op.inputs, *op.outputs)) - streamed)
 

@@ -70,6 +70,7 @@ def cascade_plan(op: Op, steps: Interval) -> CascadePlan:
         tuple(held.tensor for held in work.held),
         tuple(op.cascade[index].name for index in work.reloaded),
         work.bands,
+        tuple(held.tensor for held in work.held if held.again),
     )
 
 

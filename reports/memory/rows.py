@@ -22,6 +22,8 @@ def document(answer: MemoryAnswer) -> dict[str, object]:
         "format": FORMAT,
         "workload": answer.program,
         "chip": answer.chip,
+        "macs": answer.macs,
+        "recompute": answer.recompute,
         "capacity_bytes": answer.capacity,
         "lower_bound_bytes": answer.lower_bound,
         "layer_by_layer": _plan(answer.layerwise),
@@ -40,12 +42,14 @@ def _plan(plan: MemoryPlan | None) -> dict[str, object] | None:
         "peak_bytes": plan.peak,
         "moves_tensors": plan.moves,
         "streamer": plan.streamer,
+        "macs": plan.macs,
         "cascades": [
             {
                 "ops": list(each.ops),
                 "rows": list(each.heights),
                 "reloaded": list(each.reloaded),
                 "bands": each.bands,
+                "computed_again": list(each.again),
             }
             for each in plan.cascades
         ],
@@ -79,14 +83,30 @@ def _means(plan: MemoryPlan) -> str:
     return f"the outputs of {ops} in place row by row" if plan.in_rows else "cascades"
 
 
-def smallest_rows(answer: MemoryAnswer) -> list[tuple[str, str, str, str, str]]:
-    """Both smallest plans and the lower bound: kind, bytes, size, cycles, streamer."""
+def smallest_rows(answer: MemoryAnswer) -> list[tuple[str, ...]]:
+    """Both smallest plans and the lower bound: kind, bytes, size, cycles, MACs if they may be computed again,
+    streamer."""
     kinds = (("layer by layer", answer.layerwise), ("with cascades", answer.cascaded))
     least = answer.lower_bound
     return [
-        *((name, count(p.bytes), size(p.bytes), count(p.cycles), p.streamer) for name, p in kinds),
-        ("lower bound", count(least), size(least), "", f"gap {gap(answer)}"),
+        *(
+            (name, count(p.bytes), size(p.bytes), count(p.cycles), *_macs(answer, p), p.streamer)
+            for name, p in kinds
+        ),
+        ("lower bound", count(least), size(least), "", *_macs(answer, None), f"gap {gap(answer)}"),
     ]
+
+
+def macs_heads(answer: MemoryAnswer) -> tuple[str, ...]:
+    """The heading of the column of MACs, if they may be computed again."""
+    return () if answer.recompute is None else (">MACs",)
+
+
+def _macs(answer: MemoryAnswer, plan: MemoryPlan | None) -> tuple[str, ...]:
+    """How many times the MACs of the program a plan computes, if they may be computed again."""
+    if answer.recompute is None:
+        return ()
+    return ("" if plan is None else f"{ratio(plan.macs, answer.macs):.2f}x",)
 
 
 def gap(answer: MemoryAnswer) -> str:
@@ -105,12 +125,23 @@ def cascade_rows(answer: MemoryAnswer) -> list[tuple[str, str, str]]:
 
 def _rows(cascade: CascadedOps) -> str:
     rows = " ".join(map(str, cascade.heights))
-    return f"{rows}, {cascade.bands} bands" if cascade.bands > 1 else rows
+    bands = f", {cascade.bands} bands" if cascade.bands > 1 else ""
+    return f"{rows}{bands}{f', {len(cascade.again)} again' if cascade.again else ''}"
 
 
-def front_rows(answer: MemoryAnswer) -> list[tuple[str, str, str, str]]:
-    """Rows by size: bytes, cycles layer by layer, cycles with cascades, and what cascades save."""
-    return [(count(p.bytes), _cycles(p.layerwise), _cycles(p.cascaded), _saved(p)) for p in answer.front]
+def front_rows(answer: MemoryAnswer) -> list[tuple[str, ...]]:
+    """Rows by size: bytes, cycles layer by layer, cycles with cascades, and what cascades save; MACs with
+    cascades if they may be computed again."""
+    return [
+        (
+            count(p.bytes),
+            _cycles(p.layerwise),
+            _cycles(p.cascaded),
+            *_macs(answer, p.cascaded),
+            _saved(p),
+        )
+        for p in answer.front
+    ]
 
 
 def _cycles(plan: MemoryPlan | None) -> str:
@@ -136,7 +167,7 @@ def print_memory(answer: MemoryAnswer, console: Console) -> None:
         rows = [(name, count(most)) for name, most in answer.cascaded.in_rows]
         console.print(ruled_table(("output in place by rows", ">rows of a step"), rows))
     if answer.front:
-        heads = (">SharedMemory B", ">cycles layer by layer", ">with cascades", ">saved")
+        heads = (">SharedMemory B", ">cycles layer by layer", ">with cascades", *macs_heads(answer), ">saved")
         console.print(ruled_table(heads, front_rows(answer)))
         if moves(answer):
             print_line(console, "* moves tensors to Psram and back, or in stripes")
@@ -149,4 +180,5 @@ def moves(answer: MemoryAnswer) -> bool:
 
 
 def _smallest_table(answer: MemoryAnswer) -> Table:
-    return ruled_table(("smallest", ">SharedMemory B", ">size", ">cycles", "streamer"), smallest_rows(answer))
+    heads = ("smallest", ">SharedMemory B", ">size", ">cycles", *macs_heads(answer), "streamer")
+    return ruled_table(heads, smallest_rows(answer))

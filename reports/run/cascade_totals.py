@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from chipmodel.answers.result import Result
 from chipmodel.cascades.accumulation import in_cascades
+from chipmodel.cascades.recomputed import steps_macs
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadePlan, Schedule, steps
 from reports.terminal_table import plain_table
@@ -73,6 +74,10 @@ class CascadeTotals:
     ops: tuple[CascadeOp, ...]
     tensors: tuple[HeldTensor, ...]
     weight_bytes: int
+    macs: int
+    """Multiply-accumulates of its ops."""
+    computed_macs: int
+    """Those of its steps: more where rows or columns are computed again."""
 
     @property
     def name(self) -> str:
@@ -92,7 +97,18 @@ class CascadeTotals:
     def buffers(self) -> str:
         """How its rows lie in their buffers, in words."""
         rows = "rolling buffers" if self.plan.rolls else "rows at the border of two stripes computed again"
+        rows += self.again
         return f"{rows}, in {self.plan.bands:,} bands of columns" if self.plan.bands > 1 else rows
+
+    @property
+    def again(self) -> str:
+        """How many tensors have rows computed again, in words after a comma; empty for none."""
+        if not self.plan.again:
+            return ""
+        times = ratio(self.computed_macs, self.macs)
+        return (
+            f", rows of {plural(len(self.plan.again), 'tensor')} computed again ({times:.2f} times the MACs)"
+        )
 
     @property
     def reloads(self) -> str:
@@ -112,7 +128,8 @@ def cascade_totals(result: Result) -> tuple[CascadeTotals, ...]:
 def _of_schedule(program: Program, schedule: Schedule, core: int) -> tuple[CascadeTotals, ...]:
     if not schedule.cascades:
         return ()
-    step_counts = Counter(step.op for step in steps(schedule.body))
+    listed = tuple(steps(schedule.body))
+    step_counts, macs = Counter(step.op for step in listed), {op.name: op.work.macs for op in program.ops()}
     blocks = block_bytes(program)
     running = in_cascades(program, [plan.members for plan in schedule.cascades])
     held = {each.name: each for each in _held(running, schedule)}
@@ -126,6 +143,8 @@ def _of_schedule(program: Program, schedule: Schedule, core: int) -> tuple[Casca
             ),
             tensors=tuple(held[name] for name in plan.inside if name in held),
             weight_bytes=sum(blocks.get(name, 0) for name in plan.ops),
+            macs=sum(macs[name] for name in plan.ops),
+            computed_macs=steps_macs(program, (step for step in listed if step.position in plan.steps)),
         )
         for plan in schedule.cascades
     )
@@ -181,6 +200,9 @@ def _document(cascade: CascadeTotals, several: bool) -> dict[str, object]:
         "rolls": plan.rolls,
         "reloaded": list(plan.reloaded),
         "bands": plan.bands,
+        "computed_again": list(plan.again),
+        "macs": cascade.macs,
+        "computed_macs": cascade.computed_macs,
         "tensors": [
             {
                 "name": tensor.name,
@@ -209,9 +231,10 @@ def heights_words(cascade: CascadeTotals) -> str:
 
 
 def ops_words(cascade: CascadeTotals, most: int = 6) -> str:
-    """The ops in order, each with the rows of its steps where they differ, and the bands of columns."""
+    """The ops in order, each with the rows of its steps where they differ, the bands of columns, and what is
+    computed again."""
     bands = f", in {cascade.plan.bands:,} bands of columns" if cascade.plan.bands > 1 else ""
-    return _op_names(cascade, most) + bands
+    return _op_names(cascade, most) + bands + cascade.again
 
 
 def _op_names(cascade: CascadeTotals, most: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -120,6 +120,8 @@ class _TensorUses:
     of_rows: int
     row_bytes: int
     rolls: bool
+    again: bool
+    """Whether rows are computed again for each step that reads some."""
     buffer: str
     turn: int
     """Bytes of the rolling buffer."""
@@ -129,15 +131,16 @@ class _TensorUses:
         """For each write and row of it the position of the last step that reads what it wrote, else its
         own."""
         last = [[step.position] * len(rows) for step, rows in self.writes]
-        starts = [rows.start for _, rows in self.writes]
-        positions = [step.position for step, _ in self.writes]
+        latest: dict[int, int] = {}
+        """For each row the number of the write that it is from."""
+        number = 0
         for step, read in self.reads:
-            before = bisect_left(positions, step.position)
-            first = bisect_right(starts, read.start) - 1 if self.rolls else before - 1
-            for number in range(max(0, first), before):
-                rows = self.writes[number][1]
-                for row in range(max(rows.start, read.start), min(rows.stop, read.stop)):
-                    last[number][row - rows.start] = max(last[number][row - rows.start], step.position)
+            while number < len(self.writes) and self.writes[number][0].position < step.position:
+                made = self.writes[number][1]
+                latest |= dict.fromkeys(range(made.start, made.stop), number)
+                number += 1
+            for row in (row for row in range(read.start, read.stop) if row in latest):
+                last[latest[row]][row - self.writes[latest[row]][1].start] = step.position
         return last
 
     def oldest_after(self, position: int, rows: Interval) -> int:
@@ -145,7 +148,8 @@ class _TensorUses:
         if not self.rolls:
             return rows.start
         later = islice(self.reads, bisect_right(self.reads, position, key=lambda r: r[0].position), None)
-        return min((read.start for _, read in islice(later, LOOK_AHEAD)), default=rows.start)
+        ahead = islice(later, 1 if self.again else LOOK_AHEAD)
+        return min((read.start for _, read in ahead), default=rows.start)
 
 
 LOOK_AHEAD = 64
@@ -165,6 +169,7 @@ def _tensor_uses(result: Result, tensor: str, inside: list[Step]) -> _TensorUses
         of_rows=of_rows,
         row_bytes=(size if first is None else first.part.share.band_bytes(size)) // of_rows,
         rolls=any(operand.rolls for _, operand in writes),
+        again=any(tensor in plan.again for plan in result.schedule.cascades),
         buffer=first.buffer if first else "",
         turn=turn,
         columns=column_words(first.part.share) if first else "",

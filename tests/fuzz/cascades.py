@@ -225,7 +225,8 @@ def _without_moves(program: Program, planned: Planned, where: str) -> bool:
     schedule = planned.schedule
     if schedule.moves_tensors or not {each.bands for each in schedule.cascades} <= {1, *BANDS}:
         return False
-    if planned.solved.peak < memory_bound(program):
+    again = any(each.again for each in schedule.cascades)
+    if planned.solved.peak < memory_bound(program, again):
         raise Fault(f"{where}: {planned.solved.peak} B are fewer than the lower bound")
     return True
 

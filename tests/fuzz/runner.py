@@ -34,6 +34,7 @@ NAMES = (
     "hostile-inputs",
     "random-programs",
     "random-trees",
+    "made-again",
     "rows-in-place",
     "search-rules",
     "study-kills",

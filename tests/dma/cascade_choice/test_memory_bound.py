@@ -45,6 +45,19 @@ def test_convolutions_in_a_cascade_hold_the_rows_of_a_window() -> None:
     assert memory_bound(program) == whole + weights + 3 * 4
 
 
+def test_rows_that_may_be_computed_again_are_not_there_together() -> None:
+    """Of 400 rows, the output is whole when its op runs. Then there are three rows of the first tensor inside
+    and one of the second if both are kept, and the one row that this op reads if they are not."""
+    builder = ProgramBuilder("inverted residual")
+    wide = builder.conv("expand", builder.input("x", (1, 4, 400, 1)), 16, (1, 1))
+    middle = builder.conv("depthwise", wide, 16, (3, 1), pad=(1, 0, 1, 0))
+    builder.output(builder.conv("project", middle, 4, (1, 1)))
+    program = builder.build()
+    weights = max(map(program.block_bytes, program.ops()))
+    assert memory_bound(program) == weights + 400 * 4 + (3 + 1) * 16
+    assert memory_bound(program, again=True) == weights + 400 * 4 + 16
+
+
 def test_a_skip_over_two_convolutions_holds_the_rows_that_these_delay() -> None:
     """The sum needs row ``n`` of the input when the second convolution has made row ``n``, which needs the
     input's row ``n + 2``: three rows of the tensor that is skipped are there, and as many as a window has of

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from chipmodel.cascades.rewrite import CascadeChoice
+from chipmodel.cascades.recomputed import cascade_macs
+from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from dma.cascade_choice.named import cascades_of
+from dma.residency.tiling import cascade_bytes
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 NAMES = ("a", "b", "c", "d", "e")
 
 
-def choices(memory: int, names: tuple[str, ...]) -> tuple[CascadeChoice, ...]:
+def choices(memory: int, names: tuple[str, ...], recompute: float | None = None) -> tuple[CascadeChoice, ...]:
     builder = ProgramBuilder("chain")
     value = builder.input("x", (1, 4, 32, 32))
     for name in NAMES:
@@ -31,6 +33,31 @@ def test_neighbours_are_one_cascade() -> None:
 def test_less_memory_makes_steps_lower_and_then_bands(memory: int, height: int, bands: int) -> None:
     (choice,) = choices(memory, NAMES)
     assert (choice.heights, choice.bands, choice.reloaded) == ((height,) * 5, bands, ())
+
+
+def test_where_rows_do_not_fit_some_are_computed_again_up_to_a_limit() -> None:
+    builder = ProgramBuilder("inverted residuals")
+    x = builder.input("x", (1, 4, 32, 32))
+    for number in range(2):
+        x = builder.conv(f"expand{number}", x, 24, 1)
+        x = builder.conv(f"depthwise{number}", x, 24, 3, pad=1, groups=24)
+        x = builder.conv(f"project{number}", x, 4, 1)
+    builder.output(x)
+    program = builder.build()
+    ops = list(program.ops())
+    names = tuple(op.name for op in ops)
+    plain = cascade_op(program, ops, CascadeChoice(names, (1,) * len(ops)))
+    chip = with_memory(LUNA_LIKE, cascade_bytes(program, plain) - 1, 1)
+    (choice,) = cascades_of(program, chip, names, 3.0)
+    found = cascade_op(program, ops, choice)
+    assert choice.again
+    assert choice.bands == 1
+    assert cascade_bytes(program, found) <= chip.shared_memory.bytes
+    assert cascade_macs(found) <= 3 * program.macs
+    (choice,) = cascades_of(program, chip, names)
+    assert (choice.again, choice.bands) == ((), 2)
+    (choice,) = cascades_of(program, chip.with_memory(3_000), names, 1.0)
+    assert cascade_macs(cascade_op(program, ops, choice)) == program.macs
 
 
 def test_where_nothing_fits_all_weights_stay_and_rows_are_single() -> None:

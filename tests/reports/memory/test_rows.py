@@ -12,9 +12,9 @@ from reports.memory.page import render_memory
 from reports.memory.rows import document, headline, print_memory, smallest_rows
 from tests.reports.console import on_console
 
-ALONE = MemoryPlan(8192, 900, 8000, False, "sync")
-SPILLED = MemoryPlan(4096, 2000, 4096, True, "sync")
-CASCADED = MemoryPlan(4096, 1000, 4096, False, "prefetch-greedy", (CascadedOps(("a", "b<i>"), (1, 2)),))
+ALONE = MemoryPlan(8192, 900, 8000, False, "sync", 500)
+SPILLED = MemoryPlan(4096, 2000, 4096, True, "sync", 500)
+CASCADED = MemoryPlan(4096, 1000, 4096, False, "prefetch-greedy", 600, (CascadedOps(("a", "b<i>"), (1, 2)),))
 ANSWER = MemoryAnswer(
     "net",
     "chip",
@@ -35,7 +35,7 @@ def test_the_document_has_every_plan() -> None:
     value = json.loads(json_text(document(ANSWER)))
     assert value["layer_by_layer"]["shared_memory_bytes"] == 8192
     assert value["with_cascades"]["cascades"] == [
-        {"ops": ["a", "b<i>"], "rows": [1, 2], "reloaded": [], "bands": 1}
+        {"ops": ["a", "b<i>"], "rows": [1, 2], "reloaded": [], "bands": 1, "computed_again": []}
     ]
     assert [point["layer_by_layer"]["moves_tensors"] for point in value["front"]] == [True, False]
     assert [point["shared_memory_bytes"] for point in value["front"]] == [4096, 8192]
@@ -65,6 +65,22 @@ def test_the_terminal_shows_what_moves_and_what_is_saved() -> None:
     assert re.search(r"a \.\. b<i> +2 +1 2", text)
     assert "* moves tensors" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_macs_are_shown_where_they_may_be_computed_again() -> None:
+    assert "MACs" not in _printed(ANSWER) + render_memory(ANSWER).split("<p", 1)[1]
+    ops = CascadedOps(("a", "b", "c"), (1, 2, 1), (), 2, ("a",))
+    answer = replace(ANSWER, macs=500, recompute=1.3, cascaded=replace(CASCADED, cascades=(ops,)))
+    text = _printed(answer)
+    assert re.search(r"with cascades +4,096 +4\.0 KiB +1,000 +1\.20x +prefetch-greedy", text)
+    assert re.search(r"4,096 +2,000\* +1,000 +1\.20x +50\.0%", text)
+    assert "1 2 1, 2 bands, 1 again" in text
+    assert max(map(len, text.splitlines())) <= 80
+    page = render_memory(answer)
+    assert page.count('<th scope="col" class="num">MACs</th>') == 2
+    assert "at most 1.3" in page
+    value = json.loads(json_text(document(answer)))
+    assert (value["macs"], value["with_cascades"]["macs"], value["recompute"]) == (500, 600, 1.3)
 
 
 def test_a_size_without_a_plan_says_so() -> None:

@@ -1,0 +1,89 @@
+"""The verifier and the machine on rows that are computed again: right plans pass, wrong ones are found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.commands import Command, Compute
+from chipmodel.pipeline.plan_export import plan_of_planned
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.plan_file.contents import PlanFile
+from chipmodel.verify.plan_file import verify_file
+from tests.chipmodel.cascades.test_recomputed import chain
+from tests.support.chips import LUNA_LIKE
+
+PROGRAM = chain(1, 3, 1, 3, skips=True)
+OPS = tuple(op.name for op in PROGRAM.ops())
+AGAIN = ("op1", "op2")
+
+
+def planned(again: tuple[str, ...] = AGAIN) -> Planned:
+    choice = CascadeChoice(OPS, (1,) * len(OPS), again=again)
+    request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", "sync")
+    return plan_in_rounds(request, None, None, with_cascades(PROGRAM, [choice]))
+
+
+def file(plan: Planned) -> PlanFile:
+    return plan_of_planned(plan, LUNA_LIKE, "tiny", ())
+
+
+def faults(changed: PlanFile) -> str:
+    return "\n".join(verify_file(PROGRAM, changed, LUNA_LIKE))
+
+
+def test_rows_that_are_computed_again_pass_and_make_the_network() -> None:
+    plan = planned()
+    assert not faults(file(plan))
+    members = tuple(cascade.members for cascade in plan.schedule.cascades)
+    run = PlanRun(PROGRAM, [plan.commands], LUNA_LIKE.shared_memory.bytes, members)
+    assert not any(verdict.faults for verdict in check_paths(run, {}, 1))
+
+
+def test_their_buffers_are_alive_in_each_round_alone() -> None:
+    buffers = {b.name: b for b in file(planned()).buffers}
+    assert len(buffers["op1 rows"].live) > 1
+    kept = next(b for b in file(planned(())).buffers if b.name == "op1 rows")
+    assert len(kept.live) == 1
+
+
+@pytest.mark.parametrize(
+    ("again", "fault"),
+    [
+        ((), "do not cover its work exactly once"),
+        (("op1",), "the steps of op 'op2' do not cover its work exactly once"),
+        (("op0", *AGAIN), "makes 'op0' again, which only one op reads where that can be"),
+        (("add", *AGAIN), "makes 'add' again"),
+        (("nothing", *AGAIN), "makes 'nothing' again"),
+    ],
+)
+def test_a_plan_has_to_say_what_it_makes_again(again: tuple[str, ...], fault: str) -> None:
+    plan = file(planned())
+    cascades = tuple(replace(each, again=again) for each in plan.cascades)
+    assert fault in faults(replace(plan, cascades=cascades))
+
+
+def test_rows_are_not_there_after_the_step_that_reads_them() -> None:
+    """A step is left out whose rows are in the buffer from the round before."""
+    plan = file(planned())
+    commands = list(plan.commands)
+    parts = [n for n, c in enumerate(commands) if isinstance(c, Compute) and c.op == "op2"]
+    read = next(n for n, c in enumerate(commands) if isinstance(c, Compute) and c.op == "op3")
+    second = next(n for n in parts if n > read)
+    again = commands[second]
+    assert isinstance(again, Compute)
+    assert again.rows == Interval(0, 1)
+    left: list[Command] = [*commands[:second], *commands[second + 1 :]]
+    assert "'op2' at" in faults(replace(plan, commands=tuple(left)))
+
+
+def test_buffers_that_are_alive_all_the_time_are_not_those_of_the_commands() -> None:
+    plan = file(planned())
+    kept = {b.name: b.live for b in file(planned(())).buffers}
+    buffers = tuple(replace(b, live=kept[b.name]) if b.name == "op1 rows" else b for b in plan.buffers)
+    assert "its commands need" in faults(replace(plan, buffers=buffers))

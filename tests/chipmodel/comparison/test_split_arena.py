@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import example, given, settings
@@ -131,7 +132,7 @@ def test_memory_of_kernels_finds_room_in_the_order_in_which_it_is_asked_for(
         for number, (units, first, length, kernel) in enumerate(kinds)
     ]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(split, "arena_requests", lambda model: tuple(requests))
+        patched.setattr(split, "arena_requests", Mock(return_value=tuple(requests)))
         try:
             answer = answered(residual().bytes(), 16 * room)
         except DoesNotFit:

@@ -13,7 +13,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "arena": (
         ("The smallest arena, and a model that has its plan", "model.tflite --write-model planned.tflite"),
-        ("Hot tensors in SRAM", "model.tflite --sram 256KiB --psram 8MiB --write-header model_arena.h"),
+        ("Hot tensors in SRAM", "model.tflite --sram 256KiB --psram 8MiB --write-header net.h"),
     ),
     "calibrate": (
         ("Fit the default chip to a table of convolutions", "conv2d.csv -o my-chip.yaml"),

@@ -20,7 +20,7 @@ TEXTS = {
     *("dtype", "shapes", "iterations", "probability", "states", "steady_state", "overrides", "choices"),
     *("packer", "streamer", "merge", "packers", "merges", "streamers", "capacity", "memories"),
     *("kind", "prefix", "keys", "dask", "cascade", "fields", "only", "measured"),
-    *("context", "tokens_size", "past_size", "total_size"),
+    *("context", "tokens_size", "past_size", "total_size", "sram", "psram"),
 }
 """Parameters whose value is a text that names no file."""
 REQUIRED = {"export": ("--as", "csv")}

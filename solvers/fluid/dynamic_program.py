@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from solvers.fluid.alone import run_alone
 from solvers.fluid.amounts import FluidAmounts
 from solvers.fluid.groups import (
+    HELD_LEVELS,
     LONGEST_GROUP,
     group,
     into_long_group,
@@ -121,7 +122,8 @@ def least_time(problem: FluidProblem, levels: int = LEVELS) -> FluidTime:
 
 
 class _Passage(NamedTuple):
-    """Ways from a place to another one: a border, or with True a place inside a long group."""
+    """Ways from a place to another one: a border, or with True a place inside a long group, where the weights
+    that it holds are known instead of tensors."""
 
     start: tuple[int, bool]
     stop: tuple[int, bool]
@@ -134,7 +136,7 @@ class _FluidSearch:
         self.grid = _grid(self.amounts.most, levels)
         sets = [1 << len(tracked) for tracked in self.amounts.residents.tracked]
         self.places = {(at, False): _Reached(each, self.grid.levels) for at, each in enumerate(sets)}
-        self.places |= {(at, True): _Reached(1, self.grid.levels) for at in range(len(sets))}
+        self.places |= {(at, True): _Reached(HELD_LEVELS + 1, self.grid.levels) for at in range(len(sets))}
         self.links: dict[tuple[int, bool], list[_Passage]] = {place: [] for place in self.places}
         """Passages by where they lead."""
         self.kept = [self._levels_of(op.kept) for op in problem.ops]
@@ -171,13 +173,16 @@ class _FluidSearch:
         stop = start + LONGEST_GROUP
         if self._goes_on(start, stop):
             self._take(_Passage((start, False), (stop, True), into_long_group(self.amounts, start)))
-        if self.places[start, True].times[0, 0] >= NEVER:
+        levels = np.flatnonzero(self.places[start, True].times[:, 0] < NEVER).tolist()
+        if not levels:
             return
         if self._goes_on(start, start + 1):
-            self._take(_Passage((start, True), (start + 1, True), through_long_group(self.amounts, start, 1)))
+            through = through_long_group(self.amounts, start, levels, 0)
+            self._take(_Passage((start, True), (start + 1, True), through))
         # What it makes at last is read by it, too.
         if may_be_group(self.amounts, start + 1 - LONGEST_GROUP, start + 1):
-            out = through_long_group(self.amounts, start, len(self.places[start + 1, False].times))
+            sets = len(self.places[start + 1, False].times)
+            out = through_long_group(self.amounts, start, levels, sets)
             self._take(_Passage((start, True), (start + 1, False), out))
 
     def _goes_on(self, start: int, stop: int) -> bool:

@@ -18,9 +18,12 @@ from solvers.fluid.stripes import Stripes, least_stripes, step_bytes, stripe_cho
 from solvers.fluid.table import Table, Ways, move_columns, table_of
 
 LONGEST_GROUP = 6
-"""Runs of a group whose tensors, weights and parts are looked at. Of a longer one the first so many hold
-their weights, and what comes after takes no room. With 12 the bounds of ResNet-18, MobileNetV2 and GoogLeNet
-rose by at most 0.3 %, and took 1.5 times as long."""
+"""Runs of a group whose tensors and parts are looked at. Of a longer one what comes after the first so many
+takes room for its weights only. With 12 the bounds of ResNet-18, MobileNetV2 and GoogLeNet rose by at most
+0.3 %, and took 1.5 times as long."""
+HELD_LEVELS = 32
+"""Parts of SharedMemory in which the weights that a longer group holds are counted, rounded down for each run
+(assumed)."""
 CHOSEN_WEIGHTS = 3
 """Ops of a group, those with the most weights, of which every choice is looked at. The other ones hold no
 weights and load them once. Levels of what those hold together raised few bounds, and took twice as long."""
@@ -28,28 +31,67 @@ weights and load them once. Levels of what those hold together raised few bounds
 
 def group(amounts: FluidAmounts, start: int, stop: int) -> Table:
     """Return the ways over the runs ``[start, stop)`` as a group."""
-    return _ways(amounts, start, stop, list(amounts.residents.moves(start, stop)), stop)
+    options = dict.fromkeys(_options(amounts, start, stop, stop))
+    return _ways(amounts, start, stop, list(amounts.residents.moves(start, stop)), list(options))
 
 
 def into_long_group(amounts: FluidAmounts, start: int) -> Table:
-    """Return the ways over the first ``LONGEST_GROUP`` runs of a longer group."""
+    """Return the ways over the first ``LONGEST_GROUP`` runs of a longer group. What is there after them is
+    the weights that are held, in ``HELD_LEVELS``."""
     stop = start + LONGEST_GROUP
     moves = [m._replace(stores=0) for m in amounts.residents.moves(start, stop) if not m.after]
-    return _ways(amounts, start, stop, moves, amounts.joined(start)[1])
+    by_level: dict[int, list[_Option]] = {}
+    for option in dict.fromkeys(_options(amounts, start, stop, amounts.joined(start)[1])):
+        by_level.setdefault(_held_levels(amounts, option.held), []).append(option)
+    tables = [np.zeros((0, 8), np.int64)]
+    for level, options in by_level.items():
+        if level <= HELD_LEVELS:
+            table = _ways(amounts, start, stop, moves, options)
+            table[:, 1] = level
+            tables.append(table)
+    return np.concatenate(tables)
 
 
-def through_long_group(amounts: FluidAmounts, run: int, sets: int) -> Table:
-    """Return the way over one run of a long group, to each of so many sets of tensors after it."""
+def through_long_group(amounts: FluidAmounts, run: int, levels: Sequence[int], sets: int) -> Table:
+    """Return the ways over one run of a long group that holds weights of any of these ``levels``: to those
+    after it, or with ``sets`` out of the group to each of so many sets of tensors."""
     op, most, joined = amounts.problem.ops[run], amounts.most, amounts.joined(run)
     room = amounts.problem.capacity - op.weights
     size = step_bytes(amounts.residents, run, *joined)
-    stripes = max(least_stripes(amounts.separations, run, *joined), -(-size // max(1, room)))
-    if room < 0 or (op.single and stripes > 1):
-        return np.zeros((0, 8), np.int64)
-    last = amounts.last_stores(run) if stripes < 2 else amounts.last_part(run)
-    cycles = op.cycles + op.further(stripes) + last
-    row = (cycles, amounts.loaded(op.weights), most, most, -most)
-    return np.array([(0, after, 0, *row) for after in range(sets)], np.int64)
+    least = max(least_stripes(amounts.separations, run, *joined), -(-size // max(1, room)))
+    rows: list[tuple[int, ...]] = []
+    # Its weights are held, or loaded at least twice.
+    for held, stripes, times in ((op.weights, least, 1), (0, max(least, 2), 2))[: 2 if op.weights else 1]:
+        if room < 0 or (op.single and stripes > 1):
+            continue
+        last = amounts.last_stores(run) if stripes < 2 else amounts.last_part(run)
+        way = op.cycles + op.further(stripes) + last, times * int(amounts.loaded(op.weights)), most
+        for level in levels:
+            after = level + _held_levels(amounts, held)
+            if after <= HELD_LEVELS and sets:
+                rows += [
+                    (level, each, 0, *way, ahead, -most)
+                    for each, ahead in _ahead_after(amounts, run + 1, after, sets)
+                ]
+            elif after <= HELD_LEVELS:
+                rows.append((level, after, 0, *way, most, -most))
+    return np.array(rows, np.int64).reshape(-1, 8)
+
+
+def _ahead_after(amounts: FluidAmounts, border: int, level: int, sets: int) -> Iterator[tuple[int, int]]:
+    """Each of the sets of tensors that has room where a group ends that holds weights up to then, and the DMA
+    cycles that may be moved ahead beside it."""
+    room = amounts.problem.capacity * (HELD_LEVELS - level) // HELD_LEVELS + 1
+    tracked = amounts.residents.tracked[border]
+    for chosen in range(sets):
+        left = room - sum(tensor.bytes for bit, tensor in enumerate(tracked) if chosen >> bit & 1)
+        if left >= 0:
+            ahead = int(amounts.ahead_in(np.array(left), border)) if border < amounts.count else 0
+            yield chosen, min(amounts.most, ahead)
+
+
+def _held_levels(amounts: FluidAmounts, held: int) -> int:
+    return held * HELD_LEVELS // max(1, amounts.problem.capacity)
 
 
 def may_be_group(amounts: FluidAmounts, start: int, stop: int) -> bool:
@@ -74,19 +116,22 @@ class _Option(NamedTuple):
     """Bytes that a step takes at least."""
     whole_input: int
     """1 where the first run begins with all that it reads."""
+    first: int
+    """DMA cycles of the weights of the program's first run, if nothing of the group can begin without."""
 
 
-def _ways(amounts: FluidAmounts, start: int, stop: int, moves: Sequence[Move], end: int) -> Table:
-    """Ways over ``[start, stop)`` of a group that ends at ``end``, at the latest."""
+def _ways(
+    amounts: FluidAmounts, start: int, stop: int, moves: Sequence[Move], options: Sequence[_Option]
+) -> Table:
+    """Ways over ``[start, stop)`` of a group."""
     problem, ops = amounts.problem, amounts.problem.ops[start:stop]
     set_up = min((op.set_up for op in ops if op.weights), default=0)
-    options = list(dict.fromkeys(_options(amounts, start, stop, end)))
     if not options:
         return np.zeros((0, 8), np.int64)
-    held, loaded, further, inside, whole_input = np.array(options, np.int64).T[:, None, :]
+    held, loaded, further, inside, whole_input, first = np.array(options, np.int64).T[:, None, :]
     move = move_columns(moves)
     loads = set_up + loaded + move.loads
-    needed = amounts.loaded(held) + whole_input * move.first_loads
+    needed = np.maximum(amounts.loaded(held), first) + whole_input * move.first_loads
     begin = problem.capacity - move.before_bytes - held
     during = problem.capacity - move.through_bytes - held - inside
     at_end = problem.capacity - move.after_bytes - held
@@ -98,7 +143,8 @@ def _ways(amounts: FluidAmounts, start: int, stop: int, moves: Sequence[Move], e
 
 
 def _options(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator[_Option]:
-    """Every choice of the weights that are held, and of stripes."""
+    """Every choice of the weights that are held, and of stripes, of a group that ends at ``end`` at the
+    latest."""
     least = [least_stripes(amounts.separations, run, start, end) for run in range(start, stop)]
     choices = list(_weights(amounts, start, stop))
     for stripes in stripe_choices(amounts.residents, least, start, stop):
@@ -143,24 +189,25 @@ def _first_stripes(
 ) -> Iterator[_Option]:
     """Stripes of the program's first run, if nothing of its group can run before it: one, which begins with
     all that it reads, or more."""
-    ops = amounts.problem.ops
-    if start or stripes.counts[0] > 1 or not ops[0].striped or not _begins_with_first(amounts, end):
-        yield _option(amounts, start, stripes, weights, 0)
+    ops, begins = amounts.problem.ops, not start and _begins_with_first(amounts, end)
+    first = int(amounts.loaded(ops[0].weights)) if begins else 0
+    if not begins or stripes.counts[0] > 1 or not ops[0].striped:
+        yield _option(amounts, start, stripes, weights, 0, first)
         return
-    yield _option(amounts, start, stripes, weights, 1)
+    yield _option(amounts, start, stripes, weights, 1, first)
     if not ops[0].single:
-        yield _option(amounts, start, stripes._replace(counts=(2, *stripes.counts[1:])), weights, 0)
+        yield _option(amounts, start, stripes._replace(counts=(2, *stripes.counts[1:])), weights, 0, first)
 
 
 def _option(
-    amounts: FluidAmounts, start: int, stripes: Stripes, weights: _Weights, whole_input: int
+    amounts: FluidAmounts, start: int, stripes: Stripes, weights: _Weights, whole_input: int, first: int
 ) -> _Option:
     stop = start + len(stripes.counts)
     further = sum(of(count) for of, count in zip(amounts.further[start:stop], stripes.counts, strict=True))
     last = amounts.last_part(stop - 1) if stripes.counts[-1] > 1 else amounts.last_stores(stop - 1)
     # A step has the weights of its run.
     inside = max(stripes.inside, weights.inside)
-    return _Option(weights.held, weights.loads, further + last, inside, whole_input)
+    return _Option(weights.held, weights.loads, further + last, inside, whole_input, first)
 
 
 def _begins_with_first(amounts: FluidAmounts, stop: int) -> bool:

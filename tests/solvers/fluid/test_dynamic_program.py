@@ -244,6 +244,22 @@ def test_groups_longer_than_those_looked_at_are_allowed_for(count: int) -> None:
     assert cycles_of(run_of(*ops, capacity=1000, tensors=tensors)) == 10 * count
 
 
+@pytest.mark.parametrize("count", [8, 10, 14])
+def test_a_longer_group_holds_weights_or_loads_them_twice(count: int) -> None:
+    """Three of the weights have room at once. All once takes ``300 * count`` cycles, all but three twice is
+    a plan."""
+    ops = tuple(FluidOp(10, weights=300, joins=run > 0) for run in range(count))
+    tensors = tuple(between(900, run, run + 1) for run in range(count - 1))
+    cycles = cycles_of(run_of(*ops, capacity=1000, tensors=tensors))
+    assert 300 * (count + count // 2 - 2) <= cycles <= 300 * (2 * count - 3)
+
+
+def test_a_group_begins_with_the_weights_of_its_first_run() -> None:
+    group = (FluidOp(500, sliced=LAUNCH, weights=300), FluidOp(500, joins=True))
+    tensors = (between(900, 0, 1),)
+    assert cycles_of(run_of(*group, capacity=1000, tensors=tensors)) == 1300
+
+
 COUNTS = (2, 3, 4, 5, 9)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
-from reports.terminal_table import ruled_table
+from reports.terminal_table import plain_table
 from reports.words import percent, size
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 FORMAT = "chipmodel-decode/1"
 """The version of the JSON document; a key that changes its meaning makes it another."""
-HEADS = (">context", ">prompt ms", ">token ms", ">a second", ">gap", ">kept", ">cache", ">in Psram")
+HEADS = (">context", ">prompt ms", ">token ms", ">per s", ">gap", ">kept", ">cache", ">in Psram")
 """``kept`` are weights that stay in SharedMemory."""
 NO_CACHE, NO_PLAN = "as prompt", "no plan"
 
@@ -105,7 +105,4 @@ def _token_cells(answer: DecodeAnswer, length: ContextLength) -> tuple[str, ...]
 
 def print_decode(answer: DecodeAnswer, console: Console) -> None:
     """Print the answer to ``console``."""
-    from rich.text import Text
-
-    console.print(Text(headline(answer), "bold"), highlight=False)
-    console.print(ruled_table(HEADS, length_rows(answer)))
+    console.print(plain_table(headline(answer), HEADS, length_rows(answer)))

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
 from reports.decode.page import render_decode
-from reports.decode.rows import document, headline, length_rows
+from reports.decode.rows import HEADS, document, headline, length_rows, print_decode
+from tests.reports.console import on_console
 
 
 def token(further: int, kept: int, cache: int, off_chip: int) -> TokenRun:
@@ -53,6 +54,13 @@ def test_the_table() -> None:
     assert not ANSWER.fits
     assert replace(ANSWER, lengths=ANSWER.lengths[:3]).fits
     assert document(ANSWER)["lengths"][4]["token_cycles"] is None
+
+
+def test_nothing_is_cut_off_at_80_columns() -> None:
+    lengths = (ContextLength(4096, TimedRun(2 * 10**6, 1), token(2 * 10**6, 10**6, 10**6, 10**6)),)
+    printed = on_console(lambda console: print_decode(replace(ANSWER, lengths=lengths), console))
+    assert all(head.lstrip(">") in printed for head in HEADS)
+    assert "976.6 KiB" in printed
 
 
 def test_the_page_is_whole_and_escaped() -> None:

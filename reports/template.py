@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -22,6 +24,11 @@ PLAIN = ("page.css", "plain.css")
 PLOTLY = HERE / "static" / "plotly" / "plotly-basic.min.js.gz"
 PLOTLY_FILE = PLOTLY.stem
 """The name of Plotly's script where several pages share it."""
+
+
+FEWEST_SECTIONS = 3
+"""Sections from which on a page has a list of them."""
+_SECTION = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>')
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +58,28 @@ def render(
         "beside": PLOTLY_FILE if plotly == "beside" else "",
         "libraries": [Markup(_base64(file.read_bytes())) for file in _libraries(script)],
     }
+    tables = _static(("tables.js",))
+    parts["tables"] = Markup(tables)
+    parts["tables_hash"] = Markup(b64encode(sha256(tables.encode()).digest()).decode("ascii"))
     if script:
         parts["script"] = Markup(_static(("common.js", *script.files)))
         parts["data"] = Markup(packed(script.data))
-    return environment.get_template(name).render({**values, **parts})
+    return with_contents(environment.get_template(name).render({**values, **parts}))
+
+
+def with_contents(page: str) -> str:
+    """``page`` with a list of its sections behind the header of ``main``, where there are several.
+
+    On a wide screen the list stays at the top, on a narrow one it folds.
+    """
+    before, header, rest = page.partition("</header>")
+    sections = _SECTION.findall(rest)
+    if len(sections) < FEWEST_SECTIONS or not header:
+        return page
+    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in sections)
+    wide = f'<nav class="contents" aria-label="Contents"><ul>{links}</ul></nav>'
+    narrow = f'<details class="contents"><summary>Contents</summary><ul>{links}</ul></details>'
+    return f"{before}{header}\n{wide}\n{narrow}{rest}"
 
 
 def _libraries(script: PageScript | None) -> list[Path]:

@@ -55,6 +55,7 @@ const longTable = (body, noun, all, make, wanted) => {
   };
   append(0);
   more.addEventListener("click", () => append(4 * PAGE));
+  body.parentElement.addEventListener("complete", () => append(found.length));
   const list = () => {
     found = wanted();
     body.replaceChildren();

@@ -215,6 +215,7 @@ loaded().then((data) => {
   };
 
   dark.addEventListener("change", () => draw(preferred()).then(() => show({})));
+  table.addEventListener("complete", () => complete());
   table.parentElement.addEventListener("scroll", (event) => {
     const box = event.currentTarget;
     if (box.scrollTop + 2 * box.clientHeight > box.scrollHeight) complete(2 * FIRST);

@@ -51,7 +51,7 @@ def test_a_budget_page_says_what_is_kept_and_what_is_not() -> None:
 def test_an_arena_page_has_the_offset_of_each_tensor_by_its_number() -> None:
     found = cells(render_arena(ARENA))
     assert "Alive together: 3 buffers, 112 B" in found
-    offsets = found[found.index("Offsets") :]
+    offsets = found[len(found) - found[::-1].index("Offsets") :]
     last = [offsets[at + 3] for at, text in enumerate(offsets) if text in ("a", "b")]
     assert last == ["0", "64"]
     assert offsets.count("left to the runtime") == 1
@@ -60,5 +60,5 @@ def test_an_arena_page_has_the_offset_of_each_tensor_by_its_number() -> None:
 def test_a_table_without_rows_is_left_out() -> None:
     tables = (PageTable("one", "One", ("x", ">y"), [("a", "1")]), PageTable("two", "Two", ("x",), ()))
     page = render_tables(TablePage("ci", "name", "", ("Said.",), (), tables))
-    assert "One" in page
-    assert "Two" not in page
+    assert "one-title" in page
+    assert "two-title" not in page

@@ -93,5 +93,5 @@ def test_the_page_has_a_mark_for_every_plan_and_escapes_names() -> None:
     assert page.count("<circle") == 2 * 4  # Once for wide screens and once for narrow ones.
     assert len(re.findall(r'circle class="alone hollow"', page)) == 2
     assert "b&lt;i&gt;" in page
-    assert "<script" not in page
+    assert page.count("<script") == 1
     assert "<svg" not in render_memory(replace(ANSWER, front=()))

@@ -135,7 +135,7 @@ def test_nothing_on_the_page_refers_to_another_file(answer: PackingAnswer) -> No
 def test_names_are_text_and_never_markup() -> None:
     for answer in (ANSWER, INFEASIBLE):
         reader = read(render_packing(answer))
-        assert [tag for tag, _ in reader.tags].count("script") == 2
+        assert [tag for tag, _ in reader.tags].count("script") == 3
         assert EVIL in "".join(reader.text)
 
 

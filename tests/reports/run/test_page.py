@@ -29,7 +29,7 @@ def test_a_page_may_share_plotlys_script_with_others() -> None:
 def test_names_are_text_and_never_markup() -> None:
     html = render_page(sample())
     reader = read(html)
-    assert [tag for tag, _ in reader.tags].count("script") == 4
+    assert [tag for tag, _ in reader.tags].count("script") == 5
     assert "<script>alert" not in html
     text = "".join(reader.text)
     assert "dw<script>alert('x')</script>&amp;</b>" in text

@@ -92,9 +92,13 @@ class SvgChart:
         return " ".join(f"{self.across(x)},{self.up(y)}" for x, y in points)
 
     def named(self) -> Iterator[tuple[ChartLine, Point, float]]:
-        """Each line, its end, and the height of its name to the right of the chart: from the highest to the
-        lowest, without overlaps."""
-        ends = [(self.up(line.path[-1][1]), self.across(line.path[-1][0]), line) for line in self.lines]
+        """Each line with a name, its end, and the height of its name to the right of the chart: from the
+        highest to the lowest, without overlaps."""
+        ends = [
+            (self.up(line.path[-1][1]), self.across(line.path[-1][0]), line)
+            for line in self.lines
+            if line.name
+        ]
         ends.sort(key=lambda end: (*end[:2], end[2].name))
         free = float(TOP)
         for number, (y, x, line) in enumerate(ends):

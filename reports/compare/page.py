@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
 from reports.compare.rows import (
     bound_space,
@@ -105,7 +107,7 @@ def _charts(comparison: PlannerComparison) -> list[SvgChart]:
     gaps = [gap for row in comparison.packed if (gap := comparison.gap(row)) is not None]
     if not gaps:
         return []
-    lines = tuple(_curve(comparison, row) for row in comparison.packed if row.peak is not None)
+    lines = tuple(_curve(comparison, row, name) for row, name in _named(comparison))
     last = max([LEAST_SECONDS * 10, *(row.seconds for row in comparison.packed)])
     most = next((each for each in GAPS if each >= max(gaps)), GAPS[-1])
     powers = tuple((at, seconds_text(at)) for power in range(-4, 8) if (at := 10.0**power) <= last)
@@ -113,17 +115,28 @@ def _charts(comparison: PlannerComparison) -> list[SvgChart]:
     wide, narrow = (ChartAxis("time of the packer", (LEAST_SECONDS, last), each) for each in (powers, few))
     quarters = tuple((most * part / 4, percent(most * part / 4)) for part in range(5))
     y = ChartAxis("gap", (0, most), quarters, log=False)
-    names = NAME_HEIGHT * len(lines) + TOP + BOTTOM
+    names = NAME_HEIGHT * sum(bool(line.name) for line in lines) + TOP + BOTTOM
     return [
         SvgChart("wide", 1190, max(320, names), wide, y, lines, left=LEFT, right=RIGHT),
         SvgChart("narrow", 370, max(280, names), narrow, y, lines, left=LEFT, right=RIGHT_NARROW),
     ]
 
 
-def _curve(comparison: PlannerComparison, row: PackerRow) -> ChartLine:
+def _named(comparison: PlannerComparison) -> Iterator[tuple[PackerRow, str]]:
+    """Each packer with a plan, and what its mark is called: of those with one peak only the quickest has a
+    name, which says how many others there are."""
+    planned = [row for row in comparison.packed if row.peak is not None]
+    for row in planned:
+        alike = sorted((each for each in planned if each.peak == row.peak), key=lambda each: each.seconds)
+        others = f" +{len(alike) - 1}" if len(alike) > 1 else ""
+        yield row, f"{row.packer}{others}" if row is alike[0] else ""
+
+
+def _curve(comparison: PlannerComparison, row: PackerRow, name: str) -> ChartLine:
     """Steps for packers that reported their progress, a point for the others."""
     path = tuple(
         (max(seconds, LEAST_SECONDS), ratio(peak - comparison.bound, comparison.bound))
         for seconds, peak in (*row.trajectory, (row.seconds, row.peak or 0))
     )
-    return ChartLine(row.packer, "", (ChartMark(path[-1]),), stepped(path))
+    title = f"{row.packer}: gap {percent(path[-1][1])}, {seconds_text(row.seconds)}"
+    return ChartLine(name, "", (ChartMark(path[-1], title),), stepped(path))

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser
 
 from chipmodel.model.program import ops
 from reports.decode.page import render_decode
+from reports.decode.rows import HEADS
 from reports.page_parts import PageTable, TablePage
 from reports.run.page import render_page
 from reports.table_page import render_tables
@@ -36,7 +37,7 @@ def test_a_table_is_saved_as_it_is_shown(browser: Browser, tmp_path: Path) -> No
     name, text = saved(found, "CSV", "Every length")
     assert name == "every-length.csv"
     rows = list(csv.reader(text.splitlines()))
-    assert rows[0] == ["context", "prompt ms", "token ms", "a second", "gap", "kept", "cache", "in Psram"]
+    assert rows[0] == [head.lstrip(">") for head in HEADS]
     assert rows[2] == ["2", "2.5", "1", "1000", "50.0%", "800 B", "64 B", "0"]
     name, text = saved(found, "JSON", "Every length")
     assert name == "every-length.json"

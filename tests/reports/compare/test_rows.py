@@ -147,18 +147,27 @@ def test_the_page_needs_no_network_and_has_no_script_but_that_of_its_tables() ->
 
 
 def test_curves_stay_in_the_frame_and_names_do_not_overlap() -> None:
-    many = [PackerRow(f"p{n}", 50 + n * n, 50, "feasible", 0, 10.0 ** (n - 6)) for n in range(10)]
+    many = [PackerRow(f"p{n}", 51 + n * n, 50, "feasible", 0, 10.0 ** (n - 6)) for n in range(10)]
     page = render_comparison(PlannerComparison("x", "", PROBLEM, None, packed=(*many, COMPARISON.packed[2])))
     wide, narrow = page.split("<svg")[1:]
     assert_within(read(wide.partition(">")[2]).tags, 1190, 320)
     assert_within(read(narrow.partition(">")[2]).tags, 370, 280)
 
 
+def test_packers_with_one_peak_have_one_name() -> None:
+    """Twenty names on one line cannot be read: the quickest of each peak is named, marks name the others."""
+    rows = [PackerRow(f"p{n}", 60 if n % 2 else 50, 50, "feasible", 0, 1 / (n + 1)) for n in range(6)]
+    page = render_comparison(PlannerComparison("x", "", PROBLEM, None, packed=tuple(rows)))
+    wide = page.split("<svg")[1]
+    assert re.findall(r'class="name"[^>]*>([^<]*)<', wide) == ["p5 +2", "p4 +2"]
+    assert re.findall(r"<title>(p\d): gap", wide) == [f"p{n}" for n in range(6)]
+
+
 def test_the_axis_of_gaps_contains_all_gaps() -> None:
     def labels(*peaks: int) -> list[str]:
         rows = tuple(PackerRow(f"p{peak}", peak, 50, "feasible", 0, 0.01) for peak in peaks)
         text = "".join(read(render_comparison(PlannerComparison("x", "", PROBLEM, None, packed=rows))).text)
-        return re.findall(r"\d+\.\d%", text.partition("Gap over time")[2])[:5]
+        return re.findall(r"\d+\.\d%", text.rpartition("Gap over time")[2])[:5]
 
     assert labels(50, 56) == ["0.0%", "5.0%", "10.0%", "15.0%", "20.0%"]
     assert labels(50, 51) == ["0.0%", "0.5%", "1.0%", "1.5%", "2.0%"]

@@ -66,10 +66,10 @@ class _Worker:
 
     def __init__(self, context: ForkServerContext | SpawnContext) -> None:
         self.executor = ProcessPoolExecutor(1, context, begin)
-        others = {*multiprocessing.active_children()}
         self.start = self.executor.submit(int)
         """Done once the process is ready for points."""
-        (self.process,) = {*multiprocessing.active_children()} - others
+        # multiprocessing.active_children() would leave out a process that is dead by now.
+        (self.process,) = self.executor._processes.values()  # pyright: ignore[reportPrivateUsage]
         self.points = 0
         """Points given to it that have no row yet."""
 

@@ -180,5 +180,5 @@ def moves(answer: MemoryAnswer) -> bool:
 
 
 def _smallest_table(answer: MemoryAnswer) -> Table:
-    heads = ("smallest", ">SharedMemory B", ">size", ">cycles", *macs_heads(answer), "streamer")
+    heads = ("SharedMemory", ">bytes", ">size", ">cycles", *macs_heads(answer), "streamer")
     return ruled_table(heads, smallest_rows(answer))

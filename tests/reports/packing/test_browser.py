@@ -35,6 +35,7 @@ def view(page: Page) -> dict[str, float]:
 
 def middle_of(page: Page, box: int) -> tuple[float, float]:
     """A point inside of a box, on the screen: up and right of its lower left corner."""
+    page.locator("#map").evaluate("map => map.scrollIntoView({block: 'center'})")
     corner: list[float] = page.evaluate(f"packing.corner({box})")
     chart = page.locator("#map").bounding_box()
     assert chart is not None

@@ -14,8 +14,8 @@ ColorScheme = Literal["light", "dark"]
 CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE_MILLISECONDS = 1000 * PATIENCE_SECONDS
 """How long to wait for what a page shows."""
-STEP_MILLISECONDS = 20
-"""How long to wait before a page is asked again."""
+MOST_FRAMES = 10_000
+"""Frames after which a page that does not show it is taken never to."""
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -48,10 +48,10 @@ class Visit:
         Playwright's own ``wait_for_function`` asks from inside the page, where the page's
         Content-Security-Policy refuses it as soon as the first answer is no.
         """
-        for _ in range(int(PATIENCE_MILLISECONDS / STEP_MILLISECONDS)):
+        for _ in range(MOST_FRAMES):
             if self.page.evaluate(condition):
                 return
-            self.page.wait_for_timeout(STEP_MILLISECONDS)
+            self.page.evaluate("new Promise((next) => requestAnimationFrame(next))")
         raise AssertionError(f"never true: {condition}")
 
 

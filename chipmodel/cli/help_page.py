@@ -37,8 +37,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("Packers on a packing problem", "guillotine:n=40,seed=3 --packers exact,large-first"),
     ),
     "decode": (
-        ("Tokens a second against the context", "zoo:stories --chip stm32n6 --context 16,64,256"),
-        ("A small model, as a page", '"zoo:stories?variant=260K" --context 1..64 --html decode.html'),
+        ("Tokens a second, each with 15 before it", "zoo:stories --chip stm32n6 --context 16"),
+        ("A small model, as a page", '"zoo:stories?variant=260K" --context 16,64 --html decode.html'),
     ),
     "diff": (
         ("What changed between two runs, and why", "before.json after.json"),

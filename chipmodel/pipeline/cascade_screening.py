@@ -82,11 +82,12 @@ class KnownSets:
 @dataclass(slots=True)
 class CascadeScreening:
     """The sets of cascades for one request, by the forecasts of quick streamers: along ``path``, over all
-    paths where that is None."""
+    paths where that is None. Sets that compute rows again are among them only with ``again``."""
 
     request: PlanRequest
     path: Mapping[str, str] | None = None
     known: KnownSets = field(default_factory=KnownSets)
+    again: bool = True
     portfolio: StreamerPortfolio = field(init=False)
     built: int = 0
     """Steps of all schedules so far."""
@@ -119,21 +120,22 @@ class CascadeScreening:
         request, quick = self.request, self._quick()
         most_ahead = None if self.portfolio.searches_offsets else FORECAST_AHEAD
         proposed = self.known.proposed(request.program, request.chip, most_ahead, request.recompute)
+        again = proposed.again if self.again else ()
         candidates: Iterable[CascadeSet] = (
             *proposed.rows,
             *proposed.for_less,
             *proposed.ahead,
             *proposed.banded,
-            *proposed.again,
+            *again,
         )
         ahead: tuple[CascadeSet, ...] = ()
         if self.portfolio.searches_offsets:
             every = self.every()
-            candidates = self._improved(candidates) if every is None else (*every, *proposed.again)
+            candidates = self._improved(candidates) if every is None else (*every, *again)
         else:
             rows, ahead = proposed.rows[:FORECAST_SETS], proposed.ahead
             banded = proposed.banded[:FORECAST_BANDED]
-            candidates = (*rows, *proposed.for_less, *ahead, *banded, *proposed.again)
+            candidates = (*rows, *proposed.for_less, *ahead, *banded, *again)
         found: list[ScreenedSet] = []
         for each in candidates:
             known = (each, quick) in self.known.forecasts

@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from chipmodel.cascades.arrivals import LateArrival
-from chipmodel.cascades.recomputed import computed, steps_macs
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import steps
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.pipeline.cascade_screening import (
     CascadeScreening,
@@ -85,12 +83,10 @@ def plan_with_cascades(
     if request.recompute is None:
         return found
     try:
-        kept = CascadeSearch(replace(request, recompute=None), path, bound).best()
+        kept = replace(search, again=False).best()
     except DoesNotFit:
         return found
-    macs = steps_macs(request.program, steps(kept.schedule.body))
-    within = macs <= request.recompute * computed(request.program)
-    return min((kept, found) if within else (found,), key=search.rank)
+    return min(kept, found, key=search.rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +102,14 @@ class _Rivals:
 
 @dataclass(frozen=True, slots=True)
 class CascadeSearch:
-    """Plans of one request with several sets of cascades, compared along ``path``; None for all paths."""
+    """Plans of one request with several sets of cascades, compared along ``path``; None for all paths. Only
+    with ``again`` may they compute rows again."""
 
     request: PlanRequest
     path: Mapping[str, str] | None
     bound: TimeBound | None
     known: KnownSets = field(default_factory=KnownSets)
+    again: bool = True
 
     def plan(self, program: Program) -> Planned:
         return plan_in_rounds(self.request, self.path, self.bound, program)
@@ -134,7 +132,7 @@ class CascadeSearch:
         """The best plan, with cascades or without."""
         request = self.request
         screened = request.until(self.share(SCREENING_SHARE))
-        screening = CascadeScreening(screened, self.path, self.known)
+        screening = CascadeScreening(screened, self.path, self.known, self.again)
         plain: Planned | None = None
         few = self.searches and screening.every() is not None
         if screening.everything_stays():

@@ -18,12 +18,14 @@ from time import perf_counter
 
 from chipmodel.answers.result import Attempt
 from chipmodel.bounds.time_bound import time_bound
+from chipmodel.cascades.recomputed import computed, steps_macs
+from chipmodel.errors import DoesNotFit
 from chipmodel.geometry.memory_sizes import smaller_sizes
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command
 from chipmodel.model.program import Op, Program
-from chipmodel.model.schedule import Schedule
+from chipmodel.model.schedule import Schedule, steps
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.liveness import liveness, scopes
@@ -86,7 +88,8 @@ def plan_in_rounds(
     portfolio: StreamerPortfolio | None = None,
 ) -> Planned:
     """The first plan that fits, the fastest one where the portfolio chooses by cycles, or else the one with
-    the smallest peak. Raises DoesNotFit where no schedule is found at all.
+    the smallest peak. Raises DoesNotFit where no schedule is found at all, or where the plan computes more
+    than the request allows.
 
     ``simulated`` is the path along which plans are compared; None: the first plan that fits is chosen.
     ``bound`` is that of ``search_bound``. ``cascaded`` is the program with some of its ops as cascades.
@@ -99,7 +102,19 @@ def plan_in_rounds(
         rounds.run_all(simulated)
     else:
         rounds.run_until_one_fits()
-    return rounds.result()
+    planned = rounds.result()
+    if request.recompute is not None:
+        _refuse_recomputed(planned, request.recompute)
+    return planned
+
+
+def _refuse_recomputed(planned: Planned, most: float) -> None:
+    """Raise DoesNotFit for a plan whose steps compute more than ``most`` times the multiply-accumulates of
+    its program: the choice of cascades is not trusted."""
+    needed, done = computed(planned.program), steps_macs(planned.program, steps(planned.schedule.body))
+    if done > most * needed:
+        what = f"the plan computes {done:,} multiply-accumulates, more than {most:g} times {needed:,}"
+        raise DoesNotFit(what, hint="a higher --recompute (recompute=...), or more SharedMemory")
 
 
 LAST_SHARES = (Fraction(3, 4), Fraction(1, 2))

@@ -17,7 +17,6 @@ from functools import partial
 import numpy as np
 
 from chipmodel.cascades.recomputed import computed
-from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from dma.cascade_choice.chain_geometry import MAX_OPS
@@ -63,15 +62,15 @@ def least_memory_candidates(
 ) -> tuple[Candidate, ...]:
     """Sets of cascades for the smallest SharedMemory, the one that is expected to need the least first.
 
-    With ``recompute`` they may compute rows again, and all ops together compute at most so many times their
-    multiply-accumulates, bands of columns included. Without it rows are kept, and bands as wide as they like.
+    With ``recompute`` they may compute rows again, each cascade up to so many times the multiply-accumulates
+    of the program, bands of columns included; all together may compute more. Without it rows are kept, and
+    bands as wide as they like.
     """
     if recompute is None:
         return _within(program, chip, None)
-    macs = computed(program)
-    shares = (_within(program, chip, int((recompute - 1) * macs * share)) for share in EXTRA_OF_ONE)
-    found = dict.fromkeys(each for candidates in shares for each in candidates)
-    return tuple(each for each in found if computed(with_cascades(program, each)) <= recompute * macs)
+    extra = (recompute - 1) * computed(program)
+    shares = (_within(program, chip, int(extra * share)) for share in EXTRA_OF_ONE)
+    return tuple(dict.fromkeys(each for candidates in shares for each in candidates))
 
 
 def _within(program: Program, chip: Chip, extra: int | None) -> tuple[Candidate, ...]:

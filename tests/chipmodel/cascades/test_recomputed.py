@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chipmodel.cascades.recomputed import cascade_macs, computed, steps_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op, with_cascades
+from chipmodel.errors import DoesNotFit
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import steps
@@ -108,3 +111,17 @@ def test_the_steps_of_a_plan_compute_what_the_cascade_does(bands: int) -> None:
     planned = plan_in_rounds(PlanRequest(program, LUNA_LIKE, "large-first", "sync"), None, None, cascaded)
     total = steps_macs(program, steps(planned.schedule.body))
     assert total == computed(cascaded) > computed(program)
+
+
+@pytest.mark.parametrize("rolls", [True, False])
+def test_a_plan_above_the_limit_is_refused_whoever_chose_its_cascades(rolls: bool) -> None:
+    program = chain(3, 3, 1)
+    choice = CascadeChoice(("op0", "op1", "op2"), (1, 1, 1), rolls, again=("op0",) if rolls else ())
+    cascaded = with_cascades(program, [choice])
+    done, needed = computed(cascaded), computed(program)
+    request = PlanRequest(program, LUNA_LIKE, "large-first", "sync", recompute=done / needed)
+    assert plan_in_rounds(request, None, None, cascaded).solved.peak
+    below = replace(request, recompute=(done - 1) / needed)
+    with pytest.raises(DoesNotFit, match=f"computes {done:,} multiply-accumulates, more than"):
+        plan_in_rounds(below, None, None, cascaded)
+    assert plan_in_rounds(below, None, None, program).solved.peak

@@ -179,7 +179,7 @@ class CascadeSearch:
         known = None if plain is None or self.searches or not self.fits(plain) else plain
         rivals = _Rivals(sets, known, None if known is None else without, few)
         portfolio = self.few_streamers(known)
-        if portfolio is not None:
+        if portfolio is not None and not self.request.deadline.over:
             found = self.best_of(rivals, replace(portfolio, tries_less=False))
             if found is not None and self.fits(found):
                 return found

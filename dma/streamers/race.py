@@ -115,6 +115,16 @@ class StreamerRace:
         cycles = self.forecast.cycles(schedule)
         return RankedSchedule(streamer, budget, schedule, cycles, fallbacks=(), variant=True)
 
+    def next_untried(self) -> RankedSchedule | None:
+        """A schedule of the next candidate that was not tried, whatever the deadline; None where none of
+        them has one. A probe is in the race for its own schedule alone."""
+        while self.untried:
+            candidate = self.untried.pop()
+            streamer = candidate.streamer if isinstance(candidate, MemoryProbe) else candidate
+            if found := self.with_less(streamer, self.request.budget):
+                return found
+        return None
+
     def with_names(self, ranked: RankedSchedule) -> RankedSchedule:
         """``ranked``, its buffers with readable names. They take long for a cascade's hundreds of steps, and
         most candidates are never packed."""

@@ -37,8 +37,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("Packers on a packing problem", "guillotine:n=40,seed=3 --packers exact,large-first"),
     ),
     "decode": (
-        ("Tokens a second, each with 15 before it", "zoo:stories --chip stm32n6 --context 16"),
-        ("A small model, as a page", '"zoo:stories?variant=260K" --context 16,64 --html decode.html'),
+        ("Tokens a second by length of the context", "zoo:stories --chip stm32n6 --context 16,64,256"),
+        ("A small model, as a page", '"zoo:stories?variant=260K" --context 64 --html decode.html'),
     ),
     "diff": (
         ("What changed between two runs, and why", "before.json after.json"),
@@ -53,7 +53,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("A C99 header of a plan", "plan.json --as c-header -o plan.h"),
         ("A table of the ops of a result", "result.json --as csv"),
     ),
-    "memory": (("How much SharedMemory a network needs", "zoo:ds_cnn --chip stm32n6 --points 4"),),
+    "memory": (("How much SharedMemory a network needs", "model.tflite --chip stm32n6 --points 4"),),
     "pack": (
         ("The smallest memory for the buffers of a file", "buffers.csv -o packed.csv"),
         ("A plan within 1 MiB, the same every time", "buffers.csv --capacity 1MiB --node-limit 100000"),

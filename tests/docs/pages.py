@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from docs.generate import parts
 from tests.support.folders import ROOT
 
 README = ROOT / "README.md"
@@ -66,6 +67,13 @@ def commands(page: Path) -> list[Command]:
             if Path(words[0]).name == "chipmodel":
                 found.append(Command(("chipmodel", *words[1:]), int(code[1]) if code else 0))
     return found
+
+
+@cache
+def generated() -> frozenset[tuple[str, ...]]:
+    """The commands that make generated parts."""
+    shown = (part.command.partition(" | ")[0] for part in parts())
+    return frozenset(tuple(shlex.split(command, comments=True)) for command in shown)
 
 
 @cache

@@ -15,6 +15,7 @@ from chipmodel.cli.help_page import EXAMPLES, HEADINGS, OWN, examples
 from chipmodel.cli.main import COMMANDS, commands
 from docs.tools.samples import run_chipmodel
 from tests.chipmodel.cli.test_file_options import command_named
+from tests.docs.pages import generated
 from tests.support.folders import HARDWARE, ROOT, WORKLOADS
 
 PAGES = ["chipmodel", *sorted(COMMANDS)]
@@ -120,6 +121,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("line", LINES)
 def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if ("chipmodel", *words_of(line)) in generated():
+        return  # tried where it is shown with its output
     monkeypatch.chdir(folder)
     code, out, errors = run_chipmodel(words_of(line))
     assert code == 0, errors

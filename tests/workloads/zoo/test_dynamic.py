@@ -43,7 +43,11 @@ CONTROL: dict[str, Nodes] = {
 """Decisions of ``--path``; of the many gates of SkipNet, one with and one without a stride."""
 
 
-ON_LUNA = {"gru_decoder": "gru_decoder?units=16", "lstm_decoder": "lstm_decoder?units=16"}
+ON_LUNA = {
+    "fusiondetect": "fusiondetect?input=64",
+    "gru_decoder": "gru_decoder?units=16",
+    "lstm_decoder": "lstm_decoder?units=16",
+}
 """Smaller variants for LUNA, whose simulation is long where every load has bank conflicts."""
 
 

@@ -68,6 +68,10 @@ class BadInput(ChipmodelError):
     """A file, name or option that is wrong."""
 
 
+class UnknownSize(BadInput):
+    """A shape or an option is given for what the workload does not have."""
+
+
 class DoesNotFit(ChipmodelError):
     """The workload needs more memory than the chip has."""
 

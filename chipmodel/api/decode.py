@@ -16,7 +16,7 @@ from chipmodel.api.simulation import simulate
 from chipmodel.api.target import ChipSource
 from chipmodel.api.target import chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
-from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.errors import BadInput, DoesNotFit, UnknownSize
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
@@ -137,7 +137,7 @@ def decode(
         source, sizes = names.of(model, tokens, past)
         return load(source, dtype=dtype, shapes=sizes)
 
-    at = model if callable(model) else loaded
+    at = _of_a_language_model(model if callable(model) else loaded, names)
     with observing(settings.progress):
         target = chip_of(chip)
         found: list[ContextLength] = []
@@ -156,6 +156,23 @@ def decode(
         whole.notes,
     )
     return Decode(answer)
+
+
+def _of_a_language_model(at: AtLength, names: SizeNames) -> AtLength:
+    """``at``, whose complaint of sizes that the user did not write says what is missing."""
+
+    def sized(tokens: int, past: int) -> Program:
+        try:
+            return at(tokens, past)
+        except UnknownSize as error:
+            sizes = f"its sizes named {names.tokens} and {names.past}, or by --tokens-size and --past-size"
+            raise BadInput(
+                f"no language model with a key-value cache: {error.what}",
+                where=error.where,
+                hint=f"decode takes an ONNX file with {sizes}, or zoo:stories; 'simulate' takes any network",
+            ) from error
+
+    return sized
 
 
 def contexts(given: str | Sequence[int]) -> tuple[int, ...]:

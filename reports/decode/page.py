@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from chipmodel.answers.decode import DecodeAnswer, TokenRun
-from reports.decode.rows import HEADS, headline, length_rows
+from reports.decode.rows import HEADS, finding, length_rows
 from reports.page_parts import SummaryTile
 from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart
 from reports.template import PLAIN, render
@@ -26,7 +26,7 @@ def render_decode(answer: DecodeAnswer) -> str:
     values: dict[str, object] = {
         "answer": answer,
         "tokens": known[0][1].tokens if known else 0,
-        "headline": headline(answer),
+        "finding": finding(answer),
         "tiles": _tiles(answer, known),
         "speed": _speed(answer, known) if len(known) > 1 else [],
         "memory": _memory(answer, known) if len(known) > 1 else [],
@@ -53,8 +53,13 @@ def _tiles(answer: DecodeAnswer, known: Known) -> list[SummaryTile]:
     return tiles
 
 
-def _resident(tokens: int, token: TokenRun) -> tuple[str, str]:
-    return f"{tokens:,}", ", ".join(f"{op} {size(kept)}" for op, kept in token.resident) or "none"
+def _resident(tokens: int, token: TokenRun) -> tuple[str, str, str]:
+    kept = ", ".join(f"{op} {size(kept)}" for op, kept in token.resident)
+    return (
+        f"{tokens:,}",
+        size(token.loaded_weights),
+        kept or "none: no plan that was tried is faster so",
+    )
 
 
 def _speed(answer: DecodeAnswer, known: Known) -> list[SvgChart]:

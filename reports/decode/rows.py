@@ -64,17 +64,22 @@ def length_values(answer: DecodeAnswer, length: ContextLength) -> dict[str, Any]
 
 
 def headline(answer: DecodeAnswer) -> str:
+    """What was asked, and ``finding``."""
+    return f"{answer.model} on {answer.chip}: {finding(answer)}."
+
+
+def finding(answer: DecodeAnswer) -> str:
     """Tokens a second at the shortest and the longest context, and what the cache does meanwhile."""
     known = [(each.tokens, each.token) for each in answer.lengths if each.token]
     if not known:
-        return f"{answer.model} on {answer.chip}: no token with a cache was planned."
+        return "no token with a cache was planned"
     speeds = " and ".join(
         f"{answer.per_second(token):,.1f} tokens a second at a context of {tokens:,}"
         for tokens, token in (known[:: len(known) - 1] if len(known) > 1 else known)
     )
     left = next((tokens for tokens, token in known if token.cache_off_chip), None)
     cache = f"; from {left:,} on a part of the cache is in Psram" if left else "; the cache stays on chip"
-    return f"{answer.model} on {answer.chip}: {speeds}{cache}."
+    return f"{speeds}{cache}"
 
 
 def length_rows(answer: DecodeAnswer) -> list[tuple[str, ...]]:

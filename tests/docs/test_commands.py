@@ -13,7 +13,17 @@ import pytest
 import chipmodel
 from chipmodel.cli.main import COMMANDS
 from docs.tools.samples import folder_of_commands, run_chipmodel
-from tests.docs.pages import DOCS, README, blocks, commands, first_shown, generated, name_of, pages, shell_lines
+from tests.docs.pages import (
+    DOCS,
+    README,
+    blocks,
+    commands,
+    first_shown,
+    generated,
+    name_of,
+    pages,
+    shell_lines,
+)
 from tests.support.folders import ROOT
 from tests.support.wheels import install, wheel_of
 

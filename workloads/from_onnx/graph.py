@@ -216,7 +216,7 @@ def fault(node: OnnxNode, what: str, hint: str = "export the model again, or cor
 
 def placed(error: BadInput, where: Place) -> BadInput:
     """``error`` with the file that it is about."""
-    return error if error.where else BadInput(error.what, where=where, hint=error.hint)
+    return error if error.where else type(error)(error.what, where=where, hint=error.hint)
 
 
 def unused_name(name: str, taken: Container[str]) -> str:

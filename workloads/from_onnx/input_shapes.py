@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import BadInput, Place, UnknownSize
 from workloads.from_onnx.graph import Fact
 from workloads.from_onnx.onnx_package import GraphProto, ValueInfoProto
 
@@ -70,7 +70,7 @@ def _check_names(
             raise BadInput(what, where=where, hint=f"give one: --shape {name}={given[0] if given else 1}")
         if name not in names and name not in symbols and name not in tensors:
             listing = ", ".join(f"{info.name}{_text(declared_shape(info))}" for info in infos)
-            raise BadInput(
+            raise UnknownSize(
                 f"--shape names {name!r}, which is no input of the model",
                 where=where,
                 hint=f"its inputs are {listing or 'none'}",

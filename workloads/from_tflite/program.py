@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import BadInput, Place, UnknownSize
 from chipmodel.files.suggestions import suggest
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
@@ -124,7 +124,7 @@ def bound_shapes(model: TfliteModel, shapes: Mapping[str, tuple[int, ...]]) -> T
     inputs = {short_name(graph.tensors[number].name): graph.tensors[number] for number in graph.inputs}
     for name in shapes:
         if name not in inputs:
-            raise BadInput(
+            raise UnknownSize(
                 f"--shape names {name!r}, which is no input",
                 hint=suggest(name, inputs, "there are:"),
             )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Unpack, get_args
 
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import BadInput, Place, UnknownSize
 from chipmodel.files.suggestions import suggest
 from chipmodel.files.text_file import read_text
 from chipmodel.files.yaml_file import read_yaml, validate
@@ -60,7 +60,9 @@ def program_of(document: Document, **options: Unpack[ReadOptions]) -> Program:
     for name in shapes:
         if name not in workload.inputs:
             hint = suggest(name, workload.inputs, "its inputs are") or "it has no inputs"
-            raise BadInput(f"a shape is given for '{name}', which is no input", where=Place(file), hint=hint)
+            raise UnknownSize(
+                f"a shape is given for '{name}', which is no input", where=Place(file), hint=hint
+            )
     names = NameTable(document, workload)
     builder = ProgramBuilder(workload.name, dtype or workload.dtype, file)
     builder.deadline = reading.deadline

@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, UnknownSize
 from chipmodel.files.suggestions import cut, shown, suggest
 from workloads.build.builder import ProgramBuilder
 
@@ -106,10 +106,12 @@ class BuiltInNetwork:
             )
         return value
 
-    def _unknown(self, key: str) -> BadInput:
+    def _unknown(self, key: str) -> UnknownSize:
         defaults = ", ".join(f"{k}={o.default}" for k, o in self.options.items())
         hint = suggest(key, self.options, "its options are")
-        return BadInput(f"zoo:{self.name} has no option {shown(key)}", hint=f"{hint}; by default {defaults}")
+        return UnknownSize(
+            f"zoo:{self.name} has no option {shown(key)}", hint=f"{hint}; by default {defaults}"
+        )
 
 
 def builder(path: str) -> Callable[..., None]:

@@ -16,8 +16,7 @@ Instances: ``minimalloc`` are the CSV files of the folder CHIPMODEL_MINIMALLOC (
 A.1048576.csv); ``idealloc`` those of CHIPMODEL_IDEALLOC, the ``benchmarks`` of cappadokes/idealloc on GitHub
 (capacity: the largest live set); ``guillotine`` zero-waste packings of 200 time steps
 (workloads/packing/guillotine.py), of each of ``--sizes`` ``--seeds`` many; ``random`` lifetimes and sizes
-without any structure, capacity 2 % above the largest live set; ``zoo`` the buffers of each network of the zoo
-on each of ``--chips``, streamed by ping-pong, capacity the largest live set.
+without any structure, capacity 2 % above the largest live set. The zoo's are in ``bench.packing_zoo``.
 
     python -m bench.packing minimalloc --packers exact,search,large-first
     python -m bench.packing guillotine --sizes 50,100,150 --seeds 10 --limit 10
@@ -36,25 +35,18 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from chipmodel.errors import DoesNotFit
 from chipmodel.geometry.interval import Interval
-from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.plan import Buffer, Plan, Problem
-from chipmodel.passes.liveness import liveness
 from chipmodel.verify.fast_offsets import check_fast
-from dma.stream import stream
 from solvers.core.bounds import contention
 from workloads.packing.guillotine import guillotine
 from workloads.packing.problem_csv import read_packing
-from workloads.zoo import build, networks
 
-CLOCK = 0.1
 GRACE = 15.0
 START_LIMIT = 300.0
 PEER = "omnimalloc:"
@@ -137,15 +129,6 @@ def folder_instances(kind: str) -> Iterator[Instance]:
         name, _, capacity = path.stem.partition(".")
         problem = read_packing(path).problem
         yield Instance(name, problem, int(capacity) if capacity.isdigit() else contention(problem))
-
-
-def zoo_instances(chips: Sequence[str]) -> Iterator[Instance]:
-    for chip in map(load_chip, chips):
-        for network in networks():
-            with suppress(DoesNotFit):
-                schedule = stream(build(network.name), chip, "ping-pong", chip.shared_memory.bytes)
-                problem = Problem(liveness(schedule, chip).buffers)
-                yield Instance(f"{network.name} on {chip.name}", problem, contention(problem))
 
 
 def guillotine_instances(sizes: Sequence[int], seeds: int) -> Iterator[Instance]:
@@ -239,24 +222,6 @@ def summary(results: dict[str, dict[str, list[Run]]], starts: dict[str, float]) 
         )
 
 
-def behind(results: dict[str, dict[str, list[Run]]]) -> Iterator[str]:
-    """The instances on which the first packer has a higher peak than another, or took over a tenth longer for
-    an answer as good; ``CLOCK`` seconds more or less are chance."""
-    first, *others = results
-    for name, runs in results[first].items():
-        for other in others:
-            own, best = runs[0], results[other][name][0]
-            if own.peak != best.peak:
-                if best.peak is not None and (own.peak is None or own.peak > best.peak):
-                    yield f"{first} worse than {other} on {name}: {own.peak} B, not {best.peak} B"
-            elif _settled(best) and (not _settled(own) or own.seconds > best.seconds * 1.1 + CLOCK):
-                yield f"{first} later than {other} on {name}: {own.seconds:.2f} s, not {best.seconds:.2f} s"
-
-
-def _settled(run: Run) -> bool:
-    return run.status in ("optimal", "infeasible")
-
-
 def _median(values: Sequence[float]) -> str:
     return _number(statistics.median(values) if values else None)
 
@@ -271,7 +236,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    kinds = ["minimalloc", "idealloc", "guillotine", "random", "zoo"]
+    kinds = ["minimalloc", "idealloc", "guillotine", "random"]
     parser.add_argument("instances", nargs="+", choices=kinds)
     parser.add_argument("--packers", default="exact,large-first", help="names, or omnimalloc:NAME; by commas")
     parser.add_argument("--goal", choices=["fit", "minimise"], default="fit")
@@ -279,7 +244,6 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=3, help="runs of each, seeds 0, 1, ... [3]")
     parser.add_argument("--sizes", default="50,100", help="buffers of generated instances [50,100]")
     parser.add_argument("--seeds", type=int, default=3, help="generated instances of each size [3]")
-    parser.add_argument("--chips", default="stm32n6", help="chips that the zoo's networks run on [stm32n6]")
     parser.add_argument("--only", default="", help="instances whose name holds this text")
     parser.add_argument("--peer-python", default=sys.executable, help="a Python that has omnimalloc")
     return parser.parse_args(argv)
@@ -292,8 +256,6 @@ def chosen(options: argparse.Namespace) -> list[Instance]:
         match kind:
             case "minimalloc" | "idealloc":
                 made += folder_instances(kind)
-            case "zoo":
-                made += zoo_instances(options.chips.split(","))
             case "guillotine":
                 made += guillotine_instances(sizes, options.seeds)
             case _:
@@ -315,7 +277,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     starts = {packer: worker.start_seconds for packer, worker in workers.items()}
     for worker in workers.values():
         worker.end()
-    print("\n".join([*table(results, instances), "", *summary(results, starts), "", *behind(results)]))
+    print("\n".join([*table(results, instances), "", *summary(results, starts)]))
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def decide_jointly(
     too_large = count > (MAX_DETAILED_OPS if tiers.table.scopes.loops else MAX_OPS)
     if too_large or not deadline.allows(count * BUILD_SECONDS_PER_OP, LEFT_OUT):
         return residency_of(tiers, tiers.found(deadline).state)
-    question = _JointProblem(tiers).problem()
+    question = JointQuestion(tiers).problem()
     horizon = HORIZON if count <= MAX_DETAILED_OPS else LONG_PROGRAM_HORIZON
     until = deadline.share(SOLVER_SHARE)
     found = solve_residency(question, MAX_NODES, dma_weight=DMA_CYCLE_COST, horizon=horizon, deadline=until)
@@ -107,7 +107,7 @@ def _staying(tiers: ChipTierProblem, question: ResidencyProblem, found: Residenc
     }
 
 
-class _JointProblem:
+class JointQuestion:
     """The question for the mixed-integer program: the blocks of the tier problem as items, and the
     weights."""
 

@@ -49,10 +49,10 @@ def solve_residency(
     answer leaves the engine idle where it can; the bound is then not one of cycles. A shorter ``horizon``
     (see ``HORIZON``) is solved sooner and gives a lower bound.
     """
-    return _ResidencyModel(problem, relaxed, dma_weight, horizon).solved(nodes, deadline)
+    return ResidencyModel(problem, relaxed, dma_weight, horizon).solved(nodes, deadline)
 
 
-class _ResidencyModel:
+class ResidencyModel:
     """Variables of items and options, entered in the ``accounts``."""
 
     def __init__(

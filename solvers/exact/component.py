@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import inf
 from threading import Thread
 from time import perf_counter
@@ -12,6 +13,7 @@ from typing import Literal
 from chipmodel.model.certificate import Searched
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.outcome import MOST_SECONDS, Limits, Outcome, Report
+from solvers.core.start import start_plans
 from solvers.exact import cp_sat
 from solvers.search import complete
 
@@ -75,8 +77,10 @@ def solve_component(
     solver = _ComponentSolver(part, goal, lower, report)
     trial = Outcome("unknown", None, lower)
     hard = goal == "minimise" or not part.problem.plain
-    if hard and (limits.nodes is None or limits.nodes >= TRIAL_LEAST_NODES):
+    if has_trial(part.problem, limits, goal):
         trial = solver.search(_briefly(limits, TRIAL_SEARCH_NODES), None)
+        if not _done(trial, goal):
+            trial = solver.with_further_plans(trial)
         if trial.proof.startswith("not searched"):
             return solver.then_cp_sat(_rest(limits, began, trial), trial)
         trial = solver.then_cp_sat(_briefly(_rest(limits, began, trial), TRIAL_CP_SAT_NODES), trial)
@@ -100,6 +104,13 @@ def solve_component(
     return _better(part.problem, outcome, solver.search(rest, outcome.plan))
 
 
+def has_trial(problem: Problem, limits: Limits, goal: Literal["fit", "minimise"]) -> bool:
+    """Return whether ``solve_component`` begins with a brief search, which needs one start plan only: more of
+    them take longer than that search, which mostly ends with a proof."""
+    hard = goal == "minimise" or not problem.plain
+    return hard and (limits.nodes is None or limits.nodes >= TRIAL_LEAST_NODES)
+
+
 def _within(limits: Limits, began: float, seconds: float) -> Limits:
     left = limits.left(began)
     return replace(limits, seconds=seconds if left is None else min(seconds, left))
@@ -121,6 +132,15 @@ class _ComponentSolver:
         start = upper or self.part.plan
         outcome = complete.minimise(problem, limits, self.report, start, self.lower)
         return _certified(outcome, problem, "the search")
+
+    def with_further_plans(self, trial: Outcome) -> Outcome:
+        """``trial``; where it found nothing lower than the first start plan, with the lowest of them all."""
+        first, problem = self.part.peak, self.part.problem
+        if trial.plan is not None and (first is None or trial.plan.peak(problem) < first):
+            return trial
+        for plan in islice(start_plans(problem), 1, None):
+            self.part.offer(plan)
+        return replace(trial, plan=self.part.plan)
 
     def cp_sat(self, limits: Limits, before: Outcome, switch: cp_sat.Switch | None) -> Outcome:
         problem = self.part.problem

@@ -21,7 +21,7 @@ from solvers.core.outcome import Limits, Outcome, Report
 from solvers.core.preprocess import components, validate
 from solvers.core.start import start_plans
 from solvers.exact import skeleton
-from solvers.exact.component import Component, solve_component
+from solvers.exact.component import Component, has_trial, solve_component
 from solvers.exact.explain import explain
 from solvers.heuristics.free_list import free_list
 from solvers.search.model import MAX_BUFFERS as MAX_BUFFERS_IN_SEARCH
@@ -95,17 +95,19 @@ class _Portfolio:
         return self._answer()
 
     def _start(self) -> None:
-        """Keep the best of the heuristics' plans for every component. For so many buffers that only skeletons
-        are searched it is a free list's, which takes a second where others take ten."""
+        """Keep the best of the heuristics' plans for every component, or the first one where a brief search
+        comes next. For so many buffers that only skeletons are searched it is a free list's, which takes a
+        second where others take ten."""
         self.progress.stage("heuristics")
         plans = start_plans(self.problem, self._until.share(HEURISTICS_SHARE))
         if self.problem.plain and len(self.problem.buffers) > MAX_BUFFERS_IN_SEARCH:
             plans = iter([free_list(self.problem)])
+        one_is_enough = all(has_trial(part.problem, self.limits, self.goal) for part in self.components)
         for plan in plans:
             for part in self.components:
                 part.offer(plan)
             self._tell()
-            if all(self._is_solved(part) for part in self.components):
+            if one_is_enough or all(self._is_solved(part) for part in self.components):
                 return
 
     def _bound_by_sums(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
@@ -10,14 +11,14 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Problem
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check
-from solvers.core.deadline import Deadline
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits, Outcome
 from solvers.core.preprocess import components
-from solvers.core.start import start_plan
-from solvers.exact import cp_sat, portfolio
+from solvers.core.start import start_plan, start_plans
+from solvers.exact import component, cp_sat, portfolio
 from solvers.exact.portfolio import MAX_SEARCHED_BUFFERS, exact
 from solvers.registry import solve
 from solvers.search import complete as search
@@ -227,6 +228,35 @@ GAPS = """id,lower,upper,size,alignment,gaps
 16,52,56,16,16,
 """
 """Its largest live set has 12,304 bytes and its best plan 16,384, which the search alone does not prove."""
+
+
+def test_further_start_plans_are_made_only_where_the_brief_search_finds_nothing_lower(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = many(70, 10)
+    plans = list(start_plans(problem))
+    lowest = min(plan.peak(problem) for plan in plans)
+    assert plans[0].peak(problem) > lowest, "a later order is better than the first"
+    made: list[Plan] = []
+
+    def counted(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Iterator[Plan]:
+        for plan in start_plans(problem, deadline):
+            made.append(plan)
+            yield plan
+
+    monkeypatch.setattr(portfolio, "start_plans", counted)
+    monkeypatch.setattr(component, "start_plans", counted)
+    assert exact(problem, Limits(nodes=200_000)).status == "optimal"
+    assert len(made) == 1
+
+    def nothing_found(*_: object) -> Outcome:
+        return Outcome("unknown", None, 0)
+
+    for solver in (search, cp_sat):
+        monkeypatch.setattr(solver, "minimise", nothing_found)
+    found = exact(problem, Limits(nodes=200_000)).plan
+    assert found is not None
+    assert found.peak(problem) == lowest
 
 
 def test_cp_sat_proves_within_few_nodes_what_the_search_does_not() -> None:

@@ -1,8 +1,9 @@
 """An early start: the first op cut so that it begins when the first part of what it reads is there.
 
-Nothing hides the loads before the first op. In stripes of rows it waits for the first rows of its inputs, in
-slices of output channels for the first of its weights; the rest arrives while it computes. Its other operands
-stay whole in SharedMemory, and the stripe buffers of an input take no more bytes than all of it.
+Nothing hides the loads before the first op. In stripes of rows, the first of which may be smaller, it waits
+for the first rows of its inputs, in slices of output channels for the first of its weights; the rest arrives
+while it computes. Its other operands stay whole in SharedMemory, and the stripe buffers of an input take no
+more bytes than all of it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from typing import NamedTuple
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, reads
 from chipmodel.npu.cycles import op_cycles
-from dma.residency.tiling import Tiling, slice_bytes
+from dma.residency.tiling import Tiling, row_blocks, slice_bytes
 from dma.schedule.forecast import TransferTimes
 
 PART_COUNTS = (2, 4, 8, 16, 32)
 """Numbers of stripes or slices that are tried."""
+FIRST_SHARES = (2, 4, 8, 16)
+"""How many times fewer rows than the others the first stripe may have: what it computes hides the load of
+the second one, where the op takes that many times longer to compute than to load."""
 
 
 def early_start(program: Program, times: TransferTimes, op: Op, least: float) -> EarlyStart | None:
@@ -31,6 +35,8 @@ def early_start(program: Program, times: TransferTimes, op: Op, least: float) ->
     if first.inputs > least:
         cuts += first.stripes()
     best = min(cuts, key=lambda cut: cut.cost, default=None)
+    if best and best.tiling.striped:
+        best = min(first.smaller_first(best), key=lambda cut: cut.cost)
     return EarlyStart(best.tiling, first.passing) if best and best.cost + least < first.whole().cost else None
 
 
@@ -43,7 +49,7 @@ class EarlyStart(NamedTuple):
 
 
 class _FirstCut(NamedTuple):
-    """A tiling and its cost: the cycles until the op has ended, and those of all its loads.
+    """A tiling, its cost, and when the op ends. The cost has the cycles until then and of all its loads.
 
     What the DMA engine needs in addition counts as much as what the op ends earlier: weights of later ops may
     wait for it.
@@ -51,6 +57,7 @@ class _FirstCut(NamedTuple):
 
     tiling: Tiling
     cost: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +94,37 @@ class _FirstOpCuts:
             yield self.cut(tiling, self.others + self.inputs, loads)
 
     def stripes(self) -> Iterator[_FirstCut]:
-        """In stripes of rows, with as many buffers as the whole inputs have bytes for. Those in the middle
-        are taken to be as the second one."""
-        total = self.op.work.channels
+        """In equal stripes of rows, with as many buffers as the whole inputs have bytes for. Those in the
+        middle are taken to be as the second one."""
         for count in _counts(self.op.work.rows):
-            tiling = Tiling(-(-self.op.work.rows // count), total, striped=True)
-            every = tiling.stripes(self.op)
-            depth = many = len(every)
-            ends = [0, 0, 0]
-            for name in self.passing:
-                size, operand = self.program.tensors[name].bytes, self.op.inputs.index(name)
-                for place, number in enumerate((0, min(1, many - 1), many - 1)):
-                    share = self.op.reads(operand, every.piece(number), Interval(0, total))
-                    part = share.bytes(size)
-                    depth = min(depth, size // max(1, part))
-                    ends[place] += self.cycles_of("load", part, share.runs) if part else 0
-            loads = [ends[0], *[ends[1]] * (many - 2), ends[2]]
-            if depth > 1:
-                yield self.cut(replace(tiling, depth=depth), self.others + self.weights(total), loads)
+            rows = -(-self.op.work.rows // count)
+            yield from self.striped(Tiling(rows, self.op.work.channels, striped=True))
+
+    def smaller_first(self, best: _FirstCut) -> Iterator[_FirstCut]:
+        """``best``, and stripes of which the first is smaller than the others if they end no later."""
+        yield best
+        for count in () if row_blocks(self.op.work) else _counts(self.op.work.rows):
+            rows = -(-self.op.work.rows // count)
+            for first in dict.fromkeys(rows // share for share in FIRST_SHARES if share <= rows):
+                tiling = Tiling(rows, self.op.work.channels, striped=True, first=first)
+                yield from (cut for cut in self.striped(tiling) if cut.end <= best.end)
+
+    def striped(self, tiling: Tiling) -> Iterator[_FirstCut]:
+        """The stripes of ``tiling``, where there is more than one buffer for them."""
+        every = tiling.stripes(self.op)
+        depth = many = len(every)
+        ends = [0, 0, 0]
+        for name in self.passing:
+            size, operand = self.program.tensors[name].bytes, self.op.inputs.index(name)
+            for place, number in enumerate((0, min(1, many - 1), many - 1)):
+                share = self.op.reads(operand, every.piece(number), Interval(0, tiling.channels))
+                part = share.bytes(size)
+                depth = min(depth, size // max(1, part))
+                ends[place] += self.cycles_of("load", part, share.runs) if part else 0
+        loads = [ends[0], *[ends[1]] * (many - 2), ends[2]]
+        if depth > 1:
+            before = self.others + self.weights(tiling.channels)
+            yield self.cut(replace(tiling, depth=depth), before, loads)
 
     def cut(self, tiling: Tiling, before: int, loads: Sequence[int]) -> _FirstCut:
         """Parts that compute one after the other, each after its own of the ``loads``, which follow those
@@ -121,7 +141,7 @@ class _FirstOpCuts:
             engine = max(engine, free) + loads[index]
             clock = max(clock, engine) + known[size]
             ends.append(clock)
-        return _FirstCut(tiling, clock + before + sum(loads))
+        return _FirstCut(tiling, clock + before + sum(loads), clock)
 
 
 def _counts(parts: int) -> list[int]:

@@ -32,7 +32,7 @@ class ColumnBands:
     def groups(self, groups: Groups) -> Groups:
         """``groups`` of steps, once for each band."""
         return tuple(
-            tuple(replace(step, band=bands[step.op]) for step in group)
+            tuple(CascadeStep(step.op, step.rows, bands[step.op]) for step in group)
             for bands in self.made
             for group in groups
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -14,12 +15,14 @@ from chipmodel.model.schedule import Step
 def cascade_macs(cascade: Op) -> int:
     """Return the multiply-accumulates of all steps of a cascade, of each op its share of rows and columns."""
     assert isinstance(cascade.work, CascadeWork)
-    done = [Fraction(0)] * len(cascade.cascade)
+    done = Counter[tuple[int, int]]()
+    """Rows times columns, by op and by how many columns it has."""
     for step in cascade.work.steps:
-        share = Fraction(len(step.band.columns), step.band.of) if step.band else 1
-        done[step.op] += len(step.rows) * share
-    each = zip(cascade.cascade, done, strict=True)
-    return round(sum(op.work.macs * rows / op.work.rows for op, rows in each))
+        band = step.band
+        done[step.op, band.of if band else 1] += len(step.rows) * (len(band.columns) if band else 1)
+    works = [op.work for op in cascade.cascade]
+    parts = (Fraction(works[op].macs * each, works[op].rows * of) for (op, of), each in done.items())
+    return round(sum(parts))
 
 
 def computed(program: Program) -> int:

@@ -25,10 +25,10 @@ from dma.cascade_choice.made_again import with_less_held
 from dma.cascade_choice.reloads import Reloading
 from dma.cascade_choice.segment_table import CascadeSegment
 from dma.cascade_choice.segmented_chains import (
-    BANDS,
     Candidate,
     PlacedSegment,
     SegmentedChain,
+    band_counts,
     bytes_within,
     cascade_choices,
     exact_bytes,
@@ -66,25 +66,29 @@ def least_memory_candidates(
     of the program, bands of columns included; all together may compute more. Without it rows are kept, and
     bands as wide as they like.
     """
-    if recompute is None:
-        return _within(program, chip, None)
-    extra = (recompute - 1) * computed(program)
-    shares = (_within(program, chip, int(extra * share)) for share in EXTRA_OF_ONE)
-    return tuple(dict.fromkeys(each for candidates in shares for each in candidates))
-
-
-def _within(program: Program, chip: Chip, extra: int | None) -> tuple[Candidate, ...]:
-    """Sets whose cascades each compute at most ``extra`` multiply-accumulates again; None: no rows again."""
     rolls = chip.npu.rolling_buffers
     plain = segmented_chains(program, chip, rolls, 0)
     least = max((least_maximum(chain.table, chain.table.bytes) for chain in plain), default=0)
-    reloading = Reloading(least, RELOADED, MAX_OPS)
-    rows = [with_reloads(chain, rolls, reloading) for chain in plain]
+    rows = [with_reloads(chain, rolls, Reloading(least, RELOADED, MAX_OPS)) for chain in plain]
+    if recompute is None:
+        return _within(program, rows, rolls, None)
+    extra = (recompute - 1) * computed(program)
+    shares = (_within(program, rows, rolls, int(extra * share)) for share in EXTRA_OF_ONE)
+    return tuple(dict.fromkeys(each for candidates in shares for each in candidates))
+
+
+def _within(
+    program: Program, rows: Sequence[SegmentedChain], rolls: bool, extra: int | None
+) -> tuple[Candidate, ...]:
+    """Sets whose cascades each compute at most ``extra`` multiply-accumulates again; None: no rows again."""
     exact = [_ExactChain(chain, rolls, extra) for chain in rows]
     least = max((chain.least() for chain in exact), default=0)
-    reloading = replace(reloading, budget=least - 1)
-    in_bands = (with_reloads(with_bands(chain, rolls, least), rolls, reloading, BANDS) for chain in rows)
-    banded = [_ExactChain(chain, rolls, extra) for chain in in_bands]
+    reloading = Reloading(least - 1, RELOADED, MAX_OPS)
+    banded = list[_ExactChain]()
+    for chain in rows:
+        counts = band_counts(chain, narrow=bool(extra))
+        in_bands = with_reloads(with_bands(chain, rolls, least, counts), rolls, reloading, counts)
+        banded.append(_ExactChain(in_bands, rolls, extra))
     less = max((chain.least() for chain in banded), default=0)
     shares = LOOSER[:1] if less < WORTHWHILE * least else ()  # plans in bands have many steps
     found = [*_candidates(program, banded, less, rolls, shares)]

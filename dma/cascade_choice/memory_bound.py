@@ -2,9 +2,10 @@
 
 The bound holds for plans in which each op runs on its own, its operands whole, or in a cascade of at most
 ``MAX_OPS`` neighbours of one straight chain, in stripes of any heights and in bands of columns, as many as
-``BANDS`` has. Inputs of the program may be loaded for each op that reads them, and come in stripes into a
-cascade that alone does so. Each straight chain is cut into ops and cascades so that the largest part needs
-the fewest bytes, where of each part less is counted than it needs:
+``BANDS`` has, or any number if rows may be computed again. Inputs of the program may be loaded for each op
+that reads them, and come in stripes into a cascade that alone does so. Each straight chain is cut into ops
+and cascades so that the largest part needs the fewest bytes, where of each part less is counted than it
+needs:
 
 * At an op on its own all tensors that live there are whole. While an op of a cascade runs, those that it
   reads and makes are, unless they are inside, and those that live before and after the cascade; other ops of
@@ -152,6 +153,8 @@ class _Chain:
         self.banded = BandedOps(self.program, self.ops)
         self.weights = [self.program.block_bytes(op) for op in self.ops]
         rows = LeastRows(self.program, self.ops)
+        self.narrow = again
+        """Whether bands may be as narrow as a column."""
         self.again = rows.of_one_reader() if again else {}
         """The ops that make the tensors whose rows may be computed again."""
         self.moments = [list(rows.moments(index, self.again)) for index in range(len(self.ops))]
@@ -181,7 +184,8 @@ class _Chain:
         last, first = stop - 1, self.chain.start
         alone = self.alive.bytes(self.alive.at[first + last])
         yield last, alone + least_weights(self.program, self.ops[last], 0)
-        widths = [self.banded.widths(max(0, stop - MAX_OPS), stop, bands) for bands in (1, *BANDS)]
+        counts = (1, self.banded.columns[last] or 1) if self.narrow else (1, *BANDS)
+        widths = [self.banded.widths(max(0, stop - MAX_OPS), stop, bands) for bands in counts]
         weights = self.weights[last]
         for start in range(last - 1, max(-1, last - MAX_OPS), -1):
             if not (self.held[start] and self.held[last]):

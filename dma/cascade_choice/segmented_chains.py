@@ -22,6 +22,9 @@ from dma.residency.tiling import cascade_bytes, least_weights
 
 BANDS = (2, 3, 4, 6, 8)
 """Bands of columns that are looked at: of more, the halo is most of what is computed."""
+NARROW = (1, 2, 3, 4)
+"""Columns of a band's output for which further bands are looked at, where a limit on what is computed twice
+says how many are worth it."""
 FINE_HEIGHTS = tuple(factor << doubled for doubled in range(6) for factor in (3, 5, 7))
 """Rows of the last op in stripes between the powers of two, which are looked at for the cascades of a cut:
 for all cascades they would take three times as long."""
@@ -123,16 +126,25 @@ def with_fine_heights(
     return _run(geometry, chain.table.where(chain.allowed).followed_by(fine))
 
 
-def with_bands(chain: SegmentedChain, rolls: bool, budget: int, in_psram: bool = False) -> SegmentedChain:
-    """``chain`` with further cascades, in bands of columns, which need less than ``budget`` bytes, where
-    whole tensors may be ``in_psram`` if they must."""
+def band_counts(chain: SegmentedChain, narrow: bool) -> tuple[int, ...]:
+    """Return ``BANDS``, with ``narrow`` ones those of ``NARROW`` columns of any op, too."""
+    columns = {each for each in chain.geometry.banded.columns if each and narrow}
+    counts = {-(-each // width) for each in columns for width in NARROW}
+    return tuple(sorted({*BANDS, *counts} - {1}))
+
+
+def with_bands(
+    chain: SegmentedChain, rolls: bool, budget: int, counts: Sequence[int] = BANDS, in_psram: bool = False
+) -> SegmentedChain:
+    """``chain`` with further cascades, in so many bands of columns, which need less than ``budget`` bytes,
+    where whole tensors may be ``in_psram`` if they must."""
     geometry = chain.geometry
 
     def wanted(table: SegmentTable) -> Chosen:
         return (table.least if in_psram else table.bytes) < budget
 
     banded = [
-        cascade_estimates(geometry, geometry.stripes(rolls, bands), rolls, budget, wanted) for bands in BANDS
+        cascade_estimates(geometry, geometry.stripes(rolls, bands), rolls, budget, wanted) for bands in counts
     ]
     return _run(geometry, chain.table.followed_by(*banded))
 

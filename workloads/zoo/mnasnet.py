@@ -16,7 +16,8 @@ from workloads.zoo.layers import add, classified, depthwise, divisible, excited,
 
 @dataclass(frozen=True, slots=True)
 class MobileBlock:
-    """An inverted residual block; ``gated`` by squeeze and excitation or not."""
+    """An inverted residual block, of expansion 0 without its first convolution; ``gated`` by squeeze and
+    excitation or not."""
 
     channels: int
     kernel: int
@@ -75,15 +76,18 @@ def _network(
     x = net.conv("stem", x, divisible(32 * width), 3, stride=2, pad=1)
     x = net.conv("block0.project", depthwise(net, "block0.depthwise", x), divisible(16 * width), 1)
     for index, block in enumerate(blocks, start=1):
-        x = _block(net, f"block{index}", x, block, divisible(block.channels * width))
+        x = mobile_block(net, f"block{index}", x, block, divisible(block.channels * width))
     x = net.conv("last", x, 1280, 1)
     net.output(classified(net, "classifier", x, classes, head))
 
 
-def _block(net: ProgramBuilder, name: str, x: Value, block: MobileBlock, channels: int) -> Value:
-    y = net.conv(f"{name}.expand", x, x.shape[1] * block.expansion, 1)
+def mobile_block(
+    net: ProgramBuilder, name: str, x: Value, block: MobileBlock, channels: int, adds: bool = True
+) -> Value:
+    """An inverted residual block to so many ``channels``; it ``adds`` its input where shapes are equal."""
+    y = net.conv(f"{name}.expand", x, x.shape[1] * block.expansion, 1) if block.expansion else x
     y = depthwise(net, f"{name}.depthwise", y, block.kernel, block.stride)
     if block.gated:
         y = excited(net, name, y, x.shape[1] // 4)
     y = net.conv(f"{name}.project", y, channels, 1)
-    return add(net, f"{name}.add", y, x) if x.shape == y.shape else y
+    return add(net, f"{name}.add", y, x) if adds and x.shape == y.shape else y

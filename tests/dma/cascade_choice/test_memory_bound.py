@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from random import Random
@@ -14,6 +15,7 @@ from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import reuse
+from dma.cascade_choice.made_again import sole_tensors
 from dma.cascade_choice.memory_bound import memory_bound
 from tests.dma.cascade_choice.test_least_memory import needed
 from tests.support.cascade_chains import every_set_of_cascades, random_chain
@@ -172,6 +174,25 @@ def test_no_set_of_cascades_needs_less(seed: int) -> None:
         except ValueError:
             continue
         assert bound <= needed(cascaded), choices
+
+
+@pytest.mark.parametrize("seed", range(CHAINS))
+def test_no_set_in_narrow_bands_that_computes_rows_again_needs_less(seed: int) -> None:
+    random = Random(f"narrow {seed}")
+    program = reuse(random_chain(random), random.choice(("all", "none")))
+    bound = memory_bound(program, again=True)
+    assert bound <= memory_bound(program)
+    for choices in _some_sets(program, random):
+        narrow = tuple(replace(each, bands=random.randint(2, 16)) for each in choices)
+        for each in (choices, narrow):
+            with suppress(ValueError):
+                again = tuple(_again(program, choice, random) for choice in each)
+                assert bound <= needed(with_cascades(program, again)), again
+
+
+def _again(program: Program, choice: CascadeChoice, random: Random) -> CascadeChoice:
+    tensors = sole_tensors([op for op in program.ops() if op.name in choice.ops])
+    return replace(choice, again=tuple(name for name in tensors if random.random() < 0.6))
 
 
 def _some_sets(program: Program, random: Random) -> Iterator[tuple[CascadeChoice, ...]]:

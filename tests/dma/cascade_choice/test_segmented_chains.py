@@ -6,6 +6,7 @@ from chipmodel.cascades.rewrite import cascade_op
 from chipmodel.hardware.chip_file import load_chip
 from dma.cascade_choice.segmented_chains import (
     SegmentedChain,
+    band_counts,
     cascade_choices,
     exact_bytes,
     is_possible,
@@ -55,3 +56,13 @@ def test_finer_stripes_and_bands_are_added_to_the_segments() -> None:
     assert {each.heights[-1] for each in fine.table.segments if each.ops == cut[0].ops} >= {3, 5, 7}
     banded = with_bands(chain, True, 1 << 20)
     assert {each.bands for each in banded.table.segments} == {1, 2, 3, 4, 6, 8}
+
+
+def test_narrow_bands_are_as_wide_as_few_columns() -> None:
+    (chain,) = chains()
+    (columns,) = {each for each in chain.geometry.banded.columns if each}
+    counts = band_counts(chain, narrow=True)
+    assert {-(-columns // width) for width in (1, 2, 3, 4)} <= {*counts}
+    assert band_counts(chain, narrow=False) == (2, 3, 4, 6, 8)
+    banded = with_bands(chain, True, 1 << 20, counts)
+    assert columns in {each.bands for each in banded.table.segments}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip
@@ -54,14 +54,13 @@ def feature_maps(program: Program) -> Problem:
     )
 
 
-def made_for_table_2() -> tuple[Problem, Section]:
+def made_for_fusion_detect() -> tuple[Problem, Section]:
     """Return two arms, made so that FusionDetect's figures in Tables 1 and 2 of Wang et al. 2025 come out in
     all three orders.
 
     The network's input lies in Psram, so nothing lives through the ``if`` but what it produces: 28,800 B,
     which is what Algorithm 2 saves in each order.
     """
-    unit = 28_800
     sizes = (
         ("face", 8, (1, 3)),
         ("face.down", 4, (2, 4)),
@@ -71,6 +70,43 @@ def made_for_table_2() -> tuple[Problem, Section]:
         ("body.up", 8, (6, 8)),
         ("body.last", 8, (7, 9)),
     )
+    return _made(28_800, sizes), _two_arms(4, 10)
+
+
+def made_for_denoise() -> tuple[Problem, Section]:
+    """Return the same for denoise: its result has 1,536 B. Of Table 2's 98,340 B come 98,304, which is as far
+    below 99,840 as the other two figures are below theirs."""
+    sizes = (
+        ("speech", 50, (1, 2)),
+        ("result", 3, (2, 3), (7, 9)),
+        ("silence.a", 49, (3, 6)),
+        ("silence.b", 35, (4, 6)),
+        ("silence.c", 49, (5, 7)),
+        ("silence.d", 143, (6, 8)),
+    )
+    return _made(512, sizes), _two_arms(3, 8)
+
+
+def made_for_face_align() -> tuple[Problem, Section]:
+    """Return three tensors in a row, of which the first one is in the way in two of the orders: FaceAlign's
+    figures in Table 1 of Wang et al. 2025. Its largest maps have 9,216 and 36,864 B."""
+    sizes = ("landmarks", 49, (0, 2)), ("image", 768, (1, 4)), ("conv1", 3072, (2, 5))
+    return _made(12, sizes), Section(Interval(0, 5))
+
+
+def made_for_face_detect() -> tuple[Problem, Section]:
+    """Return the same for FaceDetect, where it is in the way in one: an image of 307,200 B and a map of
+    102,400."""
+    sizes = ("before", 3, (0, 3)), ("conv1", 10, (2, 4)), ("image", 30, (3, 6))
+    return _made(10_240, sizes), Section(Interval(0, 6))
+
+
+def _made(unit: int, sizes: Iterable[tuple[str, int, *tuple[tuple[int, int], ...]]]) -> Problem:
     buffers = (Buffer(name, n * unit, tuple(Interval(*each) for each in live)) for name, n, *live in sizes)
-    arms = (Section(Interval(1, 4)), Section(Interval(4, 10)))
-    return Problem(tuple(buffers)), Section(Interval(0, 12), (Fork("if", Interval(1, 10), arms),))
+    return Problem(tuple(buffers))
+
+
+def _two_arms(first: int, second: int) -> Section:
+    """A graph with one ``if``, from position 1 on, whose arms end at these positions."""
+    arms = Section(Interval(1, first)), Section(Interval(first, second))
+    return Section(Interval(0, second + 2), (Fork("if", Interval(1, second), arms),))

@@ -32,4 +32,7 @@ def test_known_answers_are_the_same_and_made_networks_are_not() -> None:
         assert said[item, "`--streamer sync`"] == "same"
     assert said["their arena, B", "`--packer free-list`"] == "same"
     assert said["ResNet-18's nodes at 448 x 448, MiB", "`--packer pool:0`"] == "same"
+    for name in ("FaceDetect", "FaceAlign"):
+        assert said[f"Table 1, a shape made for {name}", "`--merge straight-line`"] == "same"
     assert said["Table 2, FusionDetect", "`--merge unified-block`"] != "same"
+    assert said["Tables 1 and 2, a shape made for denoise", "`--merge unified-results`"] != "same"

@@ -33,12 +33,13 @@ class EarlyLoads:
         self.needs = [transfer.need for transfer in issued if self._is_open(transfer.need, firsts)]
         still_open = {id(need) for need in self.needs}
         self.fixed = [transfer for transfer in issued if id(transfer.need) not in still_open]
-        self.loads: dict[str, list[tuple[int, TransferNeed]]] = {}
+        self.loads: dict[tuple[str, int], list[TransferNeed]] = {}
         for transfer in issued:
             need = transfer.need
             if need.direction == "load" and not need.part.weights:
                 at = need.first if id(need) in still_open else transfer.issue
-                self.loads.setdefault(need.part.name, []).append((at, need))
+                self.loads.setdefault((need.part.name, at), []).append(need)
+        self.begun = {(need.buffer, need.first) for need in emission.needs}
         self.fixed = [self._put_off(transfer) for transfer in self.fixed]
         self.stores: dict[str, list[IssuedTransfer]] = {}
         for transfer in self.fixed:
@@ -70,20 +71,12 @@ class EarlyLoads:
         chain = self.emission.straight_chain
         if after >= len(chain) or chain[after] != chain[need.last]:
             return transfer
-        read = any(
-            need.last < at <= after and _overlap(need.part.share, load.part.share)
-            for at, load in self.loads.get(need.part.name, ())
-        )
-        size = self.emission.buffers[need.buffer].bytes
-        if read or self._reused(need) or not self.take(after, size):
+        loads = self.loads.get((need.part.name, after), ())
+        read = any(_overlap(need.part.share, load.part.share) for load in loads)
+        reused = (need.buffer, after) in self.begun
+        if read or reused or not self.take(after, self.emission.buffers[need.buffer].bytes):
             return transfer
         return replace(transfer, due=after)
-
-    def _reused(self, need: TransferNeed) -> bool:
-        """Whether the next step writes a later stripe into the same buffer."""
-        return any(
-            other.buffer == need.buffer and other.first == need.last + 1 for other in self.emission.needs
-        )
 
 
 def _overlap(a: Share, b: Share) -> bool:

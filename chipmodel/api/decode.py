@@ -123,9 +123,9 @@ def decode(
 
     Examples
     --------
-    >>> found = decode("zoo:stories?variant=260K", "stm32n6", context=[2, 64], streamer="prefetch-greedy")
+    >>> found = decode("zoo:stories?variant=260K", "stm32n6", context=[64], cascade="off")
     >>> [length.token.cache for length in found.answer.lengths]
-    [320, 20160]
+    [20160]
     """
     lengths, names = contexts(context), SizeNames(tokens_size, past_size, total_size)
     settings = PlanSettings(**options)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from chipmodel.answers.track_record import TrackRecord
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command
-from chipmodel.model.core_parts import CorePart
+from chipmodel.model.core_parts import CorePart, CoreSplit
 from chipmodel.model.fit import Fit, plan_fit
 from chipmodel.model.path_costs import Paths
 from chipmodel.model.plan import Problem, Solved
@@ -89,6 +89,17 @@ class AskedPlanners(NamedTuple):
     packer: str
 
 
+BINDING_SHARE = 0.85
+"""The share of a run from which on the DMA engine counts as what binds (assumed)."""
+
+
+class SplitProgram(NamedTuple):
+    """How ops were split over cores, and the program before."""
+
+    split: CoreSplit
+    whole: Program
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """A simulated plan. ``sync_cycles`` are the cycles of the same program on the same chip with every load
@@ -111,6 +122,9 @@ class Result:
     cores: tuple[CorePlan, ...] = ()
     """One for each core of a chip with several. Then ``schedule`` joins those of all cores, and ``problem``,
     ``solved`` and ``attempts`` are those of the core with the highest peak."""
+    split: SplitProgram | None = None
+    """Which ops ``program`` has split over cores, and the network with whole ops, for which ``bound`` holds;
+    None where each op runs on one core."""
     one_core_cycles: int | None = None
     """Cycles of the same program on one core of the chip; None where it does not fit there."""
     paths: Paths | None = None
@@ -131,10 +145,23 @@ class Result:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader is to know about the program and its answer, in sentences."""
-        notes = self.program.notes
+        notes = (*self.program.notes, *self._split_notes())
         if not self.cut_short:
             return notes
         return *notes, f"the time limit cut short: {'; '.join(self.cut_short)}"
+
+    def _split_notes(self) -> tuple[str, ...]:
+        """What was split over cores, and what keeps more of them from helping."""
+        if self.split is None:
+            return ()
+        rows = sum(each.by == "rows" for each in self.split.split.ops)
+        parts = f"{rows} ops are split over cores in bands of rows, "
+        parts += f"{len(self.split.split.ops) - rows} in slices of channels"
+        busy = self.trace.busy("dma") / max(1, self.trace.cycles)
+        engine = f"the DMA engine, which all cores share, is busy for {busy:.0%} of the run"
+        if busy >= BINDING_SHARE:
+            return (f"{parts}; {engine} and is what binds",)
+        return (f"{parts}; {engine}, and cores wait for halo rows and for what is not split",)
 
     def on_core(self, core: int) -> Result:
         """The result of one core: its plan, and the events of its NPU and of its transfers."""

@@ -30,6 +30,7 @@ from chipmodel.pipeline.order_choice import order_faults
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
 from chipmodel.rewrites.compiled_weights import compiled
+from chipmodel.rewrites.core_split import split_over_cores, whole_name
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from chipmodel.terminal.progress import stage
@@ -178,6 +179,7 @@ def check(
             program, disorder = order_faults(program, file)
             program = with_weights_in_place(reuse(program, "all"), target, ops_read_in_place(file))
             program, faults = _checked(program, file, target)
+            program = program if faults else split_over_cores(program, file.split)
             violations = violations or disorder or faults
         runs: tuple[PathVerdict, ...] = ()
         if execute:
@@ -191,7 +193,7 @@ def ops_read_in_place(plan: PlanFile) -> frozenset[str]:
     """The ops of which a step of the plan reads weights in place."""
     streams = (plan.commands, *(core.commands for core in plan.cores))
     every = (command for commands in streams for command in walk(commands))
-    return frozenset(each.op for each in every if isinstance(each, Compute) and each.weights_at)
+    return frozenset(whole_name(each.op) for each in every if isinstance(each, Compute) and each.weights_at)
 
 
 def _checked(program: Program, file: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:

@@ -15,6 +15,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, Binding, TimeBound, Unit
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
+from chipmodel.rewrites.core_split import splittable
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost
 from solvers.core.deadline import NO_DEADLINE, Deadline
@@ -37,8 +38,8 @@ def time_bound(
     """Return the largest of several bounds. Three hold for every plan:
 
     *Compute*: all ops on the path, one after another, with the least padding of any division; on several
-    cores an equal share, or the longest chain of ops that read one another's outputs, if that is more
-    (``least_compute_cycles``). Computing rows again only adds to it.
+    cores an equal share, or the longest chain of ops that read one another's outputs and cannot be split
+    over cores, if that is more (``least_compute_cycles``). Computing rows again only adds to it.
     *DMA*: every weight block that the path needs, the rows of inputs that it reads and its outputs, each
     moved once, with one set-up in all: a plan may keep data once loaded, but must load them once. Of
     several inferences in a row, each further one loads at least what weights have beyond SharedMemory: no
@@ -63,7 +64,7 @@ def time_bound(
         return TimeBound(0, space=space)
     cycles = {op.name: times * least_cycles(chip.npu, op, columns=cascades) for op, times in runs}
     found: list[TimeBound | None] = [
-        _over_all(runs, "npu", least_compute_cycles(program, chip.cores, cycles, cascades)),
+        _over_all(runs, "npu", _least_compute_cycles(program, chip, cycles, cascades)),
         _over_all(runs, "dma", _least_dma_cycles(program, chip, runs, cascades, inferences)),
     ]
     fluid = fluid_bound(program, chip, path, cascades, inferences)
@@ -76,6 +77,11 @@ def time_bound(
         found.append(residency_bound(program, chip, path, deadline=deadline))
     best = max((bound for bound in found if bound is not None), key=lambda bound: bound.cycles)
     return replace(best, space=space)
+
+
+def _least_compute_cycles(program: Program, chip: Chip, cycles: Mapping[str, int], cascades: bool) -> int:
+    may_split = splittable(program) if chip.cores > 1 else ()
+    return least_compute_cycles(program, chip.cores, cycles, cascades, may_split)
 
 
 def _over_all(runs: list[tuple[Op, int]], unit: Unit, cycles: int) -> TimeBound:

@@ -71,7 +71,7 @@ def with_paths(
 def _bound(result: Result, path: Mapping[str, str]) -> TimeBound:
     """The least cycles along a path, which are known for the one that was simulated; a streamer that searches
     has more bounds for that."""
-    asked, program = result.asked, result.program
+    asked, program = result.asked, result.split.whole if result.split else result.program
     quick = asked is not None and not streamer_named(asked.streamer).searches_offsets
     if quick and path == result.trace.path and program.inferences == 1 and not result.cores:
         return result.bound

@@ -1,6 +1,7 @@
 """A program on a chip with several cores: partition, one plan for each core, one Psram, one simulation.
 
-As the memories are private, each core has a packing problem of its own.
+As the memories are private, each core has a packing problem of its own. Ops run whole on one core each, or
+split over cores (``chipmodel.rewrites.core_split``), whichever is simulated to be faster.
 """
 
 from __future__ import annotations
@@ -8,17 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from chipmodel.answers.result import AskedPlanners, CorePlan, Result
+from chipmodel.answers.result import AskedPlanners, CorePlan, Result, SplitProgram
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
 from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate, simulate_cores
-from chipmodel.model.core_parts import CorePart, split
+from chipmodel.model.core_parts import CorePart, CoreSplit, split
 from chipmodel.model.fit import off_chip_bytes, plan_fit
+from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
@@ -31,22 +34,28 @@ from chipmodel.pipeline.plan import plan_as_cut, plan_as_placed
 from chipmodel.pipeline.plugin_check import refuse_wrong_cores
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rival_streamers import made_by_all
+from chipmodel.pipeline.split_choice import split_candidates
 from chipmodel.pipeline.weight_choice import Judged, with_chosen_weights
-from dma.schedule.psram_layout import aligned
+from dma.schedule.psram_layout import HomeKey, aligned
 from dma.schedule.psram_sharing import Homes, at_homes, tight_homes
 from dma.stream import streamer_named
 
 PARTITION_SHARE = 0.4
 """The share of the time until a deadline that the plans of one partition may take; the rest is for the other
 one, one core alone and streamer ``sync``."""
+SCREENING_STREAMER = "prefetch-greedy"
+"""With which splits of ops over cores are compared: one schedule, mostly near the fastest."""
+MOST_SPLITS = 2
+"""Splits that are planned as asked, the best of those that were compared (assumed)."""
 
 
 def run_cores(request: PlanRequest, choices: Mapping[str, str], bound: TimeBound | None = None) -> Result:
     """Plan and simulate a program on all cores of the chip, and on one core to compare with.
 
     The balanced partition is kept where it is faster than the one that leaves the ops for which the
-    workload names no core on core 0. ``bound`` is as in ``run``. Raises DoesNotFit, BadInput and PluginFault
-    as ``run``, and BadInput for an assignment that cannot be.
+    workload names no core on core 0, and a program with ops split over cores where it is faster than both.
+    ``bound`` is as in ``run``. Raises DoesNotFit, BadInput and PluginFault as ``run``, and BadInput for an
+    assignment that cannot be.
     """
     capacity = request.chip.shared_memory.bytes
     return with_finer_cuts(
@@ -60,22 +69,21 @@ def _with_chosen_weights(request: PlanRequest, choices: Mapping[str, str]) -> Pl
     """The same request with the ops that read their weights in place, where the chip allows it."""
 
     def judge(asked: PlanRequest, tried: _Tried) -> Judged:
-        _, plans, trace = tried
-        too_large, cycles = _rank(asked, tried)
-        return Judged((too_large, cycles), trace, [plan.schedule for plan in plans])
+        return Judged(_rank(asked, tried), tried.trace, [plan.schedule for plan in tried.plans])
 
     return with_chosen_weights(request, lambda asked: _fitting(asked, choices), judge)
 
 
 def _run_cores(request: PlanRequest, choices: Mapping[str, str], known: TimeBound | None) -> Result:
-    (core_of, plans, trace), one_core_cycles = _fastest(request, choices)
+    tried, one_core_cycles = _fastest(request, choices)
+    plans, trace = tried.plans, tried.trace
     worst = max(plans, key=lambda p: (p.solved.peak, -p.core))
-    sync_cycles = _sync_cycles(request, choices, core_of, trace)
+    sync_cycles = _sync_cycles(request, choices, tried)
     bound = known or time_bound(request.program, request.chip, trace.path, cascades=request.cascades)
     if bound is not known:
         refuse_beaten(bound, request.chip, trace.cycles, sync_cycles, one_core_cycles)
     return Result(
-        program=request.program,
+        program=tried.partition.program,
         chip=request.chip,
         schedule=_together([p.schedule for p in plans]),
         problem=worst.problem,
@@ -88,6 +96,7 @@ def _run_cores(request: PlanRequest, choices: Mapping[str, str], known: TimeBoun
         one_core_cycles=one_core_cycles,
         merge=request.merge,
         asked=AskedPlanners(request.streamer, request.packer),
+        split=None if tried.partition.split is None else SplitProgram(tried.partition.split, request.program),
     )
 
 
@@ -126,63 +135,77 @@ def _core_plan(part: CorePart, planned: Planned, schedule: Schedule) -> CorePlan
 def one_psram(
     parts: Sequence[CorePart], schedules: Sequence[Schedule], capacity: int | None = None
 ) -> list[Schedule]:
-    """The schedules with addresses in one Psram: first what several cores know, at one address for all of
-    them, then the weights and tensors of each core, in the order in which it had them.
+    """The schedules with addresses in one Psram: first what several cores know, tensors and weights of split
+    ops, at one address for all of them, then the weights and tensors of each core, in the order in which it
+    had them.
 
     Where that takes more than ``capacity`` bytes, tensors of one core share bytes where lifetimes allow.
     """
-    known = Counter(name for part in parts for name in {*part.program.inputs, *part.imports, *part.exports})
-    shared = {name for name, cores in known.items() if cores > 1}
-    homes = [_shared_homes(schedule, shared) for schedule in schedules]
+    held = [_held_homes(part, schedule) for part, schedule in zip(parts, schedules, strict=True)]
+    cores = Counter(key for each in held for key in {key for keys in each.values() for key in keys})
+    cores |= Counter(n for part in parts for n in {*part.program.inputs, *part.imports, *part.exports})
+    homes = [
+        {home: next((key for key in keys if cores[key] > 1), None) for home, keys in each.items()}
+        for each in held
+    ]
     plain = _one_after_another(schedules, homes, [_compact(each) for each in homes])
     if capacity is None or max(map(off_chip_bytes, plain)) <= capacity:
         return plain
     tight = [
-        tight_homes(part.program, schedule, [home for home, name in each.items() if name])
+        tight_homes(part.program, schedule, [home for home, key in each.items() if key is not None])
         for part, schedule, each in zip(parts, schedules, homes, strict=True)
     ]
     packed = _one_after_another(schedules, homes, tight)
     return min(plain, packed, key=lambda laid: max(map(off_chip_bytes, laid)))
 
 
-def _shared_homes(schedule: Schedule, shared: set[str]) -> dict[Interval, str]:
-    """Every home in Psram of one core, with the tensor's name where several cores know it, else empty."""
-    found = dict.fromkeys(schedule.weights_in_place.values(), "")
+def _held_homes(part: CorePart, schedule: Schedule) -> dict[Interval, list[HomeKey]]:
+    """Every home in Psram of one core, and what lies there: several tensors if they share memory."""
+    ops = {op.name: op for op in part.program.ops()}
+    found: dict[Interval, list[HomeKey]] = {}
+    for name, home in schedule.weights_in_place.items():
+        found.setdefault(home, []).extend([(ops[name].constants, WHOLE)] if name in ops else [])
     for transfer in schedule.transfers:
-        if not transfer.part.weights and transfer.part.name in shared:
-            found[transfer.home] = transfer.part.name
-        else:
-            found.setdefault(transfer.home, "")
+        keys, moved = found.setdefault(transfer.home, []), transfer.part
+        if not moved.weights:
+            keys.append(moved.name)
+        elif moved.name in ops:
+            op = ops[moved.name]
+            keys.append((op.weights, WHOLE if op.gathers else moved.share))
     return found
 
 
-def _compact(homes: Mapping[Interval, str]) -> Homes:
+def _compact(homes: Mapping[Interval, HomeKey | None]) -> Homes:
     """What a core has of its own, from address 0 on without gaps."""
     found: dict[Interval, Interval] = {}
     end = 0
-    for home in sorted(home for home, name in homes.items() if not name):
+    for home in sorted(home for home, key in homes.items() if key is None):
         found[home] = Interval(end, end + len(home))
         end += aligned(len(home))
     return found
 
 
 def _one_after_another(
-    schedules: Sequence[Schedule], homes: Sequence[Mapping[Interval, str]], own: Sequence[Homes]
+    schedules: Sequence[Schedule],
+    homes: Sequence[Mapping[Interval, HomeKey | None]],
+    own: Sequence[Homes],
 ) -> list[Schedule]:
-    """The tensors that several cores know, then each core's ``own`` data at addresses relative to its
-    first."""
-    sizes: dict[str, int] = {}
-    for home, name in (item for each in homes for item in each.items() if item[1]):
-        sizes[name] = max(sizes.get(name, 0), len(home))
-    starts: dict[str, int] = {}
+    """What several cores know, then each core's ``own`` data at addresses relative to its first."""
+    sizes: dict[HomeKey, int] = {}
+    for home, key in (item for each in homes for item in each.items()):
+        if key is not None:
+            sizes[key] = max(sizes.get(key, 0), len(home))
+    starts: dict[HomeKey, int] = {}
     end = 0
-    for name in sorted(sizes):
-        starts[name] = end
-        end += aligned(sizes[name])
+    for key in sorted(sizes, key=str):
+        starts[key] = end
+        end += aligned(sizes[key])
     found: list[Schedule] = []
     for schedule, each, mine in zip(schedules, homes, own, strict=True):
         place = {
-            home: Interval(starts[name], starts[name] + len(home)) for home, name in each.items() if name
+            home: Interval(starts[key], starts[key] + len(home))
+            for home, key in each.items()
+            if key is not None
         }
         place |= {home: Interval(end + new.start, end + new.stop) for home, new in mine.items()}
         found.append(at_homes(schedule, place))
@@ -207,7 +230,7 @@ def _together(schedules: Sequence[Schedule]) -> Schedule:
 
 def partition_of(request: PlanRequest, choices: Mapping[str, str]) -> tuple[CorePart, ...]:
     """The parts of the program as ``run_cores`` assigns them to cores. Raises what it raises."""
-    _, plans, _ = _fitting(_with_chosen_weights(request, choices), choices)
+    plans = _fitting(_with_chosen_weights(request, choices), choices).plans
     return tuple(plan.part for plan in plans)
 
 
@@ -217,18 +240,33 @@ def _fitting(request: PlanRequest, choices: Mapping[str, str]) -> _Tried:
     return with_finer_cuts(
         request,
         lambda asked: min(_partitions(asked, choices), key=lambda tried: _rank(asked, tried)),
-        lambda tried: all(plan.solved.peak <= capacity for plan in tried[1]),
+        lambda tried: all(plan.solved.peak <= capacity for plan in tried.plans),
     )
 
 
-_Tried = tuple[dict[str, int], tuple[CorePlan, ...], Trace]
+@dataclass(frozen=True, slots=True)
+class _Partition:
+    """The core of each node of a program; ``split`` says which ops of the network are split in it."""
+
+    program: Program
+    core_of: Mapping[str, int]
+    split: CoreSplit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A partition with the plans of all cores and their simulation."""
+
+    partition: _Partition
+    plans: tuple[CorePlan, ...]
+    trace: Trace
 
 
 def _fastest(request: PlanRequest, choices: Mapping[str, str]) -> tuple[_Tried, int | None]:
     """The balanced partition, or the one on as few cores as the workload allows if that is as fast; and the
     cycles on one core."""
     found = _partitions(request, choices)
-    alone = [tried for tried in found if not any(tried[0].values())]
+    alone = [tried for tried in found if not any(tried.partition.core_of.values())]
     if alone:
         too_large, cycles = _rank(request, alone[0])
         one_core_cycles = None if too_large else cycles
@@ -238,15 +276,17 @@ def _fastest(request: PlanRequest, choices: Mapping[str, str]) -> tuple[_Tried, 
 
 
 def _partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried]:
-    """Plans on as few cores as the workload allows, and of the balanced partition. Raises what the first
-    raises where there is neither."""
+    """Plans on as few cores as the workload allows, of the balanced partition, and with ops split over cores.
+    Raises what the first raises where there is none."""
     program, chip = request.program, request.chip
-    candidates = [on_one_core(program, chip.cores), balanced(program, chip, named_ops(request))]
+    whole = [on_one_core(program, chip.cores), balanced(program, chip, named_ops(request))]
+    candidates = [_Partition(program, core_of) for core_of in whole[: 1 if whole[0] == whole[1] else 2]]
+    candidates += _split_partitions(request, choices)
     found: list[_Tried] = []
     refusals: list[ChipmodelError] = []
-    for core_of in candidates[: 1 if candidates[0] == candidates[1] else 2]:
+    for partition in candidates:
         try:
-            found.append(_try(request.until(request.deadline.share(PARTITION_SHARE)), choices, core_of))
+            found.append(_try(request.until(request.deadline.share(PARTITION_SHARE)), choices, partition))
         except (BadInput, DoesNotFit) as refusal:
             refusals.append(refusal)
     if not found:
@@ -254,42 +294,59 @@ def _partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried
     return found
 
 
+def _split_partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Partition]:
+    """Programs with ops split over cores, where nobody asks for whole ops: not by cascades of ops by name.
+    Those that are fastest with one quick streamer, without cascades."""
+    program, chip = request.program, request.chip
+    if not request.split_ops or named_ops(request):
+        return []
+    quick = replace(request, streamer=SCREENING_STREAMER, cascade=CASCADE_OFF, smallest_peak=False, stop=None)
+    found: list[_Tried] = []
+    for chosen, made in split_candidates(program, chip):
+        if found and request.deadline.ends("splits of ops over cores"):
+            break
+        with suppress(DoesNotFit):
+            found.append(_simulated(quick, choices, _Partition(made, balanced(made, chip), chosen)))
+    found.sort(key=lambda tried: _rank(request, tried))
+    return [tried.partition for tried in found[:MOST_SPLITS]]
+
+
 def _rank(request: PlanRequest, tried: _Tried) -> tuple[bool, int]:
     """A plan that fits comes before one that does not, then the faster one."""
-    _, plans, trace = tried
+    plans, program = tried.plans, tried.partition.program
     peak, together = max(p.solved.peak for p in plans), _together([p.schedule for p in plans])
-    return not plan_fit(request.program, request.chip, together, peak).fits, trace.cycles
+    return not plan_fit(program, request.chip, together, peak).fits, tried.trace.cycles
 
 
-def _try(request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]) -> _Tried:
+def _try(request: PlanRequest, choices: Mapping[str, str], partition: _Partition) -> _Tried:
     """The best plans of all cores; a streamer that searches is compared with all quick ones."""
     tried = made_by_all(
         request,
-        lambda asked: _try_streamer(asked, choices, core_of),
+        lambda asked: _try_streamer(asked, choices, partition),
         lambda tried: not _rank(request, tried)[0],
     )
     return min(reversed(tried), key=lambda tried: _rank(request, tried))
 
 
-def _try_streamer(request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]) -> _Tried:
+def _try_streamer(request: PlanRequest, choices: Mapping[str, str], partition: _Partition) -> _Tried:
     """The plans of all cores and their simulation. A streamer that chooses by cycles sees one core at a time
     and so only forecasts; it is compared with ``sync`` here, of which it is never slower."""
-    found = [_simulated(request, choices, core_of)]
+    found = [_simulated(request, choices, partition)]
     streamer = streamer_named(request.streamer)
     if streamer.chooses_by_cycles:
-        found.append(_simulated(replace(request, streamer="sync"), choices, core_of))
+        found.append(_simulated(replace(request, streamer="sync"), choices, partition))
     if request.cascade == CASCADE_AUTO and not streamer.searches_offsets and _moves(found[0]):
-        found += _other_cascades(request, choices, core_of)
+        found += _other_cascades(request, choices, partition)
     return min(found, key=lambda tried: _rank(request, tried))
 
 
 def _moves(tried: _Tried) -> bool:
     """Whether tensors leave SharedMemory on some core, or would without cascades."""
-    return any(plan.schedule.moves_tensors or plan.schedule.cascades for plan in tried[1])
+    return any(plan.schedule.moves_tensors or plan.schedule.cascades for plan in tried.plans)
 
 
 def _other_cascades(
-    request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]
+    request: PlanRequest, choices: Mapping[str, str], partition: _Partition
 ) -> Iterator[_Tried]:
     """Plans with the cascades that are best where each core has its part of the Psram's time only, and
     without any. A core that is planned for itself takes the Psram for its own, where cascades save less."""
@@ -299,26 +356,25 @@ def _other_cascades(
         replace(request, cascade=CASCADE_OFF),
     ):
         with suppress(DoesNotFit):
-            yield _simulated(planning, choices, core_of, chip)
+            yield _simulated(planning, choices, partition, chip)
 
 
 def _simulated(
-    request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int], chip: Chip | None = None
+    request: PlanRequest, choices: Mapping[str, str], partition: _Partition, chip: Chip | None = None
 ) -> _Tried:
     """The plans that ``request`` asks for, simulated on ``chip``; None: on the request's."""
-    plans = plan_cores(request, core_of)
-    return core_of, plans, simulate_cores([p.commands for p in plans], chip or request.chip, choices)
+    plans = plan_cores(replace(request, program=partition.program), partition.core_of)
+    trace = simulate_cores([p.commands for p in plans], chip or request.chip, choices)
+    return _Tried(partition, plans, trace)
 
 
-def _sync_cycles(
-    request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int], trace: Trace
-) -> int | None:
+def _sync_cycles(request: PlanRequest, choices: Mapping[str, str], tried: _Tried) -> int | None:
     if request.streamer == "sync":
-        return trace.cycles
+        return tried.trace.cycles
     if not request.sync_too:
         return None
     sync = replace(request, streamer="sync", smallest_peak=False)
-    return _simulated(sync, choices, core_of)[2].cycles
+    return _simulated(sync, choices, tried.partition).trace.cycles
 
 
 def _one_core_cycles(request: PlanRequest, choices: Mapping[str, str]) -> int | None:

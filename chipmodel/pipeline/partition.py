@@ -62,6 +62,16 @@ def on_one_core(program: Program, cores: int) -> dict[str, int]:
 def balanced(program: Program, chip: Chip, cascaded: Collection[str] = ()) -> dict[str, int]:
     """A core for every node of the outermost body. Deterministic. Neighbouring ops that ``cascaded`` names
     are on one core, unless the workload says otherwise. Raises BadInput as ``assigned``."""
+    return _balance(program, chip, cascaded)[0]
+
+
+def forecast(program: Program, chip: Chip) -> int:
+    """Cycles of the balanced partition by the list schedule that makes it."""
+    return _balance(program, chip, ())[1]
+
+
+def _balance(program: Program, chip: Chip, cascaded: Collection[str]) -> tuple[dict[str, int], int]:
+    """The core of every node, and when the last one ends."""
     fixed = assigned(program, chip.cores)
     found = uses(program)
     balance = _ListScheduler(program, chip, found, _definers_read(program, found))
@@ -75,7 +85,8 @@ def balanced(program: Program, chip: Chip, cascaded: Collection[str] = ()) -> di
         elif node.name not in fixed and index and {node.name, program.body[index - 1].name} <= {*cascaded}:
             cores = [chosen[index - 1]]
         chosen[index] = chosen[group[0]] = balance.place(index, cores)
-    return {node.name: chosen[index] for index, node in enumerate(program.body)}
+    core_of = {node.name: chosen[index] for index, node in enumerate(program.body)}
+    return core_of, max(balance.ends.values(), default=0)
 
 
 def _definers_read(program: Program, found: Uses) -> dict[int, dict[str, int]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Command
+from chipmodel.model.core_parts import WHOLE_OPS, CoreSplit
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.time_bound import ProvenCycles
 
@@ -71,5 +72,7 @@ class PlanFile:
     order: tuple[str, ...] = ()
     """The names of all ops, branches and loops in order of execution (``op_order.names_in_order``); empty for
     the workload's own order."""
+    split: CoreSplit = WHOLE_OPS
+    """Which ops of the network are split over cores: the commands are of their parts."""
     bounds: tuple[ProvenCycles, ...] = ()
     """Cycles that no plan of some space beats, each with its proof."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release, Repeat, walk
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
@@ -190,9 +191,14 @@ class _PsramRange:
 
 
 def _psram_faults(parts: Sequence[CorePart], streams: CoreCommands) -> list[str]:
-    """Overlapping ranges of Psram, and stores over tensors that other cores may read."""
+    """Overlapping ranges of Psram, and stores over tensors and weights that other cores may read."""
     shared = _shared_tensors(parts)
-    ranges = {each for core, commands in enumerate(streams) for each in _ranges(core, commands, shared)}
+    weights = _shared_weights(parts)
+    ranges = {
+        each
+        for part, commands in zip(parts, streams, strict=True)
+        for each in _ranges(part, commands, shared, weights)
+    }
     faults = [*_overlaps(sorted(ranges)), *_split_tensors(ranges)]
     places = {each.tensor: Interval(each.start, each.stop) for each in ranges if each.core < 0}
     for part, commands in zip(parts, streams, strict=True):
@@ -207,14 +213,39 @@ def _shared_tensors(parts: Sequence[CorePart]) -> set[str]:
     return {name for i, names in enumerate(used) for other in used[:i] for name in names & other}
 
 
-def _ranges(core: int, commands: tuple[Command, ...], shared: set[str]) -> set[_PsramRange]:
-    """The ranges that a core's transfers use; one that ever holds a shared tensor counts as that tensor's."""
-    starts = [c for c in walk(commands) if isinstance(c, DmaStart) and len(c.home)]
-    named = {c.home: c.at.part.name for c in starts if not c.at.part.weights and c.at.part.name in shared}
+def _shared_weights(parts: Sequence[CorePart]) -> set[tuple[str, ...]]:
+    """Weights of ops of more than one core, which may lie in one place."""
+    used = [{op.constants for op in part.program.ops() if op.constants} for part in parts]
+    return {names for i, own in enumerate(used) for other in used[:i] for names in own & other}
+
+
+def _ranges(
+    part: CorePart, commands: tuple[Command, ...], shared: set[str], weights: set[tuple[str, ...]]
+) -> set[_PsramRange]:
+    """The ranges that a core's transfers use; one that ever holds a shared tensor counts as that tensor's,
+    one with shared weights, which nobody may store over, as theirs."""
+    constants = {op.name: op.constants for op in part.program.ops() if op.constants in weights}
+    held: dict[Interval, str] = {}
+    homes: set[Interval] = set()
+    for command in walk(commands):
+        if isinstance(command, DmaStart) and len(command.home):
+            what = command.at.part
+            homes.add(command.home)
+            if what.weights and what.name in constants:
+                held[command.home] = f"{' '.join(constants[what.name])} {_channels(what.share)}"
+            elif not what.weights and what.name in shared:
+                held[command.home] = what.name
+        elif isinstance(command, Compute) and command.weights_at and command.op in constants:
+            homes.add(command.weights_at)
+            held[command.weights_at] = " ".join(constants[command.op])
     return {
-        _PsramRange(c.home.start, c.home.stop, -1 if c.home in named else core, named.get(c.home, ""))
-        for c in starts
+        _PsramRange(home.start, home.stop, -1 if home in held else part.core, held.get(home, ""))
+        for home in homes
     }
+
+
+def _channels(share: Share) -> str:
+    return "" if share.whole else f"channels {share.channels} of {share.of_channels}"
 
 
 def _overlaps(ranges: list[_PsramRange]) -> Iterator[str]:

@@ -20,8 +20,8 @@ from solvers.search import complete
 TRIAL_SEARCH_NODES = 20_000
 """Nodes of the search before CP-SAT is asked where the peak is minimised, or something besides lifetimes
 constrains: on the zoo's networks the search proves within so many what it proves at all."""
-TRIAL_CP_SAT_NODES = 4_000
-"""Nodes for CP-SAT then, twice what it takes for SkipNet's buffers: up to 0.4 s on MiniMalloc's instances."""
+TRIAL_CP_SAT_NODES = 25_000
+"""Nodes for CP-SAT then: SkipNet's buffers take up to 22,000."""
 TRIAL_LEAST_NODES = 200_000
 """Limits of fewer nodes, as packer ``auto`` has, have no such trial."""
 FIT_FIRST_SHARE, FIT_FIRST_SECONDS = 0.6, 30.0
@@ -144,11 +144,10 @@ class _ComponentSolver:
 
     def cp_sat(self, limits: Limits, before: Outcome, switch: cp_sat.Switch | None) -> Outcome:
         problem = self.part.problem
-        start = before.plan or self.part.plan
-        lower = max(self.lower, before.lower_bound)
         if self.goal == "fit" and problem.capacity is not None:
-            outcome = cp_sat.fit(problem, problem.capacity, limits, self.report, start, switch)
+            outcome = cp_sat.fit(problem, problem.capacity, limits, self.report, switch)
         else:
+            start, lower = before.plan or self.part.plan, max(self.lower, before.lower_bound)
             outcome = cp_sat.minimise(problem, limits, self.report, start, lower, switch)
         return _certified(outcome, problem, "CP-SAT")
 

@@ -54,12 +54,11 @@ def fit(
     capacity: int,
     limits: Limits,
     report: Report | None = None,
-    hint: Plan | None = None,
     switch: Switch | None = None,
 ) -> Outcome:
     """Return a plan within ``capacity`` bytes: the status is ``feasible``, ``infeasible`` or ``unknown``."""
     return _CpSatRun(replace(problem, capacity=capacity), limits, report, switch or Switch()).run(
-        capacity, None, hint
+        capacity, None
     )
 
 
@@ -73,12 +72,24 @@ def minimise(
 ) -> Outcome:
     """Return the plan with the smallest peak, within the problem's capacity if it has one.
 
-    ``upper`` is a correct plan to start from, ``lower`` a proven bound: reaching it ends the search.
+    ``upper`` is a correct plan within the capacity: lower ones are sought. ``lower`` is a proven bound:
+    reaching it ends the search.
     """
-    top = highest_end(problem) if problem.capacity is None else min(problem.capacity, highest_end(problem))
-    if upper is not None:
-        top = min(top, upper.peak(problem))
-    return _CpSatRun(problem, limits, report, switch or Switch()).run(top, lower or 0, upper)
+    run = _CpSatRun(problem, limits, report, switch or Switch())
+    top, bound = highest_end(problem), lower or 0
+    if problem.capacity is not None:
+        top = min(top, problem.capacity)
+    if upper is None:
+        return run.run(top, bound)
+    peak = upper.peak(problem)
+    if peak <= bound:
+        return Outcome("optimal", upper, peak, proof="bound")
+    found = run.run(min(top, peak - 1), bound)
+    if found.plan is not None:
+        return found
+    if found.status == "infeasible":
+        return replace(found, status="optimal", plan=upper, lower_bound=peak)
+    return replace(found, status="feasible", plan=upper, lower_bound=min(peak, found.lower_bound))
 
 
 @dataclass
@@ -89,7 +100,7 @@ class _CpSatRun:
     switch: Switch
     began: float = field(default_factory=perf_counter)
 
-    def run(self, top: int, lower: int | None, hint: Plan | None) -> Outcome:
+    def run(self, top: int, lower: int | None) -> Outcome:
         """Search a plan that ends by ``top``; with a ``lower`` bound, one with the smallest peak."""
         try:
             model = CpSatModel(self.problem, top, lower)
@@ -99,8 +110,6 @@ class _CpSatRun:
             return self._infeasible(top, lower, 0, model.contradiction)
         if self.limits.left(self.began) == 0:
             return Outcome("unknown", None, lower or 0, proof="the limits came first")
-        if hint is not None:
-            model.hint(hint)
         return self._solve(model, top, lower)
 
     def _solve(self, model: CpSatModel, top: int, lower: int | None) -> Outcome:

@@ -184,19 +184,6 @@ class CpSatModel:
             self.sat.add(self.starts[number] + size <= self.peak)
         self.sat.minimize(self.peak)
 
-    def hint(self, plan: Plan) -> None:
-        """Ensure that the solver starts from ``plan``, with offsets rounded to the unit.
-
-        A plan that ends above the limit is not used: it makes the solver three times slower on MiniMalloc's
-        G.
-        """
-        if plan.peak(self.problem) > (self.top + 1) * self.unit - 1:
-            return
-        for (variable, step), group in zip(self._steps, self.groups, strict=True):
-            offset = plan.offsets.get(self.problem.buffers[group[0]].name)
-            if offset is not None:
-                self.sat.add_hint(variable, offset // (self.unit * step))
-
     def plan(self, value: Callable[[Any], int]) -> Plan:
         """The plan of a solution."""
         offsets: dict[int, int] = {}

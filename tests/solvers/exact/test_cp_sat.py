@@ -33,8 +33,15 @@ def test_by_hand() -> None:
 
 def test_the_bounds_and_the_plan_that_it_is_given() -> None:
     plan = Plan({"a": 30, "b": 0, "c": 40, "d": 0})
-    outcome = cp_sat.minimise(CHAIN, ONE, upper=plan, lower=60)
-    assert (outcome.status, outcome.lower_bound) == ("optimal", 60)
+    for lower in (0, 60):
+        outcome = cp_sat.minimise(CHAIN, ONE, upper=plan, lower=lower)
+        assert (outcome.status, outcome.lower_bound, outcome.plan) == ("optimal", 60, plan)
+    high = Plan({"a": 40, "b": 50, "c": 20, "d": 60})
+    assert check(replace(CHAIN, capacity=100), high) == ()
+    found = cp_sat.minimise(CHAIN, ONE, upper=high)
+    assert (found.status, found.lower_bound, found.plan and found.plan.peak(CHAIN)) == ("optimal", 60, 60)
+    unsearched = cp_sat.minimise(CHAIN, Limits(seconds=0.0, threads=1), upper=high, lower=50)
+    assert (unsearched.status, unsearched.lower_bound, unsearched.plan) == ("feasible", 50, high)
 
 
 @pytest.mark.parametrize("first", range(0, 150, 50))

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+NAMES = ("packer", "merge", "streamer")
+"""Columns whose cells are typed again, and so never wrapped."""
+
 
 def document(comparison: PlannerComparison) -> dict[str, object]:
     """``comparison`` as JSON values: bytes, cycles, seconds, shares of 1; null without a plan."""
@@ -205,9 +208,8 @@ def print_comparison(comparison: PlannerComparison, console: Console) -> None:
 
 def _packer_table(comparison: PlannerComparison) -> Table:
     heads = ("packer", ">peak B", ">gap", ">fragmentation", ">time", "fits")
-    return ruled_table(
-        heads, ((r.packer, *peak_cells(comparison, r), fit_text(comparison, r)) for r in comparison.ranked)
-    )
+    rows = ((r.packer, *peak_cells(comparison, r), fit_text(comparison, r)) for r in comparison.ranked)
+    return ruled_table(heads, rows, unbroken=NAMES)
 
 
 def _merger_table(comparison: PlannerComparison) -> Table:
@@ -215,7 +217,7 @@ def _merger_table(comparison: PlannerComparison) -> Table:
     rows = (
         (r.merge, r.packer, *merge_cells(comparison, r), fit_text(comparison, r)) for r in comparison.merged
     )
-    return ruled_table(heads, rows)
+    return ruled_table(heads, rows, unbroken=NAMES)
 
 
 def core_cells(row: PackerRow) -> list[str]:
@@ -231,7 +233,7 @@ def _core_table(comparison: PlannerComparison) -> Table:
     rows = [
         (r.packer, *(percent(c.fragmentation or 0.0) for c in r.cores)) for r in comparison.ranked if r.cores
     ]
-    return ruled_table(heads, rows)
+    return ruled_table(heads, rows, unbroken=NAMES)
 
 
 def _streamer_table(comparison: PlannerComparison) -> Table:
@@ -245,7 +247,7 @@ def _streamer_table(comparison: PlannerComparison) -> Table:
         heads.append(">cascades")
         for cells, row in zip(rows, comparison.streamed, strict=True):
             cells.append(cascade_count(row))
-    return ruled_table(heads, rows)
+    return ruled_table(heads, rows, unbroken=NAMES)
 
 
 def with_energy(comparison: PlannerComparison) -> bool:

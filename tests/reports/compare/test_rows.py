@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
+from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
 from chipmodel.comparison.run import Contenders, compare_program
 from chipmodel.files.json_text import json_text
 from chipmodel.geometry.interval import Interval
@@ -133,6 +133,15 @@ def test_the_terminal_ranks_by_peak_and_gives_reasons_for_refusals() -> None:
     row = next(line for line in lines if line.split()[:1] == ["ping-pong"])
     assert row.split() == ["ping-pong", "100", "25.0%", "0.250", "50.0%", "100.0", "ms", "no"]
     assert "keeps no constraints" in " ".join(text.split())
+
+
+def test_names_are_never_wrapped() -> None:
+    """They are typed again; ``unified-results`` was ``unified-result`` and ``s`` below."""
+    row = MergerRow("unified-results", "large-first", 55_296, 37_248, seconds=0.0127, merger_bound=55_296)
+    found = PlannerComparison("x", "", PROBLEM, None, merged=(row,))
+    text = on_console(lambda console: print_comparison(found, console))
+    assert any(line.split()[:2] == ["unified-results", "large-first"] for line in text.splitlines())
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_the_page_needs_no_network_and_has_no_script_but_that_of_its_tables() -> None:

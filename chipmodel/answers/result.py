@@ -152,13 +152,15 @@ class Result:
 
     def _split_notes(self) -> tuple[str, ...]:
         """What was split over cores, and what keeps more of them from helping."""
-        if self.split is None:
+        if not self.cores:
             return ()
-        rows = sum(each.by == "rows" for each in self.split.split.ops)
-        parts = f"{rows} ops are split over cores in bands of rows, "
-        parts += f"{len(self.split.split.ops) - rows} in slices of channels"
+        ops = self.split.split.ops if self.split else ()
+        rows = sum(each.by == "rows" for each in ops)
+        parts = f"{rows} ops are split over cores in bands of rows, {len(ops) - rows} in slices of channels"
         busy = self.trace.busy("dma") / max(1, self.trace.cycles)
         engine = f"the DMA engine, which all cores share, is busy for {busy:.0%} of the run"
+        if not ops:
+            return (f"no op is split over cores; {engine}",)
         if busy >= BINDING_SHARE:
             return (f"{parts}; {engine} and is what binds",)
         return (f"{parts}; {engine}, and cores wait for halo rows and for what is not split",)

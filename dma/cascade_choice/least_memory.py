@@ -10,9 +10,7 @@ Source: chipmodel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
@@ -21,15 +19,13 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from dma.cascade_choice.chain_geometry import MAX_OPS
 from dma.cascade_choice.cuts import Cut, cheapest_cut, least_maximum
-from dma.cascade_choice.made_again import with_less_held
+from dma.cascade_choice.limited_memory import limited_memory_candidates
 from dma.cascade_choice.reloads import Reloading
-from dma.cascade_choice.segment_table import CascadeSegment
 from dma.cascade_choice.segmented_chains import (
+    BANDS,
     Candidate,
     PlacedSegment,
     SegmentedChain,
-    band_counts,
-    bytes_within,
     cascade_choices,
     exact_bytes,
     is_possible,
@@ -51,8 +47,6 @@ FURTHER_CUTS = 4
 """Cuts that are looked at without the largest segments of those before."""
 TOO_HIGH = Fraction(9, 8)
 """How many times the least an estimate of it may be, at most (ResNet-8: 1.09 times)."""
-EXTRA_OF_ONE = (1, 1 / 2, 1 / 4, 1 / 8, 0)
-"""Shares of the multiply-accumulates that may be computed again, which one cascade may take."""
 HIDDEN = 1 << 62
 """Bytes of a segment that no cut shall have."""
 
@@ -62,33 +56,22 @@ def least_memory_candidates(
 ) -> tuple[Candidate, ...]:
     """Sets of cascades for the smallest SharedMemory, the one that is expected to need the least first.
 
-    With ``recompute`` they may compute rows again, each cascade up to so many times the multiply-accumulates
-    of the program, bands of columns included; all together may compute more. Without it rows are kept, and
-    bands as wide as they like.
+    With ``recompute`` they may compute rows again, up to so many times the multiply-accumulates of the
+    program, bands of columns included. Without it rows are kept, and bands as wide as they like.
     """
     rolls = chip.npu.rolling_buffers
     plain = segmented_chains(program, chip, rolls, 0)
     least = max((least_maximum(chain.table, chain.table.bytes) for chain in plain), default=0)
     rows = [with_reloads(chain, rolls, Reloading(least, RELOADED, MAX_OPS)) for chain in plain]
-    if recompute is None:
-        return _within(program, rows, rolls, None)
-    extra = (recompute - 1) * computed(program)
-    shares = (_within(program, rows, rolls, int(extra * share)) for share in EXTRA_OF_ONE)
-    return tuple(dict.fromkeys(each for candidates in shares for each in candidates))
-
-
-def _within(
-    program: Program, rows: Sequence[SegmentedChain], rolls: bool, extra: int | None
-) -> tuple[Candidate, ...]:
-    """Sets whose cascades each compute at most ``extra`` multiply-accumulates again; None: no rows again."""
-    exact = [_ExactChain(chain, rolls, extra) for chain in rows]
+    if recompute is not None:
+        extra = int((recompute - 1) * computed(program))
+        limited = dict.fromkeys(limited_memory_candidates(rows, rolls, least, extra, RELOADED))
+        return tuple(each for each in limited if is_possible(program, each))
+    exact = [_ExactChain(chain, rolls) for chain in rows]
     least = max((chain.least() for chain in exact), default=0)
     reloading = Reloading(least - 1, RELOADED, MAX_OPS)
-    banded = list[_ExactChain]()
-    for chain in rows:
-        counts = band_counts(chain, narrow=bool(extra))
-        in_bands = with_reloads(with_bands(chain, rolls, least, counts), rolls, reloading, counts)
-        banded.append(_ExactChain(in_bands, rolls, extra))
+    in_bands = (with_reloads(with_bands(chain, rolls, least), rolls, reloading, BANDS) for chain in rows)
+    banded = [_ExactChain(chain, rolls) for chain in in_bands]
     less = max((chain.least() for chain in banded), default=0)
     shares = LOOSER[:1] if less < WORTHWHILE * least else ()  # plans in bands have many steps
     found = [*_candidates(program, banded, less, rolls, shares)]
@@ -111,8 +94,8 @@ def _candidates(
 class _ExactChain:
     """A straight chain, in which the bytes of every cascade that was ever chosen are exact."""
 
-    def __init__(self, chain: SegmentedChain, rolls: bool, extra: int | None) -> None:
-        self.chain, self.rolls, self.extra, self.table = chain, rolls, extra, chain.table
+    def __init__(self, chain: SegmentedChain, rolls: bool) -> None:
+        self.chain, self.rolls, self.table = chain, rolls, chain.table
         self.bytes = self.table.bytes.copy()
         """The bytes of each segment by number: estimated, or exact."""
         self.known: set[int] = set()
@@ -148,21 +131,7 @@ class _ExactChain:
             cut = self.cut(budget)
             if not self.corrects(cut):
                 break
-        segments = (self.table.segment(number) for number in self.cut(budget).numbers)
-        return [(self.chain, self.exact(each, budget)[0]) for each in segments]
-
-    def exact(self, segment: CascadeSegment, enough: int = 0) -> tuple[CascadeSegment, int]:
-        """A segment, with tensors made again where it needs more bytes than are ``enough``, and its bytes."""
-        if not segment.heights:
-            return segment, segment.bytes
-        if self.extra is None:
-            return segment, exact_bytes(self.chain, segment, self.rolls, in_psram=False)
-        ops = self.chain.ops(segment)
-        most = sum(op.work.macs for op in ops) + self.extra
-        (choice,) = cascade_choices([(self.chain, segment)], self.rolls)
-        size = partial(bytes_within, self.chain, segment)
-        choice, exact = with_less_held(self.chain.geometry.program, ops, choice, size, most, enough)
-        return replace(segment, again=choice.again), exact
+        return [(self.chain, self.table.segment(number)) for number in self.cut(budget).numbers]
 
     def cut(self, budget: int) -> Cut:
         return cheapest_cut(self.table, self.table.cycles + np.where(self.bytes > budget, self.beyond_all, 0))
@@ -174,7 +143,7 @@ class _ExactChain:
             segment = self.table.segment(number)
             if not segment.heights or number in self.known:
                 continue
-            _, exact = self.exact(segment)
+            exact = exact_bytes(self.chain, segment, self.rolls, in_psram=False)
             for same in self.table.same(number):
                 self.known.add(same)
                 changed = changed or exact != self.bytes[same]

@@ -9,7 +9,7 @@ cached; Alwani et al. 2016 compare the two for pairs of layers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from chipmodel.cascades.recomputed import cascade_macs
@@ -31,35 +31,56 @@ def with_less_held(
     Fewer bytes than are ``enough`` are worth nothing. A cascade that cannot be, or takes more than
     ``most_macs`` multiply-accumulates even with all rows kept, needs more bytes than any other.
     """
-
-    def tried(again: Sequence[str]) -> tuple[int, int]:
-        """The bytes and the multiply-accumulates with these tensors made again; too many where they cannot
-        be."""
-        try:
-            op = cascade_op(program, ops, replace(choice, again=tuple(sorted(again, key=order.__getitem__))))
-        except ValueError:
-            return IMPOSSIBLE
-        return size(op), cascade_macs(op)
-
-    order = {name: number for number, name in enumerate(name for op in ops for name in op.outputs)}
-    plain = tried(())
-    if plain[1] > most_macs or plain[0] <= enough or not choice.rolls:
-        return choice, plain[0] if plain[1] <= most_macs else IMPOSSIBLE[0]
-    alone = {name: tried((name,)) for name in sole_tensors(ops)}
-    cheapest = sorted((macs, order[name], name) for name, (_, macs) in alone.items() if macs <= most_macs)
-    again, found = list[str](), plain
-    for _, _, name in cheapest:
-        if found[0] <= enough:
+    found, least = choice, IMPOSSIBLE[0]
+    for less in ever_less_held(program, ops, choice, size, most_macs):
+        found, least, _ = less
+        if least <= enough:
             break
-        with_it = tried((*again, name))
-        if with_it[0] <= found[0] and with_it[1] <= most_macs:
-            again, found = [*again, name], with_it
-    for name in reversed(tuple(again)):
-        rest = [each for each in again if each != name]
-        without = tried(rest)
-        if without[0] <= max(enough, found[0]):
-            again, found = rest, without
-    return replace(choice, again=tuple(sorted(again, key=order.__getitem__))), found[0]
+    for name in reversed(found.again):
+        rest = replace(found, again=tuple(each for each in found.again if each != name))
+        without, _ = _amounts(program, ops, rest, size)
+        if without <= max(enough, least):
+            found, least = rest, without
+    return found, least
+
+
+def ever_less_held(
+    program: Program,
+    ops: Sequence[Op],
+    choice: CascadeChoice,
+    size: Callable[[Op], int],
+    most_macs: float,
+) -> Iterator[tuple[CascadeChoice, int, int]]:
+    """Yield the cascade ``choice`` with ever more tensors made again, first those that cost the fewest
+    multiply-accumulates, its bytes, which get no more, and its multiply-accumulates, at most ``most_macs``;
+    nothing where it cannot be, or takes more with all rows kept."""
+    order = {name: number for number, name in enumerate(name for op in ops for name in op.outputs)}
+
+    def tried(again: Iterable[str]) -> tuple[CascadeChoice, int, int]:
+        made = replace(choice, again=tuple(sorted(again, key=order.__getitem__)))
+        return made, *_amounts(program, ops, made, size)
+
+    found = tried(())
+    if found[2] > most_macs:
+        return
+    yield found
+    alone = {name: tried((name,))[2] for name in (sole_tensors(ops) if choice.rolls else ())}
+    for _, _, name in sorted((macs, order[name], name) for name, macs in alone.items() if macs <= most_macs):
+        with_it = tried((*found[0].again, name))
+        if with_it[1] <= found[1] and with_it[2] <= most_macs:
+            found = with_it
+            yield found
+
+
+def _amounts(
+    program: Program, ops: Sequence[Op], choice: CascadeChoice, size: Callable[[Op], int]
+) -> tuple[int, int]:
+    """The bytes and the multiply-accumulates of a cascade; too many where it cannot be."""
+    try:
+        op = cascade_op(program, ops, choice)
+    except ValueError:
+        return IMPOSSIBLE
+    return size(op), cascade_macs(op)
 
 
 def sole_tensors(ops: Sequence[Op]) -> Iterator[str]:

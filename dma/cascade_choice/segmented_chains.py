@@ -126,9 +126,9 @@ def with_fine_heights(
     return _run(geometry, chain.table.where(chain.allowed).followed_by(fine))
 
 
-def band_counts(chain: SegmentedChain, narrow: bool) -> tuple[int, ...]:
-    """Return ``BANDS``, with ``narrow`` ones those of ``NARROW`` columns of any op, too."""
-    columns = {each for each in chain.geometry.banded.columns if each and narrow}
+def band_counts(chain: SegmentedChain) -> tuple[int, ...]:
+    """Return ``BANDS`` and the numbers of bands that are as wide as ``NARROW`` columns of any op."""
+    columns = {each for each in chain.geometry.banded.columns if each}
     counts = {-(-each // width) for each in columns for width in NARROW}
     return tuple(sorted({*BANDS, *counts} - {1}))
 

@@ -61,8 +61,7 @@ def test_finer_stripes_and_bands_are_added_to_the_segments() -> None:
 def test_narrow_bands_are_as_wide_as_few_columns() -> None:
     (chain,) = chains()
     (columns,) = {each for each in chain.geometry.banded.columns if each}
-    counts = band_counts(chain, narrow=True)
+    counts = band_counts(chain)
     assert {-(-columns // width) for width in (1, 2, 3, 4)} <= {*counts}
-    assert band_counts(chain, narrow=False) == (2, 3, 4, 6, 8)
     banded = with_bands(chain, True, 1 << 20, counts)
     assert columns in {each.bands for each in banded.table.segments}

@@ -27,10 +27,11 @@ from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.pipeline.finer_cuts import finer_programs
 from chipmodel.pipeline.order_choice import order_faults
+from chipmodel.pipeline.split_choice import split_program
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
 from chipmodel.rewrites.compiled_weights import compiled
-from chipmodel.rewrites.core_split import split_over_cores, whole_name
+from chipmodel.rewrites.core_split import whole_name
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from chipmodel.terminal.progress import stage
@@ -179,7 +180,6 @@ def check(
             program, disorder = order_faults(program, file)
             program = with_weights_in_place(reuse(program, "all"), target, ops_read_in_place(file))
             program, faults = _checked(program, file, target)
-            program = program if faults else split_over_cores(program, file.split)
             violations = violations or disorder or faults
         runs: tuple[PathVerdict, ...] = ()
         if execute:
@@ -197,13 +197,23 @@ def ops_read_in_place(plan: PlanFile) -> frozenset[str]:
 
 
 def _checked(program: Program, file: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:
-    """The program that the plan is of, if need be with large ops cut finer or as the chip's tool keeps it,
-    and what is wrong with the plan."""
-    faults = verify_file(program, file, chip)
+    """The program that the plan is of, its ops split over cores as the plan says, if need be with large ops
+    cut finer or as the chip's tool keeps it; and what is wrong with the plan."""
+    split, faults = _verified(program, file, chip)
     for other in _other_programs(program, chip) if faults else ():
-        if not verify_file(other, file, chip):
-            return other, ()
-    return program, faults
+        found, others_faults = _verified(other, file, chip)
+        if not others_faults:
+            return found, ()
+    return split, faults
+
+
+def _verified(program: Program, file: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:
+    """``program`` with the ops split that the plan splits, and what is wrong with the plan for it."""
+    try:
+        program = split_program(program, file.split, chip)
+    except ValueError as error:
+        return program, (f"the plan splits ops that cannot be split: {error}",)
+    return program, verify_file(program, file, chip)
 
 
 def _other_programs(program: Program, chip: Chip) -> Iterator[Program]:

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.core_parts import CoreSplit, OpSplit
+from chipmodel.model.core_parts import WHOLE_OPS, CoreSplit, OpSplit
 from chipmodel.model.program import Op, Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.partition import forecast
@@ -32,6 +32,7 @@ from chipmodel.rewrites.core_split import (
     split_over_cores,
 )
 from chipmodel.timing.transfer import transfer_cycles
+from dma.residency.fitted import fitted
 
 PRICES = (0.0, 0.25, 0.5, 1.0, 2.0)
 """Prices of a DMA cycle in NPU cycles: 0 where the engine is idle, above 1 where everybody waits for it."""
@@ -53,7 +54,7 @@ def split_candidates(program: Program, chip: Chip) -> list[tuple[CoreSplit, Prog
     known: dict[CoreSplit, tuple[int, Program]] = {}
     for split in costs.candidates():
         if split.ops and split not in known:
-            made = split_over_cores(program, split)
+            made = split_program(program, split, chip)
             known[split] = forecast(made, chip), made
     whole = forecast(program, chip)
     found: list[tuple[CoreSplit, Program]] = []
@@ -64,6 +65,12 @@ def split_candidates(program: Program, chip: Chip) -> list[tuple[CoreSplit, Prog
             left[cores] -= 1
             found.append((split, made))
     return found
+
+
+def split_program(program: Program, split: CoreSplit, chip: Chip) -> Program:
+    """Return ``program`` with the ops of ``split`` as an op for each core; what does not fit a core's memory
+    then, such as a join of rows, is cut finer. Raises ValueError as ``split_over_cores``."""
+    return program if split == WHOLE_OPS else fitted(split_over_cores(program, split), chip)
 
 
 def _counts(cores: int) -> Iterator[int]:

@@ -181,6 +181,7 @@ class _ReuseMarks:
         self.scopes: Scopes = scopes(program.body)
         self.position = {op.name: index for index, op in enumerate(program.ops())}
         self.uses = _uses(program)
+        self.cores = {name: op.core for op in program.ops() for name in op.outputs}
         self.fixed = {
             *program.outputs,
             *(name for node in program.nodes() if isinstance(node, Loop) for name in node.carried),
@@ -221,6 +222,8 @@ class _ReuseMarks:
         written once, in the same straight-line region, and ``name`` is read only there."""
         here = self.position[op.name]
         use, made = self.uses[name], self.uses[op.outputs[0]].writes
+        if self._made_elsewhere(op, name):
+            return False
         if name in self.fixed or op.outputs[0] in self.fixed - set(self.program.outputs) or made != (here,):
             return False
         if name in self.program.inputs:
@@ -232,6 +235,11 @@ class _ReuseMarks:
         local = all(region[p] == region[here] for p in (*use.writes, *use.reads))
         inside = any(here in loop for loop in self.scopes.loops)
         return local and not (inside and not use.writes)
+
+    def _made_elsewhere(self, op: Op, name: str) -> bool:
+        """Whether the workload has ``name`` made on another core than ``op``: it then comes through Psram."""
+        maker = self.cores.get(name)
+        return maker is not None and op.core is not None and maker != op.core
 
 
 def _uses(program: Program) -> dict[str, _Accesses]:

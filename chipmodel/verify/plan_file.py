@@ -10,7 +10,6 @@ from chipmodel.model.commands import Command, Compute, DmaStart, walk
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
 from chipmodel.plan_file.contents import PlanFile, PlannedCore, PsramHome
-from chipmodel.rewrites.core_split import split_over_cores
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.buffers import buffer_faults
 from chipmodel.verify.commands import MAX_VIOLATIONS, verify
@@ -22,12 +21,8 @@ from chipmodel.verify.proven_cycles import proof_faults
 def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
     """Describe the first ``MAX_VIOLATIONS`` violations of a plan file, for one core or several.
 
-    ``program`` has whole ops; those that the plan splits over cores are split here.
+    In ``program`` the ops that the plan splits over cores are split.
     """
-    try:
-        program = split_over_cores(program, plan.split)
-    except ValueError as error:
-        return (f"the plan splits ops that cannot be split: {error}",)
     faults = dict.fromkeys((*_head_faults(program, plan, chip), *_body_faults(program, plan, chip)))
     return tuple(faults)[:MAX_VIOLATIONS]
 

@@ -15,7 +15,7 @@ from chipmodel.files.suggestions import cut, shown, suggest
 from workloads.build.builder import ProgramBuilder
 
 FOLDER = Path(__file__).with_name("networks")
-GROUPS = ("classic", "measured", "detectors", "control_flow", "language")
+GROUPS = ("classic", "measured", "detectors", "control_flow", "language", "layered")
 """The files of the catalogue: read one by one, as all together take 4 ms."""
 OptionValue = int | float | str
 """The value of an option, of the same type as its default."""
@@ -129,6 +129,15 @@ def builder(path: str) -> Callable[..., None]:
     return build
 
 
+def layered(layers: str | Mapping[str, str]) -> Callable[..., None]:
+    """Return the function that appends the ``layers`` of a network, or of each of its variants."""
+
+    def build(net: ProgramBuilder, **values: OptionValue) -> None:
+        import_module("workloads.zoo.layered").append(net, layers, values)
+
+    return build
+
+
 @cache
 def group(name: str) -> tuple[BuiltInNetwork, ...]:
     """The networks of one of ``GROUPS``."""
@@ -149,7 +158,7 @@ def _network(name: str, entry: Mapping[str, Any], shared: Mapping[str, Any]) -> 
         name,
         entry["title"],
         entry["source"],
-        builder(entry["build"]),
+        builder(entry["build"]) if "build" in entry else layered(entry["layers"]),
         {key: _option(given, shared.get(key, {})) for key, given in entry["options"].items()},
         _figure(entry["macs"]),
         _figure(entry["parameters"]),

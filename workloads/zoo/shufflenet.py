@@ -69,11 +69,11 @@ def shufflenetv2(net: ProgramBuilder, *, size: int, classes: int, width: float) 
     for stage, units in enumerate(UNITS, start=2):
         half = channels << (stage - 2) >> 1
         for unit in range(units):
-            x = _unit_v2(net, f"stage{stage}.{unit}", x, half, halves=unit == 0)
+            x = unit_v2(net, f"stage{stage}.{unit}", x, half, halves=unit == 0)
     net.output(classifier(net, "fc", net.conv("conv5", x, last, 1), classes))
 
 
-def _unit_v2(net: ProgramBuilder, name: str, x: Value, half: int, *, halves: bool) -> Value:
+def unit_v2(net: ProgramBuilder, name: str, x: Value, half: int, *, halves: bool) -> Value:
     """Two branches of ``half`` the channels, joined and shuffled. The first one halves the image, or is what
     the unit keeps of its input."""
     kept, read = (x, x) if halves else split(net, f"{name}.split", x, (half, half))

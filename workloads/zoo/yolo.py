@@ -22,6 +22,8 @@ from workloads.zoo.layers import concat, image, split, upsample_like
 WIDTHS = {"n": 0.25, "s": 0.5}
 """Factors on channels."""
 
+FURTHER = {"pose": 3 * 17, "segment": 32}
+"""What each pixel has besides box and classes: 17 points of a body, or coefficients of masks."""
 DISTANCES = 16
 """Bins of the distribution of a box's distance."""
 
@@ -106,14 +108,14 @@ class YoloBuilder:
         return self.joined(name, values, out_c, feature=True)
 
 
-def yolov8(net: ProgramBuilder, *, size: int, classes: int, scale: str, outputs: str) -> None:
+def yolov8(net: ProgramBuilder, *, size: int, classes: int, scale: str, outputs: str, task: str) -> None:
     """Strides 8, 16 and 32; 4.4 G multiply-accumulates at 640."""
-    _yolo(net, YoloVersion(8), (size, classes), scale, outputs)
+    _yolo(net, YoloVersion(8), (size, classes), scale, outputs, task=task)
 
 
-def yolo11(net: ProgramBuilder, *, size: int, classes: int, scale: str, outputs: str) -> None:
+def yolo11(net: ProgramBuilder, *, size: int, classes: int, scale: str, outputs: str, task: str) -> None:
     """Strides 8, 16 and 32; 3.2 G multiply-accumulates at 640."""
-    _yolo(net, YoloVersion(11), (size, classes), scale, outputs)
+    _yolo(net, YoloVersion(11), (size, classes), scale, outputs, task=task)
 
 
 def yolo26(net: ProgramBuilder, *, size: int, classes: int, scale: str, outputs: str, head: str) -> None:
@@ -129,8 +131,9 @@ def _yolo(
     scale: str,
     outputs: str,
     head: str = "",
+    task: str = "detect",
 ) -> None:
-    """``sizes`` are those of image and classes."""
+    """``sizes`` are those of image and classes; what a ``task`` adds to boxes and classes are outputs."""
     net.whole_swish = outputs == "raw"
     yolo = YoloBuilder(net, version, WIDTHS[scale], head)
     features = _neck(yolo, _backbone(yolo, image(net, sizes[0])))
@@ -141,6 +144,10 @@ def _yolo(
                 net.output(part)
     else:
         net.output(_decoded(yolo, heads, sizes[1]))
+    for number, feature in enumerate(features if task != "detect" else ()):
+        net.output(_further(yolo, f"head{number}.{task}", feature, features[0].shape[1], FURTHER[task]))
+    if task == "segment":
+        net.output(_masks(yolo, features[0]))
 
 
 def _backbone(yolo: YoloBuilder, x: Value) -> list[Value]:
@@ -200,6 +207,21 @@ def _head(yolo: YoloBuilder, name: str, x: Value, first: int, classes: int) -> t
             score = blocks.activated(net, f"{inner}.depthwise", score, channels, 3, 1, channels)
             score = blocks.activated(net, f"{inner}.pointwise", score, of_class)
     return net.conv(f"{name}.box", box, 4 * bins, 1), net.conv(f"{name}.class", score, classes, 1)
+
+
+def _further(yolo: YoloBuilder, name: str, x: Value, first: int, numbers: int) -> Value:
+    """Points or coefficients of masks of one stride."""
+    for index in (1, 2):
+        x = blocks.activated(yolo.net, f"{name}{index}", x, max(first // 4, numbers), 3)
+    return yolo.net.conv(name, x, numbers, 1)
+
+
+def _masks(yolo: YoloBuilder, x: Value) -> Value:
+    """The masks that are mixed by coefficients, twice as high and wide as ``x``."""
+    net, channels = yolo.net, yolo.wide(256)
+    x = blocks.activated(net, "masks.1", x, channels, 3)
+    x = net.conv("masks.up", x, channels, 2, stride=2, transposed=True)
+    return blocks.activated(net, "masks.3", blocks.activated(net, "masks.2", x, channels, 3), 32)
 
 
 def _decoded(yolo: YoloBuilder, heads: Sequence[tuple[Value, Value]], classes: int) -> Value:

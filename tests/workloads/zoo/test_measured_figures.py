@@ -202,3 +202,47 @@ def test_micronets(url: str, mops: float, kilobytes: int) -> None:
     positions = 24.5 / 25 if "kws" in url else 1
     assert round(2 * (first + (built.macs - first) * positions) / 1e6, 1) == mops
     assert 0.5 * kilobytes * 1000 < built.weight_bytes < kilobytes * 1000
+
+
+@pytest.mark.parametrize(
+    ("url", "kibibytes"),
+    [
+        ("st_mnist", 10.08),
+        ("st_fdmobilenet_v1?classes=5", 144.93),
+        ("cifar_resnet", 464.38),
+        ("resnet50v2?classes=1000", 25042.47),
+        ("miniresnet", 123.60),
+        ("miniresnet?variant=2", 431.10),
+        ("miniresnet?variant=v2-1", 123.98),
+        ("miniresnet?variant=v2-2", 431.98),
+        ("st_yololc", 276.73),
+    ],
+)
+def test_layers_of_st_have_the_weights_that_its_tool_counts(url: str, kibibytes: float) -> None:
+    """KiB of weights in flash for int8 (stm32ai-modelzoo), with biases of 32 bits."""
+    assert round(program(url).weight_bytes / 1024, 2) == pytest.approx(kibibytes, abs=0.011)
+
+
+@pytest.mark.parametrize(
+    ("url", "millions", "thousands"),
+    [
+        ("mobilenetv3", 56.5, 2537),
+        ("mobilenetv3?variant=large", 216.6, 5471),
+        ("peleenet", 508, 2797),
+        ("regnetx", 199, 2674),
+        ("sqnxt", 282, 713),
+        ("dla46c?variant=46xc", 540, 1063),
+        ("dla46c?variant=60xc", 590, 1313),
+        ("yolov4_tiny", 3454, 6054),
+        ("yolov8?task=pose&classes=1", 4600, 3332),
+        ("yolov8?task=segment", 6000, 3446),
+        ("yolo11?task=pose&classes=1", 3733, 2908),
+        ("yolo11?task=segment", 4901, 2911),
+    ],
+)
+def test_networks_of_boards_have_the_macs_of_their_papers(url: str, millions: int, thousands: int) -> None:
+    """As their papers, timm, torchvision, AlexeyAB's darknet and Ultralytics print them, to 2 %; parameters
+    as counted here."""
+    built = program(url)
+    assert built.macs / 1e6 == pytest.approx(millions, rel=0.02)
+    assert built.parameters / 1e3 == pytest.approx(thousands, abs=1)

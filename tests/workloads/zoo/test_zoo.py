@@ -18,9 +18,17 @@ from tests.support.work import calls
 from workloads import zoo
 
 NETWORKS = {n.name: n for n in zoo.networks() if n not in zoo.networks("control_flow", "language")}
-NO_ROW_OF_CLASSES = {network.name for network in zoo.networks("detectors")} | {"squeezenet", "wav2letter"}
+NO_ROW_OF_CLASSES = {
+    *(network.name for network in zoo.networks("detectors")),
+    *("darknet_tiny", "deeplabv3", "movenet", "squeezenet", "ssd_mobilenetv1", "ssd_mobilenetv2_fpnlite"),
+    *("ssdlite_mobilenetv1", "ssdlite_mobilenetv3", "st_fdmobilenet_v1", "st_ssd_mobilenetv1", "st_yololc"),
+    *("efficientdet_lite", "fastestdet", "nanodet", "wav2letter", "yolact_edge", "yolov4_tiny"),
+}
 """Networks with other outputs: boxes, letters for each frame, an image of one pixel with the classes."""
-AS_WIDE_AS_THE_INPUT = {"autoencoder", "dnn_kws", "mobilefacenet", "rnnoise", "swift_yolo"}
+AS_WIDE_AS_THE_INPUT = {
+    *("autoencoder", "deepface_emotion", "dnn_kws", "hand_posture", "ign", "miniresnet", "mobilefacenet"),
+    *("rnnoise", "swift_yolo"),
+}
 """Networks with weights or constants for each number of the input, or of the last image."""
 MIB = 1 << 20
 

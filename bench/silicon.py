@@ -19,14 +19,21 @@ from dataclasses import replace
 from fractions import Fraction
 from math import log10
 from pathlib import Path
-from statistics import fmean
+from statistics import median
 
 import chipmodel.measured
 from bench.predicted_rows import predict
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import MEASURED, PRESET_FOLDER, load_chip
-from chipmodel.hardware.measured_networks import MeasuredNetwork, network_rows, summary
+from chipmodel.hardware.measured_networks import (
+    APART,
+    MeasuredNetwork,
+    NetworkClass,
+    classes,
+    network_rows,
+    summary,
+)
 from chipmodel.measured.compare import MeasuredTable, read_table
 from chipmodel.measured.network_fit import ROWS_PER_NUMBER, fit, free_numbers
 from chipmodel.measured.network_prediction import NETWORKS, predicted_networks
@@ -54,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         found, folds = networks(board, not asked.no_fit)
         if asked.write:
             write(board, MEASURED, found)
-        print("\n".join((*lines(board, found), *fold_lines(folds))), flush=True)
+        print("\n".join((*lines(board, found), *interval_lines(found), *fold_lines(folds))), flush=True)
 
 
 Folds = Mapping[str, Mapping[str, Fraction]]
@@ -66,7 +73,7 @@ def networks(board: str, fitted: bool) -> tuple[tuple[MeasuredNetwork, ...], Fol
     read, chip = table(board), load_chip(board)
     rows = predicted_networks(read, chip)
     trained = {number for number, row in enumerate(rows) if row.traits.kind.endswith(INSIDE)}
-    free = free_numbers(chip) if fitted else ()
+    free = [text for text in free_numbers(chip) if fitted and _is_fitted(chip, text)]
     if fitted and chip.vendor.run_cycles:
         return tuple(_started_as_others(rows)), {}
     if not free or len(trained) < ROWS_PER_NUMBER * len(free):
@@ -76,11 +83,21 @@ def networks(board: str, fitted: bool) -> tuple[tuple[MeasuredNetwork, ...], Fol
     return tuple(replace(row, held_out=float(held.predicted)) for row, held in pairs), found.folds
 
 
+def _is_fitted(chip: Chip, text: str) -> bool:
+    """Whether the chip file says of a number that it was fitted: those of a board scaled from another were
+    not."""
+    return "itted to" in chip.figures[text.split("+")[0]].source
+
+
 def _started_as_others(rows: Sequence[MeasuredNetwork]) -> Iterator[MeasuredNetwork]:
-    """The rows, held out with the driver's time before a run from the other families: the mean of what these
-    take longer than predicted."""
+    """The rows, held out with the driver's time before a run from the other families: the median of what
+    these take longer than predicted if their tensors stay in SharedMemory."""
     for row in rows:
-        others = fmean(other.measured - other.predicted for other in rows if other.family != row.family)
+        others = median(
+            other.measured - other.predicted
+            for other in rows
+            if other.family != row.family and other.traits.kind.endswith(INSIDE)
+        )
         yield replace(row, held_out=row.predicted + others)
 
 
@@ -116,6 +133,26 @@ def lines(board: str, rows: Sequence[MeasuredNetwork]) -> Iterator[str]:
         times = f"{row.measured:g} | {row.predicted:.2f} | {1 + row.error:.3f} | {held_out:.3f}"
         yield f"| {row.workload.partition(' ')[0]} | {row.traits.kind} | {times} |"
     yield f"\n{summary(rows)}."
+
+
+def covered(rows: Sequence[MeasuredNetwork]) -> Iterator[tuple[str, float, int]]:
+    """Of each class of ``rows`` with two families or more: the share of its families that lie in the interval
+    of the others, each network of a family in part, and how many families there are."""
+    for kind, each in classes(rows).items():
+        if kind == APART or len(each.families) < 2:
+            continue
+        inside = 0.0
+        for row in each.networks:
+            others = tuple(other for other in each.networks if other.family != row.family)
+            low, high = NetworkClass(kind, others).interval
+            inside += (low <= row.measured / row.held_out <= high) / each.families[row.family]
+        yield kind, inside / len(each.families), len(each.families)
+
+
+def interval_lines(rows: Sequence[MeasuredNetwork]) -> Iterator[str]:
+    """How many families lie in the intervals of the others, a class a line."""
+    for kind, share, families in covered(rows):
+        yield f"{share:.0%} of {families} families with {kind} lie in the interval of the others."
 
 
 def write(board: str, key: str, rows: Sequence[MeasuredNetwork]) -> None:

@@ -330,9 +330,9 @@ class ArrayCosts:
     depthwise_kernel: int = 0
     """Rows and columns of the largest depthwise kernel that one pass over the operands serves; a larger one
     takes as many passes as such kernels cover it. 0: any kernel takes one pass."""
-    cached_bytes: int = 0
-    """Bytes of operands with which a depthwise convolution runs through the array after all, because a data
-    cache holds them."""
+    tap_cycles: Fraction = Fraction(0)
+    """What each tap of a convolution's kernel costs at each position besides its MACs: a CPU copies its
+    channels into a patch, or calculates where they lie."""
     output_cycles: Fraction = Fraction(0)
     """Core cycles of each output of work with MACs besides these: scaling and storing it."""
     on_cpu: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])

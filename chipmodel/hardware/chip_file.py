@@ -434,7 +434,7 @@ def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) ->
         numbers["npu.depthwise_macs_per_cycle"],
         numbers["npu.window_elements_per_cycle"],
         int(numbers["npu.depthwise_kernel"]),
-        int(numbers["npu.depthwise_cached_bytes"]),
+        numbers["npu.tap_cycles"],
         numbers["npu.output_cycles"],
         {kind: cycles for kind in CPU_KINDS if (cycles := numbers[f"cpu.cycles_per_element.{kind}"])},
     )

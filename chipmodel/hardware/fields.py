@@ -200,7 +200,7 @@ FIELDS: Mapping[str, Field] = {
     "npu.operands": _default("free", _array(_choice(*get_args(OperandTime)))),
     "npu.depthwise_macs_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
     "npu.window_elements_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
-    "npu.depthwise_cached_bytes": _default("0", _array(_sizes(0, 1 << 30))),
+    "npu.tap_cycles": _default("0", _array(_rationals("0", 10**6, "core cycles"))),
     "npu.output_cycles": _default("0", _array(_rationals("0", 10**6, "core cycles"))),
     "npu.depthwise_kernel": _default("0", _array(_wholes(0, 64, "rows and columns"))),
     "npu.rolling_buffers": _default("true", _choice("true", "false")),

@@ -48,7 +48,7 @@ FREE_BY_MODEL: Mapping[str, tuple[str, ...]] = {
 }
 """The same for an ``npu.model`` whose mechanism is published, so that less is left to fit: of a CPU the
 kernels are counted and reading is measured, of NE16 the stages are known."""
-FREE_OF_CPU = ("npu.macs_per_cycle.int8", "npu.depthwise_macs_per_cycle")
+FREE_OF_CPU = ("npu.macs_per_cycle.int8", "npu.tap_cycles")
 """The same for a CPU as an array (``npu.operands: serial``): its buses are published, a call is assumed."""
 ROWS_PER_NUMBER = 5
 """Rows that each free number needs at least."""

@@ -38,23 +38,12 @@ class OpKind:
     """Whether it is a depthwise convolution; None: as the work looks."""
     cpu_cycles: Fraction = Fraction(0)
     """Core cycles of an element where the op runs on the CPU; 0: on the NPU."""
-    cached: bool = False
-    """Whether its operands fit the data cache together, so that a depthwise kernel finds them there."""
 
 
 def kind_of_op(npu: Npu, op: Op) -> OpKind:
     """What the cycles of a part depend on besides its work."""
     depthwise = op.kind == "depthwise_conv" or (isinstance(op.work, Conv) and op.work.depthwise)
-    cached = (
-        depthwise
-        and isinstance(op.work, Conv)
-        and _operand_bytes(op.work, op.dtype) <= npu.costs.cached_bytes
-    )
-    return OpKind(depthwise, npu.costs.on_cpu.get(_cpu_kind(op), Fraction(0)), cached)
-
-
-def _operand_bytes(work: Conv, dtype: str) -> int:
-    return (elements_read(work) + elements_written(work)) * DTYPE_BITS[dtype] // 8
+    return OpKind(depthwise, npu.costs.on_cpu.get(_cpu_kind(op), Fraction(0)))
 
 
 _CPU_KINDS = {
@@ -80,8 +69,7 @@ def least_array_cycles(npu: Npu, work: SingleWork, dtype: str, division: Divisio
             return max(1, launches + ceil(work.elements * kind.cpu_cycles))
         return max(1, launches + ceil(_through_ports(npu, Fraction(work.in_bytes), Fraction(work.out_bytes))))
     depthwise = isinstance(work, Conv) and (work.depthwise if kind.depthwise is None else kind.depthwise)
-    rate = Fraction(0) if kind.cached else _own_rate(npu, work, depthwise)
-    if rate:
+    if rate := _own_rate(npu, work, depthwise):
         slower = macs_per_cycle(npu, dtype) / npu.macs_per_cycle[8]
         compute = taps(work) / (rate * slower)
     else:
@@ -89,6 +77,8 @@ def least_array_cycles(npu: Npu, work: SingleWork, dtype: str, division: Divisio
         compute *= _part_padding(npu, work, stripes, slices)
     if not isinstance(work, Pool):
         compute += elements_written(work) * npu.costs.output_cycles
+    if isinstance(work, Conv):
+        compute += _taps_addressed(work) * npu.costs.tap_cycles
     if npu.costs.operands == "free":
         return max(1, launches + ceil(compute))
     element = Fraction(DTYPE_BITS[dtype], 8)
@@ -117,6 +107,16 @@ def _own_rate(npu: Npu, work: SingleWork, depthwise: bool) -> Fraction:
     if depthwise:
         return npu.costs.depthwise_macs
     return npu.costs.window_elements if isinstance(work, Pool) else Fraction(0)
+
+
+def _taps_addressed(work: Conv) -> int:
+    """Taps of the kernel at all positions, of which a CPU copies or addresses the channels one by one; 0
+    where the kernel takes the pixels as they lie."""
+    window = work.window
+    taps = window.kernel_h * window.kernel_w
+    if taps == window.stride_h * window.stride_w == 1:
+        return 0
+    return work.batch * window.out_h * window.out_w * taps
 
 
 def taps(work: Conv | Pool | Matmul | Recurrent) -> int:

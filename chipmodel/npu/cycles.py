@@ -21,16 +21,23 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
     of a ``band``.
 
     An op that reads its weights in place takes the latency of their memory and then the longer of computing
-    and reading. So does hardware whose weights come through a buffer that is filled while the array computes:
-    for each block Arm's Vela takes the most of the cycles of each memory and of computing (ethos-u-vela
-    5.2.0, npu_performance.py). Each part reads all weights of its channels once, however many rows it has.
+    and reading (``and_reading``). So does hardware whose weights come through a buffer that is filled while
+    the array computes: for each block Arm's Vela takes the most of the cycles of each memory and of computing
+    (ethos-u-vela 5.2.0, npu_performance.py). Each part reads all weights of its channels once, however many
+    rows it has.
     """
     computing = _computing_cycles(npu, op, rows, channels, band)
     computing += _adding_cycles(npu, op, rows)
     if op.weights_in_place is None:
         return computing
     reading = ceil(op.weights_in_place.cycles * share_read(op, rows, channels))
-    return max(computing, reading) + op.weights_in_place.latency
+    return and_reading(npu, computing, reading) + op.weights_in_place.latency
+
+
+def and_reading(npu: Npu, computing: int, reading: int) -> int:
+    """The core cycles of computing and of reading weights in place: the longer, or both where a CPU does one
+    after the other (``npu.operands: serial``)."""
+    return computing + reading if npu.costs.operands == "serial" else max(computing, reading)
 
 
 def _adding_cycles(npu: Npu, op: Op, rows: int) -> int:

@@ -12,7 +12,7 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, SummedPiece, Vector
-from chipmodel.npu.cycles import busy_cycles
+from chipmodel.npu.cycles import and_reading, busy_cycles
 from chipmodel.npu.models import model_cycles
 
 
@@ -26,7 +26,7 @@ def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1, columns: b
     reading = op.weights_in_place
     again = 1 if op.gathers else stripes
     times = op.work.steps if isinstance(op.work, Recurrent) else again
-    return max(computing, ceil(reading.cycles * times)) + reading.latency * stripes * slices
+    return and_reading(npu, computing, ceil(reading.cycles * times)) + reading.latency * stripes * slices
 
 
 def _least_computing(npu: Npu, op: Op, stripes: int, slices: int, columns: bool) -> int:

@@ -102,8 +102,8 @@ MEANING: Mapping[str, str] = {
     "in turn (`serial`).",
     "npu.depthwise_kernel": "The largest depthwise kernel that one pass over the operands serves; 0: any.",
     "npu.depthwise_macs_per_cycle": "MACs a cycle of int8 depthwise convolutions; 0: through the array.",
-    "npu.depthwise_cached_bytes": "Bytes of operands up to which a data cache holds them: such depthwise "
-    "convolutions go through the array.",
+    "npu.tap_cycles": "What each tap of a kernel costs a CPU at each position besides its MACs: its channels "
+    "are copied.",
     "npu.output_cycles": "What each output of convolutions and products costs besides its MACs: scaling it.",
     "npu.window_elements_per_cycle": "Elements of pooling windows a cycle; 0: through the array.",
     "npu.vector.kernels": "The library whose kernels run: ESP-DL's, or ESP-NN's as TensorFlow Lite Micro "

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import fmean
 
 import pytest
 
 from bench.accuracy import accuracies
-from bench.silicon import TABLES, fold_lines, lines, networks, outset, table
+from bench.silicon import TABLES, covered, fold_lines, interval_lines, lines, networks, outset, table
 from chipmodel.hardware.chip_file import load_chip, preset_names
-from chipmodel.hardware.measured_networks import APART, classes, mean_error
+from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits, mean_error
 from chipmodel.measured.network_fit import free_numbers
 
 BOARDS = sorted(path.stem for path in TABLES.glob("*.csv"))
@@ -40,14 +39,24 @@ def test_all_rows_of_stm32ai_modelzoo_count() -> None:
 
 def share_inside(boards: Sequence[str]) -> float:
     """How much of a family lies in the interval of the others of its class: the mean of all families."""
-    inside: list[float] = []
-    for each in (found for board in boards for found in classes(load_chip(board).measured).values()):
-        for family in each.families if len(each.families) > 1 and each.kind != APART else ():
-            own = [n for n in each.networks if n.family == family]
-            others = replace(each, networks=tuple(n for n in each.networks if n.family != family))
-            low, high = others.interval
-            inside.append(fmean(low <= n.measured / n.held_out <= high for n in own))
-    return fmean(inside)
+    found = [each for board in boards for each in covered(load_chip(board).measured)]
+    return sum(share * families for _, share, families in found) / sum(each[2] for each in found)
+
+
+def test_an_interval_is_tried_on_the_families_that_it_has_not_seen() -> None:
+    """Of 14 families 13 are within the others' interval; the fourteenth, far off, is not."""
+    rows = [measured_row(str(number), 1 + number / 100) for number in range(13)]
+    rows += [measured_row("far", 9), measured_row("alone", 1, kind="another class")]
+    ((kind, share, families),) = covered(rows)
+    assert (kind, families) == ("a class", 14)
+    assert 0.7 < share < 0.95
+    assert next(iter(interval_lines(rows))).endswith(
+        "of 14 families with a class lie in the interval of the others."
+    )
+
+
+def measured_row(family: str, measured: float, kind: str = "a class") -> MeasuredNetwork:
+    return MeasuredNetwork(family, family, measured, 1, 1, NetworkTraits(kind, 1, 1, 1, frozenset()))
 
 
 @pytest.mark.parametrize("board", ["stm32n6", "esp32s3", "stm32h7"])

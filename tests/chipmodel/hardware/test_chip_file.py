@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from math import sqrt
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,29 @@ from chipmodel.hardware.psram_parts import device_named
 from tests.support.work import calls
 
 PRESETS = (
-    *("alif-e7", "axi-cdma", "corstone-300", "ef-psram", "esp32p4", "esp32s3", "esp32s3-sram"),
-    *("gap9", "gap9-psram", "himax-we2", "imx93"),
-    *("luna-arcs", "luna-csk6", "pulp-hyperbus", "stm32h7", "stm32l4r5", "stm32n6", "stm32u5"),
+    "alif-e7",
+    "axi-cdma",
+    "corstone-300",
+    "ef-psram",
+    "efr32xg24",
+    "esp32p4",
+    "esp32s3",
+    "esp32s3-sram",
+    "gap9",
+    "gap9-psram",
+    "himax-we2",
+    "imx93",
+    "luna-arcs",
+    "luna-csk6",
+    "mcxn947",
+    "pulp-hyperbus",
+    "stm32h7",
+    "stm32h7-cubeai8",
+    "stm32l4r5",
+    "stm32l4r5-cubeai8",
+    "stm32n6",
+    "stm32u5",
+    "stm32u5-cubeai8",
 )
 
 
@@ -394,16 +415,21 @@ def test_a_cpu_that_takes_every_cycle_is_refused() -> None:
     assert load_chip("luna-arcs", ["cpu.shared_every_cycles=2"]).cpu.shared_every == 2
 
 
-@pytest.mark.parametrize(("preset", "dmips"), [("stm32l4r5", "1.25"), ("stm32u5", "1.5")])
-def test_smaller_cortex_m_have_the_kernels_of_cortex_m7_by_dhrystone(preset: str, dmips: str) -> None:
-    """DMIPS/MHz of Arm's product pages, 2.14 of Cortex-M7."""
-    slower = Fraction(dmips) / Fraction("2.14")
-    large, small = load_chip("stm32h7").npu, load_chip(preset).npu
+@pytest.mark.parametrize("tool", ["", "-cubeai8"])
+@pytest.mark.parametrize(
+    ("preset", "dmips", "coremark"), [("stm32l4r5", "1.25", "3.42"), ("stm32u5", "1.5", "4.02")]
+)
+def test_smaller_cortex_m_have_the_kernels_of_cortex_m7_by_two_benchmarks(
+    preset: str, dmips: str, coremark: str, tool: str
+) -> None:
+    """DMIPS and CoreMark a MHz of Arm's product pages, 2.14 and 5.01 of Cortex-M7."""
+    slower = Fraction(sqrt(float(dmips) / 2.14 * float(coremark) / 5.01))
+    large, small = load_chip(f"stm32h7{tool}").npu, load_chip(f"{preset}{tool}").npu
     pairs = [
         *((large.macs_per_cycle[bits], small.macs_per_cycle[bits]) for bits in (8, 16, 32)),
         (small.costs.output_cycles, large.costs.output_cycles),
+        (small.costs.tap_cycles, large.costs.tap_cycles),
         (large.costs.window_elements, small.costs.window_elements),
         (Fraction(small.costs.launch_cycles), Fraction(large.costs.launch_cycles)),
     ]
-    assert all(abs(less / (more * slower) - 1) < Fraction(1, 100) for more, less in pairs)
-    assert small.costs.depthwise_macs == 0, "without a data cache no kernel misses it"
+    assert all(abs(less / (more * slower) - 1) < Fraction(2, 100) for more, less in pairs)

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import ArrayCosts, Npu
-from chipmodel.model.program import Op
+from chipmodel.model.program import InPlaceWeights, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.array import Division, OpKind, least_array_cycles, padded_macs, rows_read
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.least_costs import least_cycles
 from tests.support.chips import LUNA_LIKE
 
 NPU = LUNA_LIKE.npu
@@ -78,16 +79,27 @@ def test_each_output_of_work_with_macs_is_scaled() -> None:
     assert work_cycles(npu, pool, "int8") == work_cycles(NPU, pool, "int8")
 
 
-def test_depthwise_kernels_go_through_the_array_where_a_cache_holds_the_operands() -> None:
-    """It reads and writes 480 bytes. Its parts run as the whole does: a cut does not make it quicker."""
-    op = Op("d", "depthwise_conv", Conv(SAME, 6, 6, groups=6), ("x",), ("y",))
-    slow = ArrayCosts(depthwise_macs=Fraction(1))
-    assert op_cycles(replace(NPU, costs=slow), op, 8, 6) == 4320
-    through_the_array = op_cycles(NPU, op, 8, 6)
-    assert op_cycles(replace(NPU, costs=replace(slow, cached_bytes=960)), op, 8, 6) == through_the_array
-    missing = replace(NPU, costs=replace(slow, cached_bytes=959))
-    assert op_cycles(missing, op, 8, 6) == 4320
-    assert 2 * op_cycles(missing, op, 4, 6) == 4320
+def test_taps_are_addressed_one_by_one_where_a_kernel_takes_no_pixels_as_they_lie() -> None:
+    """80 positions of 9 taps, whatever the channels; a 1x1 kernel reads pixels as they lie."""
+    npu = replace(NPU, costs=ArrayCosts(tap_cycles=Fraction(3)))
+    for groups in (1, 6):
+        work = Conv(SAME, 6, 6, groups=groups)
+        assert work_cycles(npu, work, "int8") == work_cycles(NPU, work, "int8") + 3 * 9 * 80
+    pointwise = Conv(Window(8, 10, 8, 10, 1, 1, 1, 1), 6, 6)
+    assert work_cycles(npu, pointwise, "int8") == work_cycles(NPU, pointwise, "int8")
+    halving = Conv(Window(8, 10, 4, 5, 1, 1, 2, 2), 6, 6)
+    assert work_cycles(npu, halving, "int8") == work_cycles(NPU, halving, "int8") + 3 * 20
+
+
+def test_a_cpu_reads_weights_in_place_before_it_computes_and_an_npu_meanwhile() -> None:
+    read = InPlaceWeights(("w",), Fraction(1000), 7)
+    op = Op("d", "conv", Conv(SAME, 6, 6), ("x",), ("y",), weights_in_place=read)
+    alone = op_cycles(NPU, replace(op, weights_in_place=None), 8, 6)
+    assert op_cycles(NPU, op, 8, 6) == max(alone, 1000) + 7
+    cpu = replace(NPU, costs=ArrayCosts(operands="serial"))
+    alone = op_cycles(cpu, replace(op, weights_in_place=None), 8, 6)
+    assert op_cycles(cpu, op, 8, 6) == alone + 1000 + 7
+    assert least_cycles(cpu, op) == alone + 1000 + 7
 
 
 def test_large_depthwise_kernels_take_several_passes_over_the_operands() -> None:

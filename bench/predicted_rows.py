@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import TextIO
 
-from bench.published_names import preset_of, sizes_of, workload_of
+from bench.published_names import EXTERNAL, OTHERS, is_like, preset_of, settings_of, sizes_of, workload_of
 from chipmodel.errors import BadInput, ChipmodelError
-from chipmodel.hardware.chip_file import load_chip
-from chipmodel.measured.network_prediction import milliseconds, planned_network
+from chipmodel.hardware.chip_file import load_chip, with_overrides
+from chipmodel.measured.network_prediction import milliseconds, planned_program
 from chipmodel.measured.track_record import track_record
+from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.program import Program
+from workloads.load import load
 
 FOUND = ("milliseconds", "low", "high", "class", "nearest", "notes")
 """The columns that are added to those of the table."""
@@ -41,28 +43,43 @@ def predict(table: TextIO, answer: TextIO) -> None:
 
 def _predicted(row: Mapping[str, str]) -> dict[str, object]:
     """The found columns of a row. Raises ChipmodelError."""
-    name, *settings = preset_of(row["chip"] or "")
-    chip = load_chip(name, [*settings, *(row.get("set") or "").split()])
     workload = row.get("network") or row.get("workload") or ""
+    tool = " ".join(row.get(each) or "" for each in ("tool", "tool_version", "board") if row.get(each))
+    name, *settings = preset_of(row["chip"] or "", tool)
+    chip = load_chip(name, [*settings, *settings_of(name, row), *(row.get("set") or "").split()])
+    like = is_like(workload, tool)
     if not workload:
         raise BadInput("the row names no network", hint="write a built-in network, or the path of a model")
     for shape in _shapes(row):
         workload = workload_of(workload, shape)
-    network = planned_network(workload_of(workload), chip)
+    program = load(workload_of(workload), dtype=_dtype(row))
+    if name in EXTERNAL and chip.weights and used_weight_bytes(program) > chip.weights.memory.bytes:
+        chip = with_overrides(chip, EXTERNAL[name])
+    network = planned_program(program, chip)
     time = float(milliseconds(chip, network.cycles))
     record = track_record(network.program, chip)
     if record is None:
         return {"milliseconds": f"{time:.4g}", "class": "", "notes": chip.accuracy}
     interval = record.interval(time)
+    if interval and like:
+        interval = interval[0] ** 2 / time, interval[1] ** 2 / time
     low, high = (f"{each:.4g}" for each in interval) if interval else ("", "")
+    what = (
+        "by the board's usual tool" if OTHERS.search(tool) else f"as {network.program.name}, which it is like"
+    )
+    notes = [f"predicted {what}: twice the interval"] if like else []
     return {
         "milliseconds": f"{time:.4g}",
         "low": low,
         "high": high,
         "class": record.traits.kind,
         "nearest": record.nearest.workload.partition(" ")[0],
-        "notes": "; ".join((*_other_input(network.program, row), *record.warnings)),
+        "notes": "; ".join((*notes, *_other_input(network.program, row), *record.warnings)),
     }
+
+
+def _dtype(row: Mapping[str, str]) -> str | None:
+    return "float32" if (row.get("precision") or "").lower().startswith("float") else None
 
 
 def _other_input(program: Program, row: Mapping[str, str]) -> Iterator[str]:

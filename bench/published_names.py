@@ -4,101 +4,275 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip_file import preset_names
-from workloads.zoo import SCHEME, parse_zoo_url
+from workloads.zoo import SCHEME, networks, parse_zoo_url
 
 BOARDS = {
     "ethos-u55-64": "himax-we2",
     "ethos-u55-128": "corstone-300",
     "ethos-u55-256": "alif-e7",
+    "ethos-u65-256": "imx93",
+    "efr32mg24": "efr32xg24",
+    "efr32bg24": "efr32xg24",
     "stm32h747": "stm32h7",
+    "stm32h743": "stm32h7",
     "stm32h7a3": "stm32h7 core_mhz=280",
+    "stm32h7b3": "stm32h7 core_mhz=280",
+    "stm32f769": "stm32h7 core_mhz=216 shared_memory.bytes=512KiB",
+    "stm32f746": "stm32h7 core_mhz=216 shared_memory.bytes=320KiB",
     "stm32u575": "stm32u5",
     "stm32u585": "stm32u5",
+    "stm32u5a5": "stm32u5",
+    "stm32u5a9": "stm32u5",
+    "stm32u599": "stm32u5",
+    "stm32l4r9": "stm32l4r5",
+    "stm32l496": "stm32l4r5 core_mhz=80",
+    "stm32l475": "stm32l4r5 core_mhz=80",
+    "stm32l4a6": "stm32l4r5 core_mhz=80",
+    "stm32l562": "stm32u5 core_mhz=110",
+    "stm32h563": "stm32u5 core_mhz=250",
+    "stm32h573": "stm32u5 core_mhz=250",
+    "stm32wba": "stm32u5 core_mhz=100",
+    "stm32f401": "stm32l4r5 core_mhz=84",
+    "stm32f411": "stm32l4r5 core_mhz=100",
+    "stm32f446": "stm32l4r5 core_mhz=180",
+    "stm32f469": "stm32l4r5 core_mhz=180",
+    "stm32g4": "stm32l4r5 core_mhz=170",
+    "stm32wb": "stm32l4r5 core_mhz=64",
 }
 """Presets, and settings, of chips that tables call otherwise; of the others the preset has the letters and
-digits of the name."""
+digits of the name. A chip is also one whose name begins so: ``STM32F769NI``. Other cores' clocks are those of
+their datasheets."""
+_FLASH = (
+    "weights.memory=flash weights.bytes=8MiB weights.clock_mhz=80 weights.bytes_per_clock=0.5 "
+    "weights.setup_cycles=0 weights.burst_overhead_clocks=20"
+)
+_XIAO = (
+    f"npu.vector.kernels=esp-nn {_FLASH} weights.burst_bytes=32 npu.vector.cache.bytes=32KiB "
+    "npu.vector.cache.line_bytes=32 npu.vector.weight_line_cycles=252 npu.read_bytes_per_cycle=0.254 "
+    "npu.write_bytes_per_cycle=0.207"
+)
+_WIDE_LINES = f"{_FLASH} weights.burst_bytes=64 npu.vector.weight_line_cycles=444"
+EXTERNAL = {
+    "stm32h7": ["weights.bytes=64MiB", "weights.clock_mhz=100", "weights.bytes_per_clock=0.125"],
+    "stm32h7-cubeai8": ["weights.bytes=64MiB", "weights.clock_mhz=100", "weights.bytes_per_clock=0.125"],
+}
+"""Settings of boards that have external flash, for networks whose weights the internal one does not hold."""
+SOFTWARE = (
+    ("esp32s3", r"two cores", "npu.vector.cores=2"),
+    ("esp32s3", r"^(?:coco_\w+_)?yolo_?11n", _WIDE_LINES),
+    ("esp32s3", r"swift.yolo|\brep\b|xiao|grove", _XIAO),
+    ("esp32s3", r"^(?!.*xiao)(?=.*(?:tflm|esp-nn))", f"npu.vector.kernels=esp-nn {_WIDE_LINES}"),
+    ("esp32s3", r"internal ram", "npu.read_bytes_per_cycle=16 npu.write_bytes_per_cycle=16"),
+)
+"""Settings of the rows of a preset whose words have a pattern, as chipmodel/measured/tables has them."""
 CLASSES = {
     "food101": 101,
-    "imagenet": 1000,
-    **dict.fromkeys(("person", "stperson"), 1),
+    "food": 101,
+    **dict.fromkeys(("imagenet", "in"), 1000),
+    **dict.fromkeys(("person", "stperson", "face", "apple", "cat", "dog", "strawberry"), 1),
+    **dict.fromkeys(("gender", "pet", "vww", "vww01", "visual", "wakeword"), 2),
+    "gesture": 3,
     **dict.fromkeys(("coco", "coco80"), 80),
     "voc": 20,
-    **dict.fromkeys(("fft", "tfs"), 5),  # flowers, fine-tuned or trained from scratch
+    **dict.fromkeys(("fft", "tfs", "tl", "flowers"), 5),  # flowers, fine-tuned or trained from scratch
+    **dict.fromkeys(("cifar", "cifar10", "cifar_10", "mnist", "esc10"), 10),
+    "cifar100": 100,
+    "plant": 39,
 }
 """Classes of the data set that a network is named after."""
 GREY = ("mobilenetv1_025",)
 """Networks that tables have with images of one channel too."""
 _VALUES: Mapping[str, Callable[[str], str]] = {
-    "hundredths": lambda text: f"{int(text) / 100:g}",
-    "depth": lambda text: f"{int(text) / 100:g}",
+    "w": lambda text: _width(text),
+    "depth": lambda text: _width(text),
     "share": lambda text: f"{1 / int(text):g}",
+    "b": lambda text: f"-{text}" if text else "",
+    "v2": lambda text: "v2-" if text == "v2" else text,
+    "size": lambda text: _SIZES[text],
+    "t": lambda text: "tiny" if text else "",
+    "task": lambda text: {"pose": "pose", "seg": "segment"}.get(text, "detect"),
 }
 """How parts of a name become values; others are values as they are."""
+_W = r"a?(?P<w>\d\.\d+|\d{3}|\d_\d{1,2}(?=_|$)|\d)"
+"""A width: 0.35, a035, 035, 0_5."""
 _NAMES = (
-    (r"mobilenetv2_(?P<whole>\d)_(?P<tenths>\d)_s8", "mobilenetv2?width={whole}.{tenths}"),
-    (r"yolo(?P<v>11|26)n(?:_\d+)?_s8", "yolo{v}?outputs=raw"),
+    # Espressif
+    (rf"mobilenetv2_{_W}_s8", "mobilenetv2?width={w}"),
+    (r"(?:imagenet_cls_)?mobilenetv2_s8", "mobilenetv2"),
+    (r"(?:coco_\w+_)?yolo(?P<v>11)n_(?P<task>pose|seg)(?:_s8)?", "yolo{v}?outputs=raw&task={task}"),
+    (r"(?:coco_detect_)?yolo(?P<v>11|26)n(?:_\d+)?_s(?:8|16)", "yolo{v}?outputs=raw"),
     (r"espdet_pico", "espdet_pico"),
-    (r"(?P<v>mfn|mbf)_s8", "mobilefacenet?variant={v}"),
-    (r"(?P<v>msr|mnp)_s8", "face_{v}"),
-    (r"pico_s8", "picodet"),
-    (r"osn_s8", "osnet"),
-    (r"mobilenet_?v2_(?P<w>[\d.]+)", "mobilenetv2?width={w}"),
-    (r"mobilenet_?v1_(?P<w>[\d.]+)", "mobilenetv1_025?width={w}&classes=1000"),
-    (r"mobilenetv1", "mobilenetv1_025?input=128&classes=1000"),
-    (r"visual_wake_words?|vww", "mobilenetv1_025?input=96&classes=2"),
-    (r"(?:deep_)?autoencoder", "autoencoder"),
-    (r"resnet_v1_8(?:_tfs)?", "resnet8"),
-    (r"mobilenet_a(?P<hundredths>\d{3})", "mobilenetv1_025?width={hundredths}&classes=1000"),
-    (r"fdmobilenet_(?P<w>[\d.]+)", "fdmobilenet?width={w}"),
-    (r"st_efficientnet_lc_v1", "st_efficientnet_lc_v1"),
-    (r"efficientnet_v2(?P<v>b\d|s|m|l)", "efficientnetv2?variant={v}"),
-    (r"resnet18wd(?P<share>\d)", "resnet18?width={share}"),
-    (r"st_resnet(?P<v>pico|nano|micro|milli|tiny)", "st_resnet?variant={v}"),
-    (r"squeezenetv1(?P<v>\d)", "squeezenet?version=1.{v}"),
-    (r"semnasnet100", "mnasnet?variant=a1"),
-    (r"mnasnet100", "mnasnet"),
-    (r"proxylessnas", "proxylessnas"),
-    (r"hardnet(?P<v>39|68)ds", "hardnet?depth={v}"),
-    (r"shufflenetv2_x(?P<hundredths>\d{3})", "shufflenetv2?width={hundredths}"),
-    (r"dla46c", "dla46c"),
-    (r"fastdepth", "fastdepth"),
-    (r"tiny_yolo_v2|yolov2t", "tiny_yolov2?classes=1"),
-    (r"yolov8(?P<s>n|s)", "yolov8?scale={s}"),
-    (r"yolov?(?P<v>11|26)(?P<s>n|s)", "yolo{v}?scale={s}"),
+    (r"(?:human_face_(?:feat|recognition)_)?(?P<v>mfn|mbf)_s8", "mobilefacenet?variant={v}"),
+    (r"mobilefacenet(?:_mfn)?", "mobilefacenet"),
+    (r"(?:human_face_detect_)?(?P<v>msr|mnp)_s8", "face_{v}"),
+    (r"(?:pedestrian_detect_)?pico(?:_s8|_pedestrian)", "picodet"),
+    (r"(?:person_reid_feat_)?osn(?:et)?(?:_s8|_person|_a025)?", "osnet"),
+    # Seeed
+    (rf"mobilenetv2_{_W}_rep", "mobilenetv2?width={w}"),
+    (r"swift_yolo_nano", "swift_yolo?width=0.25"),
+    (r"swift_yolo_(?:meter|electricity|digital_meter(?:_electricity)?)", "swift_yolo?classes=10"),
+    (r"swift_yolo_(?:water_meter|digital_meter_water)", "swift_yolo?classes=11"),
+    (r"swift_yolo_(?:power|shuffle)", "nanodet~"),
+    (r"swift_yolo(?:_tiny)?", "swift_yolo?classes=1"),
+    # ST, image classification
+    (rf"mobilenetv?2(?P<b>b?)_{_W}_pt", "mobilenetv2?width={w}&variant=pytorchcv{b}"),
+    (rf"mobilenet_?v2_{_W}", "mobilenetv2?width={w}"),
+    (r"mobilenet_?v2", "mobilenetv2"),
+    (r"mobilenet_?v3_?(?P<v>small|large)(?:_minimalistic)?", "mobilenetv3?variant={v}"),
+    (rf"mobilenet_?v?1?b?_{_W}", "mobilenetv1_025?width={w}&classes=1000"),
+    (r"mobilenet_?v1", "mobilenetv1_025?input=128&classes=1000"),
+    (rf"fdmobilenet_{_W}", "fdmobilenet?width={w}"),
+    (r"st_fdmobilenet_?v1", "st_fdmobilenet_v1"),
+    (r"st_efficientnet_?lc_?v1", "st_efficientnet_lc_v1"),
+    (r"efficientnet_?v2_?(?P<v>b\d|s|m|l)", "efficientnetv2?variant={v}"),
+    (r"efficientnet_?lite_?(?P<v>\d)", "efficientnet_lite?variant=lite{v}"),
+    (r"efficientnet_?lite", "efficientnet_lite"),
+    (r"efficientnet_?b0", "efficientnet_b0"),
+    (r"whenet", "efficientnet_b0?classes=252"),
+    (r"resnet_?18_?(?:wd(?P<share>\d))?", "resnet18?width={share}"),
+    (r"preresnet_?18_?(?:wd(?P<share>\d))?", "preresnet18?width={share}"),
+    (r"st_resnet_?(?P<v>pico|nano|micro|milli|tiny)", "st_resnet?variant={v}"),
+    (r"resnet_?50_?v2", "resnet50v2"),
+    (r"resnet_?50|resnet(?=$)", "resnet50"),
+    (r"(?:st_)?resnet_?(?:v1_?)?8_hybrid", "resnet8~"),
+    (r"(?:resnet_?(?:v1_)?8|tiny_?resnet)", "resnet8"),
+    (r"resnet_?v1_(?P<v>20|32|56)|resnet_?(?P<v2>20|32|56)", "cifar_resnet?variant={v}{v2}"),
+    (r"st_mnist(?:_byclass)?(?:_v1)?", "st_mnist"),
+    (r"squeezenet_?v?1?[._]?(?P<v>[01])", "squeezenet?version=1.{v}"),
+    (rf"semnasnet_?d?_?{_W}", "mnasnet?variant=a1&width={w}"),
+    (rf"mnasnet_?d?_?{_W}", "mnasnet?width={w}"),
+    (r"mnasnet", "mnasnet"),
+    (r"proxylessnas(?:_mobile)?", "proxylessnas"),
+    (r"hardnet_?(?P<v>39|68)ds", "hardnet?depth={v}"),
+    (r"shufflenet_?v2b?_?x?_?(?P<w>\d\.\d|\d{3})", "shufflenetv2?width={w}"),
+    (r"dla_?(?P<v>46c|46xc|60xc)", "dla46c?variant={v}"),
+    (r"dla_?(?P<v>46|60)x_c", "dla46c?variant={v}xc"),
+    (r"peleenet", "peleenet"),
+    (r"regnetx_?(?:002|200mf)", "regnetx"),
+    (r"sqnxt_?23_?(?P<v>v5)?(?:_w1)?", "sqnxt?variant=23{v}"),
+    (r"darknet_?tiny", "darknet_tiny"),
+    # ST, others
+    (r"fast_?depth", "fastdepth"),
+    (r"(?:tiny_)?yolo_?v2_?t?(?:iny)?", "tiny_yolov2?classes=1"),
+    (r"yolo_?v?8(?P<s>n|s)_(?P<task>pose|seg)", "yolov8?scale={s}&task={task}&classes=1"),
+    (r"yolo_?v?11(?P<s>n|s)_(?P<task>pose|seg)", "yolo11?scale={s}&task={task}&classes=1"),
+    (r"yolo_?v?8(?P<s>n|s)", "yolov8?scale={s}"),
+    (r"yolo_?v?(?P<v>11|26)(?P<s>n|s)", "yolo{v}?scale={s}"),
     (
-        r"st_yoloxn_d(?P<depth>\d{3})_w(?P<hundredths>\d{3})",
-        "st_yoloxn?depth={depth}&width={hundredths}&classes=1",
+        r"st_yolo_?xn?_(?:nano_)?(?:\d{3}_)?d?(?P<depth>\d\.\d+|\d{3})_w?(?P<w>\d\.\d+|\d{3})",
+        "st_yoloxn?depth={depth}&width={w}&classes=1",
     ),
-    (r"st_yolo_x_nano_(?P<d>[\d.]+)_(?P<w>[\d.]+)", "st_yoloxn?depth={d}&width={w}&classes=1"),
-    (r"st_yolodv2(?P<v>milli|tiny)", "st_yolod?variant={v}"),
-    (r"ssd_mobilenetv2", "ssd_mobilenetv2"),
-    (r"ssdlite_mobilenetv2", "ssdlite_mobilenetv2"),
-    (r"blazeface_front", "blazeface?variant=mediapipe"),
+    (r"st_yolo_?xn?(?:_nano)?", "st_yoloxn?classes=1"),
+    (r"st_yolod_?v?2?_?(?P<v>milli|tiny)", "st_yolod?variant={v}"),
+    (r"st_yolo_?lc_?v1", "st_yololc"),
+    (rf"ssd_mobilenet_?v2_fpn_?lite_{_W}", "ssd_mobilenetv2_fpnlite?width={w}"),
+    (r"ssd_mobilenet_?v2_fpn_?lite", "ssd_mobilenetv2_fpnlite"),
+    (rf"(?:st_)?ssd_mobilenet_?v1_{_W}", "st_ssd_mobilenetv1?width={w}"),
+    (r"ssd_?lite_mobilenet_?v3_?(?P<v>large|small)", "ssdlite_mobilenetv3?variant={v}"),
+    (r"(?P<k>ssd|ssdlite)_?mobilenet_?v(?P<v>[12])", "{k}_mobilenetv{v}"),
+    (r"(?:blazeface|facedetect)(?:_front)?", "blazeface?variant=mediapipe"),
+    (r"yunet_?n?", "yunet"),
+    (r"hand_?landmarks(?:_full)?", "hand_landmarks~"),
+    (r"(?:blazepalm|palm_?detector)", "palm_detector~"),
+    (r"(?:st_)?movenet_thunder", "movenet?width=1.75~"),
+    (r"st_movenet(?:_lightning)?", "movenet"),
+    (r"movenet", "movenet?classes=17"),
+    (rf"deeplab_?v3(?:_mobilenet_?v2)?_{_W}", "deeplabv3?width={w}"),
+    (r"deeplab_?v3", "deeplabv3"),
+    (r"(?:st_)?yamnet_?e?(?P<v>256|512|1024)?", "yamnet?variant={v}"),
+    (r"miniresnet_?(?:v1)?(?P<v2>v2)?_?s?(?P<v>[123])(?:_?stacks?)?", "miniresnet?variant={v2}{v}"),
+    (r"(?:st_)?(?P<k>gmp|ign)_wl_?(?P<n>\d+)", "{k}?input={n}~"),
+    (r"(?:cnn2d_)?(?:st_)?hand_?posture|cnn2d_st_handposture", "hand_posture"),
+    # MLPerf Tiny
+    (
+        r"visual_wake_words?|vww\d*|person_detection|tflm_person_detection",
+        "mobilenetv1_025?input=96&classes=2",
+    ),
+    (r"(?:deep_)?auto_?encoder|ad01|ad|anomaly_detection", "autoencoder"),
+    (r"ic01|ic|image_classification", "resnet8"),
+    (r"kws01|kws|keyword_spotting(?:_dscnn)?|ds_?cnn", "ds_cnn"),
+    # Arm and NXP
+    (r"(?P<t>tiny_)?wav2letter(?:_pruned)?", "wav2letter?variant={t}"),
+    (r"ad_micronet_(?P<size>small|medium|large)", "micronet_ad?variant={size}"),
+    (r"kws_micronet_(?P<size>s|m|l)\w*", "micronet_kws?variant={size}"),
+    (r"dnn_(?P<v>small|medium|large)", "dnn_kws"),
+    (r"rnnoise\w*", "rnnoise"),
+    (r"deepface_emotion", "deepface_emotion"),
+    (r"yolo_?v4_?tiny", "yolov4_tiny"),
+    (r"ultraface_(?P<v>slim|ultraslim)", "ultraface?variant={v}"),
+    (r"selfie_segmenter", "selfie_segmenter~"),
+    (r"fast_srgan", "fast_srgan~"),
+    (r"sci", "sci?input=1080"),
+    (r"yolact_edge", "yolact_edge"),
+    (r"nanodet\w*", "nanodet"),
+    (r"fastest_?det", "fastestdet"),
+    (r"efficientdet_lite_?0", "efficientdet_lite"),
 )
+"""Names as workloads; one that ends in ~ is of a network that is like the one named, which is not built."""
+APPROXIMATE = "~"
+OLDER = re.compile(r"(?:CUBE\W?AI)\D*[78](?:\.|$)|CUBE\W?AI-[78]|^X-CUBE-AI$", re.IGNORECASE)
+"""Versions of STM32Cube.AI with slower kernels; MLPerf Tiny's first results name none."""
+OTHERS = re.compile(r"plumerai|bosch|hale|tvm|onnc|ansi c", re.IGNORECASE)
+"""Tools that no preset is about."""
+UNKNOWN = (
+    (r"svc_wl", "its support vectors depend on its data", "write a dense layer of as many rows as YAML"),
+    (
+        r"micro_speech_lstm|eegtcnet|facedet|midas|facenet|inception|centernet",
+        "its layers are not known here",
+        "",
+    ),
+    (r"st_(?:conv|dense)|use_case|model_input", "its layers are not published", ""),
+)
+"""Published names that nothing here stands for: why, and what would resolve them."""
+_SIZES: Mapping[str, str] = {
+    "small": "small",
+    "medium": "medium",
+    "large": "large",
+    "s": "small",
+    "m": "medium",
+    "l": "large",
+}
 
 
-def preset_of(chip: str) -> tuple[str, ...]:
-    """The preset of a chip that a table names, and settings: ``ESP32-S3`` is ``esp32s3``. Other names stay as
-    they are."""
+def _width(text: str) -> str:
+    number = text.replace("_", ".")
+    return number if "." in number else f"{int(number) / (100 if len(number) == 3 else 1):g}"
+
+
+def preset_of(chip: str, tool: str = "") -> tuple[str, ...]:
+    """The preset of a chip that a table names, and settings: ``ESP32-S3`` is ``esp32s3``, and one that has a
+    preset for an older ``tool`` is that. Other names stay as they are."""
+    name, *settings = _preset_of(chip)
+    older = f"{name}-cubeai8"
+    if OLDER.search(tool) and older in preset_names():
+        name = older
+    return name, *settings
+
+
+def _preset_of(chip: str) -> tuple[str, ...]:
     name = chip.lower()
+    inner = re.search(r"\(([^)]*)\)", name)
     plain = re.sub(r"[^a-z0-9]", "", name.partition("(")[0])
-    candidates = (BOARDS.get(name, name), BOARDS.get(plain, plain))
+    names = (name, plain, *((inner[1].strip(),) if inner else ()))
+    board = (found for key, found in BOARDS.items() if any(each.startswith(key) for each in names))
+    candidates = (*(BOARDS.get(each, each) for each in names), *board)
     found = (tuple(each.split()) for each in candidates if each.split()[:1])
     return next((each for each in found if each[0] in preset_names()), (chip,))
 
 
 def workload_of(network: str, shape: str = "") -> str:
     """The workload of a table's ``network``: one already, a built-in network's name, or a published name.
-    ``shape`` is that of its input, or options such as ``width=0.5&classes=10``."""
+    ``shape`` is that of its input, or options such as ``width=0.5&classes=10``. Raises BadInput for a
+    published name that stands for nothing here."""
     if ":" in network or network.endswith((".yaml", ".yml", ".onnx", ".tflite")):
         found = network
     else:
-        found = SCHEME + (_published(network) or network)
+        found = SCHEME + (_published(network, shape).rstrip(APPROXIMATE) or network)
     if not found.startswith(SCHEME) or not shape:
         return found
     name, options = parse_zoo_url(found)
@@ -106,31 +280,88 @@ def workload_of(network: str, shape: str = "") -> str:
         given = parse_zoo_url(f"{SCHEME}{name}?{shape}")[1]
     else:
         sizes = sizes_of(shape)
-        given = {"input": str(sizes[0]), **({"channels": "1"} if sizes[2:] == [1] and name in GREY else {})}
+        given = {"input": str(_input(name, sizes))}
+        if sizes[2:] == [1] and name in GREY:
+            given["channels"] = "1"
     query = "&".join(f"{key}={value}" for key, value in {**options, **given}.items())
     return f"{SCHEME}{name}?{query}"
+
+
+def _input(name: str, sizes: Sequence[int]) -> int:
+    """The option ``input`` of a network for an input of these sizes: a network's rows, YAMNet's frames."""
+    return max(sizes[:2]) if name in ("osnet", "yamnet") else sizes[0]
+
+
+def settings_of(preset: str, row: Mapping[str, str]) -> Iterator[str]:
+    """Settings of the chip that a row says besides its chip: its clock, bits of weights, and software."""
+    clock = row.get("clock_mhz") or ""
+    if clock and re.fullmatch(r"[\d.]+", clock):
+        yield f"core_mhz={clock}"
+    bits = re.search(r"\bw(\d)\b", row.get("precision") or "")
+    if bits and preset == "gap9":
+        yield f"weights.bits_per_weight={bits[1]}"
+    text = " ".join(filter(None, (row.get(name) for name in ("network", "board", "tool", "note"))))
+    for chip, pattern, settings in SOFTWARE:
+        if chip == preset and re.search(pattern, text, re.IGNORECASE):
+            yield from settings.split()
+
+
+def is_like(network: str, tool: str = "") -> bool:
+    """Whether a published name is that of a network which is not built here, but like one that is, or the
+    ``tool`` one that no preset is about."""
+    return bool(OTHERS.search(tool)) or (":" not in network and _published(network).endswith(APPROXIMATE))
 
 
 def sizes_of(shape: str) -> list[int]:
     """The numbers of a shape such as ``224x224x3``. Raises BadInput where it has none."""
     if not (found := re.findall(r"\d+", shape)):
         raise BadInput(f"the shape {shown(shape)} has no number", hint="write it as 224x224x3")
-    return [int(each) for each in found]
+    numbers = [int(each) for each in found]
+    # 1x3x224x224 and 1x224x224x3 are shapes with a batch.
+    if len(numbers) == 4 and numbers[0] == 1:
+        numbers = [*numbers[2:], numbers[1]] if numbers[1] < 5 else numbers[1:]
+    return numbers
 
 
-def _published(network: str) -> str:
-    plain = re.sub(r"[\s-]+", "_", re.sub(r"\(.*\)", "", network.lower()).strip())
+def _published(network: str, shape: str = "") -> str:
+    plain = re.sub(r"[^a-z0-9.]+", "_", network.lower()).strip("_")
+    for pattern, why, hint in UNKNOWN:
+        if re.match(pattern, plain):
+            raise BadInput(
+                f"{shown(network)} is not predicted: {why}", hint=hint or "write its layers as YAML"
+            )
     for pattern, template in _NAMES:
         match = re.match(f"(?:{pattern})" + r"(?:_(?P<rest>.*))?$", plain)
         if match:
-            parts = {name: _VALUES.get(name, str)(text) for name, text in match.groupdict("").items()}
-            classes = [CLASSES[word] for word in parts.pop("rest").split("_") if word in CLASSES]
-            return _with_classes(template.format(**parts), classes)
+            return _filled(template, match.groupdict(""), shape)
     return ""
 
 
-def _with_classes(workload: str, classes: Sequence[int]) -> str:
-    name, mark, query = workload.partition("?")
-    options = [each for each in query.split("&") if mark and not (classes and each.startswith("classes="))]
-    query = "&".join((*options, *(f"classes={number}" for number in classes)))
-    return f"{name}?{query}" if query else name
+def _filled(template: str, parts: dict[str, str], shape: str) -> str:
+    """The workload of a name's ``parts``; of an option without a value the default holds."""
+    rest = parts.pop("rest").split("_")
+    values = {name: _value(name, text) for name, text in parts.items()}
+    name, _, query = template.rstrip(APPROXIMATE).format(**values).partition("?")
+    options = [each for each in query.split("&") if each and not each.endswith("=")]
+    known = (each.options.get("classes") for each in networks() if each.name == name)
+    default = next((option.default for option in known if option), None)
+    classes = [CLASSES[word] for word in rest if default and word in CLASSES and CLASSES[word] != default]
+    if default in (10, 36, 100):
+        classes = []  # small images are of data sets of their own
+    if not classes and sizes_of(shape or "0")[0] == 96 and name in GREY:
+        classes = [2]  # nobody trains on ImageNet at 96 x 96
+    if classes:
+        options = [each for each in options if not each.startswith("classes=")]
+        options.append(f"classes={classes[0]}")
+    sizes = [word for word in rest if re.fullmatch(r"\d{2,4}", word) and int(word) >= 28]
+    if sizes and not shape:
+        options = [each for each in options if not each.startswith("input=")]
+        options.append(f"input={sizes[0]}")
+    like = APPROXIMATE if template.endswith(APPROXIMATE) else ""
+    return (f"{name}?{'&'.join(filter(None, options))}" if any(options) else name) + like
+
+
+def _value(name: str, text: str) -> str:
+    if not text and name not in ("b", "v2", "task"):
+        return ""
+    return _VALUES[name](text) if name in _VALUES else text

@@ -14,7 +14,9 @@ from workloads.zoo import SCHEME, networks, parse_zoo_url
 BOARDS = {
     "ethos-u55-64": "himax-we2",
     "ethos-u55-128": "corstone-300",
-    "ethos-u55-256": "alif-e7",
+    "ethos-u55-256": "alif-e7 weights.memory=mram weights.bytes=5632KiB weights.clock_mhz=400 "
+    "weights.bytes_per_clock=0.968 weights.setup_cycles=60 weights.burst_bytes=128 "
+    "weights.burst_overhead_clocks=0",
     "ethos-u65-256": "imx93",
     "efr32mg24": "efr32xg24",
     "efr32bg24": "efr32xg24",
@@ -113,7 +115,7 @@ _NAMES = (
     (r"(?:pedestrian_detect_)?pico(?:_s8|_pedestrian)", "picodet"),
     (r"(?:person_reid_feat_)?osn(?:et)?(?:_s8|_person|_a025)?", "osnet"),
     # Seeed
-    (rf"mobilenetv2_{_W}_rep", "mobilenetv2?width={w}"),
+    (rf"mobilenetv2_{_W}_rep", "mobilenetv2_rep?width={w}"),
     (r"swift_yolo_nano", "swift_yolo?width=0.25"),
     (r"swift_yolo_(?:meter|electricity|digital_meter(?:_electricity)?)", "swift_yolo?classes=10"),
     (r"swift_yolo_(?:water_meter|digital_meter_water)", "swift_yolo?classes=11"),
@@ -215,7 +217,7 @@ _NAMES = (
 )
 """Names as workloads; one that ends in ~ is of a network that is like the one named, which is not built."""
 APPROXIMATE = "~"
-OLDER = re.compile(r"(?:CUBE\W?AI)\D*[78](?:\.|$)|CUBE\W?AI-[78]|^X-CUBE-AI$", re.IGNORECASE)
+OLDER = re.compile(r"(?:CUBE\W?AI)\D*[78](?:\.|$)|CUBE\W?AI-[78]|X-CUBE-AI(?!\s+v?\d|-\d)", re.IGNORECASE)
 """Versions of STM32Cube.AI with slower kernels; MLPerf Tiny's first results name none."""
 OTHERS = re.compile(r"plumerai|bosch|hale|tvm|onnc|ansi c", re.IGNORECASE)
 """Tools that no preset is about."""

@@ -136,6 +136,10 @@ def test_what_cannot_be_predicted_says_why() -> None:
         ("yolov2t", "224x224x3", "zoo:tiny_yolov2?classes=1&input=224"),
         ("mobilenetv2_1.0 (two cores)", "", "zoo:mobilenetv2?width=1.0"),
         ("autoencoder (ad01)", "", "zoo:autoencoder"),
+        ("MobileNetV2 0.35 Rep gender", "64x64x3", "zoo:mobilenetv2_rep?width=0.35&input=64"),
+        ("ssd_mobilenet_v2_fpnlite_035_192", "", "zoo:ssd_mobilenetv2_fpnlite?width=0.35&input=192"),
+        ("yolov8n_pose", "256x256x3", "zoo:yolov8?scale=n&task=pose&classes=1&input=256"),
+        ("miniresnet v2 2stacks", "64x50x1", "zoo:miniresnet?variant=v2-2&input=64"),
         ("visual-wake-word", "", "zoo:mobilenetv1_025?input=96&classes=2"),
     ],
 )

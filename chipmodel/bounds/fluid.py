@@ -16,10 +16,11 @@ from itertools import groupby, islice, takewhile
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.shape import may_cascade
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound
-from chipmodel.model.work import Conv, Matmul, Pool
+from chipmodel.model.work import Conv, Matmul, Pool, Vector
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.npu.models import launch_cycles
 from chipmodel.rewrites.rows_in_place import may_take_rows
@@ -131,7 +132,7 @@ def _further_cycles(
         return max(0, least(min(stripes, op.work.rows), min(slices, op.work.channels)) - whole)
 
     if op.weights:
-        striped = tuple(further(count, 1) for count in counts) if npu.luna else ()
+        striped = tuple(further(count, 1) for count in counts)
         sliced = tuple(further(1, count) for count in counts)
         return striped if any(striped) else (), sliced if any(sliced) else ()
     if not npu.luna:
@@ -145,6 +146,25 @@ def _divisions(op: Op, parts: int) -> set[tuple[int, int]]:
     A product of two tensors loads least in parts that are square; other ops pay the same for each part."""
     stripes = range(1, parts + 1) if isinstance(op.work, Matmul) else (1, parts)
     return {(each, -(-parts // each)) for each in stripes}
+
+
+def _needs_rows_alike(op: Op, name: str) -> bool:
+    """Whether before each stripe of ``op`` at least that share of its input is needed that is left of the
+    output: rows of one are those of the other, or as many as a window reaches above them."""
+    if isinstance(op.work, Conv | Pool):
+        window = op.work.window
+        if window.stride_h != 1 or window.transposed or op.work.batch > 1:
+            return False
+    if isinstance(op.work, Vector) and (op.work.cut or op.work.reach):
+        return False
+    last = op.work.rows - 1
+    read = op.reads(op.inputs.index(name), Interval(last, last + 1), Interval(0, op.work.channels))
+    return read.rows.start * op.work.rows <= last * read.of_rows
+
+
+def _is_overwritten(op: Op, name: str) -> bool:
+    """Whether each byte of the output takes the place of a byte of that input."""
+    return op.overwrites == name and not (op.by_rows and op.by_rows.rows)
 
 
 @dataclass
@@ -200,6 +220,7 @@ class _FluidBuilder:
                 self._weight_bytes(self._used_in_chain(run) & earlier) if begins else 0,
                 _is_single(accumulating(self.program, op) if self.cascades else op),
                 counts,
+                op.work.rows,
             )
 
     def _tile_bytes(self, op: Op) -> int:
@@ -254,6 +275,7 @@ class _FluidBuilder:
             0 if run in absorbing else int(size * share)
             for run, share in zip(each.reads, shares, strict=True)
         ]
+        by_rows = self._taken_by_rows(each)
         store = stored = 0
         if each.made is not None:
             if newest and each.name in self.program.outputs:
@@ -269,18 +291,23 @@ class _FluidBuilder:
             self._written(each.made, each.name) if each.made is not None else 0,
             store,
             stored,
-            frozenset(r for r in each.reads if self._may_be_taken(each, r)) | frozenset(absorbing),
+            frozenset(r for r in each.reads if _is_overwritten(self.ops[r], each.name))
+            | frozenset(absorbing),
+            by_rows,
+            frozenset(r for r in by_rows if _needs_rows_alike(self.ops[r], each.name)),
             min(absorbing, default=None),
         )
 
-    def _may_be_taken(self, each: _Produced, run: int) -> bool:
-        """Whether the output of a run may have the memory of what it reads: row by row only where ops may
-        run in stripes, and nothing reads it later."""
-        op = self.ops[run]
-        if each.name == op.overwrites:
-            return True
-        rows = self.cascades and run == each.reads[-1] and each.name not in self.program.outputs
-        return rows and may_take_rows(self.program, op, each.name)
+    def _taken_by_rows(self, each: _Produced) -> frozenset[int]:
+        """The runs whose output has the memory of a tensor row by row, or may have it: where ops may run in
+        stripes, and nothing reads it later."""
+        runs = {run for run in each.reads if self.ops[run].overwrites == each.name}
+        runs -= {run for run in runs if _is_overwritten(self.ops[run], each.name)}
+        if self.cascades and each.reads and each.name not in self.program.outputs:
+            op = self.ops[each.reads[-1]]
+            able = each.name != op.overwrites and may_take_rows(self.program, op, each.name)
+            runs |= {each.reads[-1]} if able else set()
+        return frozenset(runs)
 
     def _load(self, size: int) -> int:
         return int(self.costs.load(size)) if size else 0

@@ -7,20 +7,27 @@ last one, which may be smaller.
 What is loaded for a later part while one computes is there with it at its end, and what is stored of an
 earlier one at its begin. So of n parts that divide D bytes in R bytes of room, at most n R - D bytes are
 loaded meanwhile, and as many stored; all others move while the NPU waits, before the run, or after it.
+
+In stripes its output may take the memory of an input row by row, if both are kept. Of n stripes one makes a
+share of 1 / n, at least, while all that it and later ones read is still there; and each needs all weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from solvers.fluid.amounts import FluidAmounts
-from solvers.fluid.table import Table, Ways, move_columns, table_of
+from solvers.fluid.amounts import FluidAmounts, Integers
+from solvers.fluid.problem import FluidOp
+from solvers.fluid.table import MoveColumns, Table, Ways, move_columns, table_of
 
-UNLIMITED = 1 << 40
-"""More parts than there are."""
+UNLIMITED = 1 << 28
+"""More parts than there are; times the bytes of any memory it is still a number of 64 bits."""
+STRIPES_APART = 3
+"""Of so many neighbouring numbers of stripes the least and the most are looked at together where weights come
+in slices, too (assumed)."""
 
 
 def run_alone(amounts: FluidAmounts, run: int) -> Table:
@@ -28,13 +35,14 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     op, capacity = amounts.problem.ops[run], amounts.problem.capacity
     move = move_columns(list(amounts.residents.moves(run, run + 1)))
     options = np.array(list(_options(amounts, run)), np.int64).T[:, None, :]
-    whole, first, held, shared, passes, most, further = options
+    whole, first, held, shared, passes, most, further, takes, reloads = options
     needed = first + whole * move.loads
-    room = capacity - move.other_bytes - np.where(whole == 1, 0, move.own_bytes) - held
+    own = move.own_bytes - np.where(takes > 0, _saved_by_taking(move, np.maximum(takes, 1)), 0)
+    room = capacity - move.other_bytes - np.where(whole == 1, 0, own) - held
     before = np.where(whole == 1, needed + amounts.ahead_in(room, run), amounts.most)
     divided = shared + passes * move.passing_bytes
     if op.linear:
-        parts = -(-divided // np.maximum(room, 1))
+        parts = -(-(divided - np.where(takes > 0, shared, 0)) // np.maximum(room, 1))
         further = np.maximum(further, op.striped[0] * (parts - 1))
     # What moves while a part computes has the room that the part leaves.
     hidden = amounts.moved_by(np.clip(most * room - divided, 0, divided), run)
@@ -45,9 +53,17 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     last = passes * move.passing_stores - hidden - amounts.moved_by(room, run)
     last = np.maximum(last, amounts.last_part(run))
     cycles = op.cycles + further + np.where(whole == 1, amounts.results(run), last)
-    loads = amounts.weights_alone(run) + move.loads
+    loads = amounts.weights_alone(run) + move.loads + reloads
     ways = Ways(needed, cycles, loads, before, room, room - divided // most, again)
     return table_of(amounts, move, ways, run, run + 1)
+
+
+def _saved_by_taking(move: MoveColumns, stripes: Integers) -> Integers:
+    """Bytes that so many stripes save, at most, where a tensor takes the memory of another one."""
+    small = np.minimum(move.taken_bytes, move.taking_bytes)
+    large = np.maximum(move.taken_bytes, move.taking_bytes)
+    saved: Integers = np.minimum(small, large - large // stripes * move.taken_alike)
+    return saved
 
 
 class _Parts(NamedTuple):
@@ -67,6 +83,10 @@ class _Parts(NamedTuple):
     """The most parts."""
     further: int
     """NPU cycles of further parts."""
+    takes: int = 0
+    """The most stripes in which the output takes the memory of an input, row by row; 0 where it does not."""
+    reloads: int = 0
+    """DMA cycles of weights that come again for each stripe."""
 
 
 def _options(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
@@ -83,3 +103,37 @@ def _options(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
         # Slices may be in stripes, too, of which nothing is known unless every part takes as long.
         for further, slices in zip(op.sliced or none, most, strict=True):
             yield _Parts(0, weights // slices, 0, op.weights, int(op.linear), slices, further)
+    if any(run in tensor.by_rows for tensor, _ in amounts.residents.reading[run]):
+        yield from _taking(amounts, run, most)
+
+
+def _taking(amounts: FluidAmounts, run: int, most: Sequence[int]) -> Iterator[_Parts]:
+    """Stripes whose output takes the memory of an input. What is not held of the weights comes again for each
+    of them: no slice has passed through all rows before the next one begins."""
+    op = amounts.problem.ops[run]
+    weights = op.set_up + amounts.loaded(op.weights)
+    for at, least in enumerate(op.counts):
+        if least > op.rows:
+            break
+        stripes, further = min(most[at], op.rows), op.further(least) if op.striped else 0
+        yield _Parts(0, weights, op.weights, 0, 1, stripes, further, stripes)
+    for at in range(0, len(op.counts) if op.weights else 0, STRIPES_APART):
+        least = op.counts[at]
+        if least > op.rows:
+            break
+        stripes = min(most[min(at + STRIPES_APART, len(most)) - 1], op.rows)
+        for number, slices in enumerate(most):
+            further = _of_both(op, at, number)
+            for half in (0, 1):
+                held = max(op.weights * half // 2, op.weights // slices)
+                again = (least - 1) * int(amounts.loaded(op.weights - op.weights * (half + 1) // 2))
+                first = weights // slices
+                yield _Parts(0, first, held, op.weights, 1, UNLIMITED, further, stripes, again)
+
+
+def _of_both(op: FluidOp, stripes: int, slices: int) -> int:
+    """Further cycles in at least as many stripes, and in as many slices, as those numbers of ``counts``."""
+    if op.linear:
+        return op.striped[0] * (op.counts[stripes] * op.counts[slices] - 1)
+    striped = op.striped[stripes] if op.striped else 0
+    return max(striped, op.sliced[slices] if op.sliced else 0)

@@ -36,6 +36,8 @@ class FluidOp:
     """Whether its rows and columns cannot be divided."""
     counts: tuple[int, ...] = PART_COUNTS
     """The numbers of parts of ``striped`` and ``sliced``, 2 first."""
+    rows: int = 1 << 28
+    """The most stripes of rows."""
 
     @property
     def linear(self) -> bool:
@@ -69,6 +71,11 @@ class FluidTensor:
     """DMA cycles to store it as a result of the program; 0 for other tensors."""
     in_place: frozenset[int] = frozenset()
     """The runs that read it and may write over it, or build their output around it."""
+    by_rows: frozenset[int] = frozenset()
+    """The runs on their own that may write over it in several stripes, each what no later one reads."""
+    rows_alike: frozenset[int] = frozenset()
+    """Those of ``by_rows`` before each stripe of which as large a share of it is needed, at least, as is left
+    of what they make."""
     until: int | None = None
     """The run after which it may be part of another tensor's bytes."""
 

@@ -47,6 +47,13 @@ class Move(NamedTuple):
     """DMA cycles of stores that may be still to come before: of tensors that are not there, and results."""
     behind_after: int
     """The same after."""
+    taken_bytes: int
+    """Bytes of the largest tensor, part of ``own_bytes``, whose memory what the first run makes may take row
+    by row, if that is there after."""
+    taking_bytes: int
+    """Bytes of what then takes its memory."""
+    taken_alike: int
+    """1 where as much of the one is needed as is left of the other to make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +146,17 @@ class Residents:
                     self._first_loads(start, away),
                     self._behind(start, kept),
                     self._behind(stop, there),
+                    *self._taken(start, kept, there),
                 )
+
+    def _taken(self, run: int, kept: dict[int, int], there: dict[int, int]) -> tuple[int, int, int]:
+        """``taken_bytes``, ``taking_bytes`` and ``taken_alike`` of a run."""
+        made = sum(tensor.bytes for tensor in self.making[run] if id(tensor) in there)
+        able = [t for t, _ in self.reading[run] if run in t.by_rows and id(t) in kept]
+        if not made or not able:
+            return 0, 0, 0
+        most = max(able, key=lambda tensor: tensor.bytes)
+        return most.bytes, made, int(all(run in tensor.rows_alike for tensor in able))
 
     def _between(self, start: int, stop: int) -> _Transit:
         read: dict[int, int] = {}

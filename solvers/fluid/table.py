@@ -43,6 +43,9 @@ class MoveColumns(NamedTuple):
     first_loads: Integers
     behind: Integers
     behind_after: Integers
+    taken_bytes: Integers
+    taking_bytes: Integers
+    taken_alike: Integers
 
 
 def move_columns(moves: Sequence[Move]) -> MoveColumns:

@@ -149,6 +149,39 @@ def test_a_tensor_that_stays_is_counted_once() -> None:
     assert cycles_of(run_of(*ops, capacity=860, tensors=tensors)) == 40 + 2 * 100
 
 
+def in_place_by_rows(capacity: int, *, weights: int = 0, rows: int = 600, alike: bool = True) -> int:
+    """Cycles of three runs with tensors of 600 bytes between them, the second one of which may take the first
+    one's memory; each further stripe of the second run takes 100 cycles."""
+    taken, runs = between(600, 0, 1), frozenset((1,))
+    taken = replace(taken, by_rows=runs, rows_alike=runs if alike else frozenset())
+    hundreds = tuple(100 * (count - 1) for count in PART_COUNTS)
+    ops = (whole(10), FluidOp(10, hundreds, hundreds, weights, rows=rows), whole(10))
+    return cycles_of(run_of(*ops, capacity=capacity, tensors=(taken, between(600, 1, 2))))
+
+
+def test_a_tensor_takes_the_memory_of_another_one_in_as_many_stripes_as_that_needs() -> None:
+    """Of n stripes one makes 600 / n bytes while 600 are still there; of n only steps are known, 5 to 8."""
+    assert in_place_by_rows(1200) == 30
+    assert in_place_by_rows(1199) == 30 + 100
+    assert in_place_by_rows(900) == 30 + 100
+    assert in_place_by_rows(700) == in_place_by_rows(675) == 30 + 400
+    assert in_place_by_rows(674) == 30 + 800
+    assert in_place_by_rows(674, alike=False) == 30 + 100
+
+
+def test_a_tensor_cannot_take_the_memory_of_another_one_in_more_stripes_than_rows() -> None:
+    """Both tensors would go through Psram then, which takes 600 cycles or more."""
+    assert in_place_by_rows(750, rows=4) == 30 + 200
+    assert in_place_by_rows(749, rows=4) > 600
+
+
+def test_weights_come_again_for_each_stripe_in_place_that_cannot_hold_them() -> None:
+    """Beside 75 bytes or more in each of up to eight stripes there is room for 325 of 1,000: at least half of
+    them comes twice."""
+    assert in_place_by_rows(2200, weights=1000, rows=8) <= 1000 + 130
+    assert 1000 + 500 <= in_place_by_rows(1000, weights=1000, rows=8) <= 1000 + 500 + 330
+
+
 def test_weights_of_an_iteration_are_loaded_unless_they_have_been_kept() -> None:
     """Of 2 x 500 bytes an iteration, 300 find no room until the iteration after."""
     first = (whole(10, 500), whole(10, 500))

@@ -295,8 +295,21 @@ class _FluidBuilder:
             | frozenset(absorbing),
             by_rows,
             frozenset(r for r in by_rows if _needs_rows_alike(self.ops[r], each.name)),
+            frozenset(run for run in each.reads if self._slices_read_all(self.ops[run], each.name)),
             min(absorbing, default=None),
         )
+
+    def _slices_read_all(self, op: Op, name: str) -> bool:
+        """Whether every slice of the output's channels of an op with one row reads the same part of an input.
+        What hardly fits may be cut into sums, which do not."""
+        if op.work.rows > 1 or isinstance(op.work, Vector) or op.inputs.count(name) != 1:
+            return False
+        channels = op.work.channels
+        weights = self.program.block_bytes(op)
+        if self._tile_bytes(op) - weights + -(-weights // channels) > self.capacity:
+            return False
+        ends = (Interval(0, 1), Interval(channels - 1, channels), Interval(0, channels))
+        return len({op.reads(op.inputs.index(name), Interval(0, 1), each) for each in ends}) == 1
 
     def _taken_by_rows(self, each: _Produced) -> frozenset[int]:
         """The runs whose output has the memory of a tensor row by row, or may have it: where ops may run in

@@ -26,8 +26,8 @@ from solvers.fluid.table import MoveColumns, Table, Ways, move_columns, table_of
 UNLIMITED = 1 << 28
 """More parts than there are; times the bytes of any memory it is still a number of 64 bits."""
 STRIPES_APART = 3
-"""Of so many neighbouring numbers of stripes the least and the most are looked at together where weights come
-in slices, too (assumed)."""
+"""So many neighbouring numbers of stripes are one choice, with the least and the most of them, where weights
+come in slices, too (assumed)."""
 
 
 def run_alone(amounts: FluidAmounts, run: int) -> Table:
@@ -39,8 +39,11 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     needed = first + whole * move.loads
     own = move.own_bytes - np.where(takes > 0, _saved_by_taking(move, np.maximum(takes, 1)), 0)
     room = capacity - move.other_bytes - np.where(whole == 1, 0, own) - held
+    # Slices of a run that cannot be in stripes, too, all read the same.
+    same = np.where((shared > 0) & op.single, move.again_bytes, 0)
+    room -= same
     before = np.where(whole == 1, needed + amounts.ahead_in(room, run), amounts.most)
-    divided = shared + passes * move.passing_bytes
+    divided = shared + passes * (move.passing_bytes - same)
     if op.linear:
         parts = -(-(divided - np.where(takes > 0, shared, 0)) // np.maximum(room, 1))
         further = np.maximum(further, op.striped[0] * (parts - 1))

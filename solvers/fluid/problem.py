@@ -76,6 +76,8 @@ class FluidTensor:
     rows_alike: frozenset[int] = frozenset()
     """Those of ``by_rows`` before each stripe of which as large a share of it is needed, at least, as is left
     of what they make."""
+    by_all_slices: frozenset[int] = frozenset()
+    """The runs of which every slice of channels reads all that the run reads."""
     until: int | None = None
     """The run after which it may be part of another tensor's bytes."""
 

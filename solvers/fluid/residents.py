@@ -54,6 +54,8 @@ class Move(NamedTuple):
     """Bytes of what then takes its memory."""
     taken_alike: int
     """1 where as much of the one is needed as is left of the other to make."""
+    again_bytes: int
+    """Those of ``passing_bytes`` that every slice of the first run reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,11 @@ class Residents:
                     self._behind(start, kept),
                     self._behind(stop, there),
                     *self._taken(start, kept, there),
+                    sum(
+                        between.own[id(t)]
+                        for t, _ in self.reading[start]
+                        if start in t.by_all_slices and id(t) in passing
+                    ),
                 )
 
     def _taken(self, run: int, kept: dict[int, int], there: dict[int, int]) -> tuple[int, int, int]:

@@ -46,6 +46,7 @@ class MoveColumns(NamedTuple):
     taken_bytes: Integers
     taking_bytes: Integers
     taken_alike: Integers
+    again_bytes: Integers
 
 
 def move_columns(moves: Sequence[Move]) -> MoveColumns:

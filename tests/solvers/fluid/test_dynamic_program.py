@@ -149,6 +149,15 @@ def test_a_tensor_that_stays_is_counted_once() -> None:
     assert cycles_of(run_of(*ops, capacity=860, tensors=tensors)) == 40 + 2 * 100
 
 
+def test_slices_of_one_row_all_read_the_same() -> None:
+    """Beside 50 bytes that every slice reads, 120 have room for 70: eight slices of 500, not five."""
+    read = replace(between(50, 0, 1), made=None, by_all_slices=frozenset((0,)), reads=(0,))
+    op = replace(whole(10, 500), single=True, sliced=tuple(1000 * (count - 1) for count in PART_COUNTS))
+    assert cycles_of(run_of(op, capacity=120, tensors=(read,))) >= 10 + 7000
+    apart = replace(read, by_all_slices=frozenset())
+    assert cycles_of(run_of(op, capacity=120, tensors=(apart,))) < 10 + 5000
+
+
 def in_place_by_rows(capacity: int, *, weights: int = 0, rows: int = 600, alike: bool = True) -> int:
     """Cycles of three runs with tensors of 600 bytes between them, the second one of which may take the first
     one's memory; each further stripe of the second run takes 100 cycles."""

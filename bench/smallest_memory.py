@@ -1,6 +1,6 @@
 """Print a table of the smallest SharedMemory of built-in networks, with cascades and without.
 
-    python -m bench.smallest_memory [--chip alif-e7] [--set PATH=VALUE] [--recompute TIMES] [NETWORK ...]
+    python -m bench.smallest_memory [--chip alif-e7] [--set PATH=VALUE] [NETWORK ...]
 
 Arm's figures are those of Vela 5.2.0 with ``--optimise Size`` for an Ethos-U55-256, int8 models with random
 weights: the SRAM that it reports, weights streamed through it included. MCUNetV2's is that of Lin et al. 2021
@@ -45,18 +45,10 @@ VELA_KIB = {"mobilenetv2": "353.5", "mobilenetv1_025": "48.0"}
 @click.command()
 @click.option("--chip", default="alif-e7", show_default=True)
 @click.option("--set", "overrides", multiple=True, help="Another value of the chip, as PATH=VALUE.")
-@click.option("--recompute", "limits", multiple=True, type=float, help="Times the MACs. Repeatable.")
 @click.argument("networks", nargs=-1)
-def main(chip: str, overrides: tuple[str, ...], limits: tuple[float, ...], networks: tuple[str, ...]) -> None:
+def main(chip: str, overrides: tuple[str, ...], networks: tuple[str, ...]) -> None:
     """A row for each network, built in or a file: KiB and cycles layer by layer and with cascades, how many
-    cascades (of them in bands of columns), how far that is above the lower bound, and published KiB; or, for
-    each limit on MACs, the bytes with cascades that may compute rows again, and their MACs and cycles."""
-    if limits:
-        print(f"| network | {' | '.join(f'at most {limit:g}x: B | MACs | cycles' for limit in limits)} |")
-        print(f"| --- |{' ---: | ---: | ---: |' * len(limits)}")
-        for network in networks or NETWORKS:
-            print(_limited_row(network, chip, overrides, limits), flush=True)
-        return
+    cascades (of them in bands of columns), how far that is above the lower bound, and published KiB."""
     plans = "layer by layer KiB | cycles | with cascades KiB | cycles | cascades | above the bound"
     print(f"| network | {plans} | Vela KiB | MCUNetV2 KiB | s |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
@@ -66,16 +58,6 @@ def main(chip: str, overrides: tuple[str, ...], limits: tuple[float, ...], netwo
 
 def _program(network: str) -> Program:
     return reuse(load(network if network.endswith((".yaml", ".onnx")) else f"zoo:{network}"), "all")
-
-
-def _limited_row(network: str, chip: str, overrides: tuple[str, ...], limits: tuple[float, ...]) -> str:
-    cells = [network]
-    for limit in limits:
-        request = PlanRequest(_program(network), load_chip(chip, overrides), recompute=limit)
-        answer = smallest_memory(request, points=0)
-        plan = answer.cascaded
-        cells += [f"{plan.bytes:,}", f"{plan.macs / answer.macs:.2f}x", f"{plan.cycles:,}"]
-    return f"| {' | '.join(cells)} |"
 
 
 def _row(network: str, chip: str, overrides: tuple[str, ...]) -> str:

@@ -122,6 +122,7 @@ def test_a_plan_above_the_limit_is_refused_whoever_chose_its_cascades(rolls: boo
     request = PlanRequest(program, LUNA_LIKE, "large-first", "sync", recompute=done / needed)
     assert plan_in_rounds(request, None, None, cascaded).solved.peak
     below = replace(request, recompute=(done - 1) / needed)
-    with pytest.raises(DoesNotFit, match=f"computes {done:,} multiply-accumulates, more than"):
-        plan_in_rounds(below, None, None, cascaded)
+    for asked in (below, replace(below, spill=False)):
+        with pytest.raises(DoesNotFit, match=f"computes {done:,} multiply-accumulates, more than"):
+            plan_in_rounds(asked, None, None, cascaded)
     assert plan_in_rounds(below, None, None, program).solved.peak

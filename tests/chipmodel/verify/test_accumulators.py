@@ -148,3 +148,10 @@ def test_pooling_outside_of_a_cascade_has_no_rows_of_its_own() -> None:
     plan = planned(ops=OPS[:2], heights=(1, 2))
     file = replace(plan_of_planned(plan, LUNA_LIKE, "tiny", ()), cascades=tuple[CascadeOps, ...]())
     assert any("'pool'" in fault for fault in verify_file(PROGRAM, file, LUNA_LIKE))
+
+
+def test_what_is_added_up_is_not_made_again() -> None:
+    plan = plan_of_planned(planned(), LUNA_LIKE, "tiny", ())
+    cascades = tuple(replace(each, again=("pool",)) for each in plan.cascades)
+    found = "\n".join(verify_file(PROGRAM, replace(plan, cascades=cascades), LUNA_LIKE))
+    assert "makes 'pool' again, which only one op reads where that can be" in found

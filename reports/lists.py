@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from chipmodel.hardware.measured_networks import mean_error
 from chipmodel.terminal.printing import console
 from reports.page_parts import PageTable, TablePage
 from reports.terminal_table import ruled_table
@@ -79,19 +80,19 @@ def planners_page(rows: Iterable[Mapping[str, str]]) -> TablePage:
 
 
 def chips_page(chips: Iterable[Chip]) -> TablePage:
-    """Return presets, one in each row."""
+    """Return presets, one in each row, with the mean error over all networks measured on the board."""
     cells = [
         (
             chip.name,
             f"{chip.shared_memory.bytes // 1024:,} KiB",
             f"{float(chip.core_mhz):g}",
-            f"{float(chip.psram.clock_mhz):g}",
             f"{float(chip.npu.macs_per_cycle[8]):g}",
-            f"{chip.title}; {chip.accuracy}",
+            f"{mean_error(chip.measured):.1%}" if chip.measured else "",
+            chip.title if chip.measured else f"{chip.title}; {chip.accuracy}",
         )
         for chip in chips
     ]
-    heads = ("name", ">Shared\nMemory", ">core\nMHz", ">Psram\nMHz", ">int8 MACs\nper cycle", "description")
+    heads = ("name", ">Shared\nMemory", ">core\nMHz", ">MACs a\ncycle", ">mean\nerror", "description")
     return _page("chips", "Chips", heads, cells)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import fmean
 
 import pytest
 
@@ -68,12 +69,15 @@ def test_planners_by_the_option_that_takes_them(
 
 def test_each_chip_is_a_row(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     odd = replace(LUNA_LIKE, name="odd", title="[b]odd[/b] :x:", core_mhz=Fraction(400, 3))
-    above, heading, _, *rows = printed(monkeypatch, capsys, lambda: print_list(chips_page([LUNA_LIKE, odd])))
-    assert above == ["Shared", "core", "Psram", "int8 MACs"]
-    assert heading == ["name", "Memory", "MHz", "MHz", "per cycle", "description"]
+    chips = [LUNA_LIKE, odd, load_chip("esp32p4")]
+    above, heading, _, *rows = printed(monkeypatch, capsys, lambda: print_list(chips_page(chips)))
+    assert above == ["Shared", "core", "MACs a", "mean"]
+    assert heading == ["name", "Memory", "MHz", "cycle", "error", "description"]
+    measured = rows.pop()
+    assert measured[4:] == [f"{fmean(abs(row.error) for row in chips[2].measured):.1%}", chips[2].title]
     assert rows == [
-        ["test-chip", "384 KiB", "300", "240", "64", "a chip like LUNA ARCS; not compared with silicon"],
-        ["odd", "384 KiB", "133.333", "240", "64", "[b]odd[/b] :x:; not compared with silicon"],
+        ["test-chip", "384 KiB", "300", "64", "a chip like LUNA ARCS; not compared with silicon"],
+        ["odd", "384 KiB", "133.333", "64", "[b]odd[/b] :x:; not compared with silicon"],
     ]
 
 
@@ -119,6 +123,6 @@ def test_a_narrow_terminal_folds_text_but_no_name_or_number(
 ) -> None:
     wordy = replace(LUNA_LIKE, title=f"{'a chip with a long title, ' * 3}like ARCS")
     rows = printed(monkeypatch, capsys, lambda: print_list(chips_page([wordy])), 80)
-    assert rows[3][:5] == ["test-chip", "384 KiB", "300", "240", "64"]
+    assert rows[3][:4] == ["test-chip", "384 KiB", "300", "64"]
     assert len(rows) > 4
     assert " ".join(cell for row in rows[4:] for cell in row).endswith("ARCS; not compared with silicon")

@@ -52,7 +52,8 @@ def test_a_preset_keeps_its_energies_as_it_predicts_them(board: str) -> None:
 
 
 def test_every_preset_with_energy_keeps_some() -> None:
-    chips = [load_chip(name) for name in preset_names()]
+    """Presets of the same board by another tool have the power of their base."""
+    chips = [load_chip(name) for name in preset_names() if not name.endswith("-cubeai8")]
     assert [chip.name for chip in chips if chip.energy] == [c.name for c in chips if c.measured_energy]
 
 

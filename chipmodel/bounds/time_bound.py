@@ -15,7 +15,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, Binding, TimeBound, Unit
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
-from chipmodel.rewrites.core_split import splittable
+from chipmodel.rewrites.splittable import splittable
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost
 from solvers.core.deadline import NO_DEADLINE, Deadline

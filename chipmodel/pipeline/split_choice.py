@@ -20,16 +20,14 @@ from chipmodel.model.core_parts import WHOLE_OPS, CoreSplit, OpSplit
 from chipmodel.model.program import Op, Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.partition import forecast
-from chipmodel.rewrites.core_split import (
+from chipmodel.rewrites.core_split import has_parts, rows_read, split_over_cores
+from chipmodel.rewrites.splittable import (
     bands,
     channelwise,
-    has_parts,
     may_overlap,
     may_split_channels,
     may_split_rows,
     row_axis,
-    rows_read,
-    split_over_cores,
 )
 from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.fitted import fitted

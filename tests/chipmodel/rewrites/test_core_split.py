@@ -27,16 +27,9 @@ from chipmodel.npu.least_costs import least_cycles
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import balanced
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.rewrites.core_split import (
-    MARK,
-    bands,
-    channelwise,
-    may_overlap,
-    may_split_channels,
-    may_split_rows,
-    split_over_cores,
-)
+from chipmodel.rewrites.core_split import MARK, split_over_cores
 from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.splittable import bands, channelwise, may_overlap, may_split_channels, may_split_rows
 from chipmodel.verify.cores import verify_cores
 from tests.support.chips import tiny_chip, with_memory
 from tests.support.random_images import ImageShape, random_images

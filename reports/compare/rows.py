@@ -237,7 +237,7 @@ def _core_table(comparison: PlannerComparison) -> Table:
 
 
 def _streamer_table(comparison: PlannerComparison) -> Table:
-    heads = ["streamer", ">cycles", ">gap", ">ms", ">saved vs sync", ">time", "fits"]
+    heads = ["streamer", ">cycles", ">gap", ">ms", ">saved\nvs sync", ">time", "fits"]
     rows = [[r.streamer, *cycle_cells(r), run_fit_text(r)] for r in comparison.streamed]
     if with_energy(comparison):
         heads.append(">µJ")

@@ -405,9 +405,10 @@ def test_a_least_that_parts_go_below_is_refused(other: Install, cores: int) -> N
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_a_study_says_that_parts_go_below_the_least(tmp_path: Path, other: Install, cores: int) -> None:
+    """In so little memory stripes go below even the share that the bound gives each of two cores."""
     other("plug-square", {"chipmodel.npu_models": {"plug_square": "plug_square"}}, {"plug_square.py": SQUARE})
     study = "workloads: zoo:resnet8\nchips: gap9\npackers: large-first\nstreamers: ping-pong\nset:\n"
-    study += f"  npu.model: plug_square\n  shared_memory.bytes: 24KiB\n  cores: {cores}\n"
+    study += f"  npu.model: plug_square\n  shared_memory.bytes: 8KiB\n  cores: {cores}\n"
     (only,) = tasks_of(parse_study(study, tmp_path / "s.yaml"))
     row = answer(only, WorkerCache(load_workload))
     assert row.status == "failed"

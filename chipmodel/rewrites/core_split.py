@@ -104,7 +104,10 @@ def rows_read(program: Program, op: Op, index: int, band: Interval) -> Interval:
     share = op.reads(index, band, Interval(0, op.work.channels))
     tensor = program.tensors[op.inputs[index]]
     axis = row_axis(tensor)
-    return Interval(0, 1 if axis is None else tensor.shape[axis]) if share.whole else share.rows
+    if share.whole:
+        return Interval(0, 1 if axis is None else tensor.shape[axis])
+    work = op.work
+    return window_rows(work.window, band) if isinstance(work, Conv | Pool) and index == 0 else share.rows
 
 
 def _hull(intervals: Sequence[Interval]) -> Interval:
@@ -208,7 +211,7 @@ class _Splitter:
         name = op.inputs[index]
         share = op.reads(index, band, Interval(0, op.work.channels))
         if not share.whole:
-            return self._rows_of(name, core, share.rows)
+            return self._rows_of(name, core, rows_read(self.whole, op, index, band))
         if name not in self.split.again:
             return self._all_of(name, core)
         axis = self.pieces[name][0]
@@ -255,6 +258,8 @@ class _Splitter:
             views=(),
             core=core,
         )
+        if op.views:
+            part = replace(part, views=tuple(self.tensors[name].shape for name in (*given, made)))
         self.body.append(true_op(part, self.tensors))
 
     def _weight_slice(self, name: str, channels: Interval, of: int, core: int) -> str:
@@ -373,8 +378,16 @@ def band_work(work: SingleWork, rows: Interval) -> SingleWork:
             raise ValueError(f"no bands of {type(work).__name__}")
 
 
-def _band_window(window: Window, rows: Interval) -> Window:
+def window_rows(window: Window, rows: Interval) -> Interval:
+    """Return the input rows that a band has: those that it reads, and as many that strides skip that bands
+    together have at least the rows of the whole, all of which the whole op reads."""
     read = window.input_rows(rows)
+    share = -(-len(rows) * window.in_h // window.out_h)
+    return Interval(read.start, min(window.in_h, max(read.stop, read.start + share)))
+
+
+def _band_window(window: Window, rows: Interval) -> Window:
+    read = window_rows(window, rows)
     top = read.start + window.pad_top - rows.start * window.stride_h
     reach = (len(rows) - 1) * window.stride_h + window.dilation_h * (window.kernel_h - 1) + 1
     bottom = max(0, reach - top - len(read))

@@ -27,6 +27,7 @@ NAMES = (
     "cascade-chains",
     "cascades",
     "core-cascades",
+    "core-splits",
     "cycle-bounds",
     "exact-packers",
     "exact-streamer",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.interval import Interval, hull
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.core_parts import WHOLE_OPS, CoreSplit, OpSplit
 from chipmodel.model.program import Op, Program
@@ -171,8 +171,7 @@ class _Costs:
                 needs = wanted.setdefault(operand, {})
                 for core, band in enumerate(rows):
                     read = rows_read(self.program, op, index, band)
-                    own = needs.get(core, read)
-                    needs[core] = Interval(min(own.start, read.start), max(own.stop, read.stop))
+                    needs[core] = hull((needs.get(core, read), read))
         return tuple(reversed(found))
 
     def _exchange(self, name: str, halo: int) -> int:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.interval import Interval, hull
 from chipmodel.geometry.layout import Storage
 from chipmodel.geometry.window import Window
 from chipmodel.model.attributes import AlongAxis, SliceRanges
@@ -90,7 +90,7 @@ def _band_rows(program: Program, split: CoreSplit) -> dict[str, tuple[Interval, 
         name = op.outputs[0]
         rows = bands(op.work.rows, cores)
         if name in again:
-            rows = tuple(_hull(wanted[name][core]) for core in range(cores))
+            rows = tuple(hull(wanted[name][core]) for core in range(cores))
         found[op.name] = rows
         for index, operand in enumerate(op.inputs):
             for core, band in enumerate(rows):
@@ -108,10 +108,6 @@ def rows_read(program: Program, op: Op, index: int, band: Interval) -> Interval:
         return Interval(0, 1 if axis is None else tensor.shape[axis])
     work = op.work
     return window_rows(work.window, band) if isinstance(work, Conv | Pool) and index == 0 else share.rows
-
-
-def _hull(intervals: Sequence[Interval]) -> Interval:
-    return Interval(min(each.start for each in intervals), max(each.stop for each in intervals))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,11 +251,9 @@ class _Splitter:
             inputs=given,
             outputs=(made,),
             weights=weights,
-            views=(),
+            views=tuple(self.tensors[name].shape for name in (*given, made)) if op.views else (),
             core=core,
         )
-        if op.views:
-            part = replace(part, views=tuple(self.tensors[name].shape for name in (*given, made)))
         self.body.append(true_op(part, self.tensors))
 
     def _weight_slice(self, name: str, channels: Interval, of: int, core: int) -> str:

@@ -267,6 +267,10 @@ class _Machine:
         if op is None:
             self.found.faults.append(f"step {step.label!r} runs {step.op!r}, which the program does not have")
             return
+        if step.rows.stop > op.work.rows or step.channels.stop > op.work.channels:
+            has = f"{op.work.rows} rows and {op.work.channels} channels"
+            self.found.faults.append(f"step {step.label!r} computes more than {step.op!r} has: {has}")
+            return
         if op.gathers and step.weights_at is None:
             late = [n for n in op.inputs if self.computed_at.get(n, 0) > self.looked_up_at.get(op.name, 0)]
             for name in late:

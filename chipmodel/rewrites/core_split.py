@@ -64,6 +64,8 @@ def split_over_cores(program: Program, split: CoreSplit) -> Program:
     unknown = {each.op for each in split.ops} - {node.name for node in program.body}
     if unknown or len(split.by_op()) < len(split.ops):
         raise ValueError(f"an op is split once, of those outside of branches and loops: {sorted(unknown)}")
+    if any(each.cores < 2 for each in split.ops):
+        raise ValueError("an op is split over two cores or more")
     if has_parts(program):
         raise ValueError(f"a name of {program.name} has {MARK!r}, as parts of ops have")
     made = _Splitter(program, split, _band_rows(program, split))

@@ -117,6 +117,15 @@ def test_a_buffer_that_changes_while_its_store_is_in_flight_is_stored_as_garbage
     assert not np.array_equal(found.outputs["y"], X + 1)
 
 
+@pytest.mark.parametrize(
+    "step", [replace(STEP, rows=Interval(0, SIZE + 1)), replace(STEP, channels=Interval(0, 2))]
+)
+def test_a_step_beyond_its_op_is_a_fault(step: Compute) -> None:
+    """The plan of a network for larger images raised IndexError."""
+    found = run((LOAD, LOADED, step, STORE, STORED))
+    assert found.faults == ["step 'step' computes more than 'make y' has: 8 rows and 1 channels"]
+
+
 def test_addresses_beyond_a_memory_are_faults() -> None:
     assert "SharedMemory of core 0" in run((replace(LOAD, at=Located(Part("x"), 9, 8)),)).faults[0]
     assert run((LOAD, LOAD)).faults == ["transfer 'load x' starts again before it has been waited for"]

@@ -82,6 +82,8 @@ def test_a_split_that_cannot_be_is_refused() -> None:
     whole = cm.load("zoo:resnet8")
     with pytest.raises(ValueError, match="no bands of rows"):
         split_over_cores(whole, CoreSplit((OpSplit("fc", "rows", 2),)))
+    with pytest.raises(ValueError, match="two cores or more"):
+        split_over_cores(whole, CoreSplit((OpSplit("conv1", "rows", 0),)))
     with pytest.raises(ValueError, match="not in slices of channels"):
         split_over_cores(whole, CoreSplit((OpSplit("stack1.add", "channels", 2),)))
     with pytest.raises(ValueError, match="outside of branches and loops"):

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from math import prod
 from typing import TextIO
 
-from bench.published_names import EXTERNAL, OTHERS, is_like, preset_of, settings_of, sizes_of, workload_of
-from chipmodel.errors import BadInput, ChipmodelError
+from bench.published_names import (
+    EXTERNAL,
+    is_like,
+    is_other_tool,
+    preset_of,
+    settings_of,
+    sizes_of,
+    workload_of,
+)
+from chipmodel.errors import BadInput, ChipmodelError, Place
+from chipmodel.files.csv_lines import CsvLine, csv_line, read_lines
+from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
+from chipmodel.hardware.measured_networks import APART
 from chipmodel.measured.network_prediction import milliseconds, planned_program
 from chipmodel.measured.track_record import track_record
 from chipmodel.model.fit import used_weight_bytes
@@ -19,81 +31,148 @@ from workloads.load import load
 FOUND = ("milliseconds", "low", "high", "class", "nearest", "notes")
 """The columns that are added to those of the table."""
 SHAPES = ("shape", "variant", "input_shape")
+NETWORKS = ("network", "workload")
+SOFTWARE = ("network", "tool", "tool_version", "board")
+"""Columns that say which software ran the network."""
 
 
-def predict(table: TextIO, answer: TextIO) -> None:
-    """Write the rows of ``table`` with what the board is predicted to take, each by the schedule of its own
-    tool. The table has ``chip`` and ``network`` (or ``workload``), and may have a shape of the input, options
-    (``variant``) and settings of the chip (``set``)."""
-    read = csv.DictReader(table)
-    missing = {"chip": ("chip",), "network": ("network", "workload")}
-    for name, columns in missing.items():
-        if not set(columns) & {*(read.fieldnames or ())}:
-            raise BadInput(f"the table has no column '{name}'", hint="begin it with: chip,network,shape")
-    writer = csv.DictWriter(
-        answer, [*(read.fieldnames or ()), *FOUND], lineterminator="\n", extrasaction="ignore"
-    )
-    writer.writeheader()
-    for row in read:
+@dataclass(frozen=True, slots=True)
+class NamedRow:
+    """A row of a table, its cells by the names of their columns."""
+
+    line: CsvLine
+    names: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> str:
+        """The cell of a column, empty where the table does not have it."""
+        return self.line.cells[self.names.index(name)] if name in self.names else ""
+
+    def first(self, names: tuple[str, ...]) -> str:
+        """The first cell of these columns that is not empty."""
+        return next(iter(self.filled(names)), "")
+
+    def filled(self, names: tuple[str, ...]) -> list[str]:
+        """The cells of these columns that are not empty."""
+        return [self[name] for name in names if self[name]]
+
+    @contextmanager
+    def at(self, names: tuple[str, ...]) -> Generator[None]:
+        """Errors inside name the cell of the first of these columns that the table has."""
         try:
-            writer.writerow({**row, **_predicted(row)})
+            yield
         except ChipmodelError as error:
-            writer.writerow({**row, "notes": "; ".join(filter(None, (error.what, error.hint)))})
+            known = [name for name in names if self[name]] or [name for name in names if name in self.names]
+            where = self.line.place(self.names.index(known[0])) if known else self.place
+            raise BadInput(error.what, where=where, hint=error.hint) from None
+
+    @property
+    def place(self) -> Place:
+        """Where the row begins."""
+        return Place(self.line.file, self.line.number, 1)
 
 
-def _predicted(row: Mapping[str, str]) -> dict[str, object]:
+def predict(text: str, file: str, answer: TextIO) -> None:
+    """Write the rows of the CSV ``text`` with what the board is predicted to take, each by the schedule of
+    its own tool. The table has ``chip`` and ``network`` (or ``workload``), and may have a shape of the input,
+    options (``variant``) and settings of the chip (``set``). A row that cannot be predicted says where and
+    why.
+
+    Raises BadInput for a table without these columns, and for quotes that are not closed.
+    """
+    header, *lines = tuple(read_lines(text, file)) or (CsvLine(file, 1, "", ()),)
+    for name, columns in {"chip": ("chip",), "network": NETWORKS}.items():
+        if not set(columns) & {*header.cells}:
+            what, where = f"the table has no column '{name}'", Place(file, header.number, 1)
+            raise BadInput(what, where=where, hint="begin it with: chip,network,shape")
+    print(csv_line((*header.cells, *FOUND)), file=answer)
+    for line in lines:
+        cells = (*line.cells, *[""] * len(header.cells))[: len(header.cells)]
+        try:
+            found = _predicted(_row(line, header.cells))
+        except ChipmodelError as error:
+            found = {"notes": f"{error.where}: {'; '.join(filter(None, (error.what, error.hint)))}"}
+        print(csv_line((*cells, *(found.get(name, "") for name in FOUND))), file=answer)
+
+
+def _row(line: CsvLine, names: tuple[str, ...]) -> NamedRow:
+    """A line with the columns of the header. Raises BadInput for more or fewer cells than that has."""
+    if len(line.cells) != len(names):
+        what = f"the row has {len(line.cells)} cells, the header {len(names)}"
+        where = line.place(min(len(names), len(line.cells) - 1))
+        raise BadInput(what, where=where, hint="write one cell for each column")
+    return NamedRow(line, names)
+
+
+def _predicted(row: NamedRow) -> Mapping[str, str]:
     """The found columns of a row. Raises ChipmodelError."""
-    workload = row.get("network") or row.get("workload") or ""
-    tool = " ".join(row.get(each) or "" for each in ("tool", "tool_version", "board") if row.get(each))
-    name, *settings = preset_of(row["chip"] or "", tool)
-    chip = load_chip(name, [*settings, *settings_of(name, row), *(row.get("set") or "").split()])
-    like = is_like(workload, tool)
-    if not workload:
-        raise BadInput("the row names no network", hint="write a built-in network, or the path of a model")
-    for shape in _shapes(row):
-        workload = workload_of(workload, shape)
-    program = load(workload_of(workload), dtype=_dtype(row))
-    if name in EXTERNAL and chip.weights and used_weight_bytes(program) > chip.weights.memory.bytes:
-        chip = with_overrides(chip, EXTERNAL[name])
+    software = " ".join(row.filled(SOFTWARE))
+    with row.at(("chip",)):
+        chip, preset = _chip(row, software)
+    with row.at(NETWORKS):
+        workload = row.first(NETWORKS)
+        if not workload:
+            raise BadInput(
+                "the row names no network", hint="write a built-in network, or the path of a model"
+            )
+        like = is_like(workload, software)
+    for name in SHAPES:
+        with row.at((name,)):
+            workload = workload_of(workload, row[name]) if row[name] else workload
+    with row.at(NETWORKS):
+        program = load(workload_of(workload), dtype=_dtype(row))
+        if preset in EXTERNAL and chip.weights and used_weight_bytes(program) > chip.weights.memory.bytes:
+            chip = with_overrides(chip, EXTERNAL[preset])
+        return _answer(program, chip, row, software, like)
+
+
+def _chip(row: NamedRow, software: str) -> tuple[Chip, str]:
+    """The chip with the row's settings, and its preset."""
+    name, *settings = preset_of(row["chip"], software)
+    cells = {column: row[column] for column in row.names}
+    chip = load_chip(name)
+    asked = [*settings, *settings_of(name, cells), *row["set"].split()]
+    return with_overrides(chip, [each for each in asked if not _is_so(chip, each)]), name
+
+
+def _is_so(chip: Chip, setting: str) -> bool:
+    """Whether the chip file has that value already, with which its networks were measured."""
+    field, _, value = setting.partition("=")
+    return field in chip.figures and chip.figures[field].value == value
+
+
+def _answer(program: Program, chip: Chip, row: NamedRow, software: str, like: bool) -> Mapping[str, str]:
+    """What is predicted; of a network or tool that the tables are not about, in a class of its own."""
     network = planned_program(program, chip)
     time = float(milliseconds(chip, network.cycles))
     record = track_record(network.program, chip)
     if record is None:
-        return {"milliseconds": f"{time:.4g}", "class": "", "notes": chip.accuracy}
-    interval = record.interval(time)
-    if interval and like:
-        interval = interval[0] ** 2 / time, interval[1] ** 2 / time
+        return {"milliseconds": f"{time:.4g}", "notes": chip.accuracy}
+    interval, notes, kind = record.interval(time), list[str](), record.traits.kind
+    if like:
+        usual = is_other_tool(software)
+        what = "by the board's usual tool" if usual else f"as {network.program.name}, which it is like"
+        notes.append(f"no error can be promised: predicted {what}, with twice the interval")
+        interval, kind = interval and (interval[0] ** 2 / time, interval[1] ** 2 / time), APART
     low, high = (f"{each:.4g}" for each in interval) if interval else ("", "")
-    what = (
-        "by the board's usual tool" if OTHERS.search(tool) else f"as {network.program.name}, which it is like"
-    )
-    notes = [f"predicted {what}: twice the interval"] if like else []
     return {
         "milliseconds": f"{time:.4g}",
         "low": low,
         "high": high,
-        "class": record.traits.kind,
+        "class": kind,
         "nearest": record.nearest.workload.partition(" ")[0],
         "notes": "; ".join((*notes, *_other_input(network.program, row), *record.warnings)),
     }
 
 
-def _dtype(row: Mapping[str, str]) -> str | None:
-    return "float32" if (row.get("precision") or "").lower().startswith("float") else None
+def _dtype(row: NamedRow) -> str | None:
+    return "float32" if row["precision"].lower().startswith("float") else None
 
 
-def _other_input(program: Program, row: Mapping[str, str]) -> Iterator[str]:
+def _other_input(program: Program, row: NamedRow) -> Iterator[str]:
     """Whether the network that is predicted has another input than the row says."""
     first = program.tensors[program.inputs[0]] if program.inputs else None
-    for shape in _shapes(row):
-        if (
-            "=" not in shape
-            and first
-            and len(sizes := sizes_of(shape)) > 1
-            and prod(sizes) != prod(first.shape)
-        ):
+    for shape in row.filled(SHAPES):
+        if "=" in shape or not first or len(sizes := sizes_of(shape)) < 2:
+            continue
+        if prod(sizes) != prod(first.shape):
             yield f"predicted with an input of {' x '.join(map(str, first.shape))}"
-
-
-def _shapes(row: Mapping[str, str]) -> Iterator[str]:
-    return (row[name] for name in SHAPES if row.get(name))

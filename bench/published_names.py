@@ -12,7 +12,7 @@ from chipmodel.hardware.chip_file import preset_names
 from workloads.zoo import SCHEME, networks, parse_zoo_url
 
 BOARDS = {
-    "ethos-u55-64": "himax-we2",
+    "ethos-u55-64": "corstone-300-64",
     "ethos-u55-128": "corstone-300",
     "ethos-u55-256": "alif-e7 weights.memory=mram weights.bytes=5632KiB weights.clock_mhz=400 "
     "weights.bytes_per_clock=0.968 weights.setup_cycles=60 weights.burst_bytes=128 "
@@ -59,6 +59,12 @@ _XIAO = (
     "npu.write_bytes_per_cycle=0.207"
 )
 _WIDE_LINES = f"{_FLASH} weights.burst_bytes=64 npu.vector.weight_line_cycles=444"
+_ARMS_MODEL = (
+    "core_mhz=500 shared_memory.bytes=2MiB weights.memory=mram weights.bytes=32MiB weights.clock_mhz=500 "
+    "weights.bytes_per_clock=1 weights.setup_cycles=64 weights.burst_overhead_clocks=0 "
+    "npu.ethos.sram.read_latency_cycles=32 npu.ethos.sram.write_latency_cycles=32"
+)
+"""The memories of Corstone-300, for an NPU of 256 MACs."""
 EXTERNAL = {
     "stm32h7": ["weights.bytes=64MiB", "weights.clock_mhz=100", "weights.bytes_per_clock=0.125"],
     "stm32h7-cubeai8": ["weights.bytes=64MiB", "weights.clock_mhz=100", "weights.bytes_per_clock=0.125"],
@@ -70,6 +76,7 @@ SOFTWARE = (
     ("esp32s3", r"swift.yolo|\brep\b|xiao|grove", _XIAO),
     ("esp32s3", r"^(?!.*xiao)(?=.*(?:tflm|esp-nn))", f"npu.vector.kernels=esp-nn {_WIDE_LINES}"),
     ("esp32s3", r"internal ram", "npu.read_bytes_per_cycle=16 npu.write_bytes_per_cycle=16"),
+    ("alif-e7", r"corstone|fvp", _ARMS_MODEL),
 )
 """Settings of the rows of a preset whose words have a pattern, as chipmodel/measured/tables has them."""
 CLASSES = {
@@ -221,7 +228,16 @@ OLDER = re.compile(r"(?:CUBE\W?AI)\D*[78](?:\.|$)|CUBE\W?AI-[78]|X-CUBE-AI(?!\s+
 """Versions of STM32Cube.AI with slower kernels; MLPerf Tiny's first results name none."""
 OTHERS = re.compile(r"plumerai|bosch|hale|tvm|onnc|ansi c", re.IGNORECASE)
 """Tools that no preset is about."""
+UNKNOWN_BOARDS = (
+    (
+        r"grove.?vision|himax|\bwe2\b",
+        "Grove Vision AI V2",
+        "a model of its NPU and flash had 0.18 to 0.77 of its times",
+    ),
+)
+"""Boards that nothing here is about, by words of a row, and why."""
 UNKNOWN = (
+    (r"kernel_", "it is a kernel and no network", "write it as a network of one op, as YAML"),
     (r"svc_wl", "its support vectors depend on its data", "write a dense layer of as many rows as YAML"),
     (
         r"micro_speech_lstm|eegtcnet|facedet|midas|facenet|inception|centernet",
@@ -248,7 +264,11 @@ def _width(text: str) -> str:
 
 def preset_of(chip: str, tool: str = "") -> tuple[str, ...]:
     """The preset of a chip that a table names, and settings: ``ESP32-S3`` is ``esp32s3``, and one that has a
-    preset for an older ``tool`` is that. Other names stay as they are."""
+    preset for an older ``tool`` is that. Other names stay as they are. Raises BadInput for a board that
+    no preset is about."""
+    for pattern, board, why in UNKNOWN_BOARDS:
+        if re.search(pattern, f"{chip} {tool}", re.IGNORECASE):
+            raise BadInput(f"no preset is about {board}: {why}", hint="give the path of a chip file of yours")
     name, *settings = _preset_of(chip)
     older = f"{name}-cubeai8"
     if OLDER.search(tool) and older in preset_names():
@@ -308,10 +328,15 @@ def settings_of(preset: str, row: Mapping[str, str]) -> Iterator[str]:
             yield from settings.split()
 
 
-def is_like(network: str, tool: str = "") -> bool:
+def is_other_tool(software: str) -> bool:
+    """Whether the words of a row about its software name one that no preset is about."""
+    return bool(OTHERS.search(software))
+
+
+def is_like(network: str, software: str = "") -> bool:
     """Whether a published name is that of a network which is not built here, but like one that is, or the
-    ``tool`` one that no preset is about."""
-    return bool(OTHERS.search(tool)) or (":" not in network and _published(network).endswith(APPROXIMATE))
+    ``software`` one that no preset is about."""
+    return is_other_tool(software) or (":" not in network and _published(network).endswith(APPROXIMATE))
 
 
 def sizes_of(shape: str) -> list[int]:
@@ -326,6 +351,8 @@ def sizes_of(shape: str) -> list[int]:
 
 
 def _published(network: str, shape: str = "") -> str:
+    if any(each.name == network for each in networks()):
+        return network
     plain = re.sub(r"[^a-z0-9.]+", "_", network.lower()).strip("_")
     for pattern, why, hint in UNKNOWN:
         if re.match(pattern, plain):

@@ -52,9 +52,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(argv)
     if asked.predict:
         try:
-            with asked.predict.open(encoding="utf-8", newline="") as rows:
-                predict(rows, sys.stdout)
-        except (OSError, BadInput) as error:
+            predict(asked.predict.read_text(encoding="utf-8-sig"), str(asked.predict), sys.stdout)
+        except (OSError, UnicodeError, BadInput) as error:
             parser.error(str(error))
         return
     for board in asked.boards or sorted(path.stem for path in TABLES.glob("*.csv")):

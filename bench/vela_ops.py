@@ -44,7 +44,7 @@ SEED = 55
 RANDOM_OPS = 120
 SHAPES = 200
 VARIANTS = {"u55": (64, 128, 256), "u65": (256, 512)}
-CHIPS = {64: "himax-we2", 128: "corstone-300", 256: "alif-e7", 512: "alif-e7"}
+CHIPS = {64: "corstone-300-64", 128: "corstone-300", 256: "alif-e7", 512: "alif-e7"}
 COLUMNS = (
     *("macs", "kind", "in_h", "in_w", "in_c", "out_h", "out_w", "out_c", "kernel_h", "kernel_w"),
     *("stride", "dilation", "bits", "block", "cycles", "source"),

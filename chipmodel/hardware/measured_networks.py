@@ -29,6 +29,8 @@ MANY_FAMILIES = 9
 SPREAD = 0.15
 """The least standard deviation of families' errors (logarithms) that fewer than ``LEAST_FAMILIES`` are taken
 to have: that of boards with more families and tensors on chip is 0.05 to 0.17 (python -m bench.silicon)."""
+PROMISED = 0.25
+"""The mean error, with families held out, above which no error is promised of a class."""
 DEVIATIONS = (1.28, 1.28, 1.28, 1.638, 1.533, 1.476, 1.440, 1.415)
 """Standard deviations to each side that have 80 %, by the number of families less 1: of a normal distribution
 where ``SPREAD`` is assumed, else of Student's."""
@@ -108,13 +110,18 @@ class NetworkClass:
         return len(self.families) >= LEAST_FAMILIES
 
     @property
+    def is_known(self) -> bool:
+        """Whether its predictions are near enough to promise their error of further networks."""
+        return self.kind != APART and self.held_out_error <= PROMISED
+
+    @property
     def interval(self) -> tuple[float, float]:
         """The least and largest of measured by predicted (held out) that 80 % of further families have.
 
         Networks of one family are as one, and may count in part. Between the least and the largest of m
         families out of n lies a further one with the chance (m - 1) / (n + 1), so m is chosen for 80 %, and
         the shortest such interval is taken. Of few families all would not do: then it goes at least as far as
-        that of a normal distribution of the logarithms.
+        that of a normal distribution of the logarithms. Of a class whose error cannot be promised it has all.
 
         References
         ----------
@@ -122,7 +129,8 @@ class NetworkClass:
         """
         families = self.families
         ratios = sorted((each.measured / each.held_out, 1 / families[each.family]) for each in self.networks)
-        needed = min(len(families), SHARE * (len(families) + 1) + 1) - 1e-9
+        every = len(families)
+        needed = (min(every, SHARE * (every + 1) + 1) if self.is_known else every) - 1e-9
         found = (_from(ratios[first:], needed) for first in range(len(ratios)))
         low, high = min((each for each in found if each), key=lambda each: each[1] / each[0])
         if len(families) >= MANY_FAMILIES:
@@ -178,8 +186,10 @@ def summary(rows: Sequence[MeasuredNetwork]) -> str:
 
 def _class_words(each: NetworkClass) -> str:
     count = each.count
-    held = f" ({each.held_out_error:.1%} held out)" if each.held_out_error != each.mean_error else ""
     of = "of" if each.kind == APART else f"network{'s' if count > 1 else ''} with"
+    if not each.is_known:
+        return f"no error promised of {count} {of} {each.kind} ({each.held_out_error:.1%} off)"
+    held = f" ({each.held_out_error:.1%} held out)" if each.held_out_error != each.mean_error else ""
     return f"{each.mean_error:.1%}{held} over {count} {of} {each.kind}"
 
 

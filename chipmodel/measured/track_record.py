@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from chipmodel.answers.track_record import TrackRecord
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.measured_networks import APART, MeasuredNetwork, NetworkTraits, classes
+from chipmodel.hardware.measured_networks import APART, MeasuredNetwork, NetworkClass, NetworkTraits, classes
 from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.program import Program
 from chipmodel.rewrites.in_place import reuse
@@ -36,7 +36,9 @@ def track_record(program: Program, chip: Chip) -> TrackRecord | None:
     like = classes(rows).get(traits.kind)
     nearest = min(like.networks if like else rows, key=lambda row: row.traits.distance(traits))
     changed = [f"no network was measured with {', '.join(chip.unmeasured)}"] if chip.unmeasured else []
-    return TrackRecord(traits, like, nearest, (*changed, *_warnings(traits, rows, like is None)))
+    return TrackRecord(
+        traits, like, nearest, (*_promise(like), *changed, *_warnings(traits, rows, like is None))
+    )
 
 
 def traits_of(program: Program, chip: Chip) -> NetworkTraits:
@@ -55,6 +57,13 @@ def _kind(program: Program, live: int, chip: Chip) -> str:
     place = LEAVE if leave else INSIDE if live <= capacity * chip.vendor.tensor_share else MAY_LEAVE
     kernels = chip.figures.get(KERNELS)
     return f"{kernels.value} kernels and {place}" if kernels else place
+
+
+def _promise(like: NetworkClass | None) -> Iterator[str]:
+    """What a class says of whose networks the predictions are too far off."""
+    if like and not like.is_known:
+        off = f"{like.held_out_error:.0%} off in the mean"
+        yield f"no error can be promised: networks with {like.kind} were {off}"
 
 
 def _warnings(traits: NetworkTraits, rows: Sequence[MeasuredNetwork], alone: bool) -> Iterator[str]:

@@ -59,7 +59,7 @@ def board_words(result: Result) -> str:
         return f"What the board takes is not known; the nearest measured network is {nearest[5:]}."
     low, high = interval
     between = f"between {_short(low)} and {_short(high)} ms"
-    share = f"{SHARE:.0%} of" if record.like.promises else "all of"
+    share = f"{SHARE:.0%} of" if record.like.promises and record.like.is_known else "all of"
     return f"On the board by its own tool {between}, as {share} {_networks(record.like)}; {nearest}."
 
 

@@ -16,7 +16,7 @@ from chipmodel.measured.network_prediction import planned_network
 
 def predicted(table: str) -> list[dict[str, str]]:
     answer = io.StringIO()
-    predict(io.StringIO(table), answer)
+    predict(table, "rows.csv", answer)
     return list(csv.DictReader(io.StringIO(answer.getvalue())))
 
 
@@ -38,16 +38,26 @@ def test_variants_and_settings_are_used() -> None:
     assert float(slower["milliseconds"]) > 1.5 * 0.616
 
 
-def test_rows_that_lack_something_say_what() -> None:
-    no_network, no_chip, no_size = predicted("chip,network,shape\nSTM32N6\n,resnet8\ngap9,resnet8,abc\n")
-    assert no_network["notes"].startswith("the row names no network; ")
-    assert no_chip["notes"].startswith("no chip is named ''; ")
-    assert no_size["notes"] == "the shape 'abc' has no number; write it as 224x224x3"
+def test_rows_that_lack_something_say_what_and_where() -> None:
+    no_network, no_chip, no_size, short, long, whole = predicted(
+        "chip,network,shape\nSTM32N6,,\n,resnet8,\ngap9, resnet8, abc\ngap9\ngap9,resnet8,,1\ngap9,resnet8,\n"
+    )
+    assert no_network["notes"].startswith("rows.csv:2:9: the row names no network; ")
+    assert no_chip["notes"].startswith("rows.csv:3:1: no chip is named ''; ")
+    assert no_size["notes"] == "rows.csv:4:16: the shape 'abc' has no number; write it as 224x224x3"
+    assert short["notes"].startswith("rows.csv:5:1: the row has 1 cells, the header 3")
+    assert long["notes"].startswith("rows.csv:6:15: the row has 4 cells, the header 3")
+    assert float(whole["milliseconds"]) > 0
+
+
+def test_a_quote_that_is_not_closed_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"^rows.csv:2:6: a quote in '\"resnet8' is not closed"):
+        predicted('chip,network\ngap9,"resnet8\n')
 
 
 @pytest.mark.parametrize(("head", "column"), [("network,shape", "chip"), ("chip,shape", "network")])
 def test_a_table_without_a_column_is_refused(head: str, column: str) -> None:
-    with pytest.raises(BadInput, match=f"has no column '{column}'"):
+    with pytest.raises(BadInput, match=f"^rows.csv:1:1: the table has no column '{column}'"):
         predicted(f"{head}\nx,y\n")
 
 
@@ -76,7 +86,10 @@ def test_an_older_tool_has_a_preset_and_other_tools_twice_the_interval() -> None
     assert float(older["milliseconds"]) > 1.05 * float(newer["milliseconds"])
     assert other["milliseconds"] == newer["milliseconds"]
     assert float(other["high"]) > float(newer["high"])
-    assert other["notes"].startswith("predicted by the board's usual tool: twice the interval")
+    assert other["class"] == "another network or software"
+    assert other["notes"].startswith(
+        "no error can be promised: predicted by the board's usual tool, with twice the interval"
+    )
 
 
 def test_networks_that_are_not_built_are_predicted_as_one_like_them_or_say_why() -> None:
@@ -85,9 +98,10 @@ def test_networks_that_are_not_built_are_predicted_as_one_like_them_or_say_why()
         "STM32U585,SVC wl 24 pct 5,,\n"
         "STM32H747,ST MNIST Byclass v1,28x28x1,Float\nSTM32H747,ST MNIST Byclass v1,28x28x1,Int8\n"
     )
-    assert like["notes"].startswith("predicted as resnet8, which it is like: twice the interval")
+    assert like["class"] == "another network or software"
+    assert like["notes"].startswith("no error can be promised: predicted as resnet8, which it is like, with")
     assert unknown["notes"].startswith(
-        "'SVC wl 24 pct 5' is not predicted: its support vectors depend on its"
+        "rows.csv:3:11: 'SVC wl 24 pct 5' is not predicted: its support vectors depend on its"
     )
     assert float(floats["milliseconds"]) > 2 * float(whole["milliseconds"])
 
@@ -97,11 +111,34 @@ def test_what_cannot_be_predicted_says_why() -> None:
         "chip,network\nstm32n6,no_such_net\nno-such-chip,resnet8\nluna-arcs,ds_cnn\n"
     )
     assert unknown["milliseconds"] == ""
-    assert unknown["notes"].startswith("there is no built-in network 'no_such_net'; ")
-    assert no_chip["notes"].startswith("no chip is named 'no-such-chip'; presets are alif-e7, ")
+    assert unknown["notes"].startswith("rows.csv:2:9: there is no built-in network 'no_such_net'; ")
+    assert no_chip["notes"].startswith("rows.csv:3:1: no chip is named 'no-such-chip'; presets are alif-e7, ")
     assert float(unmeasured["milliseconds"]) > 0
     assert unmeasured["low"] == unmeasured["high"] == ""
     assert "no whole network on a board" in unmeasured["notes"]
+
+
+def test_boards_that_no_preset_is_about_and_single_kernels_are_not_predicted() -> None:
+    board, kernel = predicted(
+        "chip,network,board\nEthos-U55-64,resnet8,Grove Vision AI V2 (Himax WE2)\nESP32-S3,kernel conv 1x1,\n"
+    )
+    assert board["notes"].startswith("rows.csv:2:1: no preset is about Grove Vision AI V2: a model of its")
+    assert kernel["notes"].startswith("rows.csv:3:10: 'kernel conv 1x1' is not predicted: it is a kernel")
+    assert board["milliseconds"] == kernel["milliseconds"] == ""
+
+
+def test_a_setting_that_the_preset_has_is_no_change() -> None:
+    same, other = predicted("chip,network,clock_mhz\ngap9,resnet8,370\ngap9,resnet8,300\n")
+    assert same["notes"] == ""
+    assert other["notes"] == "no network was measured with core_mhz=300"
+
+
+def test_arms_model_of_256_macs_has_the_memories_of_corstone() -> None:
+    """At 500 MHz and with faster memory it takes less than a chip at 400 MHz."""
+    chip, model = predicted(
+        "chip,network,board\nEthos-U55-256,mobilenetv2,Ensemble E8\nEthos-U55-256,mobilenetv2,FVP\n"
+    )
+    assert float(model["milliseconds"]) < 0.85 * float(chip["milliseconds"])
 
 
 @pytest.mark.parametrize(
@@ -121,6 +158,7 @@ def test_what_cannot_be_predicted_says_why() -> None:
         ("mfn_s8_v1_p4", "112 * 112 * 3", "zoo:mobilefacenet?variant=mfn&input=112"),
         ("pico_s8_v1_p4", "224 * 224 * 3", "zoo:picodet?input=224"),
         ("zoo:osnet", "192x96x3", "zoo:osnet?input=192"),
+        ("mobilenetv2_rep", "", "zoo:mobilenetv2_rep"),
         ("zoo:yolo11?input=256", "outputs=raw", "zoo:yolo11?input=256&outputs=raw"),
         ("mine/net.onnx", "1x3x8x8", "mine/net.onnx"),
         ("MobileNet v1 0.25 fft", "96x96x3", "zoo:mobilenetv1_025?width=0.25&classes=5&input=96"),
@@ -154,7 +192,7 @@ def test_published_names_are_workloads(network: str, shape: str, workload: str) 
         ("STM32H747", "stm32h7"),
         ("STM32H7A3", "stm32h7 core_mhz=280"),
         ("ESP32-P4", "esp32p4"),
-        ("Ethos-U55-64", "himax-we2"),
+        ("Ethos-U55-64", "corstone-300-64"),
         ("i.MX 93 (Ethos-U65-256)", "imx93"),
         ("my.yaml", "my.yaml"),
         ("", ""),

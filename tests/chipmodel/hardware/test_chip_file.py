@@ -21,6 +21,7 @@ PRESETS = (
     "alif-e7",
     "axi-cdma",
     "corstone-300",
+    "corstone-300-64",
     "ef-psram",
     "efr32xg24",
     "esp32p4",
@@ -28,7 +29,6 @@ PRESETS = (
     "esp32s3-sram",
     "gap9",
     "gap9-psram",
-    "himax-we2",
     "imx93",
     "luna-arcs",
     "luna-csk6",
@@ -137,7 +137,7 @@ def test_memory_and_mac_rate(name: str, shared: int, macs: Fraction) -> None:
     assert chip.npu.macs_per_cycle == {8: macs, 16: Fraction(macs) / 4, 32: Fraction(macs) / 16}
 
 
-@pytest.mark.parametrize(("name", "macs"), [("himax-we2", 64), ("corstone-300", 128), ("alif-e7", 256)])
+@pytest.mark.parametrize(("name", "macs"), [("corstone-300-64", 64), ("corstone-300", 128), ("alif-e7", 256)])
 def test_ethos_u55_has_the_macs_of_its_micro_block(name: str, macs: int) -> None:
     """Eight for each element of the micro-block; half as many on 16 bits."""
     npu = load_chip(name).npu

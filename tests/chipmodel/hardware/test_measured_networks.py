@@ -39,8 +39,8 @@ def of(ratios: Sequence[float], family: str = "") -> NetworkClass:
 
 def test_the_interval_of_fourteen_families_leaves_out_the_one_far_off() -> None:
     """Thirteen of them have the fifteenth between them in 12 of 15 cases."""
-    found = of([*range(1, 14), 90])
-    assert found.interval == (1, 13)
+    found = of([*(1 + each / 100 for each in range(13)), 90])
+    assert found.interval == (1, 1.12)
     assert found.promises
 
 
@@ -77,11 +77,11 @@ def test_of_further_families_four_in_five_are_inside(families: int) -> None:
 
 def test_a_family_of_many_networks_weighs_as_much_as_a_network_alone() -> None:
     """Of fourteen families thirteen are to be inside; of one family each network counts a part."""
-    many = [replace(row(f"m{i}", 10 + i), family="many") for i in range(11)]
-    (found,) = classes([*many, *(row(f"n{i}", 10) for i in range(13))]).values()
-    assert found.interval == (10, 10)
-    (found,) = classes([*many, *(row(f"n{i}", 10) for i in range(12)), row("far", 1)]).values()
-    assert found.interval == (10, 20)
+    many = [replace(row(f"m{i}", 10 + i, 10), family="many") for i in range(11)]
+    (found,) = classes([*many, *(row(f"n{i}", 10, 10) for i in range(13))]).values()
+    assert found.interval == (1, 1)
+    (found,) = classes([*many, *(row(f"n{i}", 10, 10) for i in range(12)), row("far", 4, 10)]).values()
+    assert found.interval == (1, 2)
 
 
 def test_rows_of_one_workload_are_one_network() -> None:
@@ -98,9 +98,17 @@ def test_a_network_with_several_settings_is_one() -> None:
 def test_all_rows_are_in_the_summary_those_apart_last() -> None:
     rows = [row("x", 4, kind=APART), row("one", 2), row("two", 1, kind="b")]
     assert summary(rows) == (
-        "mean error 41.7% over 3 published rows; 50.0% over 1 network with a; 0.0% over 1 network with b; "
-        "75.0% over 1 of another network or software"
+        "mean error 41.7% over 3 published rows; no error promised of 1 network with a (50.0% off); "
+        "0.0% over 1 network with b; no error promised of 1 of another network or software (75.0% off)"
     )
+
+
+def test_a_class_that_is_too_far_off_promises_no_error_and_has_all_in_its_interval() -> None:
+    """Of fourteen families one lies outside where they are 25 % off in the mean."""
+    near, far = of([1.0] * 13 + [4]), of([*[1.3333] * 12, 1.4, 4])
+    assert (near.is_known, near.interval) == (True, (1, 1))
+    assert (far.is_known, far.interval) == (False, (1.3333, 4))
+    assert not replace(near, kind=APART).is_known
 
 
 def test_the_distance_is_of_logarithms() -> None:

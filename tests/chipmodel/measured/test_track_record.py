@@ -72,6 +72,15 @@ def test_kinds_and_sizes_that_were_not_measured_are_said() -> None:
     assert "so few bytes of weights (64, there 107.95 k)" in sizes
 
 
+def test_of_a_class_that_is_too_far_off_no_error_is_promised() -> None:
+    slow = tuple(replace(row, measured=2 * row.measured) for row in BOARD.measured)
+    record = track_record(load("zoo:yolo11?input=256&classes=1"), replace(BOARD, measured=slow))
+    assert record
+    assert record.warnings[0].startswith(
+        "no error can be promised: networks with tensors in SharedMemory were 5"
+    )
+
+
 def test_a_class_that_was_not_measured_is_said() -> None:
     few = tuple(row for row in BOARD.measured if row.traits.kind == "tensors in SharedMemory")
     record = track_record(program(1409 << 10), replace(BOARD, measured=few))

@@ -24,7 +24,7 @@ from tests.support.folders import ROOT
 VELA = ROOT / "tests" / "data"
 """Answers of ethos-u-vela 5.2.0, its own configurations Ethos_U55_High_End_Embedded and Ethos_U65_Embedded,
 tensors between ops in bricks: python -m bench.vela_ops --vela PYTHON --npu NPU --write FILE."""
-CHIPS = {"64": "himax-we2", "128": "corstone-300", "256": "alif-e7"}
+CHIPS = {"64": "corstone-300-64", "128": "corstone-300", "256": "alif-e7"}
 NPUS = {macs: load_chip(name, settings("u55", int(macs))).npu for macs, name in CHIPS.items()}
 U65 = {macs: load_chip("alif-e7", settings("u65", int(macs))).npu for macs in ("256", "512")}
 VARIANTS = {"u55": NPUS, "u65": U65}

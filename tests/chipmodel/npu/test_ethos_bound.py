@@ -21,7 +21,7 @@ CHIPS = {
     "alif-e7": load_chip("alif-e7"),
     "weights on the port": load_chip("alif-e7", ("npu.ethos.weights_on_port=yes",)),
     "two cores": load_chip("alif-e7", ("npu.ethos.cores=2", "npu.write_bytes_per_cycle=16")),
-    "whole blocks": load_chip("himax-we2", ("npu.ethos.border_blocks=whole",)),
+    "whole blocks": load_chip("corstone-300-64", ("npu.ethos.border_blocks=whole",)),
 }
 side = st.integers(1, 40)
 

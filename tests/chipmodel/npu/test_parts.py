@@ -79,7 +79,7 @@ CHIPS = {
     "alif-e7": load_chip("alif-e7"),
     "weights on the port": load_chip("alif-e7", ("npu.ethos.weights_on_port=yes",)),
     "corstone-300": load_chip("corstone-300"),
-    "himax-we2": load_chip("himax-we2", ("npu.ethos.border_blocks=whole",)),
+    "corstone-300-64": load_chip("himax-we2", ("npu.ethos.border_blocks=whole",)),
     "overlap": load_chip("alif-e7", ("npu.model=array", *OPERANDS, "npu.operands=overlap")),
     "ne16": load_chip("gap9", ("weights.bits_per_weight=3", "npu.launch_cycles=11")),
     "serial": load_chip("stm32n6", (*OPERANDS, "npu.operands=serial")),
@@ -145,7 +145,7 @@ def test_slices_with_cheap_first_passes_cost_at_least_the_bound(slices: int) -> 
     assert least_cycles(npu, op, 1, slices) <= min(sum(passes) if slices <= 4 else sum(tiles), sum(tiles))
 
 
-PRESETS = ("alif-e7", "himax-we2", "luna-arcs", "esp32s3", "stm32h7", "stm32n6", "gap9")
+PRESETS = ("alif-e7", "corstone-300-64", "luna-arcs", "esp32s3", "stm32h7", "stm32n6", "gap9")
 IMAGES = ((2, 1, 16), (7, 7, 100), (12, 7, 1280), (12, 20, 16))
 
 

@@ -1,25 +1,21 @@
 """What each parameter of a command does with the file that it names, and the check before the work.
 
 Every parameter that names a file has one of the types below, and every command is a ``FileCommand``: before
-it runs, what it reads (also files that a file names) is compared with what it writes, each output with the
-others, and a file that cannot be written is refused.
+it runs, what it reads is compared with what it writes, each output with the others, and a file that cannot be
+written is refused.
 """
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from chipmodel.cli.help_page import HelpPage
-from chipmodel.errors import BadInput, ChipmodelError
+from chipmodel.errors import BadInput
 from chipmodel.files.conflicts import (
     NamedFile,
     refuse_overwriting,
@@ -59,10 +55,9 @@ class FileType(_ParamType):
 
 @dataclass(frozen=True)
 class Reads(FileType):
-    """A file that is read, if ``own`` finds one in the parameter's value, and files that it ``names``."""
+    """A file that is read, if ``own`` finds one in the parameter's value."""
 
     own: Files = lambda value: (Path(value),)
-    names: Files = lambda value: ()
 
 
 @dataclass(frozen=True)
@@ -109,14 +104,12 @@ def check_files(context: click.Context) -> None:
     _refuse_stdout(context)
     files = command_files(context)
     outputs = (*files.outputs, *files.folders)
-    refuse_overwriting(files.inputs, (*outputs, *_stdout_file()))
+    refuse_overwriting(files.inputs, outputs)
     for output in files.outputs:
         if output.named_by != STORE_LABEL:  # SQLite opens its file before any work.
             refuse_unwritable(output.path, [folder.path for folder in files.folders])
     for folder in files.folders:
         refuse_unwritable_folder(folder.path)
-    if any(output.path.exists() for output in outputs):
-        refuse_overwriting(tuple(named_inputs(context)), outputs)
 
 
 def command_files(context: click.Context) -> CommandFiles:
@@ -128,7 +121,7 @@ def command_files(context: click.Context) -> CommandFiles:
         label = label_of(parameter)
         match parameter.type:
             case Reads(own=own):
-                inputs += (NamedFile(label, path) for path in _found(own, value))
+                inputs += (NamedFile(label, path) for path in own(value))
             case Writes() if value != STDOUT:
                 outputs.append(NamedFile(label, Path(value)))
             case WritesInFolder():
@@ -142,14 +135,6 @@ def command_files(context: click.Context) -> CommandFiles:
                 NamedFile(STORE_LABEL, path) for path in paths
             )
     return CommandFiles(tuple(inputs), tuple(outputs), tuple(folders))
-
-
-def named_inputs(context: click.Context) -> Iterator[NamedFile]:
-    """Files that the files of a call name: what a chip is based on, a model's data, a study's workloads."""
-    for parameter, value in _given(context):
-        if isinstance(parameter.type, Reads):
-            label = f"named by {label_of(parameter)} {value}"
-            yield from (NamedFile(label, path) for path in _found(parameter.type.names, value))
 
 
 def label_of(parameter: click.Parameter) -> str:
@@ -167,25 +152,15 @@ def workload_files(value: str) -> Iterator[Path]:
         yield Path(value)
 
 
-def _workload_data(value: str) -> Iterator[Path]:
-    from workloads.from_onnx.data_files import data_files
+def _chip_file(value: str) -> tuple[Path, ...]:
+    from chipmodel.hardware.chip_file import preset_names
 
-    for path in workload_files(value):
-        if path.suffix.lower() == ".onnx" and path.is_file():
-            yield from data_files(path)
-
-
-def _chip_files(value: str) -> Iterator[Path]:
-    from chipmodel.hardware.chip_file import chip_files
-
-    return chip_files(value)
+    return () if value in preset_names() else (Path(value),)
 
 
 READS = Reads()
-READS_WORKLOAD = Reads(workload_files, _workload_data)
-READS_CHIP = Reads(
-    lambda value: islice(_chip_files(value), 1), lambda value: islice(_chip_files(value), 1, None)
-)
+READS_WORKLOAD = Reads(workload_files)
+READS_CHIP = Reads(_chip_file)
 WRITES = Writes()
 WRITES_OR_STDOUT = Writes(stdout=True)
 
@@ -197,15 +172,6 @@ def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
         if isinstance(parameter.type, FileType) and not isinstance(parameter.type, Store) and value:
             values = cast("tuple[str, ...]", value if isinstance(value, tuple) else (value,))
             yield from ((parameter, each) for each in values)
-
-
-def _found(files: Files, value: str) -> tuple[Path, ...]:
-    """What ``files`` finds up to a mistake in one of them, which the command itself says best."""
-    found: list[Path] = []
-    with suppress(ChipmodelError, OSError, ValueError):
-        for path in files(value):
-            found.append(path)
-    return tuple(found)
 
 
 def _store_files(store: str | None, study: str) -> tuple[Path, ...]:
@@ -225,13 +191,3 @@ def _refuse_stdout(context: click.Context) -> None:
             raise BadInput(what, hint=f"name a file, or use {names} -")
     if len(asked) > 1:
         raise BadInput(f"{' and '.join(map(label_of, asked))} both go to stdout", hint="name a file for one")
-
-
-def _stdout_file() -> tuple[NamedFile, ...]:
-    """The file that the shell has redirected stdout to."""
-    try:
-        here = os.fstat(1)
-    except OSError:
-        return ()
-    path = Path("/dev/stdout")
-    return (NamedFile("stdout", path),) if stat.S_ISREG(here.st_mode) and path.exists() else ()

@@ -10,22 +10,21 @@ from pathlib import Path
 import click
 
 from chipmodel.cli.file_options import (
+    READS,
     STDOUT,
     WRITES,
     FileCommand,
     Store,
     WritesInFolder,
     command_files,
-    named_inputs,
 )
 from chipmodel.cli.output import json_option, note, show, write_files
-from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import BadInput
 from chipmodel.files.conflicts import NamedFile, refuse_overwriting
 
 
 @click.command(cls=FileCommand)
-@click.argument("study", metavar="STUDY", type=READS_STUDY)
+@click.argument("study", metavar="STUDY", type=READS)
 @click.option(
     "--store",
     "store_file",
@@ -126,10 +125,7 @@ def _refuse_conflicts(paths: Mapping[str, Path]) -> None:
     """Raise BadInput where a point's page would overwrite what is read, or another output."""
     from chipmodel.studies.pages import SHORT
 
-    context = click.get_current_context()
-    files = command_files(context)
+    files = command_files(click.get_current_context())
     pages = tuple(NamedFile(f"--points: point {key[:SHORT]}", path) for key, path in paths.items())
     for page in pages:
         refuse_overwriting(files.inputs, [page, *files.outputs])
-        if page.path.exists():
-            refuse_overwriting(tuple(named_inputs(context)), [page])

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chipmodel.cli.file_options import (
+    READS,
     STDOUT,
     WRITES,
     WRITES_OR_STDOUT,
     FileCommand,
-    Reads,
     Store,
 )
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.output import note, write_files
-from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput
 from chipmodel.files.json_text import json_text
 from chipmodel.studies.store_place import store_path
@@ -73,7 +72,7 @@ class StudyOptions:
 @group(
     "options",
     StudyOptions,
-    click.argument("study_file", metavar="STUDY.yaml", type=READS_STUDY),
+    click.argument("study_file", metavar="STUDY.yaml", type=READS),
     click.option(
         "--store",
         "store_file",
@@ -110,7 +109,7 @@ class StudyOptions:
         "--verify-lock",
         "lock_file",
         metavar="LOCK.json",
-        type=Reads(),
+        type=READS,
         help="Compare the study's files and rows with a lock that report --lock wrote; answer no point.",
     ),
 )

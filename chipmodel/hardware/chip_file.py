@@ -8,7 +8,7 @@ importing it takes longer than reading a chip.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
@@ -79,18 +79,6 @@ class _ChipFields:
 def preset_names() -> tuple[str, ...]:
     """The names of the built-in chips, sorted."""
     return tuple(sorted(path.stem for path in PRESET_FOLDER.glob("*.yaml")))
-
-
-def chip_files(name_or_path: str) -> Iterator[Path]:
-    """The file of a chip, then those that it is based on, one on the other. Raises BadInput."""
-    path = _find(name_or_path, None)
-    seen: set[Path] = set()
-    while path not in seen:
-        yield path
-        seen.add(path)
-        document = read_yaml(read_text(path), str(path))
-        base = _text(document, "base")
-        path = _find(base, document.place(("base",))) if base else path
 
 
 def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:

@@ -26,7 +26,7 @@ or a field under ``set``; a value is a text in which ``*`` stands for anything, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -38,12 +38,12 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import read_text
 from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document, PathStep
-from chipmodel.hardware.chip_file import chip_files, load_chip, preset_names
+from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.fields import FIELDS, children, field_at, read_choice, read_number
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.studies.design_question import AskedDesigns, asked_designs
 from chipmodel.studies.schema import FilterItem, StudyFile
-from chipmodel.studies.workload import Source, file_of, matching, source_of
+from chipmodel.studies.workload import Source, matching, source_of
 from dma.stream import streamer_named, streamers
 from solvers.branches.mergers import merger_named, mergers
 from solvers.registry import packer_named, packers
@@ -133,21 +133,6 @@ def parse_study(text: str, path: Path) -> Study:
     _refuse_too_many(study, document)
     _refuse_unknown_energy(study, document)
     return study
-
-
-def files_of_study(text: str, path: Path) -> Iterator[Path]:
-    """The files that a study names: workloads, and chips with those that they are based on. Raises
-    BadInput."""
-    asked = validate(StudyFile, read_yaml(text, str(path)))
-    folder = path.parent
-    for each in asked.workloads or ():
-        for name in matching(each, folder) if "*" in each else [each]:
-            file = file_of(name, folder)
-            if file is not None:
-                yield file
-    for name in asked.chips:
-        if name != "all":
-            yield from chip_files(_chip_path(name, folder))
 
 
 def _chip_path(name: str, folder: Path) -> str:

@@ -107,12 +107,6 @@ def _file(plain: str, folder: Path) -> Path:
     return model_file(plain) if plain.startswith(SCHEME) else folder / plain
 
 
-def file_of(name: str, folder: Path) -> Path | None:
-    """The file that holds the workload ``name``; None where it is made. Raises BadInput."""
-    plain, _ = _split(name)
-    return None if plain.startswith(MADE) else _file(plain, folder)
-
-
 def load_workload(source: Source) -> Program | PackingTable:
     """The workload itself: a program with in-place reuse as ``simulate`` has it, or a packing whose capacity
     is not to be kept but compared with. Raises BadInput, also for a file that is not as it was."""

@@ -158,56 +158,6 @@ def test_the_pairs_are_those_of_all_commands_that_write() -> None:
     assert sum(number.values()) > 40
 
 
-@pytest.mark.parametrize("spelling", [by_path, by_link, by_hard_link])
-def test_a_file_that_a_file_names_is_read_too(spelling: Spelling, tmp_path: Path) -> None:
-    files = {
-        "w.csv": "id,lower,upper,size\na,0,2,8\n",
-        "root.yaml": "base: luna-arcs\npsram.clock_mhz: 100\n",
-        "base.yaml": "base: root.yaml\n",
-        "top.yaml": "base: base.yaml\n",
-        "s.yaml": "workloads: [w.csv, '*.onnx']\nchips: [luna-arcs, top.yaml]\n",
-        "table.csv": "op,elements,cycles\nrelu,64,500\n",
-    }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    external_model(tmp_path)
-    before = contents(tmp_path)
-    at = {name: str(tmp_path / name) for name in before}
-    for words, output, named in (
-        (("simulate", "zoo:resnet8", "--chip", at["top.yaml"]), "--json", "base.yaml"),
-        (("compare", "zoo:resnet8", "--chip", at["top.yaml"]), "--html", "root.yaml"),
-        (("calibrate", at["table.csv"], "--chip", at["top.yaml"]), "--output", "root.yaml"),
-        (("simulate", at["m.onnx"]), "--plan", "weights.bin"),
-        (("study", at["s.yaml"], "--status"), "--json", "w.csv"),
-        (("study", at["s.yaml"], "--status"), "--export", "w.csv"),
-        (("study", at["s.yaml"], "--status"), "--store", "base.yaml"),
-        (("study", at["s.yaml"], "--status"), "--json", "weights.bin"),
-        (("report", at["s.yaml"]), "--output", "root.yaml"),
-    ):
-        said = refusal(*words, f"{output}={spelling(tmp_path / named)}")
-        assert f"would overwrite what is read (named by {words[1].isupper() or ''}" in said
-        assert words[-1] in said or at["s.yaml"] in said
-    assert contents(tmp_path).items() >= before.items()
-
-
-def external_model(folder: Path) -> None:
-    """A model in ``m.onnx`` whose weights are in ``weights.bin``, inside an If."""
-    import numpy as np
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
-
-    weights = numpy_helper.from_array(np.ones((4, 4), np.float32), "w")
-    weights.ClearField("raw_data")
-    weights.data_location = TensorProto.EXTERNAL
-    entry = weights.external_data.add()
-    entry.key, entry.value = "location", "weights.bin"
-    inner = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "arm", [], [], [weights])
-    node = helper.make_node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)
-    graph = helper.make_graph([node], "g", [], [])
-    onnx.save(helper.make_model(graph), folder / "m.onnx")  # pyright: ignore[reportUnknownMemberType]
-    (folder / "weights.bin").write_bytes(np.ones((4, 4), np.float32).tobytes())
-
-
 def test_the_store_that_nobody_names_is_not_lost_either(tmp_path: Path) -> None:
     study, store = tmp_path / "s.yaml", tmp_path / "s.sqlite"
     study.write_text("workloads: zoo:ds_cnn\n")

@@ -6,21 +6,17 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown
 from chipmodel.studies.columns import COLUMNS
-from chipmodel.terminal.printing import note
 
 APPLICATION = 0x63686970
 """SQLite's application_id of these files: "chip" in ASCII."""
 FORMAT = 6
 BUSY_SECONDS = 60.0
 """How long to wait for a lock that another process holds."""
-NOTICE_SECONDS = 2.0
-"""After how long the user is told of the lock: other runs of the study hold it for milliseconds."""
 NEW = (0, 0)
 """application_id and user_version of a file that has never been written."""
 
@@ -49,33 +45,6 @@ def connected(path: Path, only_read: bool = False) -> Generator[sqlite3.Connecti
         raise _reason(path, error) from None
     except UnicodeDecodeError:  # From SQLite's message, which quotes the file's schema.
         raise _another(path, "this is no store of a study: a name in it is not UTF-8", only_read) from None
-
-
-def file_identity(path: Path) -> tuple[int, int] | None:
-    """What tells the file from another one of the same name; None where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-class PatientConnection(sqlite3.Connection):
-    """A connection that waits for locks of other processes, and says so once it takes long."""
-
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """Run one statement. Raises ``sqlite3.OperationalError`` after ``BUSY_SECONDS`` of a lock."""
-        began = monotonic()
-        noticed = False
-        while True:
-            try:
-                return super().execute(sql, parameters)
-            except sqlite3.OperationalError as error:
-                if not _is_lock(error) or monotonic() - began >= BUSY_SECONDS:
-                    raise
-            if not noticed:
-                note("another process has locked the study's store; waiting for it")
-            noticed = True
 
 
 def _is_lock(error: sqlite3.Error) -> bool:
@@ -120,16 +89,10 @@ def transaction(link: sqlite3.Connection, kind: str = "IMMEDIATE") -> Generator[
 
 
 def _connected(path: Path, only_read: bool) -> sqlite3.Connection:
-    link = _link(path, "mode=rw" if only_read else "mode=rwc")
+    address = f"{path.absolute().as_uri()}?{'mode=rw' if only_read else 'mode=rwc'}"
+    link = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
     try:
-        try:
-            marks = _marks(link)
-        except sqlite3.OperationalError:
-            if not only_read or not _whole(path):
-                raise
-            link.close()
-            link = _link(path, "mode=ro&immutable=1")
-            marks = _marks(link)
+        marks = _marks(link)
         if marks == NEW and not only_read and _is_empty(link):
             _make(link)
             marks = _marks(link)
@@ -139,13 +102,6 @@ def _connected(path: Path, only_read: bool) -> sqlite3.Connection:
         link.close()
         raise
     return link
-
-
-def _link(path: Path, how: str) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?{how}"
-    return sqlite3.connect(
-        address, timeout=NOTICE_SECONDS, isolation_level=None, factory=PatientConnection, uri=True
-    )
 
 
 def _marks(link: sqlite3.Connection) -> tuple[int, int]:
@@ -158,13 +114,6 @@ def _marks(link: sqlite3.Connection) -> tuple[int, int]:
 
 def _is_empty(link: sqlite3.Connection) -> bool:
     return not link.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-
-
-def _whole(path: Path) -> bool:
-    """Whether all that is stored is in the file itself, so that it can be read in a folder that may not be
-    written, where SQLite cannot create its own files next to it."""
-    log = path.with_name(f"{path.name}-wal")
-    return path.is_file() and not (log.is_file() and log.stat().st_size)
 
 
 def _make(link: sqlite3.Connection) -> None:

@@ -35,12 +35,10 @@ def work(
     store: StudyStore, tasks: Mapping[str, PointTask], workers: WorkerGroup, watch: Watch, stop: StopRequest
 ) -> None:
     """Answer every point of ``tasks`` that has no row, until all have one or ``stop`` is asked for. Points
-    claimed by another process are waited for, and taken over if that process dies. Raises BadInput as soon as
-    the store is no longer there."""
+    claimed by another process are waited for, and taken over if that process dies."""
     look = beat = monotonic()
     while not stop.asked:
         now = monotonic()
-        store.check_file()
         room = workers.room
         if room and now >= look:
             keys = store.claim(room)

@@ -18,7 +18,7 @@ from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, ChipmodelError, Place
 from chipmodel.files.suggestions import shown
 from chipmodel.studies.columns import COLUMNS, owner_of, record_of, row_of
-from chipmodel.studies.connection import connected, file_identity, transaction
+from chipmodel.studies.connection import connected, transaction
 from chipmodel.studies.store_owner import Owner, is_alive, myself
 
 
@@ -89,12 +89,6 @@ def _header_texts(link: sqlite3.Connection, path: Path) -> dict[str, str]:
     return found
 
 
-def read_header(path: Path) -> StudyHeader:
-    """What was asked of the store at ``path``, without its rows. Raises BadInput."""
-    with connected(path, only_read=True) as link:
-        return _header(link, path)
-
-
 def _header(link: sqlite3.Connection, path: Path) -> StudyHeader:
     named = _header_texts(link, path)
     points = link.execute("SELECT count(*) FROM asked").fetchone()[0]
@@ -115,7 +109,6 @@ class StudyStore:
     def __init__(self, link: sqlite3.Connection, path: Path) -> None:
         self._link = link
         self._path = path
-        self._file = file_identity(path)
         self._owner: int | None = None
         self._position = -1
         self._code = ""
@@ -135,15 +128,6 @@ class StudyStore:
         with transaction(self._link):
             self._link.executemany("INSERT INTO temp.wanted VALUES (?, ?)", enumerate(turns))
 
-    def check_file(self) -> None:
-        """Raise BadInput where the file was deleted, moved or replaced since it was opened. SQLite goes on in
-        a file without a name, which nobody can read afterwards."""
-        if file_identity(self._path) == self._file:
-            return
-        what = "the store was deleted or replaced while the study ran"
-        hint = "put it back and run the study again; points that were stored in a moved file are still there"
-        raise BadInput(what, where=Place(str(self._path)), hint=hint)
-
     def claim(self, most: int) -> list[str]:
         """Claim at most ``most`` keys that have no row and that no process works on, for the caller. Fewer
         where there are no more; others may still be at work (see ``open_points``)."""
@@ -161,7 +145,6 @@ class StudyStore:
         """Store ``rows`` and give up the claims on them, all at once. A row that is there stays as it is,
         unless it was to be tried again. Raises ChipmodelError where other code than the study's answered:
         such a point would be asked for without end."""
-        self.check_file()
         other = next((row.code for row in rows if row.code != self._code), None)
         if other is not None:
             what = f"a worker answered with code {other}, and the study began with code {self._code}"

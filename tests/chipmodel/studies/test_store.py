@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +19,6 @@ from hypothesis import strategies as st
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.studies.columns import record_of, row_of
-from chipmodel.studies.connection import APPLICATION, FORMAT
 from chipmodel.studies.store import StudyStore, opened, read_rows
 from chipmodel.studies.store_owner import LEASE_SECONDS, Owner, is_alive, myself
 from tests.chipmodel.studies.support import HEADER, row, rows
@@ -295,44 +293,6 @@ def connections(monkeypatch: pytest.MonkeyPatch, *statements: str) -> list[str]:
     return asked
 
 
-def test_a_store_is_read_where_nothing_may_be_written_beside_it(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Permissions do not stop root, so SQLite's complaint in such a folder is made here."""
-    with opened(path) as store:
-        store.ask(HEADER, ["k1"], ["k1"])
-        store.claim(1)
-        store.save([row("k1")])
-    refusals = [sqlite3.OperationalError("unable to open database file")]
-
-    def marks(link: sqlite3.Connection) -> tuple[int, int]:
-        if refusals:
-            raise refusals.pop()
-        return APPLICATION, FORMAT
-
-    monkeypatch.setattr("chipmodel.studies.connection._marks", marks)
-    asked = connections(monkeypatch)
-    assert [each.key for each in read_rows(path)[1]] == ["k1"]
-    assert asked == ["mode=rw", "mode=ro&immutable=1"]
-    refusals.append(sqlite3.OperationalError("unable to open database file"))
-    with pytest.raises(BadInput, match="cannot be used: unable to open"), opened(path):
-        pass
-
-
-def test_what_is_not_in_the_file_yet_is_not_overlooked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that lie in the log beside it, where that cannot be read."""
-    with opened(path):
-        pass
-    path.with_name(f"{path.name}-wal").write_bytes(b"rows")
-
-    def marks(link: sqlite3.Connection) -> tuple[int, int]:
-        raise sqlite3.OperationalError("unable to open database file")
-
-    monkeypatch.setattr("chipmodel.studies.connection._marks", marks)
-    with pytest.raises(BadInput, match="cannot be used: unable to open"):
-        read_rows(path)
-
-
 def test_a_full_disk_is_told_and_what_was_stored_is_there(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -429,25 +389,6 @@ def test_a_process_that_cannot_be_is_refused(path: Path, values: str) -> None:
         store.counts()
 
 
-def test_a_lock_is_told_and_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened(path):
-        pass
-    holder = sqlite3.connect(path, isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
-    told: list[str] = []
-
-    def notice(text: str) -> None:
-        told.append(text)
-        holder.execute("COMMIT")
-
-    monkeypatch.setattr("chipmodel.studies.connection.NOTICE_SECONDS", 0)
-    monkeypatch.setattr("chipmodel.studies.connection.note", notice)
-    with opened(path) as store:
-        assert asked(store, ["k1"]).claim(1) == ["k1"]
-    holder.close()
-    assert told == ["another process has locked the study's store; waiting for it"]
-
-
 def test_a_lock_that_stays_is_the_reason(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -455,7 +396,6 @@ def test_a_lock_that_stays_is_the_reason(
         pass
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr("chipmodel.studies.connection.NOTICE_SECONDS", 0)
     monkeypatch.setattr("chipmodel.studies.connection.BUSY_SECONDS", 0)
     with (
         pytest.raises(BadInput, match=r"locked by another process.*\n  hint: end what holds it"),
@@ -463,23 +403,3 @@ def test_a_lock_that_stays_is_the_reason(
     ):
         asked(store)
     holder.close()
-
-
-def replaced(path: Path) -> None:
-    other = path.with_name("other.sqlite")
-    with opened(other):
-        pass
-    other.replace(path)
-
-
-@pytest.mark.parametrize("change", [Path.unlink, replaced])
-def test_a_store_that_is_deleted_or_replaced_meanwhile_is_noticed(
-    path: Path, change: Callable[[Path], None]
-) -> None:
-    with opened(path) as store:
-        asked(store).save([row("k1")])
-        store.check_file()
-        change(path)
-        for use in (store.check_file, lambda: store.save([row("k2")])):
-            with pytest.raises(BadInput, match="the store was deleted or replaced"):
-                use()

@@ -10,7 +10,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.certificate import Certificate, Searched, as_record
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Plan, Problem, Solved
-from chipmodel.terminal.solver_status import SolverStatus, solver_status
+from chipmodel.terminal.progress import Say, stage
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.outcome import Limits, Progress
@@ -27,9 +27,9 @@ def checked_answer(table: PackingTable, source: str, packer: str, limits: Limits
     Raises BadInput for an unknown packer and for one that cannot keep the problem's constraints, WrongClaim
     for an answer that does not hold.
     """
-    with solver_status() as line:
-        solved, trajectory = _solved(table.problem, packer, limits, line)
-        line.update(line.peak, line.lower_bound, "checking the answer")
+    with stage("packing") as say:
+        solved, trajectory = _solved(table.problem, packer, limits, say)
+        say("checking the answer")
         answer = PackingAnswer(
             source=Path(source).name or source,
             problem=table.problem,
@@ -50,18 +50,27 @@ def checked_answer(table: PackingTable, source: str, packer: str, limits: Limits
 
 
 def _solved(
-    problem: Problem, packer: str, limits: Limits, line: SolverStatus
+    problem: Problem, packer: str, limits: Limits, say: Say
 ) -> tuple[Solved, tuple[PackingProgress, ...]]:
     """The packer's result, and its progress reports without repetitions."""
     trajectory: list[PackingProgress] = []
 
     def report(progress: Progress) -> None:
-        line.update(progress.peak, progress.lower_bound, progress.stage)
+        say(progress_words(progress))
         point = PackingProgress(progress.seconds, progress.peak, progress.lower_bound, progress.stage)
         if not trajectory or replace(trajectory[-1], seconds=point.seconds) != point:
             trajectory.append(point)
 
     return solve(problem, packer, limits, report), tuple(trajectory)
+
+
+def progress_words(progress: Progress) -> str:
+    """``best 1,050,624 B  bound 1,048,576 B  gap 0.2%  searching``."""
+    peak, bound = progress.peak, progress.lower_bound
+    parts = ["no plan yet" if peak is None else f"best {peak:,} B"]
+    parts += [f"bound {bound:,} B"] if bound else []
+    parts += [f"gap {(peak - bound) / bound:.2%}"] if bound and peak is not None else []
+    return "  ".join(filter(None, [*parts, progress.stage]))
 
 
 def _checked_plan(problem: Problem, solved: Solved, packer: str) -> Plan | None:

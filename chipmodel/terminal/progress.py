@@ -60,11 +60,6 @@ def observed_by(observer: Observer) -> Generator[None]:
         _OBSERVER.reset(token)
 
 
-def shows_spinner() -> bool:
-    """Whether stages of this thread show a spinner on a terminal."""
-    return _OBSERVER.get() is spinner and stderr_is_a_terminal()
-
-
 def stage(text: str) -> AbstractContextManager[Say]:
     """Name the body ``text`` to whoever observes; the body receives a function that says how far it is."""
     return _OBSERVER.get()(text)

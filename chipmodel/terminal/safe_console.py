@@ -24,11 +24,6 @@ class SafeConsole(Console):
     def __init__(self, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
 
-    @property
-    def encoding(self) -> str:
-        """UTF-8, for rich's usual boxes: the stream replaces what its own encoding does not have."""
-        return "utf-8"
-
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """What ``renderable`` is on the terminal, without a control character that is not rich's own."""
         safe = _safe_table(renderable) if isinstance(renderable, Table) else _safe(renderable)

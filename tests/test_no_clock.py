@@ -25,8 +25,6 @@ WAITS = {"timeout", "wait_for_timeout"}
 """Parameters and methods that give up, or go on, after some time."""
 CLOCK_IN_A_SCRIPT = re.compile(r"\bimport [\w, ]*\btime\b|\btime\.(sleep|monotonic|\w+_counter|process_time)")
 """Texts that are Python code for another process."""
-LIMITS = re.compile(r"^--time-limit$|\btime_limit: |^--timeout")
-"""Texts that give a command or a study a limit in seconds."""
 ALLOWED = {
     "support/work.py": "waits minutes for what happens in any case",
     "conftest.py": "the browser gives up after minutes",
@@ -35,20 +33,6 @@ ALLOWED = {
     "fuzz/study_kills.py": "kills processes at random moments; gives up after minutes",
 }
 """Files that may read a clock, and why."""
-ALLOWED_LIMITS = {
-    "solvers/core/test_deadline.py": "asks how much of a limit is left, by a clock of its own",
-    "fuzz/hostile/examples.py": "a study that is read after it was damaged, and never run",
-    "chipmodel/cli/test_plan.py": "0 seconds, which are over on any machine",
-    "chipmodel/cli/test_pack.py": "bad limits, which are refused",
-    "chipmodel/cli/test_compare.py": "bad limits, which are refused",
-    "chipmodel/studies/test_pool.py": "its point is killed; the limit only ends what a failing test leaves",
-    "chipmodel/studies/test_answer.py": "compares the limits that are read, and runs nothing",
-    "chipmodel/studies/test_points.py": "compares the limits that are read, and runs nothing",
-    "chipmodel/studies/test_study_file.py": "compares the limits that are read, and runs nothing",
-}
-"""Files that may name a limit in seconds to a command or in a study, and why."""
-MOST_HARMLESS_SECONDS = 1000
-"""``Limits(seconds=...)``: 0 is over at once, so many are never over; anything between is a race."""
 
 
 def _called(node: ast.Call) -> str:
@@ -59,12 +43,6 @@ def _called(node: ast.Call) -> str:
             return name
         case _:
             return ""
-
-
-def _seconds(node: ast.Call) -> list[ast.expr]:
-    """What a call of ``Limits`` or ``StopCriterion`` gives as its seconds."""
-    given = node.args[:1] if _called(node) == "Limits" else []
-    return given + [each.value for each in node.keywords if each.arg == "seconds"]
 
 
 def clocks(tree: ast.AST) -> list[tuple[int, str]]:
@@ -87,24 +65,6 @@ def clocks(tree: ast.AST) -> list[tuple[int, str]]:
     return found
 
 
-def races(tree: ast.AST) -> list[tuple[int, str]]:
-    """Line and text of each limit in seconds that a slow machine may reach and a fast one may not."""
-    fake = "counted_clock" in {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    found: list[tuple[int, str]] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _called(node) in ("Limits", "exact", "solve") and not fake:
-            values = [v.value for v in _seconds(node) if isinstance(v, ast.Constant)]
-            between = [v for v in values if isinstance(v, int | float) and 0 < v < MOST_HARMLESS_SECONDS]
-            found += [(node.lineno, f"seconds={value}") for value in between]
-    return found
-
-
-def limits(tree: ast.AST) -> list[tuple[int, str]]:
-    """Line and text of each limit in seconds that a command or a study is given."""
-    texts = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
-    return [(node.lineno, str(node.value)[:60]) for node in texts if LIMITS.search(str(node.value))]
-
-
 FILES = {str(path.relative_to(TESTS)): path for path in sorted(TESTS.rglob("*.py"))}
 
 
@@ -125,20 +85,6 @@ def test_no_test_reads_a_clock() -> None:
     assert [name for name in ALLOWED if not found[name]] == [], "need no leave any more"
 
 
-def test_no_search_in_a_test_ends_by_the_clock() -> None:
-    found = {name: races(tree) for name, tree in trees().items()}
-    new = {name: uses for name, uses in found.items() if uses and name not in ALLOWED_LIMITS}
-    assert new == {}, "limit it by nodes"
-
-
-def test_no_command_in_a_test_ends_by_the_clock() -> None:
-    found = {name: limits(tree) for name, tree in trees().items()}
-    new = {name: uses for name, uses in found.items() if uses and name not in ALLOWED_LIMITS}
-    assert new == {}, "use --node-limit or node_limit"
-    needed = [name for name in ALLOWED_LIMITS if found[name] or races(trees()[name])]
-    assert needed == list(ALLOWED_LIMITS), "the others need no leave any more"
-
-
 @pytest.mark.parametrize(
     ("code", "number"),
     [
@@ -152,11 +98,3 @@ def test_no_command_in_a_test_ends_by_the_clock() -> None:
 )
 def test_clocks_are_found(code: str, number: int) -> None:
     assert len(clocks(ast.parse(code))) == number
-
-
-@pytest.mark.parametrize(
-    ("code", "number"),
-    [("Limits(seconds=5.0)", 1), ("Limits(30)", 1), ("Limits(seconds=0.0)", 0), ("Limits(nodes=5)", 0)],
-)
-def test_races_are_found(code: str, number: int) -> None:
-    assert len(races(ast.parse(code))) == number

@@ -358,15 +358,14 @@ def test_a_race_without_time_has_a_schedule_or_says_why_not(streamer: str) -> No
         StreamerRace(StreamRequest(program, LUNA_LIKE, 64, False), portfolio, no_time).next()
 
 
-@pytest.mark.parametrize("batch", range(2))
-def test_unusual_programs_are_planned_correctly(batch: int) -> None:
+def test_unusual_programs_are_planned_correctly() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(batch * 45, batch * 45 + 45):
+    for seed in range(45):
         odd = _Odd(seed)
         program = odd.program()
         validate_program(program)
         chip, streamer = tiny_chip(odd.random), odd.random.choice(QUICK)
-        streamer = "exact:3" if seed in (0, 22, 66) else streamer
+        streamer = "exact:3" if seed in (0, 22) else streamer
         try:
             planned = plan(PlanRequest(program, chip, odd.random.choice(("naive", "large-first")), streamer))
         except DoesNotFit:

@@ -7,35 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.docs.modules import UNKNOWN, modules, placed, write
+from tests.docs.modules import write
 from tests.support.folders import ROOT
-
-PLACE = re.compile(r"^\S*?([^/\s:]+\.py)(?=:)")
-"""The file of a complaint, and its name."""
 
 
 def test_sessions_blocks_and_notebooks_are_typed(tmp_path: Path) -> None:
     """In one process, with the cache of the project's own checks: 1.5 s of work once that is warm."""
     names = write(tmp_path)
     assert complaints(tmp_path, names) == []
-
-
-def test_a_complaint_names_page_and_line(tmp_path: Path) -> None:
-    (tmp_path / "example.py").write_text(placed([(7, "sizes = []"), (9, "'1' + 1")]))
-    found = complaints(tmp_path, {"example.py": "docs/page.md"})
-    assert [text.partition(": error")[0] for text in found] == ["docs/page.md:7", "docs/page.md:9"]
-
-
-def test_every_line_stands_where_its_page_has_it() -> None:
-    found = list(modules())
-    assert {page.suffix for page, _ in found} == {".md", ".ipynb"}
-    for page, text in found:
-        shown = page.read_text().splitlines()
-        for line, original in zip(text.splitlines(), shown, strict=False):
-            if line == UNKNOWN[1]:
-                continue
-            escaped = line.replace("\\", "\\\\").replace('"', '\\"')
-            assert line in original or escaped in original
 
 
 def complaints(folder: Path, names: dict[str, str]) -> list[str]:

@@ -1,9 +1,9 @@
 """A study that is killed again and again stores every point once, with the rows of one left alone.
 
 For each seed one study of 1,000 points. Each kill comes at a random number of stored rows and some random
-milliseconds later; it takes the command alone, or its workers as well; with ``--dask`` workers of a scheduler
-are killed. The store logs, by a trigger of this file's own, every claim and whether the point had a row then.
-The commands run on a copy of the code: its version is part of each point's key.
+milliseconds later; it takes the command alone, or its workers as well. The store logs, by a trigger of this
+file's own, every claim and whether the point had a row then. The commands run on a copy of the code: its
+version is part of each point's key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tempfile
 import time
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -107,8 +107,8 @@ def stored(store: Path) -> int:
 class Commands:
     """Several ``study`` commands at once, each started again when it has ended."""
 
-    def __init__(self, study: Path, store: Path, number: int, options: Sequence[str]) -> None:
-        self.arguments, self.code = command(study, store, *options), code(study)
+    def __init__(self, study: Path, store: Path, number: int) -> None:
+        self.arguments, self.code = command(study, store), code(study)
         self.running: list[subprocess.Popen[bytes]] = []
         self.number = number
 
@@ -134,13 +134,11 @@ class Commands:
         return [each.wait(LIMIT_SECONDS) for each in self.running]
 
 
-def killed(
-    study: Path, store: Path, kills: int, processes: int, seed: int, options: Sequence[str] = ()
-) -> StoreSummary:
+def killed(study: Path, store: Path, kills: int, processes: int, seed: int) -> StoreSummary:
     """Run the study with so many SIGKILLs."""
     points = prepare(study, store)
     random = Random(seed)
-    runs = Commands(study, store, processes, options)
+    runs = Commands(study, store, processes)
     for threshold in sorted(random.randrange(points * 9 // 10) for _ in range(kills)):
         runs.keep()
         wait_for(store, threshold)
@@ -153,10 +151,9 @@ def killed(
     return outcome(store, kills)
 
 
-def wait_for(store: Path, rows: int, meanwhile: Callable[[], None] = lambda: None) -> None:
+def wait_for(store: Path, rows: int) -> None:
     began = time.monotonic()
     while stored(store) < rows:
-        meanwhile()
         time.sleep(0.003)
         assert time.monotonic() - began < LIMIT_SECONDS, "the study does not go on"
 
@@ -182,52 +179,6 @@ def cluster(workers: int) -> Generator[Any]:
         yield made
 
 
-class DaskWorkers:
-    """Worker processes of a scheduler; those that have ended are replaced."""
-
-    def __init__(self, address: str, number: int, folder: Path) -> None:
-        module = [sys.executable, "-m", "distributed.cli.dask_worker", address]
-        self.arguments = [*module, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
-        self.number, self.folder = number, folder
-        self.running: list[subprocess.Popen[bytes]] = []
-
-    def keep(self) -> None:
-        self.running = [each for each in self.running if each.poll() is None]
-        while len(self.running) < self.number:
-            quiet = subprocess.DEVNULL
-            self.running.append(subprocess.Popen(self.arguments, stderr=quiet, stdout=quiet, cwd=self.folder))
-
-    def kill(self, random: Random) -> None:
-        victim = random.choice(self.running)
-        victim.kill()
-        victim.wait()
-        self.keep()
-
-    def end(self) -> None:
-        for each in self.running:
-            each.kill()
-            each.wait()
-
-
-def workers_killed(study: Path, store: Path, kills: int, number: int, seed: int) -> StoreSummary:
-    """Run the study with a scheduler and kill its workers, also while they start."""
-    points = prepare(study, store)
-    random = Random(seed)
-    with cluster(0) as made:
-        workers = DaskWorkers(made.scheduler_address, number, code(study))
-        asked = command(study, store, "--dask", made.scheduler_address)
-        run = subprocess.Popen(asked, stdout=subprocess.DEVNULL, cwd=code(study))
-        for threshold in sorted(random.randrange(points * 9 // 10) for _ in range(kills)):
-            wait_for(store, threshold, workers.keep)
-            time.sleep(random.random())
-            workers.kill(random)
-        wait_for(store, points, workers.keep)
-        ended = run.wait(LIMIT_SECONDS)
-        workers.end()
-    assert ended == 0, ended
-    return outcome(store, kills)
-
-
 def undisturbed(study: Path, store: Path) -> bytes:
     """The table of the same study, left alone."""
     store.unlink(missing_ok=True)
@@ -235,18 +186,14 @@ def undisturbed(study: Path, store: Path) -> bytes:
     return csv_bytes(read_rows(store)[1], False)
 
 
-def check(seed: int, kills: int, processes: int, dask: bool) -> Counter[str]:
+def check(seed: int, kills: int, processes: int) -> Counter[str]:
     """Kill one study so many times. Raises Fault where a point is lost, repeated or different."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         study, store = folder / "kills.yaml", folder / "killed.sqlite"
         study.write_text(STUDY)
         os.environ["PYTHONPATH"] = str(frozen(folder))
-        found = (
-            workers_killed(study, store, kills, 2, seed)
-            if dask
-            else killed(study, store, kills, processes, seed)
-        )
+        found = killed(study, store, kills, processes, seed)
         same = undisturbed(study, folder / "alone.sqlite") == found.table
     if not found.sound or not same:
         raise Fault(f"seed {seed}: {replace(found, table=b'')}, the table is the same: {same}")
@@ -257,6 +204,5 @@ def check(seed: int, kills: int, processes: int, dask: bool) -> Counter[str]:
 def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
     parser.add_argument("--kills", type=int, default=20, help="kills of each study [20]")
     parser.add_argument("--processes", type=int, default=1, help="commands that work on it at once [1]")
-    parser.add_argument("--dask", action="store_true", help="kill workers of a scheduler instead")
     given = parser.parse_args(arguments)
-    return lambda seed: check(seed, given.kills, given.processes, given.dask)
+    return lambda seed: check(seed, given.kills, given.processes)

@@ -10,7 +10,6 @@ from statistics import fmean
 import pytest
 
 from chipmodel.api.listings import planners
-from chipmodel.hardware.chip import Figure
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.fields import FIELDS
 from dma.stream import streamers
@@ -92,37 +91,3 @@ def test_every_number_of_a_chip_has_its_source(
     assert title == f"{chip.name}: {chip.title}; {chip.accuracy}"
     rows = lines[heading + 2 :]
     assert [row[:3] for row in rows] == [[path, f.value, f.mark] for path, f in chip.figures.items()]
-
-
-def test_the_users_own_text_is_no_markup(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An unknown closing tag would be an error of the terminal's, and ``[red]`` would vanish."""
-    figure = Figure("3/7", "given", "[/b] see [red]p. 3 :smile: [link=x]")
-    chip = replace(LUNA_LIKE, name="mine", title="[/i] :x: chip", figures={"core_mhz": figure})
-    title, _, _, row = printed(monkeypatch, capsys, lambda: print_list(chip_page(chip)))
-    assert title == ["mine: [/i] :x: chip; not compared with silicon"]
-    assert row == ["core_mhz", "3/7", "given", figure.source]
-
-
-def test_numbers_are_flush_right(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    print_list(chips_page([LUNA_LIKE, replace(LUNA_LIKE, core_mhz=Fraction(400, 3))]))
-    lines = capsys.readouterr().out.splitlines()
-    ends = {
-        line.index(number) + len(number)
-        for line in lines
-        for number in (" 300 ", " 133.333 ")
-        if number in line
-    }
-    assert len(ends) == 1
-
-
-def test_a_narrow_terminal_folds_text_but_no_name_or_number(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    wordy = replace(LUNA_LIKE, title=f"{'a chip with a long title, ' * 3}like ARCS")
-    rows = printed(monkeypatch, capsys, lambda: print_list(chips_page([wordy])), 80)
-    assert rows[3][:4] == ["test-chip", "384 KiB", "300", "64"]
-    assert len(rows) > 4
-    assert " ".join(cell for row in rows[4:] for cell in row).endswith("ARCS; not compared with silicon")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -9,16 +8,11 @@ from hypothesis import strategies as st
 
 from reports.words import (
     compared_with_sync,
-    count,
-    duration,
     headline,
-    magnitude,
-    mhz,
     percent,
-    shortened,
     size,
 )
-from tests.reports.sample import chip, sample
+from tests.reports.sample import sample
 
 
 @pytest.mark.parametrize(
@@ -38,20 +32,6 @@ def test_a_small_share_is_not_printed_as_zero() -> None:
 @given(st.floats(0.0000001, 10, allow_nan=False))
 def test_a_share_above_zero_never_reads_as_zero(share: float) -> None:
     assert percent(share) != "0.0%"
-
-
-def test_numbers_have_separators_and_units() -> None:
-    assert count(1234567) == "1,234,567"
-    assert magnitude(1814073344) == "1.81 G"
-    assert magnitude(999) == "999"
-    assert mhz(Fraction(500, 3)) == "166.667 MHz"
-    assert duration(chip(), 300_000) == "1.000 ms"
-    assert duration(chip(), 30) == "0.10 µs"
-
-
-def test_names_are_shortened_and_counted() -> None:
-    assert shortened(("a", "b")) == "a, b"
-    assert shortened(tuple("abcdefgh"), most=2) == "a, b and 6 more"
 
 
 def test_headline_of_a_plan_that_fits() -> None:

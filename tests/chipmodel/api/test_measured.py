@@ -14,16 +14,6 @@ TRANSFERS = ROOT / "tests" / "data" / "hardware" / "luna_transfer.csv"
 MODEL = ROOT / "workloads" / "residual.tflite"
 
 
-def test_a_table_is_compared_as_by_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    found = cm.validate(TRANSFERS)
-    _, out, _ = call(capsys, "validate", TRANSFERS, "--json", "-")
-    assert json.loads(found.to_json()) == json.loads(out)
-    assert len(found.rows()) == len(found.result.rows)
-    assert found.mean_relative_error is not None
-    assert found.mean_relative_error < 0.02
-    assert found.to_html().startswith("<!DOCTYPE html>")
-
-
 def test_a_wrong_constant_is_fitted() -> None:
     found = cm.calibrate(TRANSFERS, overrides=["dma.bursts.setup_cycles=500"])
     before, after = found.changes["dma.bursts.setup_cycles"]
@@ -34,14 +24,6 @@ def test_a_wrong_constant_is_fitted() -> None:
     assert [row["field"] for row in found.rows()] == list(found.changes)
     with pytest.raises(cm.BadInput, match="for tables of networks"):
         cm.calibrate(TRANSFERS, free=["psram.clock_mhz"])
-
-
-def test_a_difference_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
-    a, b = (cm.simulate("zoo:ds_cnn", streamer=name) for name in ("sync", "ping-pong"))
-    found = cm.diff(a, b.to_dict())
-    assert sum(int(str(row["cycles"])) for row in found.rows()) == b.cycles - a.cycles
-    assert found.to_dict() == cm.diff(a.to_dict(), b).to_dict()
-    assert "ping-pong" in found.headline() or "faster" in found.headline()
 
 
 def test_an_arena_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

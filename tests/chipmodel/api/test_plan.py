@@ -80,13 +80,6 @@ def test_a_chip_without_a_file_is_known_from_the_plan_itself() -> None:
     assert not cm.check(planned, TINY, chip=smaller).correct
 
 
-def test_several_cores_are_refused() -> None:
-    with pytest.raises(cm.BadInput, match="2 cores"):
-        cm.plan(TINY, cm.chip("luna-arcs", cores=2))
-    with pytest.raises(cm.BadInput, match="2 cores"):
-        cm.smallest_memory(TINY, cm.chip("luna-arcs", cores=2))
-
-
 def test_the_smallest_memory_is_a_front() -> None:
     found = cm.smallest_memory(cm.load(TWO_OPS, name="two.yaml"), points=2)
     assert found.smallest_bytes <= found.smallest_bytes_layer_by_layer

@@ -57,9 +57,3 @@ def test_the_terminal_says_what_was_asked_then_the_answer(
     assert (code, err) == (0, "")
     assert out.index("sync") < out.index("slower: ") < out.index("Totals")
     assert "more waiting for weights" in out
-
-
-def test_a_run_is_equal_to_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    a, b = run(capsys, tmp_path / "a.json"), run(capsys, tmp_path / "b.json")
-    assert "A and B are the same run" in call(capsys, "diff", a, b)[1]
-    assert difference(capsys, a, b)["parts"] == []

@@ -11,7 +11,6 @@ import pytest
 
 from chipmodel.studies.store import read_rows
 from tests.support.command_line import call
-from tests.support.folders import HARDWARE
 
 TINY = "zoo:resnet8"
 
@@ -186,61 +185,6 @@ def test_what_the_system_refuses_is_one_message(
     assert (found, out) == (code, "")
     assert message in err
     assert "Traceback" not in err
-
-
-def test_validate_prints_a_table_of_80_columns_and_writes_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    file = tmp_path / "answer.json"
-    for table in sorted(HARDWARE.glob("*.csv")):
-        code, out, err = call(capsys, "validate", str(table), "--json", str(file))
-        assert (code, err) == (0, ""), table.stem
-        assert out.startswith(f"{table.stem}: ")
-        assert max(map(len, out.splitlines())) <= 80
-        answer = json.loads(file.read_text())
-        rows = len(table.read_text().splitlines()) - 1
-        assert (answer["kind"], answer["table"]) == (table.stem, table.name)
-        assert (len(answer["rows"]), answer["summary"]["rows"]) == (rows, rows)
-        code, out, _ = call(capsys, "validate", str(table), "--json", "-")
-        assert (code, out) == (0, file.read_text())
-
-
-def test_validate_shows_the_worst_rows_and_exits_0(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table = tmp_path / "mine.csv"
-    table.write_text("op,elements,cycles,[b]\nrelu,64,500,1\nrelu,64,100,2\nrelu,64,450,3\n")
-    code, out, err = call(capsys, "validate", str(table))
-    assert (code, err) == (0, "")
-    assert "note: column '[b]' is not used" in out
-    assert out.index("400.00%") < out.index("11.11%")
-    assert "exact" in out
-    code, out, err = call(capsys, "validate", str(table), "--chip", "esp32s3", "--json", "-")
-    assert (code, json.loads(out)["chip"]) == (0, "esp32s3")
-    assert err == "note: column '[b]' is not used\n"
-
-
-def test_validate_refuses_what_is_no_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table, bytes_ = tmp_path / "t.csv", tmp_path / "b.csv"
-    table.write_text("op,elements,cycles\nadd,x,1\n")
-    bytes_.write_bytes(b"op,elements,cycles\nadd,\xff,1\n")
-    hyperbus = str(HARDWARE / "rtl_hyperbus_read.csv")
-    for arguments, words in (
-        ([str(table)], "t.csv:2:5: elements 'x' is no number"),
-        ([str(bytes_)], "b.csv:2:5: the byte 0xff is not UTF-8"),
-        ([str(tmp_path)], "directory"),
-        ([str(tmp_path / "none.csv")], "no such file"),
-        ([hyperbus, "--chip", "luna-arcs"], "compared with pulp-hyperbus"),
-        ([hyperbus, "--kind", "luna_conv2d"], "has no column in_c"),
-        ([hyperbus, "--set", "psram.clock_mhz=9"], "CE# would be low for 358 clocks"),
-        ([hyperbus, "--json", str(tmp_path / "no" / "x.json")], "cannot write"),
-        ([], "TABLE.csv"),
-    ):
-        code, out, err = call(capsys, "validate", *arguments)
-        assert (code, out) == (2, ""), arguments
-        assert words in err
-        assert "Traceback" not in err
 
 
 def test_validate_help_names_every_column(capsys: pytest.CaptureFixture[str]) -> None:

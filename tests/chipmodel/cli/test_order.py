@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.command_line import call
 
-OFF = ("--cascade", "off")
 TIGHT = ("workloads/branches.yaml", "--set", "shared_memory.bytes=160KiB", "--cascade", "off")
 
 
@@ -43,14 +42,6 @@ def test_the_summary_says_what_was_saved(capsys: pytest.CaptureFixture[str]) -> 
     assert ", for this order" in words
 
 
-def test_the_given_order_may_be_the_best(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """ResNet-8's ops have another order, which is no better."""
-    plan = tmp_path / "plan.json"
-    _, out, _ = call(capsys, "simulate", "zoo:resnet8", "--order", "best", "--plan", plan)
-    assert "given (best of given, least-peak, depth-first); no other order is faster" in " ".join(out.split())
-    assert call(capsys, "check", plan, "zoo:resnet8")[0] == 0
-
-
 def test_a_plan_alone_and_an_order_that_was_changed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -68,25 +59,6 @@ def test_a_plan_alone_and_an_order_that_was_changed(
         assert what in out
 
 
-def test_compare_has_one_order_for_all(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(
-        *(capsys, "compare", *TIGHT, "--streamers", "sync,ping-pong", "--order", "best", "--json", "-")
-    )
-    answer = json.loads(out)
-    assert code == 0
-    assert answer["order"]["chosen"] == "least-peak"
-    cycles = {row["streamer"]: row["total_cycles"] for row in answer["streamers"]}
-    assert min(cycles.values()) >= answer["order"]["tried"][1]["total_cycles"]
-    text = call(capsys, "compare", *TIGHT, "--packers", "large-first", "--order", "least-peak")[1]
-    assert "Order of ops: least-peak;" in " ".join(text.split())
-
-
-def test_a_packing_has_no_order(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = call(capsys, "compare", "workloads/packing-example.csv", "--order", "best")
-    assert code == 2
-    assert "--order says nothing about a packing" in err
-
-
 def test_what_does_not_fit_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
     small = (
         "workloads/branches.yaml",
@@ -97,22 +69,6 @@ def test_what_does_not_fit_in_any_order(capsys: pytest.CaptureFixture[str]) -> N
         "off",
     )
     assert call(capsys, "simulate", *small, "--order", "best")[0] == 1
-
-
-def test_what_fits_in_one_order_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without spilling the given order needs 258,048 B, the best one 119,808 B, and weights."""
-    small = (
-        "workloads/branches.yaml",
-        "--set",
-        "shared_memory.bytes=192KiB",
-        "--no-spill",
-        "--cascade",
-        "off",
-    )
-    assert call(capsys, "simulate", *small)[0] == 1
-    code, out, _ = call(capsys, "simulate", *small, "--order", "best")
-    assert code == 0
-    assert "the order given has no plan" in " ".join(out.split())
 
 
 def test_paths_and_cores_run_in_the_order_chosen(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

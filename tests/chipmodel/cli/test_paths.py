@@ -62,19 +62,6 @@ def test_the_worst_path_is_shown_on_demand(simulate: Simulate) -> None:
     assert best["total_cycles"] == first["paths"]["best"]["cycles"]
 
 
-def test_what_path_names_is_not_weighed(simulate: Simulate) -> None:
-    answer = simulate("--path", "gate=slow")
-    assert answer["paths"]["best"] == {k: v for k, v in answer["paths"]["worst"].items() if "bound" not in k}
-    assert answer["paths"]["count"] == 1
-
-
-def test_without_an_if_there_are_no_paths(simulate: Simulate) -> None:
-    plain = "name: p\ninputs: {x: [1, 4]}\nops: [{op: relu, name: r}]\noutputs: [r]\n"
-    assert "paths" not in simulate(workload=plain)
-    with pytest.raises(BadInput, match=r'--path worst \(extreme="worst"\): the workload has no if'):
-        simulate("--path", "worst", workload=plain)
-
-
 def test_words_and_choices_are_told_apart() -> None:
     assert path_word(("worst", "gate=slow, l=3")) == ("worst", {"gate": "slow", "l": "3"})
     assert path_word(("best,gate=slow",)) == ("best", {"gate": "slow"})

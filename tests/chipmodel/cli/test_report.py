@@ -56,22 +56,6 @@ def test_a_store_elsewhere_is_named_with_the_study(study: Path, tmp_path: Path) 
         run(str(kept), "--store", str(kept))
 
 
-def test_it_writes_the_same_page_each_time_and_prints_nothing(study: Path) -> None:
-    pages: list[bytes] = []
-    for name in ("one.html", "two.html"):
-        found = run(str(study), "-o", str(study.with_name(name)))
-        assert found.stdout == ""
-        pages.append(study.with_name(name).read_bytes())
-    assert pages[0] == pages[1]
-    assert b"Who packs best?" in pages[0]
-    assert b"title: Who packs best?" in pages[0]  # the study file itself
-
-
-def test_a_study_file_that_changed_since_is_noted(study: Path) -> None:
-    study.write_text(TEXT + "seeds: [1]\n", encoding="utf-8")
-    assert "has changed since it was run" in run(str(study)).stderr
-
-
 def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot read"):
         run(str(tmp_path / "missing.yaml"))

@@ -33,14 +33,6 @@ def test_a_plan_is_checked_with_as_many_inferences(
     assert "wrong: the plan's loop 'inferences' is not the program's" in out
 
 
-def test_streamers_are_compared_in_steady_state(capsys: pytest.CaptureFixture[str]) -> None:
-    names = ("--streamers", "ping-pong,resident-knapsack", "--steady-state", "4", "--json", "-")
-    code, out, _ = call(capsys, "compare", TINY, *names)
-    assert code == 0
-    cycles = {row["streamer"]: row["total_cycles"] for row in json.loads(out)["streamers"]}
-    assert cycles["resident-knapsack"] < cycles["ping-pong"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "why", "hint"),
     [

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from chipmodel.comparison.run import Contenders, compare_program, one_after_another
-from chipmodel.geometry.interval import Interval
-from chipmodel.model.live_sets import live_bytes_curve, unused_bytes
-from chipmodel.model.plan import Buffer, Problem
+from chipmodel.comparison.run import Contenders, compare_program
+from chipmodel.model.live_sets import unused_bytes
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.compare.page import render_comparison
@@ -41,11 +39,3 @@ def test_a_packer_has_on_each_core_the_plan_of_simulate() -> None:
     assert answer["buffers"] == sum(len(p.problem.buffers) for p in result.cores)
     assert len(core_cells(row)) == 2
     assert "core 1" in render_comparison(comparison)
-
-
-def test_joined_cores_have_the_live_bytes_of_the_worst_core() -> None:
-    a = Problem((Buffer("x", 5, (Interval(0, 2),)), Buffer("y", 7, (Interval(1, 3),))))
-    b = Problem((Buffer("x", 9, (Interval(0, 4),)),))
-    both = one_after_another([a, b])
-    assert [buffer.name for buffer in both.buffers] == ["core 0: x", "core 0: y", "core 1: x"]
-    assert max(total for _, total in live_bytes_curve(both)) == 12

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -181,15 +180,6 @@ def test_mistakes_have_line_and_column(text: str, line: int, column: int, what: 
     assert error.where == Place(FILE, line, column)
 
 
-@pytest.mark.parametrize("text", [m[0] for m in MISTAKES])
-def test_the_pure_python_parser_refuses_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chipmodel.files.yaml_file._LOADER", yaml.SafeLoader)
-    error = refused(text)
-    assert error.hint
-    assert error.where is not None
-    assert error.where.line > 0
-
-
 @given(st.text(max_size=200) | st.text("[]{}:,-?&*!|>'\"%@`# \n\tab1.<~", max_size=60))
 @settings(max_examples=400, deadline=None)
 def test_any_text_is_read_or_refused(text: str) -> None:
@@ -323,10 +313,3 @@ def test_an_unreadable_file_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(Path, "open", deny)
     with pytest.raises(BadInput, match="may not be read"):
         read_text(tmp_path / "a")
-
-
-def test_documents_can_be_shared_between_threads() -> None:
-    document = read_yaml("a: 1\n", FILE)
-    assert isinstance(document, Document)
-    with pytest.raises(AttributeError):
-        document.file = "other"  # type: ignore[misc]

@@ -6,21 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
-import pytest
-
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import If, Node, Program, ops
 from chipmodel.model.schedule import Schedule, StepIf, steps
 from chipmodel.passes.liveness import liveness
-from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.run import run
 from dma.stream import stream
 from solvers.registry import solve
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 ROOMY = with_memory(LUNA_LIKE, 4 << 20)
-KIB = 1024
 
 
 def arms(left: int, right: int, before: int = 64) -> Program:
@@ -105,36 +100,3 @@ def layers(count: int, size: int, compute: int) -> Program:
     builder.output(x)
     program = builder.build()
     return replace(program, body=tuple(replace(op, cycles=compute) for op in ops(program.body)))
-
-
-def saved(program: Program, streamer: str, memory: int = 4 << 20) -> float:
-    """The share of sync's cycles that ``streamer`` saves; negative where it is slower."""
-    request = PlanRequest(program, with_memory(LUNA_LIKE, memory), "large-first", streamer, sync_too=True)
-    result = run(request)
-    assert result.sync_cycles is not None
-    return (result.sync_cycles - result.trace.cycles) / result.sync_cycles
-
-
-STREAMERS = ("ping-pong", "weight-pipeline")
-
-
-@pytest.mark.parametrize("streamer", STREAMERS)
-def test_large_weights_gain_and_compute_bound_layers_nearly_nothing(streamer: str) -> None:
-    """Layers of 32,000 cycles: loads of 32 KiB take as long as that, those of 64 bytes 2 % of it."""
-    large = saved(layers(16, 32 * KIB, 32_000), streamer)
-    small = saved(layers(16, 64, 32_000), streamer)
-    bound = saved(layers(16, 32 * KIB, 100 * 32_000), streamer)
-    assert large > 0.4
-    assert 0 <= small < 0.03
-    assert 0 <= bound < 0.01
-
-
-@pytest.mark.parametrize("streamer", STREAMERS)
-def test_with_few_tiny_ops_the_start_up_of_the_dma_can_make_it_slower(streamer: str) -> None:
-    """Two layers of 16 cycles: there is next to nothing to hide behind, and where one layer's weights fit but
-    not two, every slice that asynchronous loads need pays a start-up of its own."""
-    program = layers(2, 2 * KIB, 16)
-    assert 0 <= saved(program, streamer) < 0.005
-    assert saved(program, streamer, memory=2 * KIB + 256) < -0.05
-    # With more to compute the same cut pays for itself.
-    assert saved(layers(2, 2 * KIB, 4_000), streamer, memory=2 * KIB + 256) > 0.05

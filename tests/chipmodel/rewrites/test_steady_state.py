@@ -272,16 +272,3 @@ def test_exact_is_the_quickest_on_the_networks_of_mlperf_tiny(name: str, on: str
     }
     assert min(cycles, key=lambda streamer: cycles[streamer]) == "exact:5"
     assert cycles["exact:5"] >= time_bound(unrolled(program), chip, {}).cycles
-
-
-def test_more_memory_is_no_slower() -> None:
-    program = steady(chain(4), 4)
-    cycles = [
-        simulate(
-            plan(PlanRequest(program, with_memory(LUNA_LIKE, size), "large-first", "exact:5")).commands,
-            LUNA_LIKE,
-        ).cycles
-        for size in (3 * 1024, 10 * 1024, 32 * 1024)
-    ]
-    assert cycles == sorted(cycles, reverse=True)
-    assert cycles[-1] < cycles[0] / 2

@@ -83,21 +83,6 @@ def test_mergers_have_bounds_of_their_own() -> None:
     assert rows["none"].packer_gap == 0
 
 
-def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:
-    """What has to leave SharedMemory comes back: 8 KiB hold half of the image that the first op makes."""
-    text = "workloads: workloads/tiny_cnn.yaml\nchips: gap9-psram\nstreamers: [sync, 'exact:5']\n"
-    rows = answered(text + "set: {shared_memory.bytes: [8KiB]}")
-    by_streamer = {row.point.streamer: row for row in rows}
-    chip = load_chip("gap9-psram", ["shared_memory.bytes=8KiB"])
-    result = run(PlanRequest(reuse(load("workloads/tiny_cnn.yaml"), "all"), chip, streamer="exact:5"))
-    exact, sync = by_streamer["exact:5"], by_streamer["sync"]
-    assert (exact.total_cycles, exact.lower_bound_cycles) == (result.trace.cycles, result.lower_bound_cycles)
-    assert exact.lower_bound_cycles
-    assert exact.total_cycles
-    assert sync.lower_bound_cycles
-    assert sync.lower_bound_cycles * 1.2 < exact.lower_bound_cycles <= exact.total_cycles
-
-
 def test_several_cores_have_the_figures_of_simulate() -> None:
     (row,) = answered("workloads: zoo:resnet8\nset: {cores: 2}")
     chip = load_chip("luna-arcs", ["cores=2"])

@@ -72,11 +72,6 @@ def test_sigkill_at_random_moments_loses_nothing_and_repeats_nothing(folder: Pat
     assert found.table == undisturbed(folder / "s.yaml", folder / "alone.sqlite")
 
 
-def test_two_commands_on_one_study_neither_corrupt_it_nor_work_twice(folder: Path) -> None:
-    found = killed(folder / "s.yaml", folder / "killed.sqlite", kills=1, processes=2, seed=1)
-    assert found.sound
-
-
 def test_a_cluster_has_the_bytes_of_this_machine_though_a_worker_is_killed(folder: Path, made: Any) -> None:
     asked = tasks(STUDY, folder)
     local = run(folder / "local.sqlite", asked, LocalPool(2))

@@ -6,7 +6,6 @@ timing: the two state machines of the engine, its queues, and both sides of the 
 
 from __future__ import annotations
 
-import csv
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -16,9 +15,6 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.timing.cdma import AxiCdma, CopyCost
-from tests.support.folders import HARDWARE
-
-TABLE = HARDWARE / "rtl_axi_cdma.csv"
 
 
 def cut(address: int, left: int, longest: int) -> int:
@@ -167,22 +163,6 @@ def stepped(cdma: AxiCdma, source: int, target: int, size: int) -> CopyCost:
         machine.step()
         cycles += 1
     return CopyCost(cycles, machine.reads, machine.writes)
-
-
-ROWS = list(csv.DictReader(TABLE.read_text().splitlines()))
-
-
-def row_copy(row: dict[str, str]) -> tuple[AxiCdma, int, int, int]:
-    cdma = AxiCdma(int(row["data_bits"]), int(row["max_burst_beats"]))
-    return cdma, int(row["src"]), int(row["dst"]), int(row["bytes"])
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r['max_burst_beats']}-{r['src']}-{r['bytes']}")
-def test_the_measured_table_to_the_cycle(row: dict[str, str]) -> None:
-    cdma, *traffic = row_copy(row)
-    measured = CopyCost(int(row["cycles"]), int(row["read_bursts"]), int(row["write_bursts"]))
-    assert cdma.copy(*traffic) == measured
-    assert measured.cycles == 8 + -(-traffic[2] // cdma.bus_bytes) + measured.reads - 1
 
 
 @given(

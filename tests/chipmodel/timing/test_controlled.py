@@ -34,60 +34,6 @@ def rows(name: str) -> list[Row]:
     return list(csv.DictReader((TABLES / f"{name}.csv").read_text().splitlines()))
 
 
-def label(row: Row) -> str:
-    return "-".join(row.values())
-
-
-def hyperbus_chip(row: Row) -> Chip:
-    """The preset with a row's parameters; the measured device model had no limit of CE# low."""
-    keys = ("latency_clocks", "latency_multiple", "max_burst_words")
-    fields = [f"dma.hyperbus.{key}={row[key]}" for key in keys if key in row]
-    clocks = [f"core_mhz={row['sys_mhz']}", f"psram.clock_mhz={row['ck_mhz']}"]
-    return load_chip("pulp-hyperbus", [*fields, *clocks, "psram.ce_low_max_us=1000"])
-
-
-READS = rows("rtl_hyperbus_read")
-COPIES = [row for row in rows("rtl_axi_cdma") if row["src"] == "0" and row["dst"] == "131072"]
-ACCESSES = rows("rtl_ef_psram")
-
-
-@pytest.mark.parametrize("row", READS, ids=label)
-def test_hyperbus_transfers_are_the_measured_reads(row: Row) -> None:
-    """A write is assumed to take as long as a read."""
-    equal = row["sys_mhz"] == row["ck_mhz"]
-    for direction in DIRECTIONS:
-        cycles = transfer_cycles(hyperbus_chip(row), direction, int(row["bytes"]))
-        assert abs(cycles - int(row["last_beat_sys_cycle"])) <= (0 if equal else 1)
-
-
-@pytest.mark.parametrize("row", rows("rtl_hyperbus_back_to_back"), ids=label)
-def test_long_hyperbus_transfers_are_reads_back_to_back(row: Row) -> None:
-    """Requests of as many bytes as the measured reads had."""
-    reads, each = int(row["reads"]), int(row["bytes_each"])
-    chip = hyperbus_chip(row)
-    assert isinstance(chip.dma, HyperBusDma)
-    short = replace(chip, dma=replace(chip.dma, request_beats=each // 8))
-    cycles = transfer_cycles(short, "load", reads * each)
-    assert abs(cycles - int(row["total_sys_cycles"])) <= (row["sys_mhz"] == "300")
-
-
-@pytest.mark.parametrize("row", COPIES, ids=label)
-def test_cdma_transfers_are_the_measured_copies(row: Row) -> None:
-    chip = load_chip("axi-cdma", [f"dma.cdma.max_burst_beats={row['max_burst_beats']}"])
-    for direction in DIRECTIONS:
-        assert transfer_cycles(chip, direction, int(row["bytes"])) == int(row["cycles"])
-
-
-@pytest.mark.parametrize("row", ACCESSES, ids=label)
-def test_ef_psram_transfers_are_the_measured_accesses(row: Row) -> None:
-    mode = {"QPI": "QPI", "QSPI": "1-4-4", "SPI": "SPI"}[row["command"].split()[0]]
-    direction: Direction = "load" if row["is_read"] == "1" else "store"
-    wait = f"dma.ef_psram.wait_clocks={row['wait_clocks']}"
-    modes = [f"dma.ef_psram.{side}_mode={mode}" for side in ("read", "write")]
-    chip = load_chip("ef-psram", [*modes, wait])
-    assert transfer_cycles(chip, direction, int(row["bytes"])) == int(row["controller_cycles"])
-
-
 def test_words_follow_one_another_after_a_cycle() -> None:
     """EBh QPI: 2 x (2 + 6 + 6 + 8) + 2 = 46 cycles a word; three bytes more move as a word."""
     assert [transfer_cycles(SERIAL, "load", size) for size in (4, 8, 4096)] == [46, 93, 1024 * 47 - 1]

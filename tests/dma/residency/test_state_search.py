@@ -12,7 +12,6 @@ import pytest
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.pipeline.plan import plan
@@ -27,13 +26,12 @@ from dma.residency.tier_segments import residency_of
 from solvers.tiers.search import initial_state, search
 from tests.dma.residency.test_greedy import skip_connection
 from tests.fuzz.tier_search import cases, check_case
-from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory, with_psram
-from tests.support.networks import PLANNED
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
-from workloads.zoo import build, networks
+from workloads.zoo import networks
 
 BATCHES = 1
 BATCH = 25
@@ -221,14 +219,6 @@ def test_live_bytes_and_reserves_never_exceed_the_budget(seed: int) -> None:
     residency = residency_of(tiers, found.state)
     for op, through in zip(ops(program.body), residency.through, strict=True):
         assert through + keeps[op.name] <= budget, op.name
-
-
-@pytest.mark.parametrize("name", [network.name for network in PLANNED])
-def test_every_network_plans(name: str) -> None:
-    program, chip = build(name), with_psram(load_chip("stm32n6"), 256 << 20)
-    planned = plan(PlanRequest(program, chip, "state-search", "ping-pong"))
-    assert planned.solved.peak <= chip.shared_memory.bytes
-    assert verify(program, planned.commands, chip) == ()
 
 
 # -- what the search is worth ------------------------------------------------------------------

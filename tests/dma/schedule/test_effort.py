@@ -21,13 +21,6 @@ def test_enough_near_the_bound_or_after_the_time() -> None:
     assert not StopCriterion(gap=0.5).enough(1, 1e9), "without a bound nothing is near"
 
 
-def test_progress_as_text() -> None:
-    said = "candidate 2 of 27: 1,234 cycles"
-    assert str(SearchProgress(2, 27, 1234.5, 0)) == said
-    said = "candidate 2 of 27: 1,100 cycles, bound 1,000, gap 10.0%"
-    assert str(SearchProgress(2, 27, 1100.0, 1000)) == said
-
-
 def test_heuristics_are_always_tried_and_others_where_these_do_not_fit() -> None:
     program, chip = build("ds_cnn"), load_chip("luna-arcs")
     reports: list[SearchProgress] = []

@@ -11,18 +11,12 @@ import pytest
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip, Dma, Route
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.program import Op, Program
-from chipmodel.pipeline.cascade_search import CascadeSearch
+from chipmodel.model.program import Program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.commands import verify
-from dma.residency.tiling import Tiling
-from dma.schedule.build import BuildCache, StreamRequest, memory_budget
-from dma.schedule.quicker_cuts import with_cuts
-from dma.schedule.streamer import GivenCuts, Streamer, WeightSlices
-from dma.streamers import race, sync
-from tests.dma.schedule.test_early_start import pooled
+from dma.streamers import race
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.random_programs import TreeShape, random_program
 from workloads.load import load
@@ -51,10 +45,6 @@ def no_stripes(*_: object) -> None:
     """Stand in for ``cut_by_time`` where nothing fits."""
 
 
-def no_bytes(_: Op) -> int:
-    return 0
-
-
 def cycles(found: Planned | None) -> int:
     assert found is not None
     assert found.trace is not None
@@ -80,18 +70,6 @@ def test_no_plan_is_slower_than_without(monkeypatch: pytest.MonkeyPatch) -> None
     assert faster > 5
 
 
-def test_ops_that_gain_are_cut_in_one_schedule() -> None:
-    """The first convolution begins early; the last two large ops are faster in two stripes."""
-    program = reuse(load("zoo:squeezenet"), "all")
-    found = planned(program, load_chip("alif-e7"))
-    assert found is not None
-    assert found.streamer is not None
-    assert found.streamer.cuts is not None
-    assert found.streamer.cuts.passing == ("input",)
-    assert list(found.streamer.cuts.tilings) == ["maxpool2", "maxpool3", "conv10", "conv1"]
-    assert found.schedule.striped == ()
-
-
 def test_stripes_for_want_of_memory_are_cut_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that load the fewest bytes are many, and each loses cycles of the NPU."""
     program, chip = reuse(load("zoo:resnet8"), "all"), with_memory(load_chip("stm32n6"), 12_680)
@@ -99,25 +77,3 @@ def test_stripes_for_want_of_memory_are_cut_by_time(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(race, "cut_by_time", no_stripes)
     monkeypatch.setattr(race, "quicker_cuts", no_cuts)
     assert after < 0.9 * cycles(planned(program, chip))
-
-
-def test_plans_with_cascades_are_made_without_the_cuts_of_the_plan_before() -> None:
-    program, chip = reuse(load("zoo:squeezenet"), "all"), load_chip("alif-e7")
-    plain = planned(program, chip)
-    assert plain is not None
-    few = CascadeSearch(PlanRequest(program, chip), {}, None).few_streamers(plain)
-    assert few is not None
-    assert [each.cuts for each in few.candidates if isinstance(each, Streamer)] == [None] * len(
-        few.candidates
-    )
-
-
-def test_ops_whose_weights_come_in_slices_and_ops_in_stripes_stay_as_they_are() -> None:
-    program, cuts = pooled(100), GivenCuts({"p": Tiling(8, 4, striped=True, depth=2)}, {"p": 4}, ("x",))
-    memory = memory_budget(StreamRequest(program, LUNA_LIKE, 16 * 1024), sync.STREAMER, 0, BuildCache())
-    whole, sliced = (WeightSlices({"p": channels}, no_bytes) for channels in (4, 2))
-    assert with_cuts(memory, cuts, whole).residency.striped == {"p"}
-    assert with_cuts(memory, cuts, sliced) == memory
-    scarce = memory_budget(StreamRequest(program, LUNA_LIKE, 2048), sync.STREAMER, 0, BuildCache())
-    assert scarce.residency.striped == {"p"}
-    assert with_cuts(scarce, cuts, whole) == scarce

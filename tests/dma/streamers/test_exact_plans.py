@@ -19,10 +19,8 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.commands import verify
 from tests.fuzz.cycle_bounds import random_case
-from tests.support.chips import tiny_chip
 from tests.support.random_commands import random_path
 from tests.support.stepper import step_through
-from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
 
@@ -41,31 +39,6 @@ def look(program: Program, chip: Chip, seed: int, streamer: str) -> Counter[str]
     schedule = planned.schedule
     early = sum(t.issue < t.due and t.direction == "load" and not t.part.weights for t in schedule.transfers)
     return Counter(planned=1, striped=bool(schedule.striped), early=bool(early))
-
-
-def convolutions(seed: int) -> tuple[Program, Chip]:
-    """A chain whose tensors have more rows than there is memory for."""
-    random = Random(seed)
-    builder = ProgramBuilder(f"chain-{seed}")
-    side = random.randint(4, 8)
-    x = builder.input("x", (1, random.randint(1, 8), side, side))
-    for number in range(random.randint(2, 4)):
-        kernel = random.choice((1, 3, 5))
-        x = builder.conv(
-            f"c{number}", x, random.randint(1, 8), kernel, pad=kernel // 2, stride=random.choice((1, 1, 2))
-        )
-    builder.output(x)
-    chip = tiny_chip(random)
-    size = random.choice((240, 400, 640))
-    return builder.build(), replace(chip, shared_memory=replace(chip.shared_memory, bytes=size))
-
-
-def test_striped_convolutions() -> None:
-    seen: Counter[str] = Counter()
-    for seed in range(1, 5):
-        seen += look(*convolutions(seed), seed, "exact:5")
-    assert seen["striped"] > 1
-    assert seen["early"]
 
 
 @pytest.mark.parametrize("first", range(500, 504, 4))

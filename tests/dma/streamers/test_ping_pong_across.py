@@ -15,13 +15,12 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.chances import chances_of
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat
 from chipmodel.model.nesting import waits_after
-from chipmodel.model.program import Loop, Op, Program
-from chipmodel.model.schedule import Part, steps
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import steps
 from chipmodel.passes.liveness import scopes
 from chipmodel.paths.run import PathEffort, analyse_paths
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from dma.schedule.expected_forecast import PathForecast, PathTransfer
 from dma.schedule.forecast import TransferTimes
@@ -171,14 +170,6 @@ def test_a_loop_that_cannot_keep_any_loads_the_first_block_of_the_next_iteration
         assert sum(e.kind == "load weights" for e in trace.events) == 3 + 4 * iterations
 
 
-def test_a_loop_that_rarely_runs_keeps_nothing() -> None:
-    program = loop(3, ((0, Fraction(99, 100)), (3, Fraction(1, 100))))
-    said = words(planned(program).commands)
-    assert not {"start a", "start b", "start c"} & set(said[: said.index("[")])
-    trace = run(PlanRequest(program, LUNA_LIKE, "large-first", NAME), {"loop": "0"}).trace
-    assert sum(e.kind == "load weights" for e in trace.events) == 2
-
-
 @pytest.mark.parametrize("left", [0, 2])
 def test_a_plan_without_the_wait_after_the_if_is_refused(left: int) -> None:
     """``left`` 2: the wait in the arm is left out instead; both are noticed."""
@@ -222,22 +213,6 @@ def test_the_forecast_is_what_all_paths_take_on_average(seed: int, streamer: str
         assert said == pytest.approx(float(paths.expected))
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 1 << 30))
-def test_with_room_it_is_never_slower_than_ping_pong_on_average(seed: int) -> None:
-    program = cases(seed)
-    mean: list[Fraction] = []
-    for streamer in ("ping-pong", NAME):
-        made = plan(PlanRequest(program, LUNA_LIKE, "large-first", streamer))
-        paths = analyse_paths(
-            [made.commands], LUNA_LIKE, chances_of(program), effort=PathEffort(passes=400_000)
-        )
-        if paths is None or paths.method != "exact":
-            return
-        mean.append(paths.expected)
-    assert mean[1] <= mean[0]
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_no_wait_after_a_fork_for_what_all_paths_waited_for(seed: int) -> None:
@@ -252,17 +227,3 @@ def test_no_wait_after_a_fork_for_what_all_paths_waited_for(seed: int) -> None:
                 assert waits_after(root, issue, transfer.due) is None
             elif transfer.due < issue:
                 assert waits_after(root, issue, transfer.due) is not None
-
-
-def test_a_gathered_table_is_neither_kept_nor_loaded_early() -> None:
-    """Which rows an iteration reads is not known before it begins."""
-    program = loop(4)
-    body = program.body[2]
-    assert isinstance(body, Loop)
-    first = body.body[0]
-    assert isinstance(first, Op)
-    gathering = replace(body, body=(replace(first, gathers=True), *body.body[1:]))
-    made = planned(replace(program, body=(*program.body[:2], gathering, *program.body[3:])))
-    loads = [t for t in made.schedule.transfers if t.part == Part("a", weights=True)]
-    assert all(t.issues == (t.due,) for t in loads)
-    assert loads

@@ -50,26 +50,11 @@ def test_two_buffers_are_ping_pong(seed: int) -> None:
     assert replace(two, streamer="ping-pong") == stream(program, LUNA_LIKE, "ping-pong", 700)
 
 
-def test_one_long_compute_before_many_loads_favours_many_buffers() -> None:
-    program = chain([6 * LOAD_8K, *[10] * 5])
-    assert len({buffer for _, buffer in loads(stream(program, ROOMY, "prefetch-k", 1 << 20))}) == 6
-
-
 @pytest.mark.parametrize("setting", ["", "0", "65", "-1", "3.0", "two", "²"])
 def test_an_invalid_number_of_buffers_is_refused(setting: str) -> None:
     with pytest.raises(BadInput) as refusal:
         streamer_named(f"prefetch-k:{setting}")
     assert refusal.value.hint == "1 to 64 buffers, as in prefetch-k:3"
-
-
-def test_all_that_fits_is_loaded_during_a_long_compute() -> None:
-    """Ping-pong loads one of five blocks during the first layer and waits for the others, 10 cycles apart."""
-    program = chain([6 * LOAD_8K, *[10] * 5])
-    waits: dict[str, int] = {}
-    for streamer in ("ping-pong", "prefetch-greedy"):
-        trace = simulate(plan(PlanRequest(program, ROOMY, "large-first", streamer)).commands, ROOMY)
-        waits[streamer] = trace.stalls("npu")["weights"]
-    assert waits == {"ping-pong": LOAD_8K + 4 * (LOAD_8K - 10), "prefetch-greedy": LOAD_8K}
 
 
 def cases(seed: int) -> Program:
@@ -101,25 +86,6 @@ def test_forecasts_are_exact_and_no_candidate_that_fits_at_once_is_faster(seed: 
 def race(*candidates: Streamer | MemoryProbe, budget: int = 1 << 16) -> StreamerRace:
     request = StreamRequest(chain([LOAD_8K] * 4), LUNA_LIKE, budget)
     return StreamerRace(request, StreamerPortfolio("all", candidates))
-
-
-def test_a_single_streamer_tries_with_less_memory_until_none_is_left() -> None:
-    alone = race(sync.STREAMER)
-    ranked = alone.next()
-    assert ranked is not None
-    assert (ranked.budget, ranked.cycles) == (1 << 16, 0.0)
-    alone.does_not_fit(ranked, 1 << 15)
-    again = alone.next()
-    assert again is not None
-    assert again.budget == 1 << 15
-    assert alone.fits(again)
-    alone.does_not_fit(again, 0)
-    assert alone.next() is None
-
-
-def test_no_memory_at_all_is_refused() -> None:
-    with pytest.raises(DoesNotFit):
-        race(sync.STREAMER, budget=64).next()
 
 
 def test_a_probe_goes_first_and_its_followers_begin_with_its_budget() -> None:

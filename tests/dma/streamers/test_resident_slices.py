@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.hardware.chip import Chip
-from chipmodel.machine.simulate import simulate
-from chipmodel.model.program import Program, ops
+from chipmodel.model.program import Program
 from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.steady_state import steady
-from chipmodel.verify.commands import verify
-from dma.residency.tiling import Tiling
-from dma.schedule.streamer import MemoryBudget
-from dma.streamers import race as prefetch_race
-from dma.streamers import resident_slices as staying
-from dma.streamers.resident_knapsack import ResidentSlice
 from dma.streamers.resident_slices import SliceSet, best_slice_sets
 from tests.support.chips import LUNA_LIKE, with_memory
-from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 
 
@@ -77,45 +67,6 @@ def chain(seed: int) -> tuple[Program, Chip]:
         x = builder.dense(f"d{number}", x, width)
     builder.output(x)
     return steady(builder.build(), 6), with_memory(LUNA_LIKE, 4_500 + 600 * seed)
-
-
-STREAMER = "exact:100"
-
-
-@pytest.mark.parametrize("seed", [2])
-def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every set of ops is made to keep its weights, as far as there is room, in every way that ``exact``
-    tries; no such plan is quicker than its own. Nothing is cut again: that ends otherwise for other
-    starts."""
-
-    def as_they_are(*_: object) -> dict[str, Tiling]:
-        return {}
-
-    monkeypatch.setattr(prefetch_race, "refined", as_they_are)
-    program, chip = chain(seed)
-    layers = [op.name for op in ops(program.body) if op.weights]
-    planned = plan(PlanRequest(program, chip, "large-first", STREAMER))
-    found = simulate(planned.commands, chip)
-    assert verify(program, planned.commands, chip) == ()
-    assert found == step_through(planned.commands, chip)
-    forced: list[int] = []
-    for wanted in every_set(len(layers)):
-        names = {layers[n] for n in wanted}
-
-        def asked(_: MemoryBudget, stays: Sequence[ResidentSlice], names: set[str] = names) -> list[int]:
-            return [number for number, stay in enumerate(stays) if stay.need.op in names]
-
-        def first_offered(*given: Sequence[SliceSet]) -> list[SliceSet]:
-            return [given[3][0]]
-
-        staying.decide_once.cache_clear()
-        with monkeypatch.context() as patched:
-            patched.setattr(staying, "_as_asked", asked)
-            patched.setattr(staying, "best_slice_sets", first_offered)
-            commands = plan(PlanRequest(program, chip, "large-first", STREAMER)).commands
-        forced.append(simulate(commands, chip).cycles)
-    staying.decide_once.cache_clear()
-    assert found.cycles <= min(forced) < max(forced)
 
 
 def test_the_next_iterations_input_is_loaded_during_the_iteration_before() -> None:

@@ -8,19 +8,15 @@ from dataclasses import replace
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import liveness
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from chipmodel.verify.commands import verify
 from dma.stream import stream, streamer_named
-from dma.streamers import weight_pipeline
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.zoo import build
 
 KIB = 1024
 ROOMY = with_memory(LUNA_LIKE, 8 * KIB * KIB)
@@ -100,62 +96,6 @@ def test_jitter_brings_loads_forward_and_counts_as_lateness() -> None:
     assert careful.streamer == "weight-pipeline:500"
 
 
-@pytest.mark.parametrize("network", ["resnet18", "resnet50", "mobilenetv2"])
-def test_slices_are_small_enough_for_packers(network: str) -> None:
-    """Whole blocks left ResNet-50 on STM32N6 no plan that fits, whatever memory the streamer gave up."""
-    chip = load_chip("stm32n6")
-    planned = plan(PlanRequest(build(network), chip, "large-first", "weight-pipeline"))
-    assert planned.solved.peak <= chip.shared_memory.bytes
-    assert len(planned.attempts) <= 6
-
-
-def test_activations_leave_room_for_the_next_slice_too() -> None:
-    """At each op its own slice and the next one's, which is of the same op where that is cut."""
-    builder = ProgramBuilder("sizes")
-    x = builder.input("x", (1, 64))
-    for index, size in enumerate((640, 64, 320)):
-        x = builder.dense(f"n{index}", x, 64, weights=[builder.weight(f"w{index}", size)])
-        x = builder.elementwise("relu", f"r{index}", [x])
-    builder.output(x)
-    program = builder.build()
-    reserve = weight_pipeline.STREAMER.reserve(program, 128)
-    assert [reserve(op) for op in ops(program.body)] == [128 + 128, 64, 64 + 128, 128, 128 + 128, 0]
-
-
-def test_memory_for_one_layer_and_a_half_is_used_in_slices() -> None:
-    chip = with_memory(LUNA_LIKE, 12 * KIB + 256)
-    schedule = stream(chain([LOAD_8K] * 4), chip, "weight-pipeline", chip.shared_memory.bytes)
-    slices = [t.bytes for t in schedule.transfers if t.part.weights]
-    assert max(slices) <= 3 * KIB
-    assert sum(slices) == 4 * 8 * KIB
-    assert not schedule.striped
-    assert not schedule.spilled
-    assert most_weights(schedule) <= 12 * KIB
-    cycles = {
-        streamer: run(PlanRequest(chain([LOAD_8K] * 4), chip, "large-first", streamer)).trace.cycles
-        for streamer in ("weight-pipeline", "sync")
-    }
-    assert cycles["weight-pipeline"] < cycles["sync"]
-
-
-def test_every_region_starts_without_weights() -> None:
-    builder = ProgramBuilder("regions")
-    x = builder.input("x", (1, 64))
-    x = builder.dense("before", x, 64)
-    with builder.block() as left:
-        y = builder.dense("left1", x, 64)
-        builder.dense("left2", y, 64, outputs=["z"])
-    with builder.block() as right:
-        builder.dense("right", x, 64, outputs=["z"])
-    builder.add_if("gate", [("left", left), ("right", right)])
-    builder.output(builder.dense("after", builder.tensor("z", (1, 64)), 64))
-    program = builder.build()
-    planned = plan(PlanRequest(program, LUNA_LIKE, "large-first", "weight-pipeline"))
-    assert issues(planned.schedule) == [0, 1, 1, 3, 4]
-    assert [late.op for late in planned.schedule.late] == ["before", "left1", "left2", "right", "after"]
-    assert verify(program, planned.commands, LUNA_LIKE) == ()
-
-
 @pytest.mark.parametrize("setting", ["", "-1", "1.5", "x", "500 ", "1" * 14, "\u0663"])
 def test_settings_that_are_no_cycles_are_refused(setting: str) -> None:
     with pytest.raises(BadInput, match="no allowance for jitter") as refusal:
@@ -170,14 +110,3 @@ def test_other_streamers_have_no_setting_and_report_no_lateness() -> None:
     assert streamer_named("weight-pipeline:007").name == "weight-pipeline:7"
     for name in ("sync", "ping-pong"):
         assert stream(chain([9]), LUNA_LIKE, name, 384 * KIB).late == ()
-
-
-@pytest.mark.parametrize("name", ["resnet18", "shufflenetv1", "mobilenetv2", "ds_cnn"])
-def test_on_networks_it_is_no_slower_than_ping_pong_and_takes_no_more_for_weights(name: str) -> None:
-    """Where all fits: a region of just enough against two buffers of the largest blocks."""
-    program = build(name)
-    pipelined = run(PlanRequest(program, ROOMY, "greedy-best-fit", "weight-pipeline"))
-    ping_pong = run(PlanRequest(program, ROOMY, "greedy-best-fit", "ping-pong", sync_too=True))
-    assert pipelined.trace.cycles <= ping_pong.trace.cycles
-    assert ping_pong.sync_cycles is not None
-    assert pipelined.trace.cycles < ping_pong.sync_cycles

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
-from io import StringIO
 from itertools import pairwise
 from typing import cast
 
 import pytest
-from rich.console import Console
 
-from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
+from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
 from chipmodel.comparison.run import Contenders, compare_program
 from chipmodel.files.json_text import json_text
 from chipmodel.geometry.interval import Interval
@@ -25,7 +22,6 @@ from chipmodel.pipeline.run import run
 from reports.compare.page import render_comparison
 from reports.compare.rows import document, headline, print_comparison
 from reports.svg_chart import NAME_HEIGHT
-from reports.words import seconds_text
 from tests.reports.console import on_console
 from tests.reports.pages import read, refers_to_nothing
 from workloads.load import load
@@ -92,17 +88,6 @@ def test_the_document() -> None:
     assert (other["refused"], other["total_cycles"], other["gap"]) == ("op 'x' does not fit", None, None)
 
 
-def test_without_rows_and_without_a_plan() -> None:
-    bare = PlannerComparison("x", "", PROBLEM, None)
-    assert document(bare)["lower_bound_bytes"] is None
-    assert headline(bare) == "0 streamers in whole runs."
-    lost = PlannerComparison("x", "", PROBLEM, None, packed=(PackerRow("none", lower_bound=50),))
-    assert headline(lost) == "3 buffers; no packer found a plan."
-    for each in (bare, lost):
-        assert "</html>" in render_comparison(each)
-        print_comparison(each, Console(file=StringIO()))
-
-
 def test_the_headline() -> None:
     assert (
         headline(COMPARISON)
@@ -110,14 +95,6 @@ def test_the_headline() -> None:
     )
     open_gap = PlannerComparison("x", "", PROBLEM, None, packed=(PackerRow("naive", 60, 50),))
     assert headline(open_gap).endswith("the lowest peak is 60 B, 20.0% above the proven lower bound.")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.0000123, "12 µs"), (0.0123, "12.3 ms"), (0.9999, "999.9 ms"), (61.234, "61.23 s")],
-)
-def test_seconds(seconds: float, text: str) -> None:
-    assert seconds_text(seconds) == text
 
 
 def test_the_terminal_ranks_by_peak_and_gives_reasons_for_refusals() -> None:
@@ -133,15 +110,6 @@ def test_the_terminal_ranks_by_peak_and_gives_reasons_for_refusals() -> None:
     row = next(line for line in lines if line.split()[:1] == ["ping-pong"])
     assert row.split() == ["ping-pong", "100", "25.0%", "0.250", "50.0%", "100.0", "ms", "no"]
     assert "keeps no constraints" in " ".join(text.split())
-
-
-def test_names_are_never_wrapped() -> None:
-    """They are typed again; ``unified-results`` was ``unified-result`` and ``s`` below."""
-    row = MergerRow("unified-results", "large-first", 55_296, 37_248, seconds=0.0127, merger_bound=55_296)
-    found = PlannerComparison("x", "", PROBLEM, None, merged=(row,))
-    text = on_console(lambda console: print_comparison(found, console))
-    assert any(line.split()[:2] == ["unified-results", "large-first"] for line in text.splitlines())
-    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_the_page_needs_no_network_and_has_no_script_but_that_of_its_tables() -> None:
@@ -161,26 +129,6 @@ def test_curves_stay_in_the_frame_and_names_do_not_overlap() -> None:
     wide, narrow = page.split("<svg")[1:]
     assert_within(read(wide.partition(">")[2]).tags, 1190, 320)
     assert_within(read(narrow.partition(">")[2]).tags, 370, 280)
-
-
-def test_packers_with_one_peak_have_one_name() -> None:
-    """Twenty names on one line cannot be read: the quickest of each peak is named, marks name the others."""
-    rows = [PackerRow(f"p{n}", 60 if n % 2 else 50, 50, "feasible", 0, 1 / (n + 1)) for n in range(6)]
-    page = render_comparison(PlannerComparison("x", "", PROBLEM, None, packed=tuple(rows)))
-    wide = page.split("<svg")[1]
-    assert re.findall(r'class="name"[^>]*>([^<]*)<', wide) == ["p5 +2", "p4 +2"]
-    assert re.findall(r"<title>(p\d): gap", wide) == [f"p{n}" for n in range(6)]
-
-
-def test_the_axis_of_gaps_contains_all_gaps() -> None:
-    def labels(*peaks: int) -> list[str]:
-        rows = tuple(PackerRow(f"p{peak}", peak, 50, "feasible", 0, 0.01) for peak in peaks)
-        text = "".join(read(render_comparison(PlannerComparison("x", "", PROBLEM, None, packed=rows))).text)
-        return re.findall(r"\d+\.\d%", text.rpartition("Gap over time")[2])[:5]
-
-    assert labels(50, 56) == ["0.0%", "5.0%", "10.0%", "15.0%", "20.0%"]
-    assert labels(50, 51) == ["0.0%", "0.5%", "1.0%", "1.5%", "2.0%"]
-    assert labels(50, 500) == ["0.0%", "25.0%", "50.0%", "75.0%", "100.0%"]
 
 
 def assert_within(tags: list[tuple[str, dict[str, str | None]]], width: float, height: float) -> None:

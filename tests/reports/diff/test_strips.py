@@ -5,15 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-import pytest
-from hypothesis import given, settings
-
 from reports.diff.difference import compare_results
-from reports.diff.page import NARROW, WIDE, render_diff
-from reports.diff.strips import MARGIN, NARROWEST, Strips, strips
+from reports.diff.strips import MARGIN, Strips, strips
 from reports.result_file import SavedResult
-from tests.reports.diff.test_difference import answer, answers
-from tests.reports.pages import read, refers_to_nothing
+from tests.reports.diff.test_difference import answer
 
 MHZ = Fraction(1, 1000)
 """A cycle is a millisecond."""
@@ -35,13 +30,6 @@ def test_bars_follow_one_another_at_one_scale_and_waits_are_low() -> None:
     assert below[2].title == "c2: 30 cycles waiting for an input"
 
 
-def test_a_slower_clock_makes_longer_bars() -> None:
-    half = replace(A, core_mhz=MHZ / 2)
-    found = chart(A, half)
-    assert [bar.width * 2 for bar in found.bars[:3]] == [bar.width for bar in found.bars[3:]]
-    assert [text for _, _, text in found.labels] == ["0", "100 ms", "200 ms"]
-
-
 def test_bands_lead_from_an_op_to_itself_with_its_number_in_the_table() -> None:
     diff = compare_results(A, B)
     assert [op.op for op in diff.ops] == ["c3", "c2", "c1"]
@@ -60,23 +48,3 @@ def test_each_core_has_a_lane_and_nothing_is_followed_across_cores() -> None:
     assert [bar.x - MARGIN for bar in found.bars[3:]] == [0, 120, 0]  # two pixels a millisecond
     assert len({bar.y + bar.height for bar in found.bars[3:]}) == 2
     assert found.bands == ()
-
-
-@pytest.mark.parametrize("width", [NARROW, WIDE])
-def test_many_ops_share_bars(width: int) -> None:
-    many = answer({f"op{n}": {"compute": 3, "weights": n % 3} for n in range(20_000)})
-    found = chart(many, many, width)
-    assert len(found.bars) <= 2 * 2 * (width / NARROWEST + 1)
-    assert sum(bar.width for bar in found.bars) == pytest.approx(2 * (width - 2 * MARGIN), rel=0.01)
-
-
-@settings(max_examples=50)
-@given(answers, answers)
-def test_every_pair_of_runs_has_a_page_inside_its_frame(a: SavedResult, b: SavedResult) -> None:
-    found = chart(a, b, WIDE)
-    for bar in found.bars:
-        assert bar.x >= MARGIN
-        assert bar.x + bar.width <= WIDE - MARGIN + 1 or a.cores > 1 or b.cores > 1
-    page = render_diff(compare_results(a, b))
-    assert refers_to_nothing(page)
-    assert {tag for tag, _ in read(page).tags} >= {"main", "svg", "title"}

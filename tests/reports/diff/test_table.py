@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from reports.diff.difference import compare_results
 from reports.diff.table import MOST_OPS, print_diff
-from reports.diff.words import signed
 from reports.result_file import SavedResult
 from tests.reports.console import on_console
 from tests.reports.diff.test_difference import answer
@@ -36,11 +35,3 @@ def test_ops_left_out_of_the_table_are_summed_up() -> None:
     a = answer({f"op{i}": {"compute": 100} for i in range(MOST_OPS + 3)})
     b = answer({f"op{i}": {"compute": 200 + i} for i in range(MOST_OPS + 3)})
     assert "and 3 more ops, together +303 cycles" in printed(a, b)
-
-
-def test_equal_runs_have_no_tables() -> None:
-    assert "Totals" not in printed(answer({"c": {"compute": 1}}), answer({"c": {"compute": 1}}))
-
-
-def test_changes_have_their_sign() -> None:
-    assert [signed(n) for n in (1234, 0, -5)] == ["+1,234", "0", "\N{MINUS SIGN}5"]

@@ -42,25 +42,6 @@ def middle_of(page: Page, box: int) -> tuple[float, float]:
     return chart["x"] + corner[0] + 12, chart["y"] + corner[1] - 12
 
 
-def colour(page: Page, box: int) -> str:
-    fill: str = page.evaluate(
-        "at => document.elementFromPoint(...at).getAttribute('fill')", middle_of(page, box)
-    )
-    return fill
-
-
-def test_boxes_are_drawn_in_their_colours(opened: Visit) -> None:
-    """The largest and the smallest buffer have the two ends of the ramp."""
-    page = opened.page
-    assert colour(page, 0) == "rgb(181,222,43)"
-    assert colour(page, 1) != "rgb(181,222,43)"
-    assert colour(page, 4) == "rgb(72,40,120)"
-    page.click("[data-colour=pressure]")
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert colour(page, 1) == "rgb(181,222,43)"  # alive with "in" at the largest live set
-    assert page.locator("[data-colour=pressure]").get_attribute("aria-pressed") == "true"
-
-
 def test_hover_names_the_buffer_as_text(opened: Visit) -> None:
     opened.page.mouse.move(*middle_of(opened.page, 1))
     tip = opened.page.locator("#tip")

@@ -17,7 +17,6 @@ from chipmodel.pipeline.run import run
 from reports.run.document import document
 from reports.run.energy import energy_class, energy_rows
 from reports.run.page import render_page
-from reports.words import microjoules
 from tests.reports.run.test_summary import printed
 from workloads.load import load
 
@@ -77,15 +76,3 @@ def test_the_page_has_a_column_a_tile_and_the_parts() -> None:
     assert "mW in the mean" in page
     assert ">nJ<" in page
     assert "<dt>Energy</dt>" in page
-
-
-def test_a_chip_without_energy_says_nothing_of_it() -> None:
-    result = simulated("luna-arcs")
-    assert energy_rows(result_energy(result)) == []
-    assert "Energy" not in printed(result)
-    assert "microjoules" not in document(result)
-    assert "µJ" not in render_page(result)
-
-
-def test_small_energies_have_more_digits() -> None:
-    assert [microjoules(each) for each in (1234.5, 1.0, 0.1234)] == ["1,234.50", "1.00", "0.123"]

@@ -100,18 +100,6 @@ def graph(result: Result) -> Any:
     return network(result, run_totals(result), result_energy(result))
 
 
-def test_boxes_are_nested_as_the_program_is() -> None:
-    drawn = graph(sample())
-    groups = drawn["groups"]
-    arms = {name: around for name, kind, around in groups if kind == "arm"}
-    branch = groups.index(("wake?", "if", -1))
-    assert arms == {"loud": branch, "quiet": branch}
-    inside = {name: group for name, _, group, *_ in drawn["ops"]}
-    assert groups[inside["loud.conv"]][0] == "loud"
-    assert groups[inside["refine.a"]] == groups[inside["refine.b"]] == ("refine, 3 iterations", "loop", -1)
-    assert inside["stem"] == -1
-
-
 def test_a_cascade_is_a_box_also_inside_of_a_loop() -> None:
     for iterations in (0, 2):
         drawn = graph(cascaded(iterations))

@@ -11,7 +11,7 @@ import pytest
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Sample
 from reports.run.document import document
 from reports.run.page import render_page
-from reports.run.paths import cycles, decided, method, part_lines, path_lines
+from reports.run.paths import method, path_lines
 from reports.run.summary import print_summary
 from tests.reports.console import on_console
 from tests.reports.sample import sample
@@ -49,20 +49,6 @@ def test_a_sample_says_that_it_is_one() -> None:
         "sampled: 120 of more than 10^15 paths, seed 7, 95% confidence 2,400 to 2,601 (Student's t)"
     )
     assert method(replace(PATHS, count=MAX_COUNT)) == "exact, over more than 10^15 paths"
-
-
-def test_long_decisions_are_cut() -> None:
-    extreme = Extreme(1, {"g": (("a", 1), ("b", 2)) * 9})
-    assert decided(extreme) == "g=a then b x2 then a ..."
-    assert cycles(Fraction(12345)) == "12,345"
-
-
-def test_one_path_has_no_best_and_no_worst() -> None:
-    one = replace(PATHS, count=1)
-    assert path_lines(replace(sample(), paths=one)) == []
-    assert [line.arm for line in part_lines(one)] == ["each iteration", "face", "<none>"]
-    assert [line.each for line in part_lines(one)] == ["500", "800", ""]
-    assert part_lines(one)[1].share == pytest.approx(3200 / 5001)
 
 
 def test_json() -> None:

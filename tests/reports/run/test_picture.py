@@ -3,22 +3,19 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from chipmodel.answers.result import Result
-from reports.run.charts import over_time
 from reports.run.figures import timeline
 from reports.run.memory_map import memory_map
 from reports.run.picture import LEFT, MOST_OPS, PLOT, notebook_html, picture
-from reports.run.plotly_figure import plotly_figure
 from tests.reports.cascade_sample import cascaded, cascaded_on_cores
 from tests.reports.pages import read
 from tests.reports.run.test_cores import result as two_cores
-from tests.reports.sample import EVIL, large, sample
+from tests.reports.sample import EVIL, sample
 
 RESULTS: dict[str, Callable[[], Result]] = {
     "sample": sample,
@@ -67,11 +64,6 @@ def test_a_bar_lies_at_its_cycles_and_a_box_at_its_bytes() -> None:
     )
 
 
-def test_there_are_no_more_bars_than_asked_for() -> None:
-    few = len(list(drawn(large(300), 100).iter(f"{SVG}rect")))
-    assert few < 240 < len(list(drawn(large(300), 1000).iter(f"{SVG}rect")))
-
-
 def test_a_notebook_shows_the_slowest_ops_as_text_with_the_picture() -> None:
     result = sample()
     html = notebook_html(result, "It <fits>.")
@@ -88,23 +80,3 @@ def test_a_notebook_shows_the_slowest_ops_as_text_with_the_picture() -> None:
     (image,) = [attributes for tag, attributes in reader.tags if tag == "img"]
     assert b64decode((image["src"] or "").partition(",")[2]).decode() == picture(result, 300)
     assert html == notebook_html(result, "It <fits>.")
-
-
-@pytest.mark.parametrize("name", RESULTS)
-def test_charts_are_above_each_other_over_one_axis(name: str) -> None:
-    result = RESULTS[name]()
-    sections = over_time(result, 500)
-    figure: Any = plotly_figure(sections).to_plotly_json()
-    layout = figure["layout"]
-    domains = [layout[name]["domain"] for name in ("yaxis", "yaxis2", "yaxis3", "yaxis4")[: len(sections)]]
-    assert domains[0][1] == 1
-    assert all(above[0] > below[1] for above, below in pairwise(domains))
-    assert min(low for low, _ in domains) >= 0
-    assert layout["xaxis"]["anchor"] == f"y{len(sections)}"
-    assert {trace["xaxis"] for trace in figure["data"]} == {"x"}
-    assert [each["text"] for each in layout["annotations"]] == [section.title for section in sections]
-    shown = [trace["name"] for trace in figure["data"] if trace["showlegend"]]
-    assert len(shown) == len(set(shown))
-    for trace in figure["data"]:
-        line = (trace.get("marker") or trace)["line"]
-        assert line.get("color", "#").startswith("#")

@@ -10,7 +10,7 @@ from reports.run.bandwidth import peak_rate
 from reports.run.roofline import points, roofline
 from reports.run.totals import OpTotals, RunTotals, run_totals
 from tests.reports.run.test_figures import traces
-from tests.reports.sample import EVIL, sample
+from tests.reports.sample import sample
 
 
 def totals(name: str, macs: int, cycles: int, moved: int, waits: int = 0) -> OpTotals:
@@ -55,28 +55,6 @@ def test_the_ceilings_meet_at_the_ridge() -> None:
     low, ridge, _ = ceiling["x"]
     assert ridge == pytest.approx(40)
     assert ceiling["y"] == [pytest.approx(low * 0.48), pytest.approx(19.2), pytest.approx(19.2)]
-
-
-def test_names_of_points_that_would_overlap_are_one() -> None:
-    close = [totals(f"op{index}", 6400 + index, 100, 64) for index in range(3)]
-    chart = roofline(sample(), of(*close, totals(EVIL, 6400, 5000, 64000)))
-    texts = [text for trace in traces(chart)[:-1] for text in trace["text"] if text]
-    assert sorted(texts) == [
-        "dw&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;&amp;amp;&lt;/b&gt;",
-        "op0 +2",
-    ]
-
-
-def test_an_op_that_took_longer_is_larger() -> None:
-    sums = of(totals("a", 64, 100, 1), totals("b", 64, 400, 1))
-    (trace, _) = traces(roofline(sample(), sums))
-    assert trace["marker"]["size"][0] < trace["marker"]["size"][1]
-
-
-def test_a_run_without_macs_has_ceilings_only() -> None:
-    chart = roofline(sample(), of(totals("pool", 0, 5, 5)))
-    assert chart.marks == 0
-    assert len(traces(chart)) == 1
 
 
 def test_weights_with_a_memory_of_their_own_have_a_slope_of_their_own() -> None:

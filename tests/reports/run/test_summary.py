@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chipmodel.answers.result import Attempt, Result
+from chipmodel.answers.result import Result
 from reports.run.summary import print_summary
 from tests.reports.console import on_console
 from tests.reports.sample import large, sample
@@ -40,51 +40,10 @@ def test_the_figures_of_the_sample() -> None:
     assert line(text, "DMA busy") == "DMA busy 94,992 cycles 33.1%"
 
 
-def test_numbers_are_right_aligned() -> None:
-    rows = printed(sample()).splitlines()
-    ends = {
-        row.index(unit)
-        for row in rows
-        for unit in (" B  ", " cycles ")
-        if row.startswith("  ") and unit in row
-    }
-    assert len(ends) == 1
-
-
-def test_ops_that_wait_most_come_first_and_at_most_eight() -> None:
-    rows = printed(large(30)).splitlines()
-    assert sum("block" in row for row in rows) <= 8
-    table = printed(sample()).split("Ops that wait most")[1]
-    assert table.index("relu") < table.index("größe") < table.index("stem") < table.index("loud.conv")
-
-
-def test_markup_in_names_is_printed_as_text() -> None:
-    text = printed(sample())
-    assert "[bold red]head[/]" in text
-    assert "softmax': opset 13 <b>assumed</b>" in text
-    assert "[/]" in printed(replace(sample(), program=replace(sample().program, name="[/]")))
-
-
 def test_a_plan_that_does_not_fit() -> None:
     text = printed(sample(capacity=60000))
     assert "does not fit" in " ".join(text.split()[:20])
     assert "108.8% of 60,000 B" in text
-
-
-def test_rounds_and_long_lists_are_shortened() -> None:
-    result = sample()
-    names = tuple(f"tensor{i}" for i in range(20))
-    attempts = tuple(Attempt(65536 - i, 70000, 60000) for i in range(9))
-    text = printed(replace(result, schedule=replace(result.schedule, spilled=names), attempts=attempts))
-    assert "Spilled (20): tensor0" in text
-    assert "and 14 more" in " ".join(text.split())
-    assert "Planned in 9 rounds" in text
-    assert "...;" in text
-    assert "Planned in" not in printed(large(3))
-
-
-def test_colour_only_adds_to_the_text() -> None:
-    assert "\x1b[" in printed(sample(), colour=True)
 
 
 def test_the_first_line_says_that_nobody_could_check_the_chip() -> None:

@@ -33,13 +33,6 @@ def marks(page: Page, chart: str) -> int:
     return page.locator(f"#{chart} .scatterlayer .point").count()
 
 
-def test_three_hundred_points_are_drawn(browser: Browser, tmp_path: Path) -> None:
-    found = visit(browser, write(tmp_path, "many.html", render_study(many(300))))
-    assert marks(found.page, "peak-gaps") >= 290
-    assert found.complaints == []
-    found.page.context.close()
-
-
 def last_mark(page: Page) -> tuple[float, float]:
     """The middle of the last mark of the second planner, on the screen."""
     page.locator("#peak-gaps").evaluate("chart => chart.scrollIntoView({block: 'center'})")
@@ -102,14 +95,6 @@ def test_the_table_filters_by_words_and_status(opened: Visit) -> None:
     assert len(column(page, 3)) == 12
 
 
-def test_a_status_has_a_sign_in_addition_to_its_colour(opened: Visit) -> None:
-    signs = """[...document.querySelectorAll("#rows .status")].map(
-      e => e.className + getComputedStyle(e, "::before").content)"""
-    found: set[str] = set(opened.page.evaluate(signs))
-    assert all(text.endswith('"') for text in found)
-    assert len({text.rpartition('"')[0].rpartition('"')[2] for text in found}) == len(found) == 4
-
-
 def test_every_point_has_its_own_view(opened: Visit) -> None:
     page, study = opened.page, small()
     page.locator("#rows tbody a").nth(1).click()
@@ -129,13 +114,6 @@ def test_every_point_has_its_own_view(opened: Visit) -> None:
     expect(page.locator("#overview")).to_be_visible()
     page.go_back()
     expect(page.locator("#point-title")).to_have_text("a.csv")
-
-
-def test_a_failed_points_page_says_why(opened: Visit) -> None:
-    opened.page.locator(".errors a").click()
-    expect(opened.page.locator("#point-error")).to_have_text("wrong\n  hint: <b>not so</b>")
-    assert opened.page.locator("#point-error b").count() == 0
-    assert not opened.page.locator("#point-steps-part").is_visible()
 
 
 def test_a_link_opens_a_point_directly(browser: Browser, tmp_path: Path) -> None:
@@ -203,14 +181,6 @@ def test_panels_of_the_design_space(browser: Browser, tmp_path: Path) -> None:
     page.wait_for_selector("#sweep-0-1 .hovertext")
     assert "40.000 ms at 128 KiB" in (page.locator("#sweep-0-1 .hovertext").text_content() or "")
     page.context.close()
-
-
-def test_text_follows_a_change_of_scheme(opened: Visit) -> None:
-    page = opened.page
-    fill = "e => getComputedStyle(e).fill"
-    light = page.locator("#peak-gaps .xtick text").first.evaluate(fill)
-    page.emulate_media(color_scheme="dark")
-    assert page.locator("#peak-gaps .xtick text").first.evaluate(fill) != light
 
 
 def test_a_point_links_to_the_page_of_its_plan(browser: Browser, tmp_path: Path) -> None:

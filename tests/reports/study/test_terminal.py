@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from chipmodel.answers.study_results import StudyResults
 from reports.study.terminal import print_answer
 from tests.reports.console import on_console
-from tests.reports.study_sample import designs, many, merged, packing, small
+from tests.reports.study_sample import designs, merged, small
 
 
 def printed(study: StudyResults, width: int = 80) -> str:
@@ -43,17 +41,3 @@ def test_what_mergers_lose_is_told_from_what_packers_lose() -> None:
     assert found["pool · conflict"] == ["0.0%", "10.0%"]
     assert found["pool · straight-line"] == []
     assert "What mergers lose" not in printed(small())
-
-
-def test_it_fits_eighty_columns() -> None:
-    for study in (small(), designs(), many(), merged()):
-        assert all(len(line) <= 80 for line in printed(study).splitlines())
-
-
-def test_names_are_no_markup() -> None:
-    row = replace(packing("[bold]x[/]", "[red]p", None, 10), status="failed", error="[/bad] tag")
-    text = printed(StudyResults("[blink]", (row, packing("y", "[b]q", 11, 10))))
-    assert "[bold]x[/]" in text
-    assert "[red]p" in text
-    assert "[b]q" in text
-    assert "[/bad] tag" in text

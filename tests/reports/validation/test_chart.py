@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.validation.page import charts, error_text, value_text
+from reports.validation.page import charts
 
 
 def row(line: int, measured: float, predicted: float) -> dict[str, Any]:
@@ -42,15 +42,3 @@ def test_rows_of_0_have_no_place_and_no_rows_no_chart() -> None:
     wide, _ = charts({"predicted": [row(2, 0, 3), row(3, 5, 4)]})
     assert [len(line.marks) for line in wide.lines] == [0, 1]
     assert charts({"predicted": [row(2, 0, 3)]}) == []
-
-
-def test_each_name_has_a_look_of_its_own() -> None:
-    rows = [row(2, 3, 3)]
-    wide, _ = charts({"before": rows, "fitted": rows, "families held out": rows})
-    assert [each.kind for each in wide.lines if each.name] == ["alone", "hollow", "plain"]
-
-
-def test_texts() -> None:
-    assert value_text(1234.56789) == "1,234.57"
-    assert value_text("zoo:resnet8") == "zoo:resnet8"
-    assert error_text(row(2, 10, 9)) == "-10.0%"

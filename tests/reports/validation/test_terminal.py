@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from reports.validation.terminal import WORST_ROWS, inputs, print_validation, worst
 from tests.reports.console import on_console
 
@@ -64,20 +62,3 @@ def test_only_wrong_rows_are_listed_the_worst_first() -> None:
     assert [r["line"] for r in worst(rows)] == list(range(29, 29 - WORST_ROWS, -1))
     assert "Worst rows" not in printed(rows[:1], part(1, 0.0))
     assert inputs(rows[0]) == ["bytes"]
-
-
-@pytest.mark.parametrize(
-    ("measured", "predicted", "words"),
-    [
-        (100, 110, "10.00%"),
-        (1_000_000, 1_000_001, "<0.01%"),
-        (1_000_000, 999_999, ">-0.01%"),
-        (4, 2.25, "-43.75%"),
-        (1, 1501, "1,500x"),
-        (1, 10**12 + 1, "1.0e+12x"),
-    ],
-)
-def test_errors_in_words(measured: float, predicted: float, words: str) -> None:
-    lines = printed([row(2, measured, predicted)], part(1, 0.5)).splitlines()
-    assert any(line.split()[-1:] == [words] for line in lines)
-    assert max(map(len, lines)) <= 80

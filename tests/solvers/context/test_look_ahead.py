@@ -68,33 +68,6 @@ def test_with_the_whole_context_nothing_is_better(items: list[int]) -> None:
     assert price(tuple(items), chosen) == best
 
 
-def test_a_narrow_look_ahead_takes_what_is_best_now() -> None:
-    """By hand: 0 costs 1 and then 9 again, 1 costs 2 and then 0."""
-
-    def options(state: str, item: int) -> list[tuple[int, int, str]]:
-        if not state:
-            return [(0, 1, "a"), (0, 2, "b")]
-        return [(0, 9 if state == "a" else 0, "c")]
-
-    def then(state: str, item: int, place: str) -> str:
-        return place
-
-    assert look_ahead([0, 1], "", options, then, 1, None) == ["b", "c"]
-    assert look_ahead([0, 1], "", options, then, 0, None) == ["a", "c"]
-    assert look_ahead([0, 1], "", options, then, 1, 1) == ["a", "c"]
-
-
-def test_what_is_needed_counts_before_what_is_added() -> None:
-    def options(state: int, item: int) -> list[tuple[int, int, int]]:
-        return [(7, 0, 1), (6, 100, 2)]
-
-    def then(state: int, item: int, place: int) -> int:
-        return place
-
-    start: int = 0
-    assert look_ahead([0], start, options, then, 0, None) == [2]
-
-
 def best_of_all(order: list[AllocationRequest], memory: int) -> Cost:
     """The least memory, then the least external fragmentation summed over all placements, of every
     combination of places."""

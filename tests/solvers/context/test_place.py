@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
-from chipmodel.geometry.interval import Interval, hull
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
 from solvers.context.live_blocks import (
@@ -24,8 +24,7 @@ from solvers.context.live_blocks import (
 from solvers.context.place import context_fit, in_memory
 from solvers.core.bounds import contention
 from solvers.registry import solve
-from tests.solvers.many_problems import simple_problems, zoo_problems
-from tests.support.random_buffers import random_buffers
+from tests.solvers.many_problems import simple_problems
 
 
 def buffers(*rows: tuple[str, int, int, int]) -> Problem:
@@ -117,35 +116,9 @@ def test_one_size_is_planned_as_low_as_any_plan(problem: Problem, size: int) -> 
     assert context_fit(same).peak(same) == contention(same)
 
 
-def test_a_capacity_is_tried_where_the_halving_would_pass_it_by() -> None:
-    """Whatever the capacity, the answer fits it if that of some memory between bound and peak does."""
-    for seed in range(8):
-        problem = random_buffers(seed, 60, horizon=30, longest=12)
-        free = context_fit(problem).peak(problem)
-        capped = replace(problem, capacity=free)
-        assert context_fit(capped).peak(capped) <= free, seed
-
-
-FEED_FORWARD = ("googlenet", "mobilenetv2", "resnet18", "shufflenetv1")
-
-
-def test_a_longer_context_is_better_on_networks_and_16_are_nearly_enough_for_the_bound() -> None:
-    problems = [zoo_problems()[name] for name in FEED_FORWARD]
-    gaps = {n: sum(solve(problem, f"context:{n}").gap for problem in problems) for n in (0, 4, 16)}
-    assert gaps[0] > gaps[4] > gaps[16]
-    assert gaps[16] < 0.001
-
-
 def test_the_setting_is_a_number_of_buffers() -> None:
     assert solve(NARROW, "context:0").planner == "context:0"
     for packer in ("context", "context-pool"):
         for wrong in ("-1", "1.5", "", "many", "\N{SUPERSCRIPT TWO}", "9" * 10):
             with pytest.raises(BadInput, match="is no number of buffers to look ahead"):
                 solve(NARROW, f"{packer}:{wrong}")
-
-
-def test_hulls_are_what_lives_are() -> None:
-    problem = random_buffers(3, 30, horizon=9, longest=5, parts=3)
-    solved = solve(problem, "context")
-    whole = Problem(tuple(replace(b, live=(hull(b.live),)) for b in problem.buffers))
-    assert check(whole, solved.plan) == ()

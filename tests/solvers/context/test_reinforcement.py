@@ -21,15 +21,11 @@ from solvers.context.environment import (
     DiscreteSpace,
     PackingEnvironment,
 )
-from solvers.context.reinforcement import INITIAL_WEIGHTS, POPULATION, CrossEntropy, learn, play
+from solvers.context.reinforcement import INITIAL_WEIGHTS, learn, play
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from tests.solvers.many_problems import odd_problems, simple_problems
 from tests.support.folders import ROOT
-from tests.support.random_buffers import random_buffers
-from workloads.packing.guillotine import guillotine
-
-HARD = replace(guillotine(60, 1), capacity=None)
 
 
 def buffers(*rows: tuple[str, int, int, int]) -> Problem:
@@ -132,23 +128,6 @@ def test_a_seed_shuffles_only_what_is_allocated_together() -> None:
     assert order(None) == [4, 3, 2, 1, 0, 9, 8, 7, 6, 5, 14, 13, 12, 11, 10]
 
 
-def test_of_many_places_the_tightest_are_offered() -> None:
-    """Twenty free blocks of 10, 11, ... 29 bytes between what lives on."""
-    walls = [(f"w{i}", 1, 0, 9) for i in range(20)]
-    gaps = [(f"g{i}", 10 + i, 0, 1) for i in range(20)]
-    mixed = [row for pair in zip(gaps, walls, strict=True) for row in pair]
-    environment = PackingEnvironment(buffers(*mixed, ("x", 10, 1, 2)))
-    environment.requests = sorted(environment.requests, key=lambda r: (r.start, r.number))
-    environment._begin()  # pyright: ignore[reportPrivateUsage]
-    info = environment._info()  # pyright: ignore[reportPrivateUsage]
-    while info["buffer"] != "x":
-        *_, info = environment.step(0)
-    assert len(info["offsets"]) == MAX_PLACES
-    assert list(info["offsets"]) == sorted(info["offsets"])
-    assert info["offsets"][:3] == (0, 11, 12)
-    assert info["offsets"][-1] < sum(11 + i for i in range(9))
-
-
 def test_the_documented_agent_runs(capsys: pytest.CaptureFixture[str]) -> None:
     page = ROOT / "docs" / "howto" / "agent.md"
     example = re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
@@ -167,31 +146,3 @@ def test_never_above_the_initial_policy(problem: Problem, seed: int) -> None:
     untrained = learn(problem, Limits(nodes=0))
     assert untrained.plan is not None
     assert untrained.plan.peak(problem) == first
-
-
-def test_it_learns() -> None:
-    """The best plan of training is well below the first one, and so is what the mean policy makes."""
-    peaks: list[int] = []
-    for episodes in (0, 16, 64, 256):
-        outcome = learn(HARD, Limits(nodes=episodes))
-        assert outcome.plan is not None
-        assert outcome.nodes == episodes or outcome.status == "optimal"
-        peaks.append(outcome.plan.peak(HARD))
-    assert peaks == sorted(peaks, reverse=True)
-    assert peaks[-1] < 0.95 * peaks[0]
-
-
-def test_the_mean_policy_is_what_has_learned() -> None:
-    """Not only is the best of many tries low: from a bad start the mean comes down with them."""
-    problems = [random_buffers(seed, 60, horizon=30, longest=12) for seed in range(3)]
-    environments = [PackingEnvironment(problem) for problem in problems]
-
-    def cost(weights: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-        return sum(play(e, weights).peak(e.problem) / e.bound for e in environments)
-
-    policies = CrossEntropy([2.0] + [0.0] * (len(FEATURES) - 1), seed=1)
-    before = cost(policies.mean)
-    for _ in range(8 * POPULATION):
-        weights = policies.draw()
-        policies.learn(weights, cost(weights))
-    assert cost(policies.mean) < before - 0.05

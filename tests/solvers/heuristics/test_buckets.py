@@ -15,13 +15,6 @@ def sums(problem: Problem) -> dict[str, int]:
     return {name: sum(share(problem, order).sizes) for name, order in orders.items()}
 
 
-def test_a_bucket_holds_one_buffer_at_a_time_whatever_its_size() -> None:
-    # Two of 10 would fit into the 50 together, but share no bucket while both are alive.
-    problem = alive((50, 0, 1), (10, 1, 2), (10, 1, 2))
-    assert share(problem, by_size(problem)).sizes == (50, 10)
-    assert buckets(problem).peak(problem) == 60
-
-
 def test_the_smallest_bucket_that_is_large_enough() -> None:
     problem = alive((50, 0, 1), (20, 0, 1), (15, 1, 2), (30, 1, 2))
     assert share(problem, by_order(problem)).node_of == (0, 1, 1, 0)

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-
-from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Problem
 from solvers.heuristics.linear import linear
-from solvers.heuristics.lowest_fit import naive
-from tests.solvers.many_problems import naive_sum, simple_problems
 from tests.support.buffers import alive
 
 
@@ -25,22 +19,3 @@ def test_a_buffer_alive_throughout_keeps_everything_below_it() -> None:
         11,
         11,
     ]
-
-
-@given(simple_problems())
-def test_it_is_a_stack(problem: Problem) -> None:
-    """By rising start: each lies on the highest of those still alive, whatever there is below."""
-    offsets = linear(problem).offsets
-    before: list[Buffer] = []
-    for buffer in sorted(problem.buffers, key=lambda b: b.live[0].start):
-        living = [b for b in before if b.live[0].stop > buffer.live[0].start]
-        assert offsets[buffer.name] == max((offsets[b.name] + b.bytes for b in living), default=0)
-        before.append(buffer)
-    assert linear(problem).peak(problem) <= naive_sum(problem)
-
-
-@given(simple_problems())
-def test_without_any_release_it_equals_naive(problem: Problem) -> None:
-    """Vela's LinearAlloc, which frees nothing, equals naive in execution order."""
-    together = tuple(Buffer(b.name, b.bytes, (Interval(0, 1),)) for b in problem.buffers)
-    assert linear(Problem(together)).offsets == naive(Problem(together)).offsets

@@ -3,8 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers.order import exact as order_exact
-from solvers.order.exact import depth_first_order, least_peak_order, segments
-from solvers.order.heuristics import beam, depth_first, least_live
+from solvers.order.exact import least_peak_order, segments
+from solvers.order.heuristics import beam
 from solvers.order.problem import InPlaceWrite, LiveBuffer, Ordered, OrderProblem, OrderTables, peak_of
 from tests.solvers.order.oracle import all_orders, keeps, oracle_peak, order_problems
 
@@ -24,49 +24,6 @@ def chain_of_branches(*branches: tuple[int, int]) -> OrderProblem:
         buffers.append(LiveBuffer(large, (op, op + len(branches))))
         buffers.append(LiveBuffer(small, (op + len(branches), join)))
     return OrderProblem(tuple(after), tuple(buffers))
-
-
-WORKED = OrderProblem(
-    after=((), (0,), (1,), (0,), (2,), (3,), (4, 5)),
-    buffers=(
-        LiveBuffer(1568, (0,)),
-        LiveBuffer(3136, (0, 1, 3)),
-        LiveBuffer(1568, (1, 2)),
-        LiveBuffer(512, (2, 4)),
-        LiveBuffer(512, (3, 5)),
-        LiveBuffer(256, (4, 6)),
-        LiveBuffer(256, (5, 6)),
-        LiveBuffer(512, (6,)),
-    ),
-)
-"""A fork whose two branches are joined at the end, the first of them given first."""
-
-
-def test_the_branch_that_shrinks_most_comes_first() -> None:
-    """By hand: op 2 finds 3136 + 1568 besides its 512. With the other branch (ops 3 and 5) first, 256 are
-    left of that when op 1 has 3136 + 1568, and the 3136 are gone behind it."""
-    assert peak_of(WORKED, range(7)) == 3136 + 1568 + 512
-    found = least_peak_order(WORKED)
-    assert (found.peak, found.status) == (3136 + 1568 + 256, "optimal")
-    assert peak_of(WORKED, found.order) == found.peak
-
-
-def test_branches_one_after_another() -> None:
-    """Three branches of 10 B that end in 1 B: side by side 30 B wait and the first small one comes to them;
-    one after another the third runs together with the 1 B of each of the others, 10 + 1 + 1 + 1."""
-    problem = chain_of_branches((10, 1), (10, 1), (10, 1))
-    assert peak_of(problem, range(7)) == 31
-    found = least_peak_order(problem)
-    assert (found.peak, found.lower_bound) == (13, 13)
-    assert peak_of(problem, depth_first_order(problem)) == 13
-
-
-def test_the_branch_with_the_greatest_drop_comes_first() -> None:
-    """Branches (10 -> 6) and (7 -> 1): 10 + 6 = 16, then 6 + 7 + 1; the other way round 1 + 10 + 6 = 17."""
-    problem = chain_of_branches((7, 1), (10, 6))
-    assert peak_of(problem, (0, 2, 1, 3, 4)) == 17
-    assert peak_of(problem, (1, 3, 0, 2, 4)) == 16
-    assert least_peak_order(problem).order == (1, 3, 0, 2, 4)
 
 
 def test_an_optimal_given_order_is_kept() -> None:
@@ -147,21 +104,6 @@ def test_a_stopped_search_proves_nothing_false(problem: OrderProblem, states: in
     found, best = by_search_alone(problem, states), least_peak_order(problem)
     assert keeps(problem, found.order)
     assert found.lower_bound <= best.peak <= found.peak == oracle_peak(problem, found.order)
-
-
-@settings(max_examples=200, deadline=None)
-@given(order_problems())
-def test_heuristics_keep_the_order_of_the_graph(problem: OrderProblem) -> None:
-    tables = OrderTables(problem)
-    ops, live = range(len(problem.after)), tables.at_start
-    for order in (
-        depth_first(tables, ops, 0, live),
-        least_live(tables, ops, 0, live),
-        beam(tables, ops, 0, live),
-        beam(tables, ops, 0, live, width=1),
-    ):
-        assert keeps(problem, order)
-        assert tables.peak(order) == oracle_peak(problem, order)
 
 
 @settings(max_examples=100, deadline=None)

@@ -97,104 +97,6 @@ def test_a_pinned_block_goes_where_it_is_pinned_to() -> None:
         initial_state(full)
 
 
-def test_free_spaces_are_tried_from_small_to_large() -> None:
-    blocks = (
-        TierBlock("a", 4, 0, 2),
-        TierBlock("b", 5, 0, 1),
-        TierBlock("wall", 2, 0, 4),
-        TierBlock("new", 3, 2, 4),
-    )
-    asked = problem(20, *blocks)
-    state = initial_state(asked)
-    assert where(asked, state, "wall") == ("fast", 4), "then [0, 4) and [6, 20) are free"
-    assert where(asked, state, "new") == ("fast", 0)
-
-
-def test_adjacent_free_spaces_are_joined() -> None:
-    asked = problem(
-        12,
-        TierBlock("a", 4, 0, 1),
-        TierBlock("b", 4, 0, 2),
-        TierBlock("c", 4, 0, 2),
-        TierBlock("d", 8, 2, 3),
-        TierBlock("e", 4, 2, 3),
-    )
-    state = initial_state(asked)
-    assert {where(asked, state, n)[0] for n in "abcde"} == {"fast"}
-    assert busy(asked, state, 0, 2) == [(0, "d", 8), (8, "e", 4)]
-
-
-@pytest.mark.parametrize(("below", "above", "offset"), [(9, 5, 4), (5, 9, 13)])
-def test_a_block_lies_against_the_neighbour_that_dies_later(below: int, above: int, offset: int) -> None:
-    asked = problem(
-        20, TierBlock("below", 4, 0, below), TierBlock("above", 4, 0, above), TierBlock("new", 3, 1, 3)
-    )
-    state = initial_state(asked)
-    assert where(asked, state, "above") == ("fast", 16)
-    assert where(asked, state, "new") == ("fast", offset)
-
-
-@pytest.mark.parametrize(("below", "above", "offset"), [(4, 6, 4), (6, 4, 13)])
-def test_where_both_die_together_it_lies_towards_the_tiers_border(
-    below: int, above: int, offset: int
-) -> None:
-    asked = problem(
-        20, TierBlock("below", below, 0, 5), TierBlock("above", above, 0, 5), TierBlock("new", 3, 1, 3)
-    )
-    assert where(asked, initial_state(asked), "new") == ("fast", offset)
-
-
-def test_an_output_and_scratch_may_lie_on_a_dying_input_and_an_output_on_scratch() -> None:
-    blocks = (
-        TierBlock("in", 8, 0, 2),
-        TierBlock("scratch", 6, 1, 2, overwrites=(0,)),
-        TierBlock("out", 5, 1, 3, overwrites=(1, 0)),
-        TierBlock("late", 3, 2, 3),
-    )
-    asked = problem(8, *blocks, reads={1: [0]})
-    state = initial_state(asked)
-    assert [where(asked, state, n) for n in ("in", "scratch", "out", "late")] == [("fast", 0)] * 3 + [
-        ("fast", 5)
-    ]
-    assert state.under == (None, 0, 1, None)
-
-
-def test_what_is_not_overwritten_is_freed_only_when_the_op_ends() -> None:
-    blocks = (
-        TierBlock("in", 8, 0, 2),
-        TierBlock("out", 5, 1, 3, overwrites=(0,)),
-        TierBlock("more", 3, 1, 3),
-    )
-    asked = problem(8, *blocks, reads={1: [0]})
-    state = initial_state(asked)
-    assert where(asked, state, "more")[0] == "slow", "the input's other 3 bytes are still its own"
-    later = problem(8, *blocks[:2], replace(blocks[2], start=2), reads={1: [0]})
-    assert where(later, initial_state(later), "more") == ("fast", 5)
-
-
-def test_an_op_that_is_cut_overwrites_nothing_while_something_passes_through() -> None:
-    blocks = (TierBlock("in", 4, 0, 2), TierBlock("big", 9, 0, 2), TierBlock("out", 4, 1, 3, overwrites=(0,)))
-    asked = problem(8, *blocks, reads={1: [0, 1]})
-    assert initial_state(asked).under[2] == 0
-    cut = replace(asked, steps=tuple(replace(step, cuts=True) for step in asked.steps))
-    assert initial_state(cut).under[2] is None
-
-
-def test_an_op_keeps_its_reserve_and_staging_bytes() -> None:
-    blocks = (TierBlock("a", 6, 0, 2), TierBlock("b", 9, 1, 3, pinned=1))
-    tasks = (
-        TierStep((TierAccess(0, True),)),
-        TierStep((TierAccess(0, False, 1), TierAccess(1, True, 2)), reserve=2),
-        TierStep(()),
-    )
-    fits = TierProblem(two_tiers(10), blocks, tasks)
-    assert where(fits, initial_state(fits), "a") == ("fast", 0)
-    tight = replace(fits, tiers=two_tiers(9))
-    assert where(tight, initial_state(tight), "a")[0] == "slow"
-    with pytest.raises(DoesNotFit, match="needs 5 B of fast to run from slow, of 4 B"):
-        initial_state(replace(fits, tiers=two_tiers(4)))
-
-
 # -- costs -------------------------------------------------------------------------------------
 
 
@@ -233,68 +135,7 @@ def test_three_tiers_by_hand() -> None:
     assert search(asked).state.cycles == state.cycles, "each tier holds one block and all are read alike"
 
 
-def test_an_inputs_first_load_is_counted() -> None:
-    asked = problem(4, TierBlock("input", 4, 0, 2, home=1), reads={0: [0], 1: [0]})
-    assert initial_state(asked).cycles == 4 + 4 + (100 + 8 * 4) + 4
-
-
-def test_an_output_is_brought_to_where_it_must_end() -> None:
-    asked = problem(4, TierBlock("out", 4, 0, 1, ends=1))
-    assert initial_state(asked).cycles == 4 + 4 + (100 + 8 * 4)
-
-
-def test_a_copy_that_is_still_valid_is_not_written_again() -> None:
-    # "x" must make way for "wide" twice; the second time its copy in the slow tier is still there.
-    blocks = (TierBlock("x", 4, 0, 5), TierBlock("wide", 9, 1, 2), TierBlock("wider", 9, 3, 4))
-    reads = {1: [1] * 20, 2: [0] * 90, 3: [2] * 20, 4: [0] * 90}
-    asked = problem(10, *blocks, reads=reads)
-    found = search(asked, segment=5)
-    stays = [asked.tiers[stay.tier].name for stay in found.state.stays[0]]
-    assert stays == ["fast", "slow", "fast", "slow", "fast"]
-    out, back = 4 + (100 + 32), (100 + 32) + 4
-    own = 4 + 90 * 4 + 90 * 4
-    assert found.state.cycles == own + 2 * (9 + 20 * 9) + out + 2 * back
-
-
 # -- the search --------------------------------------------------------------------------------
-
-
-def test_a_swap_makes_room_for_what_is_read_more_often() -> None:
-    """A skip connection: what only lives through the wide op leaves for that while."""
-    blocks = (TierBlock("skip", 6, 0, 4), TierBlock("wide", 8, 1, 3))
-    asked = problem(10, *blocks, reads={2: [1] * 5, 3: [0]})
-    found = search(asked)
-    assert where(asked, initial_state(asked), "wide")[0] == "slow"
-    assert found.state.tier_at(1, 1) == 0
-    assert found.state.tier_at(0, 1) == 1
-    assert found.state.cycles < found.initial_cycles
-
-
-def test_a_step_whose_blocks_are_all_in_the_fastest_tier_is_skipped() -> None:
-    found = search(problem(20, TierBlock("a", 6, 0, 3), TierBlock("b", 6, 1, 3), reads={2: [0, 1]}))
-    assert found.nodes == 3
-    assert found.state.cycles == found.initial_cycles
-
-
-def test_the_rule_of_skipping_may_leave_a_cheap_tier_unused() -> None:
-    """ "early" lies in the fast tier at its first step, which is skipped, and has to leave at the next one:
-    written 2, moved 12, read 8, and "late" 2 + 4 * 2. Born in the middle tier: written 10, read 8."""
-    tiers = (
-        tier("fast", 8, affine_cost(0, 4), affine_cost(0, 4)),
-        tier("middle", 8, affine_cost(4, 2), affine_cost(6, 2)),
-        tier("slow", None, affine_cost(20, 1), affine_cost(30, Fraction(1, 2))),
-    )
-    blocks = (TierBlock("early", 8, 0, 4), TierBlock("late", 8, 1, 3))
-    tasks = (
-        (TierAccess(0, True),),
-        (TierAccess(1, True),),
-        (TierAccess(1, False),) * 4,
-        (TierAccess(0, False),),
-    )
-    asked = TierProblem(tiers, blocks, tuple(TierStep(each) for each in tasks))
-    assert initial_state(asked).cycles == 2 + 10 + 4 * 8 + 2
-    assert search(asked).state.cycles == 32
-    assert search(asked, rule=ActionRule(skips=False)).state.cycles == 28
 
 
 def test_only_the_given_actions_are_tried() -> None:
@@ -309,13 +150,6 @@ def test_only_the_given_actions_are_tried() -> None:
         none = search(asked, rule=ActionRule(actions=frozenset()))
         assert none.state == initial_state(asked)
         assert cost_of(asked, every) == every.cycles
-
-
-def test_a_longer_segment_finds_better_states() -> None:
-    """Random problems of which one step at a time is not optimal."""
-    longer = [search(asked, segment=9).state.cycles for asked in map(random_problem, range(25))]
-    greedy = [search(asked, segment=1).state.cycles for asked in map(random_problem, range(25))]
-    assert any(a < b for a, b in zip(longer, greedy, strict=True))
 
 
 def test_limits_stop_the_search_and_nodes_make_it_repeatable() -> None:

@@ -8,20 +8,18 @@ from random import Random
 import pytest
 
 from chipmodel.bounds.time_bound import lower_bound_cycles
-from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command, Compute, DmaStart, Repeat, resolve_path
-from chipmodel.model.program import Op, Program, ops
+from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Vector
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.stream import streamers
-from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.random_trees import RandomTree
-from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, equally_likely, hand_over, pick
 from workloads.build.shapes import Value
@@ -235,38 +233,6 @@ class LoopTree(RandomTree):
             builder.elementwise("relu", self.name("t"), [carried], outputs=[carried.name])
         else:
             hand_over(builder, self.name("l"), {carried.name: self.random.choice(same)})
-
-
-def fitting(program: Program, chip: Chip, streamer: str) -> tuple[Command, ...]:
-    try:
-        planned = plan(PlanRequest(program, chip, "large-first", streamer))
-    except DoesNotFit:
-        return ()
-    return planned.commands if planned.solved.peak <= chip.shared_memory.bytes else ()
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_random_nests_are_planned_checked_and_simulated_alike(seed: int) -> None:
-    random = Random(seed)
-    program, chip = LoopTree(seed).program(), tiny_chip(random)
-    validate_program(program)
-    streamer = random.choice(sorted(streamers()))
-    streamer = "exact:3" if streamer == "exact" else streamer
-    while not (commands := fitting(program, chip, streamer)):
-        chip = with_memory(chip, 2 * chip.shared_memory.bytes)
-    assert not verify(program, commands, chip)
-    path = resolve_path(commands, {})
-    trace = simulate(commands, chip, path)
-    assert trace.events == step_through(commands, chip, path).events
-    assert trace.cycles >= lower_bound_cycles(program, chip, path)
-
-
-def test_random_nests_cover_all_features() -> None:
-    made = [LoopTree(seed).program() for seed in range(40)]
-    every = [op for program in made for op in ops(program.body)]
-    assert sum(op.collects for op in every) > 30
-    assert sum(op.kind == "slice" for op in every) > 30
-    assert sum(bool(set(op.inputs) & set(op.outputs)) and not op.collects for op in every) > 30
 
 
 def test_shares_of_slices() -> None:

@@ -11,7 +11,6 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import If, ops
 from tests.workloads.from_onnx.support_models import kinds, load, model, node, numpy_helper
 from tests.workloads.from_onnx.support_subgraphs import (
-    BOOL,
     NO,
     SCALAR,
     YES,
@@ -76,46 +75,6 @@ def test_a_condition_that_is_known_leaves_one_arm_at_any_depth(tmp_path: Path) -
         [("exp", ("x",), ("e",)), ("neg", ("e",), ("y",))],
         [("abs", ("x",), ("y",))],
     ]
-
-
-def test_nested_branches_read_from_all_around(tmp_path: Path) -> None:
-    inner = branch(
-        "d", "u", graph([node("Add", "a t", "p")], "p"), graph([node("Mul", "x t", "q")], "q"), "inner"
-    )
-    then = graph([node("Exp", "x", "t"), inner], "u")
-    made = model(
-        [node("Abs", "x", "a"), branch("c", "y", then, graph([], "a"))],
-        {"x": [4], "c": [], "d": []},
-        "y",
-        types={"c": BOOL, "d": BOOL},
-    )
-    program = load(tmp_path, made, strict=True)
-    outer = program.body[1]
-    assert isinstance(outer, If)
-    gate = outer.arms[0].body[1]
-    assert isinstance(gate, If)
-    assert (gate.condition, [inside(arm.body) for arm in gate.arms]) == (
-        "d",
-        [[("add", ("a", "t"), ("y",))], [("mul", ("x", "t"), ("y",))]],
-    )
-
-
-def test_layers_are_fused_inside_a_branch_as_outside(tmp_path: Path) -> None:
-    layers = [
-        node("Conv", "x w b", "u"),
-        node("BatchNormalization", "u s s s s", "v"),
-        node("Relu", "v", "t"),
-    ]
-    made = model(
-        [branch("c", "y", graph(layers, "t"), graph([node("MaxPool", "x", "o", kernel_shape=[1, 1])], "o"))],
-        {"x": [1, 8, 6, 6], "c": []},
-        "y",
-        {"w": (8, 8, 1, 1), "b": (8,), "s": (8,)},
-        types=SCALAR,
-    )
-    program = load(tmp_path, made, strict=True)
-    assert kinds(program) == ["conv", "max_pool"]
-    assert (program.macs, program.parameters) == (36 * 64, 72)
 
 
 def test_an_early_exit_is_a_branch_around_the_rest(tmp_path: Path) -> None:

@@ -14,16 +14,12 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import Loop, Op, ops
 from tests.workloads.from_onnx.support_models import helper, ints, kinds, load, model, node, numpy_helper
 from tests.workloads.from_onnx.support_subgraphs import (
-    BOOL,
     FLOAT,
     GO_ON,
     INT64,
     NO,
-    SCALAR,
     YES,
     body,
-    branch,
-    graph,
     info,
     inside,
     looped,
@@ -260,28 +256,6 @@ def test_the_iteration_number_is_made_only_where_it_is_read(tmp_path: Path) -> N
         ("gather", ("x", "i"), ("row",)),
         ("add", ("y", "row"), ("y",)),
     ]
-
-
-def test_a_loop_in_a_loop_in_a_branch(tmp_path: Path) -> None:
-    deep = helper.make_graph(
-        [node("Identity", "on2", "still2"), node("Add", "g h", "k")],
-        "deep",
-        [*info("i2", INT64, []), *info("on2", BOOL, []), *info("g", FLOAT, [4])],
-        [*info("still2", BOOL, []), *info("k")],
-    )
-    inner = body([GO_ON, looped("two _ h", "n", deep, "deep")], "still n", "h")
-    then = graph([looped("three _ x", "t", inner)], "t")
-    made = model(
-        [branch("c", "y", then, graph([node("Neg", "x", "o")], "o"))],
-        {"x": [4], "c": []},
-        "y",
-        {"two": numpy.array(2), "three": numpy.array(3)},
-        types=SCALAR,
-    )
-    program = load(tmp_path, made, strict=True)
-    given = {"x": numpy.array([1.0, 2, 3, 4]), "c": YES}
-    # Three times: twice more of the value at the start of the iteration.
-    assert outputs(program, given, {})["y"].tolist() == [27, 54, 81, 108]
 
 
 def test_scan_slices_and_stacks(tmp_path: Path) -> None:

@@ -112,18 +112,6 @@ def test_every_path_is_planned_checked_and_simulated(name: str, chip_name: str) 
     assert len(cycles) > 1
 
 
-def test_no_op_is_dead() -> None:
-    """Every op runs on one of the paths, for networks whose decisions are all listed."""
-    for name in set(CONTROL) - {"skipnet"}:
-        done, chip = planned(name, "stm32n6"), load_chip("stm32n6")
-        ran: set[str] = set()
-        for choices in ways(name):
-            trace = simulate(done.commands, chip, choices)
-            ran |= {event.op for event in trace.events if event.unit == "npu"}
-        silent = {op.name for op in ops(program(name).body) if op.cycles == 0}
-        assert ran | silent == {op.name for op in ops(program(name).body)}
-
-
 @pytest.mark.parametrize("name", CONTROL)
 def test_a_path_that_does_not_exist_is_refused(name: str) -> None:
     node = next(iter(CONTROL[name]))
@@ -159,17 +147,6 @@ def test_options_and_dtypes(name: str, dtype: str) -> None:
         assert [t for t in written - read if not t.endswith("gate.lstm.cell")] == []
         assert len(written - read) <= 1
         assert {w for op in ops(built.body) for w in op.weights} == set(built.weights)
-
-
-@pytest.mark.parametrize("name", CONTROL)
-def test_small_options_run_and_are_checked(name: str) -> None:
-    chip = with_psram(load_chip("luna-csk6"), LARGE_PSRAM)
-    for options in OPTIONS[name]:
-        if "depth" in options:
-            continue
-        built = zoo.build(name, options)
-        done = plan(PlanRequest(built, chip))
-        assert verify(built, done.commands, chip) == ()
 
 
 @pytest.mark.parametrize("name", CONTROL)
@@ -277,20 +254,6 @@ def test_silence_leaves_the_larger_states_as_they_are() -> None:
     written = {name: {t for op in ops(arm.body) for t in op.outputs} for name, arm in arms.items()}
     assert {"noise_state", "denoise_state", "frame_gains"} <= written["speech"]
     assert written["silence"] == {"frame_gains"}
-
-
-def test_a_longer_sentence_loads_the_body_again() -> None:
-    chip = load_chip("stm32n6")
-    done = planned("gru_decoder", "stm32n6")
-    loaded = [
-        sum(
-            e.bytes
-            for e in simulate(done.commands, chip, {"decode": iterations}).events
-            if e.kind == "load weights"
-        )
-        for iterations in ("2", "3", "4")
-    ]
-    assert loaded[2] - loaded[1] == loaded[1] - loaded[0] > 0
 
 
 def test_of_a_table_of_words_one_row_is_read() -> None:

@@ -35,7 +35,7 @@ SAME_AS_FIRST = frozenset(
 )
 
 UINT8 = 2
-DOMAINS = frozenset(["com.microsoft", "com.microsoft.nchwc", "ai.onnx.contrib"])
+DOMAINS = frozenset(["com.microsoft", "ai.onnx.contrib"])
 
 
 def contrib_outputs(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs | None:
@@ -76,18 +76,6 @@ def _quantised_gemm(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     rows = a.shape[1 if node.integer("transA", 0) else 0]
     cols = b.shape[0 if node.integer("transB", 0) else 1]
     return {node.output: (a.element, (rows, cols))}
-
-
-def _blocked_channels(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
-    """Whole blocks of channels, or as many channels as a node says."""
-    x, block = facts[node.input(0)], max(1, node.integer("block", 1))
-    channels = node.integer("channels", -(-x.shape[1] // block) * block)
-    return {node.output: (x.element, (x.shape[0], channels, *x.shape[2:]))}
-
-
-def _scaled_image(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
-    x, scales = facts[node.input(0)], node.integers("scales")
-    return {node.output: (x.element, tuple(a * b for a, b in zip(x.shape, scales, strict=True)))}
 
 
 def _blocked_rows(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
@@ -169,9 +157,6 @@ _RULES: Mapping[str, Callable[[OnnxNode, Mapping[str, Fact]], Outputs]] = {
     "DynamicQuantizeMatMul": _quantised_matmul,
     "MatMulNBits": _blocked_matmul,
     "QGemm": _quantised_gemm,
-    "ReorderInput": _blocked_channels,
-    "ReorderOutput": _blocked_channels,
-    "Upsample": _scaled_image,
     "GatherBlockQuantized": _blocked_rows,
     "Attention": _packed_attention,
     "MultiHeadAttention": _multi_head_attention,

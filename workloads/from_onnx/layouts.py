@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from workloads.from_onnx.fusion import UNARY
 from workloads.from_onnx.graph import OnnxNode
 from workloads.from_onnx.graph_view import GraphView
-from workloads.from_onnx.runtime_operators import NCHWC
 
 ELEMENTWISE = UNARY | {
     *("Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "Sum", "Where", "Cast"),
@@ -34,16 +33,6 @@ class _Region:
     inside: dict[str, OnnxNode] = field(default_factory=dict[str, OnnxNode])
     entries: dict[str, OnnxNode] = field(default_factory=dict[str, OnnxNode])
     exits: dict[str, OnnxNode] = field(default_factory=dict[str, OnnxNode])
-
-
-def leave_out_reorders(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
-    """``nodes`` with an Identity for each reorder into blocks of channels that keeps their number."""
-    return [
-        replace(node, op="Identity", domain="", attributes={})
-        if node.domain == NCHWC and view.facts[node.input(0)].shape == view.facts[node.output].shape
-        else node
-        for node in nodes
-    ]
 
 
 def join_layouts(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:

@@ -9,7 +9,7 @@ from chipmodel.errors import BadInput
 from workloads.from_onnx.einsum import ordered_einsum
 from workloads.from_onnx.graph import OnnxNode, as_tuple, outer_reads, unique_name
 from workloads.from_onnx.onnx_package import GraphProto, NodeProto, module
-from workloads.from_onnx.runtime_operators import channel_block, standard_nodes
+from workloads.from_onnx.runtime_operators import standard_nodes
 
 
 def read_nodes(graph: GraphProto, taken: set[str]) -> list[OnnxNode]:
@@ -17,9 +17,8 @@ def read_nodes(graph: GraphProto, taken: set[str]) -> list[OnnxNode]:
 
     The 12th node is ``Conv_12`` where it has no name, a second ``conv`` becomes ``conv_2``.
     """
-    block = channel_block(graph)
     plain = (_node(proto, index, taken) for index, proto in enumerate(graph.node))
-    standard = (each for node in plain for each in standard_nodes(node, block, taken))
+    standard = (each for node in plain for each in standard_nodes(node, taken))
     return [each for node in standard for each in ordered_einsum(node, taken)]
 
 

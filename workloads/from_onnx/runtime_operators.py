@@ -1,30 +1,25 @@
 """Operators that ONNX Runtime's quantiser and optimiser write, as ONNX's own that compute the same.
 
 Source for the domain com.microsoft:
-https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md;
-for com.microsoft.nchwc: onnxruntime/core/graph/contrib_ops/nchwc_schema_defs.cc. Tensors of the latter hold
-blocks of channels one after another. A chip lays its tensors out in its own way, so that order is left out;
-the padding to whole blocks stays, as the weights in the file have it.
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import gcd
 
 from workloads.from_onnx.graph import OnnxNode, fault, unique_name
-from workloads.from_onnx.onnx_package import GraphProto, module
+from workloads.from_onnx.onnx_package import module
 
-MICROSOFT, NCHWC = "com.microsoft", "com.microsoft.nchwc"
+MICROSOFT = "com.microsoft"
+NCHWC = "com.microsoft.nchwc"
+"""The domain of operators on blocks of channels, which ONNX Runtime writes for one kind of CPU."""
 CLASSICAL = "ai.onnx.ml"
 """The domain of tree ensembles, support vector machines, encoders of text and the like."""
 
 MOST_OPERANDS = 1 << 16
 """More than a concat has (assumed)."""
-
-WIDEST_BLOCK = 16
-"""Channels of a block with AVX-512; others have 8 (MlasNchwcGetBlockSize in onnxruntime/core/mlas)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +55,6 @@ FORMS: Mapping[tuple[str, str], _Form] = {
     (MICROSOFT, "Range"): _Form("Range"),
     (MICROSOFT, "Trilu"): _Form("Trilu"),
     (MICROSOFT, "FusedConv"): _Form("FusedConv", None, MICROSOFT),
-    (NCHWC, "Conv"): _Form("FusedConv", None, MICROSOFT),
-    (NCHWC, "MaxPool"): _Form("MaxPool"),
-    (NCHWC, "AveragePool"): _Form("AveragePool"),
-    (NCHWC, "GlobalMaxPool"): _Form("GlobalMaxPool"),
-    (NCHWC, "GlobalAveragePool"): _Form("GlobalAveragePool"),
 }
 """Forms by domain and operator. What is left out are scales and zero points, parameters of the op."""
 
@@ -75,17 +65,18 @@ TO_LAST, TO_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 """The orders of axes that make channels the last axis of an image, and the second again."""
 
 
-def standard_nodes(node: OnnxNode, block: int, taken: set[str]) -> list[OnnxNode]:
+def standard_nodes(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
     """The nodes that stand for ``node``: itself, its standard form, or that between two transposes.
 
-    ``block`` is the number of channels in a block. Raises BadInput for classical machine learning.
+    Raises BadInput for classical machine learning, and for operators of one kind of CPU.
     """
     if node.domain == CLASSICAL:
         what = "operators of ai.onnx.ml (trees, support vector machines, encoders) are not supported"
         raise fault(node, what, "export the neural network alone; these run on a CPU")
-    last = bool(node.integer("channels_last", 0)) if node.domain in (MICROSOFT, NCHWC) else False
-    if node.domain == NCHWC and node.op in ("ReorderInput", "ReorderOutput"):
-        return _reordered(node, block, last, taken)
+    if node.domain == NCHWC:
+        what = f"operators of {NCHWC} are those of one kind of CPU, and are not supported"
+        raise fault(node, what, "optimise the model at the level ORT_ENABLE_EXTENDED, not ORT_ENABLE_ALL")
+    last = bool(node.integer("channels_last", 0)) if node.domain == MICROSOFT else False
     form = FORMS.get((node.domain, node.op))
     if form is None:
         return [node]
@@ -93,18 +84,6 @@ def standard_nodes(node: OnnxNode, block: int, taken: set[str]) -> list[OnnxNode
     if found.op == "FusedConv" and found.input(3):
         return _with_residual(found, taken)
     return _between_transposes(found, taken) if last or node.op in ALWAYS_LAST else [found]
-
-
-def channel_block(graph: GraphProto) -> int:
-    """The channels of a block that the weights of a graph are padded to: 16 where all fit it, else 8."""
-    convolutions = [node for node in graph.node if node.domain == NCHWC and node.op_type == "Conv"]
-    if not convolutions:
-        return 1
-    names = {node.input[1] for node in convolutions if len(node.input) > 1}
-    shapes = [tuple(tensor.dims) for tensor in graph.initializer if tensor.name in names]
-    # The second axis is 1 in depthwise weights, less than a block where the image itself is read.
-    padded = (size for shape in shapes for size in shape[:2] if size >= WIDEST_BLOCK // 2)
-    return WIDEST_BLOCK if gcd(*padded) % WIDEST_BLOCK == 0 else WIDEST_BLOCK // 2
 
 
 def _in_form(node: OnnxNode, form: _Form) -> OnnxNode:
@@ -153,19 +132,3 @@ def transpose(node: OnnxNode, source: str, result: str, order: Sequence[int], ta
     proto = module("onnx.helper").make_node("Transpose", [source], [result], name, perm=list(order))
     attributes = {"perm": tuple(order)}
     return OnnxNode(name, "Transpose", "", (source,), (result,), attributes, proto, written=_written(node))
-
-
-def _reordered(node: OnnxNode, block: int, last: bool, taken: set[str]) -> list[OnnxNode]:
-    """To or from blocks of channels: a change of their number, and of the axes where channels are last."""
-    if node.op == "ReorderInput":
-        given = replace(node, attributes={"block": block})
-        if not last:
-            return [given]
-        inner = f"{node.name}.channels_first"
-        moved = transpose(node, node.input(0), inner, TO_FIRST, taken)
-        return [moved, _with_proto(replace(given, inputs=(inner,)))]
-    if not last:
-        return [node]
-    inner = f"{node.name}.channels_first"
-    moved = transpose(node, inner, node.output, TO_LAST, taken)
-    return [_with_proto(replace(node, outputs=(inner,))), moved]

@@ -16,7 +16,6 @@ from chipmodel.model.attributes import (
 )
 from workloads.from_onnx.graph import OnnxNode, fault
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, along_axis, axis_rows, leading, operator
-from workloads.from_onnx.runtime_operators import NCHWC
 
 
 @operator("Concat")
@@ -53,17 +52,7 @@ def pad(low: OnnxLowering, node: OnnxNode) -> None:
     _reshaping(low, node, "pad", _margins(low, node))
 
 
-@operator("ReorderInput", "ReorderOutput", domain=NCHWC)
-def reorder(low: OnnxLowering, node: OnnxNode) -> None:
-    """Channels are added up to whole blocks, or those are left out."""
-    kind = "pad" if node.op == "ReorderInput" else "slice"
-    rank = len(low.shape(node.output))
-    same = SliceRanges((0,) * rank, (1,) * rank)
-    _reshaping(low, node, kind, Margins((0,) * rank) if kind == "pad" else same)
-
-
 @operator("Expand", "Tile", "Resize", "Upsample")
-@operator("Upsample", domain=NCHWC)
 def repeat(low: OnnxLowering, node: OnnxNode) -> None:
     """Rows are repeated or interpolated along some axes."""
     mode = node.text("mode", "nearest")

@@ -30,11 +30,10 @@ def ruled_table(
     """A table with a line below its heads. Numbers are never wrapped, nor are the columns whose heads are in
     ``unbroken``; all others fold."""
     from rich import box
+    from rich.table import Table
     from rich.text import Text
 
-    from reports.narrow_table import NarrowTable
-
-    table = NarrowTable(
+    table = Table(
         box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="", pad_edge=False
     )
     for head in heads:
@@ -59,12 +58,11 @@ def plain_table(
 ) -> Table:
     """A table without lines below a bold title. No cell is wrapped; those of columns in ``widths`` are cut at
     so many characters."""
+    from rich.table import Table
     from rich.text import Text
 
-    from reports.narrow_table import NarrowTable
-
     bold = Text(f"\n{title}", "bold")
-    table = NarrowTable(title=bold, title_justify="left", box=None, padding=(0, gap, 0, 0), header_style="")
+    table = Table(title=bold, title_justify="left", box=None, padding=(0, gap, 0, 0), header_style="")
     for head in heads:
         table.add_column(
             head.lstrip(">"),
@@ -79,11 +77,10 @@ def plain_table(
 
 def figures_table(sections: Mapping[str, Iterable[FigureRow]]) -> Table:
     """The figures of each section below its title; one without a title has none."""
+    from rich.table import Table
     from rich.text import Text
 
-    from reports.narrow_table import NarrowTable
-
-    table = NarrowTable.grid(padding=(0, 1))
+    table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)

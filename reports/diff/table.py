@@ -52,11 +52,10 @@ def print_diff(diff: RunDifference, console: Console) -> None:
 
 
 def _table(title: str, heads: Iterable[str], rows: Iterable[Sequence[str]]) -> Table:
+    from rich.table import Table
     from rich.text import Text
 
-    from reports.narrow_table import NarrowTable
-
-    table = NarrowTable(box=None, padding=(0, 2, 0, 0), header_style="")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
     for head in (title, *heads):
         right = head.startswith(">")
         table.add_column(

@@ -22,40 +22,6 @@ if TYPE_CHECKING:
 MAX_REPORTED = 10
 """Mistakes in one message."""
 
-_SYNTAX: tuple[tuple[str, str, str], ...] = (
-    (
-        "mapping values are not allowed",
-        "a ':' stands where no key can end",
-        "check the indentation; quote a text that contains ': '",
-    ),
-    (
-        "sequence entries are not allowed",
-        "a '-' stands where no list can begin",
-        "begin the list on a line of its own",
-    ),
-    ("',' or ']'", "the list{since} is not closed here", "add the missing ',' or ']'"),
-    ("',' or '}'", "the mapping{since} is not closed here", "add the missing ',' or '}'"),
-    ("unexpected end of stream", "the quoted text{since} does not end", "add the closing quote"),
-    (
-        "unknown escape character",
-        "a backslash stands before a character that needs none",
-        "use single quotes",
-    ),
-    ("expected ':'", "a key has no ':' after it", "write 'key: value', and check the indentation"),
-    (
-        "expected key",
-        "no key of the mapping{since} stands here",
-        "check the indentation, brackets and quotes",
-    ),
-    (
-        "'-' indicator",
-        "no item of the list{since} stands here",
-        "check the indentation; items begin with '- '",
-    ),
-    ("expected <block end>", "this does not belong to what began{since}", "check the indentation and quotes"),
-    ("node content", "a value is missing here", "check the brackets and commas"),
-)
-
 _EXPECTED: Mapping[str, tuple[str, str]] = {
     "int": ("a whole number", "write plain digits, such as 16"),
     "float": ("a number", "write plain digits, such as 1.5"),
@@ -93,12 +59,10 @@ def syntax_mistake(error: yaml.YAMLError, text: str, file: str) -> BadInput:
     if "cannot start any token" in problem:
         what = f"the character {line[mark.column : mark.column + 1]!r} cannot begin a value"
         return BadInput(what, where=where, hint="quote the text")
-    context = error.context_mark
-    since = f" of line {context.line + 1}" if context is not None else ""
-    for sign, what, hint in _SYNTAX:
-        if sign in problem:
-            return BadInput(what.replace("{since}", since), where=where, hint=hint)
-    return BadInput(f"this is not YAML: {problem}", where=where, hint="check the quotes and the indentation")
+    begun = error.context_mark
+    since = f", {error.context} that begins on line {begun.line + 1}" if begun and error.context else ""
+    hint = "check the indentation, the brackets and the quotes"
+    return BadInput(f"this is not YAML: {problem}{since}", where=where, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

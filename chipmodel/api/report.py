@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os.path import relpath
 from pathlib import Path
@@ -66,7 +65,8 @@ class StudyReport(StudyRows):
 
     def write_figures(self, folder: str | Path) -> None:
         """Write ``figures`` into ``folder``, which is made if it is not there, all or none."""
-        with stage("writing figures"), _made({Path(folder)}):
+        with stage("writing figures"):
+            _make_folder(Path(folder))
             write_together([(Path(folder) / name, text) for name, text in self.figures().items()])
 
     def to_markdown(self, figures: str = "") -> str:
@@ -167,29 +167,19 @@ def _write(report: StudyReport, output: Path, pages: Sequence[_PointPage]) -> No
     with stage("writing reports"):
         report_page = render_study(replace(report.results, pages=links))
         shared = {page.path.with_name(PLOTLY_FILE) for page in pages if PLOTLY_FILE in page.page}
-        with _made({page.path.parent for page in pages}):
-            write_together(
-                (
-                    *((page.path, page.page) for page in pages),
-                    *((script, plotly_script()) for script in shared),
-                    (output, report_page),
-                )
+        for folder in {page.path.parent for page in pages}:
+            _make_folder(folder)
+        write_together(
+            (
+                *((page.path, page.page) for page in pages),
+                *((script, plotly_script()) for script in shared),
+                (output, report_page),
             )
+        )
 
 
-@contextmanager
-def _made(folders: set[Path]) -> Generator[None]:
-    """Make the ``folders`` that are not there, and remove them again if the body fails."""
-    new = {each for folder in folders for each in (folder, *folder.parents) if not each.exists()}
-    for folder in folders:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"cannot make the folder: {error.strerror}", where=Place(str(folder))) from None
+def _make_folder(folder: Path) -> None:
     try:
-        yield
-    except BaseException:
-        for folder in sorted(new, key=lambda path: -len(path.parts)):
-            with suppress(OSError):
-                folder.rmdir()
-        raise
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot make the folder: {error.strerror}", where=Place(str(folder))) from None

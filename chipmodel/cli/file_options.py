@@ -189,5 +189,3 @@ def _refuse_stdout(context: click.Context) -> None:
         if parameter not in able:
             what = f"only {names} can be written to stdout"
             raise BadInput(what, hint=f"name a file, or use {names} -")
-    if len(asked) > 1:
-        raise BadInput(f"{' and '.join(map(label_of, asked))} both go to stdout", hint="name a file for one")

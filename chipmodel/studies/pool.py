@@ -50,8 +50,6 @@ QUEUED_SECONDS = 0.25
 """Work queued at a worker in addition to the point that it answers, so that it never waits for the next."""
 MOST_QUEUED = 32
 """Points queued at a worker at most."""
-FILES_PER_WORKER, OTHER_FILES = 8, 24
-"""Open files, counted on Linux: for each worker, and for everything else at most."""
 
 
 def cores() -> int:
@@ -99,7 +97,6 @@ class LocalPool:
     """
 
     def __init__(self, number: int) -> None:
-        _allow_files(FILES_PER_WORKER * number + OTHER_FILES)
         self._context = _context()
         self._given: dict[Future[Row], tuple[_Worker, PointTask]] = {}
         self._done = SimpleQueue[Future[Row]]()
@@ -208,18 +205,3 @@ def _context() -> ForkServerContext | SpawnContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     return context
-
-
-def _allow_files(number: int) -> None:
-    """Raise this process's limit of open files, if it is lower. Raises ChipmodelError where it may not be."""
-    try:
-        import resource
-    except ImportError:
-        return  # Windows has none.
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft >= number or soft == resource.RLIM_INFINITY:
-        return
-    if hard < number and hard != resource.RLIM_INFINITY:
-        what = f"the workers need {number} open files, and the system allows {hard}"
-        raise ChipmodelError(what, hint="fewer --workers, or a higher limit: see ulimit -n")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))

@@ -227,20 +227,6 @@ def test_stdout_is_of_one_text_output(words: tuple[str, ...], said: str) -> None
     assert refusal(*words).startswith(said)
 
 
-def test_two_outputs_on_stdout_are_refused() -> None:
-    @click.command(cls=FileCommand)
-    @click.option("--one", type=Writes(stdout=True))
-    @click.option("--two", type=Writes(stdout=True))
-    def both(one: str | None, two: str | None) -> None:
-        click.echo(f"{one} {two}")
-
-    error = CliRunner().invoke(both, ["--one=-", "--two=-"]).exception
-    assert isinstance(error, BadInput)
-    assert error.what == "--one and --two both go to stdout"
-    assert CliRunner().invoke(both, ["--one=-"]).output == "- None\n"
-    assert CliRunner().invoke(both, ["--one=/dev/null", "--two=/dev/null"]).exit_code == 0
-
-
 def test_every_file_type_is_known_to_the_check() -> None:
     kinds = {type(each.type) for name in COMMANDS for each in file_parameters(name)}
     assert kinds == {Reads, Writes, WritesInFolder, Store}

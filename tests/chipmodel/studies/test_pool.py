@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import pytest
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import ChipmodelError
 from chipmodel.studies.answer import WorkerCache, answer
-from chipmodel.studies.pool import FILES_PER_WORKER, OTHER_FILES, LocalPool
+from chipmodel.studies.pool import LocalPool
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import BatchSize
 from chipmodel.studies.workload import load_workload
@@ -156,25 +155,6 @@ def test_a_server_of_workers_that_ends_is_told(end: type[Exception], monkeypatch
     monkeypatch.setattr("multiprocessing.context.ForkServerProcess.start", start)
     with pytest.raises(ChipmodelError, match="server that starts workers has ended"):
         LocalPool(1)
-
-
-def test_the_limit_of_open_files_is_raised_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = [(10, resource.RLIM_INFINITY)]
-
-    def get(_: int) -> tuple[int, int]:
-        return limits[-1]
-
-    def set_(_: int, pair: tuple[int, int]) -> None:
-        limits.append(pair)
-
-    monkeypatch.setattr(resource, "getrlimit", get)
-    monkeypatch.setattr(resource, "setrlimit", set_)
-    with LocalPool(2):
-        pass
-    assert limits[1:] == [(2 * FILES_PER_WORKER + OTHER_FILES, resource.RLIM_INFINITY)]
-    limits.append((10, 3 * FILES_PER_WORKER + OTHER_FILES - 1))
-    with pytest.raises(ChipmodelError, match="need 48 open files, and the system allows 47"):
-        LocalPool(3)
 
 
 def running(pid: int) -> bool:

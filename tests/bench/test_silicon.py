@@ -73,9 +73,9 @@ def test_intervals_hold_on_boards_with_few_families() -> None:
     assert share_inside([board for board in BOARDS if load_chip(board).measured]) >= 0.8
 
 
-@pytest.mark.parametrize("board", ["gap9", "esp32s3"])
-def test_what_a_preset_keeps_as_held_out_is_what_fits_without_the_family_give(board: str) -> None:
-    """That of stm32n6 takes minutes: python -m bench.silicon stm32n6."""
+def test_what_a_preset_keeps_as_held_out_is_what_fits_without_the_family_give() -> None:
+    """Those of other boards take up to minutes: python -m bench.silicon stm32n6."""
+    board = "gap9"
     kept, (found, folds) = load_chip(board).measured, networks(board, fitted=True)
     assert [row.held_out for row in kept] == pytest.approx([row.held_out for row in found], rel=1e-4)
     heads, _, *numbers = fold_lines(folds)

@@ -12,9 +12,8 @@ from tests.fuzz.fuzzer import Fault
 from tests.fuzz.weights_in_place import check
 
 
-@pytest.mark.parametrize("batch", range(2))
-def test_random_plans_are_right(batch: int) -> None:
-    seen = sum(map(check, range(batch * 12, (batch + 1) * 12)), Counter[str]())
+def test_random_plans_are_right() -> None:
+    seen = sum(map(check, range(12)), Counter[str]())
     assert seen["planned"] > seen["refused"]
     assert seen["in_place"]
     assert seen["paths"]

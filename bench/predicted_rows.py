@@ -23,7 +23,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.hardware.measured_networks import APART
 from chipmodel.measured.network_prediction import milliseconds, planned_program
-from chipmodel.measured.track_record import track_record
+from chipmodel.measured.track_record import float_types, track_record
 from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.program import Program
 from workloads.load import load
@@ -141,17 +141,17 @@ def _is_so(chip: Chip, setting: str) -> bool:
 
 
 def _answer(program: Program, chip: Chip, row: NamedRow, software: str, like: bool) -> Mapping[str, str]:
-    """What is predicted; of a network or tool that the tables are not about, in a class of its own."""
+    """What is predicted; of a network, tool or type that the tables are not about, in a class of its own."""
     network = planned_program(program, chip)
     time = float(milliseconds(chip, network.cycles))
     record = track_record(network.program, chip)
     if record is None:
         return {"milliseconds": f"{time:.4g}", "notes": chip.accuracy}
     interval, notes, kind = record.interval(time), list[str](), record.traits.kind
-    if like:
+    if like or float_types(program):
         usual = is_other_tool(software)
-        what = "by the board's usual tool" if usual else f"as {network.program.name}, which it is like"
-        notes.append(f"no error can be promised: predicted {what}, with twice the interval")
+        what = "by the board's usual tool, " if usual else f"as {network.program.name}, which it is like, "
+        notes.append(f"no error can be promised: predicted {what if like else ''}with twice the interval")
         interval, kind = interval and (interval[0] ** 2 / time, interval[1] ** 2 / time), APART
     low, high = (f"{each:.4g}" for each in interval) if interval else ("", "")
     return {

@@ -72,7 +72,7 @@ def networks(board: str, fitted: bool) -> tuple[tuple[MeasuredNetwork, ...], Fol
     read, chip = table(board), load_chip(board)
     rows = predicted_networks(read, chip)
     trained = {number for number, row in enumerate(rows) if row.traits.kind.endswith(INSIDE)}
-    free = [text for text in free_numbers(chip) if fitted and _is_fitted(chip, text)]
+    free = fitted_numbers(chip) if fitted else []
     if fitted and chip.vendor.run_cycles:
         return tuple(_started_as_others(rows)), {}
     if not free or len(trained) < ROWS_PER_NUMBER * len(free):
@@ -82,10 +82,10 @@ def networks(board: str, fitted: bool) -> tuple[tuple[MeasuredNetwork, ...], Fol
     return tuple(replace(row, held_out=float(held.predicted)) for row, held in pairs), found.folds
 
 
-def _is_fitted(chip: Chip, text: str) -> bool:
-    """Whether the chip file says of a number that it was fitted: those of a board scaled from another were
-    not."""
-    return "itted to" in chip.figures[text.split("+")[0]].source
+def fitted_numbers(chip: Chip) -> list[str]:
+    """The free numbers that the chip file says were fitted: those of a board scaled from another were not."""
+    found = re.compile(r"[Ff]itted (with the other numbers so marked )?to")
+    return [each for each in free_numbers(chip) if found.search(chip.figures[each.split("+")[0]].source)]
 
 
 def _started_as_others(rows: Sequence[MeasuredNetwork]) -> Iterator[MeasuredNetwork]:

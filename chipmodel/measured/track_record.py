@@ -36,9 +36,17 @@ def track_record(program: Program, chip: Chip) -> TrackRecord | None:
     like = classes(rows).get(traits.kind)
     nearest = min(like.networks if like else rows, key=lambda row: row.traits.distance(traits))
     changed = [f"no network was measured with {', '.join(chip.unmeasured)}"] if chip.unmeasured else []
-    return TrackRecord(
-        traits, like, nearest, (*_promise(like), *changed, *_warnings(traits, rows, like is None))
+    floats = (
+        [f"no measured network computes in {', '.join(types)}"] if (types := float_types(program)) else []
     )
+    warnings = (*_promise(like), *changed, *floats, *_warnings(traits, rows, like is None))
+    return TrackRecord(traits, like, nearest, warnings)
+
+
+def float_types(program: Program) -> list[str]:
+    """The float types that ops with multiply-accumulates compute in, sorted: boards were measured with
+    integers."""
+    return sorted({op.dtype for op in program.ops() if op.work.macs and "float" in op.dtype})
 
 
 def traits_of(program: Program, chip: Chip) -> NetworkTraits:

@@ -104,6 +104,10 @@ def test_networks_that_are_not_built_are_predicted_as_one_like_them_or_say_why()
         "rows.csv:3:11: 'SVC wl 24 pct 5' is not predicted: its support vectors depend on its"
     )
     assert float(floats["milliseconds"]) > 2 * float(whole["milliseconds"])
+    assert floats["class"] == "another network or software"
+    assert floats["notes"].startswith(
+        "no error can be promised: predicted with twice the interval; no measured"
+    )
 
 
 def test_what_cannot_be_predicted_says_why() -> None:

@@ -8,7 +8,17 @@ from dataclasses import replace
 import pytest
 
 from bench.accuracy import accuracies
-from bench.silicon import TABLES, covered, fold_lines, interval_lines, lines, networks, outset, table
+from bench.silicon import (
+    TABLES,
+    covered,
+    fitted_numbers,
+    fold_lines,
+    interval_lines,
+    lines,
+    networks,
+    outset,
+    table,
+)
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits, mean_error
 from chipmodel.measured.network_fit import free_numbers
@@ -81,6 +91,14 @@ def test_what_a_preset_keeps_as_held_out_is_what_fits_without_the_family_give() 
     heads, _, *numbers = fold_lines(folds)
     assert heads == f"\n| family left out | `{free_numbers(load_chip(board))[0]}` |"
     assert {line.split(" | ")[0] for line in numbers} == {f"| {row.family}" for row in kept}
+
+
+@pytest.mark.parametrize(
+    ("board", "count"),
+    [("stm32n6", 4), ("stm32h7", 2), ("esp32s3", 1), ("stm32l4r5", 0), ("corstone-300", 0)],
+)
+def test_numbers_that_the_chip_file_calls_fitted_are_fitted_anew(board: str, count: int) -> None:
+    assert len(fitted_numbers(load_chip(board))) == count
 
 
 def test_fits_begin_at_powers_of_ten() -> None:

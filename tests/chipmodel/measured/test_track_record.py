@@ -81,6 +81,12 @@ def test_of_a_class_that_is_too_far_off_no_error_is_promised() -> None:
     )
 
 
+def test_a_network_of_floats_is_like_none_that_was_measured() -> None:
+    record = track_record(load("zoo:yolo11?input=256&classes=1", dtype="float32"), BOARD)
+    assert record
+    assert "no measured network computes in float32" in record.warnings
+
+
 def test_a_class_that_was_not_measured_is_said() -> None:
     few = tuple(row for row in BOARD.measured if row.traits.kind == "tensors in SharedMemory")
     record = track_record(program(1409 << 10), replace(BOARD, measured=few))

@@ -30,9 +30,9 @@ class Interval:
 
 def hull(intervals: Iterable[Interval]) -> Interval:
     """The smallest interval that contains all ``intervals`` (``[0, 0)`` for none but empty ones)."""
-    solid = [i for i in intervals if len(i)]
-    if not solid:
-        return Interval(0, 0)
+    solid = [i for i in intervals if i.start < i.stop]
+    if len(solid) < 2:
+        return solid[0] if solid else Interval(0, 0)
     return Interval(min(i.start for i in solid), max(i.stop for i in solid))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval, merged
@@ -50,8 +51,7 @@ def rigid(problem: Problem) -> list[tuple[int, ...]]:
     return joined(len(index), groups)
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(NamedTuple):
     start: int
     stop: int
     whole: int
@@ -67,8 +67,9 @@ def _spans(problem: Problem, unit: int) -> Iterator[_Span]:
     grouped = {i for group in groups for i in group}
     for i, buffer in enumerate(problem.buffers):
         if i not in grouped and buffer.bytes and not buffer.alignment % unit:
-            for interval in merged(buffer.live):
-                yield _span(interval, buffer, unit)
+            for interval in buffer.live if len(buffer.live) == 1 else merged(buffer.live):
+                if interval.start < interval.stop:
+                    yield _span(interval, buffer, unit)
     for group in groups:
         members = [problem.buffers[i] for i in group]
         yield from _group_spans([b for b in members if b.bytes and not b.alignment % unit], unit)
@@ -91,20 +92,24 @@ def _span(interval: Interval, buffer: Buffer, unit: int) -> _Span:
 def _heaviest(spans: list[_Span]) -> tuple[int, int]:
     """The largest sum of whole bytes less the largest padding, and the first position that has it: only the
     topmost buffer needs no padding."""
-    spans.sort(key=lambda s: (s.start, s.stop))
-    most, where, total = 0, spans[0].start, 0
-    ends: list[tuple[int, int]] = []
+    spans.sort()
+    changes = Counter[int]()
+    for start, stop, whole, _, _ in spans:
+        changes[start] += whole
+        changes[stop] -= whole
+    times = sorted(changes)
+    alive = dict(zip(times, accumulate(changes[time] for time in times), strict=True))
+    if not any(span.padding for span in spans):
+        where = max(alive, key=alive.__getitem__)
+        return alive[where], where
+    most, where = 0, spans[0].start
     paddings: list[tuple[int, int]] = []
-    for number, span in enumerate(spans):
-        while ends and ends[0][0] <= span.start:
-            total -= heappop(ends)[1]
-        total += span.whole
-        heappush(ends, (span.stop, span.whole))
+    for span, after in zip(spans, [*spans[1:], None], strict=True):
         heappush(paddings, (-span.padding, span.stop))
-        if number + 1 < len(spans) and spans[number + 1].start == span.start:
+        if after is not None and after.start == span.start:
             continue
         while paddings[0][1] <= span.start:
             heappop(paddings)
-        if total + paddings[0][0] > most:
-            most, where = total + paddings[0][0], span.start
+        if alive[span.start] + paddings[0][0] > most:
+            most, where = alive[span.start] + paddings[0][0], span.start
     return most, where

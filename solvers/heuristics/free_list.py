@@ -9,8 +9,8 @@ Source: the free-list patent (CN, 2022) (docs/references.md).
 from __future__ import annotations
 
 from bisect import bisect_left
-from heapq import heappop, heappush
 from math import lcm
+from typing import Any
 
 import numpy as np
 
@@ -28,32 +28,36 @@ def free_list(problem: Problem) -> Plan:
     """
     step = lcm(*(b.alignment for b in problem.buffers))
     lives = [hull(b.live) for b in problem.buffers]
-    solid = [i for i, b in enumerate(problem.buffers) if b.bytes and len(lives[i])]
-    arena = _FreeListArena(len(lives), sum(round_up(problem.buffers[i].bytes, step) for i in solid))
-    ends: list[tuple[int, int]] = []
-    for index in sorted(solid, key=lambda i: lives[i].start):
-        while ends and ends[0][0] <= lives[index].start:
-            arena.free(heappop(ends)[1])
-        arena.take(index, round_up(problem.buffers[index].bytes, step))
-        heappush(ends, (lives[index].stop, index))
-    return Plan({b.name: int(arena.offsets[i]) for i, b in enumerate(problem.buffers)})
+    sizes = [round_up(b.bytes, step) for b in problem.buffers]
+    solid = [i for i, life in enumerate(lives) if sizes[i] and life.start < life.stop]
+    arena = _FreeListArena(sizes)
+    ends = sorted((lives[i].stop, i) for i in solid)
+    ended = 0
+    for start, index in sorted((lives[i].start, i) for i in solid):
+        while ends[ended][0] <= start:  # The last end is after every start.
+            arena.free(ends[ended][1])
+            ended += 1
+        arena.take(index)
+    return Plan({b.name: offset for b, offset in zip(problem.buffers, arena.offsets.tolist(), strict=True)})
 
 
 class _FreeListArena:
     """Allocated offsets, and the free blocks between them, sorted by offset and never adjacent."""
 
-    def __init__(self, count: int, most: int) -> None:
-        kind: type = object if most >= 1 << 62 else np.int64
-        self.offsets: Ints = np.zeros(count, dtype=kind)
-        self.sizes = [0] * count
+    def __init__(self, sizes: list[int]) -> None:
+        kind: type = object if sum(sizes) >= 1 << 62 else np.int64
+        self.sizes = sizes
+        self.offsets: Ints = np.zeros(len(sizes), dtype=kind)
+        self.places: Any = self.offsets.data if kind is np.int64 else self.offsets
+        """The same memory, of which a single number is read and written several times as fast."""
         self.starts: list[int] = []
         self.blocks: list[int] = []
         """The size of the free block at each of ``starts``."""
         self.next_offset = 0
 
-    def take(self, index: int, size: int) -> None:
-        """Allocate ``size`` bytes for buffer ``index``."""
-        self.sizes[index] = size
+    def take(self, index: int) -> None:
+        """Allocate the bytes of buffer ``index``."""
+        size = self.sizes[index]
         large = [block for block in self.blocks if block >= size]
         if large:
             self._cut(index, self.blocks.index(min(large)), size)
@@ -62,11 +66,11 @@ class _FreeListArena:
             self._enlarge(at, size)
             self._cut(index, at, size)
         else:
-            self.offsets[index] = self.next_offset
+            self.places[index] = self.next_offset
             self.next_offset += size
 
     def _cut(self, index: int, at: int, size: int) -> None:
-        self.offsets[index] = self.starts[at]
+        self.places[index] = self.starts[at]
         self.starts[at] += size
         self.blocks[at] -= size
         if not self.blocks[at]:
@@ -82,7 +86,7 @@ class _FreeListArena:
 
     def free(self, index: int) -> None:
         """Free buffer ``index``'s bytes, joined with adjacent free blocks."""
-        start, size = int(self.offsets[index]), self.sizes[index]
+        start, size = int(self.places[index]), self.sizes[index]
         at = bisect_left(self.starts, start)
         if at < len(self.starts) and start + size == self.starts[at]:
             size += self.blocks[at]

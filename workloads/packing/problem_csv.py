@@ -70,8 +70,8 @@ def parse_packing(
         raise BadInput(f"there are more than {MAX_ROWS:,} buffers", where=more.place(0), hint=hint)
     buffers = tuple(row.buffer() for row in rows)
     _check_sizes(buffers, rows)
-    places = _unique(rows)
-    relations = _BufferRelations(rows, places, memories)
+    by_name = _unique(rows)
+    relations = _BufferRelations(by_name, memories)
     problem = Problem(
         buffers,
         capacity,
@@ -80,7 +80,7 @@ def parse_packing(
         relations.pairs("separate"),
         relations.pairs("apart"),
     )
-    _check_colocated(problem, places)
+    _check_colocated(problem, by_name)
     return PackingTable(
         problem, head.cells, tuple(row.line.cells for row in rows), _hints(rows), _notes(columns, problem)
     )
@@ -169,15 +169,11 @@ class _BufferRow:
         return self.line.place(self.columns.at.get(name, 0))
 
     def names(self, name: str) -> list[str]:
-        return [piece.strip() for piece in self.text(name).split(";") if piece.strip()]
+        text = self.text(name)
+        return [piece.strip() for piece in text.split(";") if piece.strip()] if text else []
 
     def number(self, name: str, least: int = -MAX_VALUE) -> int:
-        return self._number(self.text(name), name, least)
-
-    def optional(self, name: str, least: int) -> int | None:
-        return self.number(name, least) if self.text(name) else None
-
-    def _number(self, text: str, name: str, least: int) -> int:
+        text = self.text(name)
         if not text:
             raise BadInput(f"{name} is empty", where=self.place(name), hint="write a whole number")
         if not _WHOLE.fullmatch(text):
@@ -191,6 +187,9 @@ class _BufferRow:
         if not least <= value <= MAX_VALUE:
             raise self.out_of_range(name, text, least)
         return value
+
+    def optional(self, name: str, least: int) -> int | None:
+        return self.number(name, least) if self.text(name) else None
 
     def out_of_range(self, name: str, text: str, least: int) -> BadInput:
         low = "-2^61" if least == -MAX_VALUE else str(least)
@@ -218,10 +217,11 @@ class _BufferRow:
             what = f"the lifetime ends at {upper}, before it begins at {lower}"
             hint = "lower is the first position, upper the one after the last"
             raise BadInput(what, where=self.place("upper"), hint=hint)
-        spans = [Interval(lower, upper)] if lower < upper else []
-        for gap in self.gaps(Interval(lower, upper)):
-            spans = [part for span in spans for part in _without(span, gap)]
-        return tuple(spans)
+        life = Interval(lower, upper)
+        spans: tuple[Interval, ...] = (life,) if lower < upper else ()
+        for gap in self.gaps(life) if self.text("gaps") else ():
+            spans = tuple(part for span in spans for part in _without(span, gap))
+        return spans
 
     def gaps(self, life: Interval) -> Iterator[Interval]:
         for text in self.text("gaps").split():
@@ -254,11 +254,9 @@ def _without(span: Interval, gap: Interval) -> Iterator[Interval]:
 class _BufferRelations:
     """Constraints between buffers: groups and pairs; checks the memories that rows name."""
 
-    def __init__(
-        self, rows: list[_BufferRow], places: Mapping[str, Place], memories: Sequence[Memory]
-    ) -> None:
-        self.rows = rows
-        self.places = places
+    def __init__(self, by_name: Mapping[str, _BufferRow], memories: Sequence[Memory]) -> None:
+        self.by_name = by_name
+        self.rows = rows = list(by_name.values())
         known = [memory.name for memory in memories]
         named = rows and not rows[0].columns.at.keys().isdisjoint(("memories", "apart"))
         for row in rows if named else ():
@@ -288,9 +286,9 @@ class _BufferRelations:
                 if other == name:
                     what = f"buffer {shown(name)} cannot be {_WORDS[column]} itself"
                     raise BadInput(what, where=row.place(column), hint="name other buffers")
-                if other not in self.places:
+                if other not in self.by_name:
                     what = f"buffer {shown(name)} is to be {_WORDS[column]} the unknown buffer {shown(other)}"
-                    hint = suggest(other, self.places, "separate names with ; where ids are")
+                    hint = suggest(other, self.by_name, "separate names with ; where ids are")
                     raise BadInput(what, where=row.place(column), hint=hint)
                 found.setdefault((min(name, other), max(name, other)), (name, other))
         return tuple(found.values())
@@ -299,7 +297,8 @@ class _BufferRelations:
 _WORDS = {"separate": "separate from", "apart": "apart from"}
 
 
-def _unique(rows: list[_BufferRow]) -> dict[str, Place]:
+def _unique(rows: list[_BufferRow]) -> dict[str, _BufferRow]:
+    """Rows by the names of their buffers, in order."""
     lines: dict[str, _BufferRow] = {}
     for row in rows:
         name = row.text("id")
@@ -307,7 +306,7 @@ def _unique(rows: list[_BufferRow]) -> dict[str, Place]:
             what = f"the id {shown(name)} is used twice, first on line {lines[name].line.number}"
             raise BadInput(what, where=row.place("id"), hint="give every buffer a name of its own")
         lines[name] = row
-    return {name: Place(row.line.file, row.line.number, 1) for name, row in lines.items()}
+    return lines
 
 
 def _check_sizes(buffers: Sequence[Buffer], rows: list[_BufferRow]) -> None:
@@ -321,13 +320,13 @@ def _check_sizes(buffers: Sequence[Buffer], rows: list[_BufferRow]) -> None:
             raise BadInput(what, where=row.place("size"), hint="check the unit: sizes are bytes")
 
 
-def _check_colocated(problem: Problem, places: Mapping[str, Place]) -> None:
+def _check_colocated(problem: Problem, by_name: Mapping[str, _BufferRow]) -> None:
     group_of = {name: group for group in problem.colocated for name in group}
     for word, pairs in (("separate", problem.separated), ("apart", problem.apart)):
         for a, b in pairs:
             if a in group_of and group_of[a] == group_of.get(b):
                 what = f"buffers {shown(a)} and {shown(b)} are to be colocated and {word} at once"
-                raise BadInput(what, where=places[a], hint="drop one of the two")
+                raise BadInput(what, where=by_name[a].place("id"), hint="drop one of the two")
 
 
 def _hints(rows: list[_BufferRow]) -> dict[str, int]:

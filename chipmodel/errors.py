@@ -78,6 +78,10 @@ class DoesNotFit(ChipmodelError):
     exit_code = EXIT_DOES_NOT_FIT
 
 
+class TooManyParts(DoesNotFit):
+    """Memory is so small that ops would run in more parts than a plan may have; finer cuts make no fewer."""
+
+
 class TimeIsOver(ChipmodelError):
     """The time limit came before there was an answer."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from chipmodel.errors import DoesNotFit
+from chipmodel.errors import DoesNotFit, TooManyParts
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
@@ -25,9 +25,11 @@ def with_finer_cuts(
 ) -> T:
     """What ``attempt`` gives for ``request`` if it ``fits``, else for the first of its finer programs that
     does. Where none does, or spilling is not allowed, the first one, or its DoesNotFit, which is no answer
-    to a deadline that came before."""
+    to a deadline that came before. Ops that would run in too many parts are not cut finer."""
     try:
         found = attempt(request)
+    except TooManyParts:
+        raise
     except DoesNotFit:
         finer = _finer(request, attempt, fits, until=NO_DEADLINE)
         if finer is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from chipmodel.errors import MORE_MEMORY, DoesNotFit
+from chipmodel.errors import MORE_MEMORY, DoesNotFit, TooManyParts
 from chipmodel.geometry.share import WHOLE
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
@@ -197,10 +197,10 @@ def _refuse_many_parts(program: Same[Program], budget: int) -> None:
 
 
 def _more_parts(op: Op, parts: int, before: int) -> int:
-    """Return the parts of ``op`` beyond one. Raises DoesNotFit where these are too many after those
+    """Return the parts of ``op`` beyond one. Raises TooManyParts where these are too many after those
     ``before``."""
     if before + parts - 1 > MAX_PARTS:
-        raise DoesNotFit(
+        raise TooManyParts(
             f"ops would run in more than {MAX_PARTS:,} parts, {parts:,} of them of op {op.name!r}: "
             "SharedMemory is far too small",
             where=op.place,

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import chipmodel
-from chipmodel.errors import DoesNotFit
+from chipmodel.errors import DoesNotFit, TooManyParts
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.program import Program
 from chipmodel.pipeline.finer_cuts import finer_programs
 from chipmodel.pipeline.plan import plan_as_cut
 from chipmodel.pipeline.request import PlanRequest
@@ -68,3 +70,14 @@ def test_an_op_is_cut_where_its_operands_do_not_fit_side_by_side() -> None:
     assert least_part(program, next(program.ops()), 16) == 1297
     assert [fitted(program, chip) is program for chip in chips] == [False, True]
     assert all(run(PlanRequest(program, chip)).fits for chip in chips)
+
+
+def test_ops_in_too_many_parts_are_not_cut_finer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dma.schedule.build.MAX_PARTS", 1)
+
+    def cut_finer(program: Program, chip: Chip) -> None:
+        pytest.fail(f"{program.name} is cut finer")
+
+    monkeypatch.setattr("chipmodel.pipeline.finer_cuts.finer_programs", cut_finer)
+    with pytest.raises(TooManyParts, match="ops would run in more than 1 parts"):
+        run(PlanRequest(load("zoo:resnet8"), CHIP, streamer="sync"))

@@ -223,6 +223,40 @@ def is_view(low: OnnxLowering, node: OnnxNode) -> bool:
             return True
 
 
+def join_product(low: OnnxLowering, node: OnnxNode) -> str:
+    """Return the product of what ``node`` makes and of its operand, whose Mul is marked as absorbed; empty
+    where there is none, or where something else reads what ``node`` makes. Views may be in between.
+
+    A HardSigmoid counts only with the slope and offset of a hard swish.
+    """
+    slope, offset = node.number("alpha", 0.2), node.number("beta", 0.5)
+    if node.op == "HardSigmoid" and (abs(slope - 1 / 6) > 1e-6 or offset != 0.5):
+        return ""
+    name, nodes = node.output, list[OnnxNode]()
+    while name not in low.kept and len(readers := low.users.get(name, ())) == 1:
+        (reader,) = readers
+        nodes.append(reader)
+        if reader.captured or low.fact(reader.output).elements != low.fact(node.output).elements:
+            return ""
+        if reader.op == "Mul" and not reader.domain:
+            others = [other for other in reader.inputs if other != name]
+            if [_seen(low, other) for other in others] != [_seen(low, node.input(0))]:
+                return ""
+            low.absorbed.update(each.name for each in nodes)
+            return reader.output
+        if not is_view(low, reader):
+            return ""
+        name = reader.output
+    return ""
+
+
+def _seen(low: OnnxLowering, name: str) -> str:
+    """The tensor that ``name`` is a view of."""
+    while (maker := low.producers.get(name)) is not None and is_view(low, maker):
+        name = maker.input(0)
+    return name
+
+
 def is_inference_norm(low: OnnxLowering, node: OnnxNode) -> bool:
     """Whether this is a BatchNormalization with constant statistics."""
     return (

@@ -287,3 +287,43 @@ def test_a_norm_over_another_axis_is_joined_without_a_scale_along_the_last_one(t
 def test_what_follows_a_norm_without_scale_is_no_part_of_it(tmp_path: Path) -> None:
     made = _in_pieces(*SQUARES, "s = Sqrt a", "n = Div x s", "z = Mul n g", "y = Add z h")
     assert kinds(load(tmp_path, made)) == ["rms_norm", "add"]
+
+
+PRODUCTS: dict[str, tuple[list[Any], list[str]]] = {
+    "hard swish": (
+        [node("HardSigmoid", "t", "g", alpha=1 / 6, beta=0.5), node("Mul", "g t", "y")],
+        ["hard_swish"],
+    ),
+    "silu": ([node("Sigmoid", "t", "g"), node("Mul", "t g", "y")], ["silu"]),
+    "seen through views": (
+        [
+            node("Identity", "t", "v"),
+            node("Sigmoid", "t", "g"),
+            node("Identity", "g", "h"),
+            node("Mul", "v h", "y"),
+        ],
+        ["silu"],
+    ),
+    "another slope": (
+        [node("HardSigmoid", "t", "g"), node("Mul", "g t", "y")],
+        ["hard_sigmoid", "mul"],
+    ),
+    "another operand": ([node("Sigmoid", "t", "g"), node("Mul", "g x", "y")], ["sigmoid", "mul"]),
+    "its square": ([node("Sigmoid", "t", "g"), node("Mul", "g g", "y")], ["sigmoid", "mul"]),
+    "read twice": (
+        [node("Sigmoid", "t", "g"), node("Mul", "g t", "p"), node("Add", "p g", "y")],
+        ["sigmoid", "mul", "add"],
+    ),
+    "a sum": ([node("Sigmoid", "t", "g"), node("Add", "g t", "y")], ["sigmoid", "add"]),
+}
+
+
+@pytest.mark.parametrize(("nodes", "expected"), PRODUCTS.values(), ids=PRODUCTS)
+def test_a_product_with_its_own_sigmoid_is_one_op(
+    nodes: list[Any], expected: list[str], tmp_path: Path
+) -> None:
+    """As ONNX Runtime's pre-processing writes a HardSwish, here behind a transpose, which no op takes in."""
+    turned = node("Transpose", "x", "t", perm=[0, 2, 1])
+    program = load(tmp_path, model([turned, *nodes], {"x": [1, 6, 6]}, "y", {}))
+    assert kinds(program) == ["transpose", *expected]
+    assert operations(program)[-1].outputs == ("y",)

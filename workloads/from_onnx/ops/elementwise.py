@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from workloads.from_onnx.fusion import SCALED, UNARY, FusionResult, fuse, is_view
+from workloads.from_onnx.fusion import SCALED, UNARY, FusionResult, fuse, is_view, join_product
 from workloads.from_onnx.graph import OnnxNode
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
 from workloads.from_onnx.views import RESHAPES
@@ -31,6 +31,9 @@ FUSED_WITH_ACTIVATION = frozenset(["Add", "Sub", "Mul", "Div", "Sum"])
 """Operators that an activation function is fused into, as into ADD, SUB, MUL and DIV in TensorFlow Lite's
 schema (schema.fbs)."""
 
+PRODUCTS = {"Sigmoid": "silu", "HardSigmoid": "hard_swish"}
+"""The functions that are the product of an operand and this function of it."""
+
 OTHERS_MICROSOFT = "Gelu FastGelu QuickGelu BiasGelu BiasAdd"
 
 
@@ -42,6 +45,9 @@ def elementwise(low: OnnxLowering, node: OnnxNode) -> None:
     if node.op in FUSED_WITH_ACTIVATION:
         fused = fuse(low, node.output, channel_axis=1, scales=False)
     kind = KINDS.get(node.op, node.op.lower())
+    product = join_product(low, node) if node.op in PRODUCTS else ""
+    if product:
+        kind, fused = PRODUCTS[node.op], FusionResult(product)
     low.vector(node, kind, outputs=[fused.output], weights=low.weights(fused.weights))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,13 +10,18 @@ from typing import TYPE_CHECKING
 from chipmodel.answers.result import CorePlan, Result
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.program import ops
-from chipmodel.model.trace import Trace
+from chipmodel.model.trace import Cause, Trace
 from reports.run.totals import by_cause
 from reports.terminal_table import plain_table
 from reports.words import AWAITED, count, percent, ratio, size
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+MOST_WAITS = 5
+"""Waits of each core on the page and in the document: the list is read, not added up."""
+WAITS_ON_TERMINAL = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,55 @@ def _totals(plan: CorePlan, trace: Trace) -> CoreTotals:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class CoreWait:
+    """Cycles in all that a core waited in one op for one thing."""
+
+    core: int
+    cycles: int
+    cause: Cause
+    awaited: str
+    """A tensor and its core for the cause ``core``, a transfer for those of the DMA engine."""
+    op: str
+    """The op that could not go on; empty after the core's last one."""
+
+    @property
+    def words(self) -> str:
+        """What it waited for."""
+        if self.cause == "finished":
+            return "nothing: no op is left for it"
+        if self.cause in ("weights", "input", "output"):
+            return f"the DMA engine: {self.awaited}"
+        if self.cause == "core":
+            tensor, _, core = self.awaited.rpartition(" of core ")
+            return f"core {core}: {tensor}"
+        return AWAITED[self.cause]
+
+
+def core_waits(result: Result, most: int = MOST_WAITS) -> tuple[CoreWait, ...]:
+    """The ``most`` longest waits of each core that runs ops, the longest first; none for a single core."""
+    cycles: Counter[tuple[int, Cause, str, str]] = Counter()
+    for event in result.trace.of("npu"):
+        if event.cause:
+            cycles[event.core, event.cause, event.name, event.op] += event.cycles
+    found: list[CoreWait] = []
+    for plan in result.cores:
+        own = [CoreWait(plan.core, n, *key[1:]) for key, n in cycles.items() if key[0] == plan.core]
+        if plan.part.program.body:
+            found += sorted(own, key=lambda wait: (-wait.cycles, wait.op, wait.awaited))[:most]
+    return tuple(sorted(found, key=lambda wait: (-wait.cycles, wait.core, wait.op, wait.awaited)))
+
+
+def waits_table(result: Result) -> Table:
+    """The longest waits of all cores, at 80 columns."""
+    heads = (">core", ">cycles", ">share", "waited for", "in op")
+    rows = (
+        (str(w.core), count(w.cycles), percent(ratio(w.cycles, result.trace.cycles)), w.words, w.op)
+        for w in core_waits(result)[:WAITS_ON_TERMINAL]
+    )
+    return plain_table("What cores waited for", heads, rows, {"waited for": 34, "in op": 21})
+
+
 def speed_up_factor(result: Result) -> float | None:
     """Cycles on one core of the same chip over those of the run; None where the program does not fit one
     core, or where the chip has only one."""
@@ -91,6 +146,7 @@ def cores_document(result: Result) -> dict[str, object]:
     """``cores`` and ``one_core_cycles`` of the JSON document; empty for a chip with one core."""
     if not result.cores:
         return {}
+    waits = core_waits(result)
     return {
         "one_core_cycles": result.one_core_cycles,
         "cores": [
@@ -108,6 +164,11 @@ def cores_document(result: Result) -> dict[str, object]:
                 "sent_bytes": t.sent_bytes,
                 "loaded_bytes": t.loaded_bytes,
                 "stored_bytes": t.stored_bytes,
+                "longest_waits": [
+                    {"cycles": w.cycles, "cause": w.cause, "for": w.awaited, "op": w.op}
+                    for w in waits
+                    if w.core == t.core
+                ],
                 "imports": dict(sorted(plan.part.imports.items())),
                 "exports": sorted(plan.part.exports),
             }
@@ -138,6 +199,8 @@ def core_cells(totals: CoreTotals) -> tuple[str, ...]:
 
 def _waits_for(totals: CoreTotals) -> str:
     stalls = {cause: cycles for cause, cycles in totals.stalls.items() if cause != "finished"}
+    if not totals.ops:
+        return "no op is placed on it"
     if not stalls:
         return "nothing"
     worst = max(stalls, key=stalls.__getitem__)

@@ -15,7 +15,7 @@ from reports.page_parts import PageColumn, SummaryTile
 from reports.run.bars import MOST_BARS
 from reports.run.cascade_totals import CascadeTotals, cascade_totals, heights_words, kept_words, ops_words
 from reports.run.charts import charts_data, of_cascades, of_merging, of_work, over_time
-from reports.run.cores import CoreTotals, core_of_ops, core_totals, speed_up_factor
+from reports.run.cores import CoreTotals, core_of_ops, core_totals, core_waits, speed_up_factor
 from reports.run.energy import energy_class, energy_rows
 from reports.run.figures import EVENTS, Category
 from reports.run.limits import bound_words, late_ops, psram_words
@@ -92,6 +92,7 @@ def render_page(
         "board": board_words(result),
         "tiles": [*_tiles(result, sums), *_energy_tile(energy)],
         "cores": core_totals(result),
+        "core_waits": core_waits(result),
         "core_causes": _core_causes(core_totals(result)),
         "timed": timed,
         "waterfall": work[0],

@@ -10,7 +10,7 @@ from chipmodel.model.schedule import StateCost
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades_table
-from reports.run.cores import cores_table, speed_up
+from reports.run.cores import cores_table, speed_up, waits_table
 from reports.run.energy import energy_class, energy_rows
 from reports.run.limits import bound_words, late_ops, lateness
 from reports.run.paths import parts_table, path_lines
@@ -72,6 +72,7 @@ def print_summary(result: Result, console: Console) -> None:
         console.print(parts_table(result.paths))
     if result.cores:
         console.print(cores_table(result))
+        console.print(waits_table(result))
     cascades = cascade_totals(result)
     if cascades:
         console.print(cascades_table(cascades))

@@ -11,7 +11,7 @@ from chipmodel.model.live_sets import unused_bytes
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.run.chrome_trace import chrome_trace
-from reports.run.cores import core_of_ops, core_totals, cores_document, speed_up
+from reports.run.cores import MOST_WAITS, core_of_ops, core_totals, core_waits, cores_document, speed_up
 from reports.run.document import document
 from reports.run.figures import EVENTS, timeline
 from reports.run.memory_map import memory_map
@@ -35,6 +35,33 @@ def test_every_cycle_of_every_core_is_in_the_table() -> None:
         assert totals.compute_cycles + sum(totals.stalls.values()) == result().trace.cycles
     assert sum(t.compute_cycles for t in core_totals(result())) == result().trace.busy("npu")
     assert sum(t.ops for t in core_totals(result())) == 11
+
+
+def test_waits_name_what_each_core_waited_for() -> None:
+    waits = core_waits(result(), 1000)
+    for totals in core_totals(result()):
+        by_cause: dict[str, int] = {}
+        for wait in (w for w in waits if w.core == totals.core):
+            by_cause[wait.cause] = by_cause.get(wait.cause, 0) + wait.cycles
+        assert by_cause == dict(totals.stalls)
+    made = {name: plan.core for plan in result().cores for name in plan.part.exports}
+    assert {w.words for w in waits if w.cause == "core"} == {f"core {made[n]}: {n}" for n in made}
+    assert all(w.words.startswith("the DMA engine: load ") for w in waits if w.cause in ("input", "weights"))
+    assert {w.words for w in waits if w.cause == "finished"} <= {"nothing: no op is left for it"}
+    assert [w.cycles for w in waits] == sorted((w.cycles for w in waits), reverse=True)
+    listed = json.loads(json.dumps(cores_document(result())))["cores"][0]["longest_waits"]
+    first = [w for w in waits if w.core == 0][:MOST_WAITS]
+    assert listed == [{"cycles": w.cycles, "cause": w.cause, "for": w.awaited, "op": w.op} for w in first]
+
+
+def test_a_core_without_ops_is_said_to_have_none() -> None:
+    program = load("zoo:ds_cnn")
+    only = run(PlanRequest(program, replace(LUNA_LIKE, cores=2), split_ops=False))
+    text = on_console(lambda console: print_summary(only, console))
+    idle = [t.core for t in core_totals(only) if not t.ops]
+    assert idle
+    assert "no op is placed on it" in text
+    assert not {w.core for w in core_waits(only)} & set(idle)
 
 
 def test_what_one_core_sends_another_receives() -> None:
@@ -86,4 +113,8 @@ def test_the_page_and_the_summary_have_the_cores() -> None:
     text = on_console(lambda console: print_summary(result(), console))
     assert "Cores" in text
     assert "2 cores are " in text
+    assert "What cores waited for" in text
+    longest = core_waits(result())[0]
+    assert longest.words in text
+    assert f"<td>{longest.words}</td><td>{longest.op}</td>" in page
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 80

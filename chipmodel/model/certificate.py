@@ -62,14 +62,6 @@ class Contradiction:
 
 
 @dataclass(frozen=True, slots=True)
-class Core:
-    """A few buffers that do not fit below ``bytes`` even alone; few enough to try all their plans."""
-
-    bytes: int | None
-    buffers: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Searched:
     """A solver claims to have searched everything: there is no independent proof."""
 
@@ -80,7 +72,7 @@ class Searched:
     """What was searched, in a few words."""
 
 
-Certificate = LiveSet | Tallest | Regions | Reachable | Contradiction | Core | Searched
+Certificate = LiveSet | Tallest | Regions | Reachable | Contradiction | Searched
 
 
 def as_record(certificate: Certificate) -> dict[str, object]:
@@ -106,8 +98,6 @@ def rests_on(certificate: Certificate) -> str:
             return "sums of sizes"
         case Contradiction():
             return "constraints that exclude each other"
-        case Core():
-            return f"all plans of {len(certificate.buffers)} buffers"
         case Searched():
             return f"the word of {certificate.solver}"
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from chipmodel.model.certificate import (
     Certificate,
     Contradiction,
-    Core,
     LiveSet,
     Reachable,
     Regions,
@@ -18,27 +17,16 @@ from chipmodel.model.certificate import (
     Tallest,
 )
 from chipmodel.model.plan import Buffer, Memory, Problem
-from chipmodel.verify.exhaustive import (
-    MAX_PARTIAL_PLANS,
-    TooManyPlans,
-    aliased,
-    exhaust,
-    may_not_be_together,
-    may_not_share,
-    rigid_groups,
-)
+from chipmodel.verify.sharing import aliased, may_not_be_together, may_not_share, rigid_groups
 
 MAX_SUMS = 1 << 22
 """Largest range, in units, in which sums of sizes are listed: one bit each, so 512 KiB."""
 
 
-def verify_certificate(
-    problem: Problem, certificate: Certificate, partial_plans: int = MAX_PARTIAL_PLANS
-) -> tuple[str, ...]:
+def verify_certificate(problem: Problem, certificate: Certificate) -> tuple[str, ...]:
     """Describe the faults of ``certificate``; empty where it proves its ``bytes`` for ``problem``.
 
-    Of a ``Searched`` one only the form can be verified: see ``rests_on``. ``partial_plans`` limits those that
-    are tried for a ``Core``.
+    Of a ``Searched`` one only the form can be verified: see ``rests_on``.
     """
     names = _named(certificate)
     by_name = {b.name: b for b in problem.buffers}
@@ -61,8 +49,6 @@ def verify_certificate(
             return _reachable_faults(problem, certificate)
         case Contradiction():
             return _contradiction_faults(problem, buffers)
-        case Core():
-            return _core_faults(problem, certificate, buffers, partial_plans)
         case Searched():
             return _searched_faults(certificate)
 
@@ -277,23 +263,6 @@ def _contradiction_faults(problem: Problem, buffers: list[Buffer]) -> tuple[str,
     if first.bytes and last.bytes and (may_not_share(problem, first, last) or apart):
         return ()
     return (f"buffers {first.name!r} and {last.name!r} may have the same offset",)
-
-
-def _core_faults(
-    problem: Problem, certificate: Core, buffers: list[Buffer], partial_plans: int
-) -> tuple[str, ...]:
-    alone = Problem(
-        tuple(buffers), None, problem.memories, problem.colocated, problem.separated, problem.apart
-    )
-    limit = None if certificate.bytes is None else certificate.bytes - 1
-    try:
-        plan = exhaust(alone, limit, partial_plans)
-    except TooManyPlans:
-        return (f"its {len(buffers)} buffers have more than {partial_plans} partial plans: not verified",)
-    if plan is None:
-        return ()
-    peak = max((plan.offsets[b.name] + b.bytes for b in buffers if b.bytes), default=0)
-    return (f"its buffers fit in {peak} bytes",)
 
 
 def _searched_faults(certificate: Searched) -> tuple[str, ...]:

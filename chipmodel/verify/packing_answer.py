@@ -13,7 +13,6 @@ from chipmodel.files.suggestions import shown
 from chipmodel.model.certificate import (
     Certificate,
     Contradiction,
-    Core,
     LiveSet,
     Reachable,
     Regions,
@@ -210,6 +209,5 @@ _CERTIFICATES = _by_kind(
     *_FLOORS,
     _record(Reachable, bytes=COUNT, floor=_by_kind(*_FLOORS)),
     _record(Contradiction, bytes=Codec(_no_size, as_record)),
-    _record(Core),
     _record(Searched),
 )

@@ -51,7 +51,7 @@ def auto(problem: Problem, limits: Limits, report: Report | None = None) -> Outc
             return replace(best, trajectory=tuple(progress.points))
     known = None if best is None or best.plan is None else best.plan.peak(problem)
     wish = progress.part_report(known, (), problem.capacity is not None)
-    searched = exact(problem, limits, wish, explained=False)
+    searched = exact(problem, limits, wish)
     return replace(_better(problem, best, searched), trajectory=tuple(progress.points))
 
 

@@ -21,7 +21,7 @@ from solvers.core.preprocess import components, validate
 from solvers.core.start import start_plans
 from solvers.exact import skeleton
 from solvers.exact.component import Component, has_trial, solve_component
-from solvers.exact.explain import explain
+from solvers.exact.explain import named, reduced
 from solvers.heuristics.free_list import free_list
 from solvers.search.model import MAX_BUFFERS as MAX_BUFFERS_IN_SEARCH
 
@@ -30,10 +30,6 @@ HEURISTICS_SHARE = 0.6
 """Share of the time that is left that the first plans may take; the rest is for searching and checking."""
 MAX_SEARCHED_BUFFERS = 20_000
 """Buffers of a component with more constraints than lifetimes beyond which it is not searched."""
-EXPLAIN_SECONDS = 5.0
-"""Limit of the explanation of an infeasible problem."""
-EXPLAIN_NODES = 200_000
-"""The same where only nodes are limited."""
 
 
 def exact(
@@ -41,25 +37,21 @@ def exact(
     limits: Limits,
     report: Report | None = None,
     goal: Goal | None = None,
-    explained: bool = True,
 ) -> Outcome:
     """Return the best answer within ``limits``; see ``Outcome`` for what its status means.
 
     ``fit`` stops at the first plan within the problem's capacity, ``minimise`` seeks the smallest peak
-    (within the capacity, if there is one). Without a ``goal`` a capacity means ``fit``. An infeasible problem
-    is ``explained`` by a small set of buffers, which may take longer than the proof. Raises BadInput for a
+    (within the capacity, if there is one). Without a ``goal`` a capacity means ``fit``. Raises BadInput for a
     problem without meaning.
     """
     validate(problem)
     goal = "minimise" if problem.capacity is None else goal or "fit"
-    return _Portfolio(problem, limits, report, goal, explained).run()
+    return _Portfolio(problem, limits, report, goal).run()
 
 
 class _Portfolio:
-    def __init__(
-        self, problem: Problem, limits: Limits, report: Report | None, goal: Goal, explained: bool
-    ) -> None:
-        self.problem, self.limits, self.explained = problem, limits, explained
+    def __init__(self, problem: Problem, limits: Limits, report: Report | None, goal: Goal) -> None:
+        self.problem, self.limits = problem, limits
         self.goal: Goal = goal
         self.progress = Incumbent(report)
         self.components = [Component(part) for part in components(problem)]
@@ -200,29 +192,11 @@ class _Portfolio:
         """The answer where component ``problem`` does not fit, with an explanation."""
         if outcome is not None and outcome.certificate is not None:
             self._bound(outcome.certificate)
-        if not self.explained:
-            return self._outcome("infeasible", None, rests_on(self.certificate))
-        self.progress.stage("explaining why it does not fit")
-        explained = explain(problem, self.certificate, self._explain_limits(), fits)
-        self.certificate = explained.certificate
-        size = len(explained.buffers)
-        proof = (
-            f"{rests_on(self.certificate)}; {size} of {len(self.problem.buffers)} buffers alone do not fit"
-        )
-        return replace(self._outcome("infeasible", None, proof), explanation=explained.buffers)
-
-    def _explain_limits(self) -> Limits:
-        if self.limits.nodes is not None and self.limits.seconds is None:
-            return replace(self.limits, nodes=min(self.limits.nodes, EXPLAIN_NODES))
-        left = self.progress.left(self.limits)
-        seconds = EXPLAIN_SECONDS if left is None else min(EXPLAIN_SECONDS, max(1.0, left))
-        return replace(self.limits, seconds=seconds)
+        names = named(reduced(problem, self.certificate))
+        alone = f"; {len(names)} of {len(self.problem.buffers)} buffers alone do not fit" if names else ""
+        refused = self._outcome("infeasible", None, f"{rests_on(self.certificate)}{alone}")
+        return replace(refused, explanation=names)
 
     def _outcome(self, status: Status, plan: Plan | None, proof: str) -> Outcome:
         bound, points = self.progress.bound, tuple(self.progress.points)
         return Outcome(status, plan, bound, self.nodes, proof, (), self.certificate, points)
-
-
-def fits(problem: Problem, limits: Limits) -> Status:
-    """Return whether ``problem`` fits, for ``explain``."""
-    return solve_component(Component(problem), limits, "fit", 0, None).status

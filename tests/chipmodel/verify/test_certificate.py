@@ -10,7 +10,6 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import (
     Certificate,
     Contradiction,
-    Core,
     LiveSet,
     Reachable,
     Regions,
@@ -20,8 +19,6 @@ from chipmodel.model.certificate import (
 )
 from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
-from chipmodel.verify.exhaustive import TooManyPlans, exhaust
-from chipmodel.verify.offsets import check
 from solvers.core.bounds_certified import best_bound
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
@@ -66,7 +63,6 @@ RING = Problem(
         (CHAIN, Contradiction(("a", "b", "c"))),
         (PINNED, Tallest(10, "p")),
         (Problem((replace(pinned("p", 4, 6), alignment=4),)), Tallest(None, "p")),
-        (THREE, Core(50, ("b", "c"))),
         (THREE, Searched(51, "some solver", 7, "everything")),
     ],
 )
@@ -128,9 +124,6 @@ def test_sums_of_sizes_with_alignment_and_with_pins() -> None:
             "buffers 'a' and 'b' are not colocated, and their pins do not overlap",
         ),
         (CHAIN, Contradiction(("a", "b")), "buffers 'a' and 'b' may have the same offset"),
-        (THREE, Core(51, ("b", "c")), "its buffers fit in 50 bytes"),
-        (THREE, Core(None, ("b", "c")), "its buffers fit in 50 bytes"),
-        (THREE, Core(1, ()), "its buffers fit in 0 bytes"),
         (
             THREE,
             Searched(51, "", 7, "everything"),
@@ -152,16 +145,6 @@ def test_colocated_buffers_do_not_add_up() -> None:
     assert best_bound(problem).bytes == 40
 
 
-def test_a_core_with_too_many_partial_plans_is_not_verified() -> None:
-    many = Problem(tuple(buffer(str(i), 2 + i) for i in range(9)))
-    core = Core(40, tuple(b.name for b in many.buffers))
-    assert verify_certificate(many, core, 50) == (
-        "its 9 buffers have more than 50 partial plans: not verified",
-    )
-    with pytest.raises(TooManyPlans):
-        exhaust(many, 40, 50)
-
-
 def test_memories_that_overlap_prove_nothing() -> None:
     problem = replace(BANKS, memories=(Memory("x", 0, 8), Memory("y", 4, 16)))
     assert verify_certificate(problem, Regions(14, 0, ("a", "b"))) == ("the problem's memories overlap",)
@@ -179,25 +162,7 @@ def test_no_certificate_of_a_random_problem_claims_too_much(first: int) -> None:
             continue
         assert certificate.bytes is not None, seed
         assert certificate.bytes <= best, seed
-        names = tuple(b.name for b in problem.buffers)
-        core = Core(best + 1, names)
-        assert verify_certificate(problem, core), seed
         for claim in (LiveSet, Regions):
             for position in range(12):
                 live = tuple(b.name for b in problem.buffers if any(position in i for i in b.live))
                 assert verify_certificate(problem, claim(best + 1, position, live)), seed
-
-
-@pytest.mark.parametrize("first", range(0, 200, 100))
-def test_trying_all_plans_finds_the_optimum(first: int) -> None:
-    for seed in range(first, first + 100):
-        problem = random_problem(seed)
-        solid = replace(problem, buffers=tuple(b for b in problem.buffers if b.bytes))
-        best = smallest_peak(replace(solid, capacity=None))
-        plan = exhaust(solid, best)
-        if best is None:
-            assert plan is None, seed
-            continue
-        assert plan is not None, seed
-        assert check(replace(solid, capacity=best), plan) == (), seed
-        assert exhaust(solid, best - 1) is None, seed

@@ -44,9 +44,18 @@ def test_a_certificate_survives_json(seed: int) -> None:
             "buffers[0]: expected a string, not 1",
         ),
         ({"kind": "Reachable", "bytes": 3, "floor": 2}, "floor: expected an object, not 2"),
-        ({"kind": "Reachable", "bytes": 3, "floor": {"kind": "Core"}}, "floor.kind: expected LiveSet or"),
-        ({"kind": "Core", "bytes": 3, "buffers": "ab"}, "buffers: expected a list, not 'ab'"),
-        ({"kind": "Core", "bytes": 1 << 63, "buffers": []}, "bytes: 9223372036854775808 is too"),
+        (
+            {"kind": "Reachable", "bytes": 3, "floor": {"kind": "Contradiction"}},
+            "floor.kind: expected LiveSet or",
+        ),
+        (
+            {"kind": "Regions", "bytes": 3, "position": 0, "buffers": 2},
+            "buffers: expected a list, not 2",
+        ),
+        (
+            {"kind": "Regions", "bytes": 1 << 63, "position": 0, "buffers": []},
+            "bytes: 9223372036854775808 is too",
+        ),
         ({"kind": "Contradiction", "bytes": 4, "buffers": []}, "bytes: a contradiction excludes"),
         ({"kind": "Searched", "bytes": 4, "solver": "x", "nodes": -1, "record": ""}, "nodes: expected"),
     ],

@@ -120,7 +120,7 @@ def test_a_solvers_unverifiable_bound_is_reported_as_such() -> None:
         (json.dumps(GOOD | {"memories": [MEMORY, MEMORY]}), "two memories have the name 'm'"),
         (json.dumps(GOOD | {"memories": [MEMORY, MEMORY | {"name": "n"}]}), "'m' and 'n' overlap"),
         (json.dumps(GOOD | {"certificate": {"kind": "Trust"}}), "certificate.kind: expected LiveSet or"),
-        (json.dumps(GOOD | {"certificate": {"kind": "Core"}}), "certificate: the key 'bytes' is missing"),
+        (json.dumps(GOOD | {"certificate": {"kind": "Regions"}}), "certificate: the key 'bytes' is missing"),
         (json.dumps(GOOD | {"offsets": {"\ud800": 1}}), "half a character"),
     ],
 )

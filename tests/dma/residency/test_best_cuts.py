@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import steps
-from chipmodel.npu.cycles import op_cycles
 from chipmodel.timing.transfer import transfer_cycles
-from dma.residency.best_cuts import TilingForecast, best_cut, cuts, slices_cycles
+from dma.residency.best_cuts import TilingForecast, best_cut, cuts
 from dma.residency.greedy import Residency, ResidencyTable, Segment
 from dma.residency.tiling import NONE_KEPT, slice_bytes
 from dma.schedule.steps import Emission, emit
@@ -123,34 +122,8 @@ def test_even_parts_are_forecast_to_the_cycle_and_byte(outer: bool, depth: int) 
     assert seen == (9 if outer else 16)
 
 
-def test_a_cut_by_hand() -> None:
-    """Two stripes by two slices: loads are set up in 10 cycles, stores in 5, a byte takes one. Stripe by
-    stripe x comes once (64 + 64), the weights twice; y goes in four parts of 64. Slice by slice it is the
-    other way round."""
-    program, op = pointwise()
-    found = {c.tiling.channels_outer: c for c in cuts(program, PLAIN, op, NONE_KEPT) if _is(c, 4, 4, 1)}
-    assert found[False].dma == 2 * (10 + 64) + 4 * (10 + 16) + 4 * (5 + 64)
-    assert found[True].dma == 4 * (10 + 64) + 2 * (10 + 16) + 4 * (5 + 64)
-    assert found[False].bytes == 64 + 64 + 16
-    assert found[False].ends == 10 + 64 + 5 + 64
-    assert found[False].npu == 4 * op_cycles(PLAIN.npu, op, 4, 4)
-    assert found[False].cycles == found[False].npu + found[False].dma
-    doubled = next(c for c in cuts(program, PLAIN, op, NONE_KEPT) if _is(c, 4, 4, 2))
-    assert doubled.bytes == 2 * (64 + 64 + 16)
-    assert doubled.cycles == max(doubled.npu + doubled.ends, doubled.dma)
-
-
 def _is(cut: TilingForecast, rows: int, channels: int, depth: int) -> bool:
     return (cut.tiling.rows, cut.tiling.channels, cut.tiling.depth) == (rows, channels, depth)
-
-
-def test_kept_operands_need_no_transfers_and_no_stripes() -> None:
-    program, op = pointwise()
-    kept = frozenset("x")
-    cut = next(c for c in cuts(program, PLAIN, op, kept) if _is(c, 4, 8, 1))
-    assert cut.dma == (10 + 32) + 2 * (5 + 128)
-    assert cut.bytes == 128 + 32
-    assert cut.ends == 5 + 128
 
 
 def test_more_room_is_never_slower_and_too_little_is_none() -> None:
@@ -163,10 +136,3 @@ def test_more_room_is_never_slower_and_too_little_is_none() -> None:
     least = best_cut(program, PLAIN, op, 16 + 4 + 4, NONE_KEPT)
     assert least is not None
     assert _is(least, 1, 1, 1)
-
-
-def test_slices_lose_what_the_array_leaves_idle() -> None:
-    _, op = pointwise()
-    whole = slices_cycles(PLAIN, op, op.work.channels)
-    assert whole == op_cycles(PLAIN.npu, op, op.work.rows, op.work.channels)
-    assert slices_cycles(PLAIN, op, 3) == 2 * op_cycles(PLAIN.npu, op, 8, 3) + op_cycles(PLAIN.npu, op, 8, 2)

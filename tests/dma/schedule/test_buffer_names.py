@@ -43,16 +43,6 @@ def test_slices_are_counted() -> None:
     assert found == ["x", "conv", *(f"conv weights, slice {i} of {count}" for i in range(1, count + 1))]
 
 
-def test_stripes_say_for_which_op() -> None:
-    found = names(chain(2), with_memory(LUNA_LIKE, 8192), "ping-pong")
-    assert found[:4] == [
-        "x stripes for conv0, ping buffer",
-        "x stripes for conv0, pong buffer",
-        "conv0 stripes from conv0, ping buffer",
-        "conv0 stripes from conv0, pong buffer",
-    ]
-
-
 def test_a_spilled_tensor_comes_back_as_another_part() -> None:
     net = ProgramBuilder("spilled")
     x = net.input("x", (1, 8, 16, 16))

@@ -7,7 +7,6 @@ from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait
 from chipmodel.model.program import Program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.run import run
 from dma.stream import stream
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
@@ -79,26 +78,6 @@ def test_sync_computes_nothing_while_a_load_is_in_flight() -> None:
             case _:
                 assert not in_flight
     assert not in_flight
-
-
-def test_hidden_transfers_by_hand() -> None:
-    """Loads of 32 KiB take 656 + ceil(32768 * 30.891 / 32) = 32,289 cycles; computes are given."""
-    builder = ProgramBuilder("by-hand")
-    x = builder.input("x", (1, 64))
-    for index in range(3):
-        weights = [builder.weight(f"w{index}", 32768)]
-        x = builder.dense(f"n{index}", x, 64, weights=weights)
-    builder.output(x)
-    program = builder.build()
-    sync = run(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).trace
-    ping_pong = run(PlanRequest(program, LUNA_LIKE)).trace
-    compute = 2 * 64 * 64 // 64
-    load, x_in = 32289, 656 + 62
-    assert sync.busy("npu") == ping_pong.busy("npu") == 3 * compute
-    assert sync.stalls("npu")["weights"] == 3 * load
-    # The first load is exposed; each other one starts as the compute before it starts.
-    assert ping_pong.stalls("npu")["weights"] == load + 2 * (load - compute)
-    assert sync.stalls("npu")["input"] == x_in
 
 
 def test_every_region_starts_without_weights() -> None:

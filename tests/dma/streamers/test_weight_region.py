@@ -97,43 +97,9 @@ def test_no_step_can_start_earlier_and_no_slice_stay_shorter(jitter: int) -> Non
     assert tight > 150
 
 
-def test_other_transfers_are_counted_and_no_heuristic_is_faster() -> None:
-    """With loads of tensors and stripes, positions that are not tried may be faster; ours are no slower than
-    loading everything as early as possible, or one slice ahead."""
-    later = best = 0
-    for seed in range(400):
-        chain = random_run(Random(seed), fixed=5)
-        ours = issue_positions(chain)
-        timing = forecast_of(chain, ours)
-        assert fits(chain, ours), seed
-        for ahead in (1, 9):
-            assert timing.end <= forecast_of(chain, earliest(chain, ahead)).end, seed
-        soonest = earliest(chain, 9)
-        assert all(p <= q for p, q in zip(soonest, ours, strict=True)), seed
-        later += ours != soonest
-        best += timing.end == min(forecast_of(chain, positions).end for positions in all_positions(chain))
-    assert later > 100
-    assert best > 390
-
-
 def test_the_earliest_positions_are_the_first_that_fit() -> None:
     for seed in range(300):
         chain = random_run(Random(seed), fixed=0)
         choices = list(all_positions(chain))
         first = [min(positions[i] for positions in choices) for i in range(len(chain.slices))]
         assert earliest(chain, 9) == first, seed
-
-
-def test_by_hand() -> None:
-    """Three layers of 100 cycles, 8 bytes each; loads take 30 cycles, the second waits for a store of 90."""
-    slices = tuple(WeightSlice(8, step, step, 30) for step in range(3))
-    roomy = StepChain(0, (100, 100, 100), (99, 99, 99), slices, ())
-    assert issue_positions(roomy) == [0, 0, 1]
-    assert issue_positions(roomy, jitter=100) == [0, 0, 0]
-    narrow = StepChain(0, (100, 100, 100), (99, 8, 99), slices, ())
-    assert issue_positions(narrow) == [0, 0, 2]
-    store = StepChain(0, (100, 100, 100), (99, 99, 99), slices, (ChainTransfer("store", 0, 1, 90),))
-    # The store begins at 130 and ends at 220; the step at 230 needs its weights, which go before it.
-    assert issue_positions(store) == [0, 0, 0]
-    assert forecast_of(store, [0, 0, 1]).starts == (30, 130, 250)
-    assert forecast_of(store, [0, 0, 0]).starts == (30, 130, 230)

@@ -6,12 +6,10 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check
 from solvers.core.dispatch import by_memory
@@ -145,34 +143,6 @@ def test_against_brute_force(packer: str) -> None:
             assert solved.peak >= smallest, seed
             assert solved.status == "feasible" or solved.peak == smallest, seed
     assert planned > 50
-
-
-def test_against_exact_without_a_capacity() -> None:
-    for seed in range(60):
-        problem = cores(seed)
-        roomy = tuple(Memory(m.name, 100 * i, 100 * i + 99) for i, m in enumerate(problem.memories))
-        problem = replace(problem, memories=roomy, capacity=None)
-        best = solve(problem, "exact", Limits(nodes=10_000))
-        assert best.status == "optimal"
-        for packer in PLAIN:
-            solved = solve(problem, packer, Limits(nodes=20))
-            assert check(problem, solved.plan) == (), (seed, packer)
-            assert solved.peak >= best.peak >= solved.lower_bound, (seed, packer)
-
-
-@given(st.integers(0, 10_000))
-def test_each_part_is_planned_as_if_it_were_alone(seed: int) -> None:
-    problem = cores(seed, 12)
-    parts = by_memory(problem)
-    assert parts is not None
-    solved = solve(problem, "greedy-best-fit")
-    alone = [solve(part.problem, "greedy-best-fit") for part in parts]
-    fits = all(s.peak <= part.space for s, part in zip(alone, parts, strict=True))
-    if solved.plan.offsets:
-        for part, own in zip(parts, alone, strict=True):
-            assert own.plan == Plan({n: solved.plan.offsets[n] - part.base for n in own.plan.offsets})
-    elif any(b.bytes for b in problem.buffers):
-        assert not fits or solved.status in ("infeasible", "unknown")
 
 
 def test_limits_are_shared_and_progress_is_reported() -> None:

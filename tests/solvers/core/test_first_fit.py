@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from math import lcm
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.fast_offsets import check_by_numpy
-from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.deadline import Deadline
 from solvers.core.first_fit import LOOK_EVERY, ORDERS, PlacedByTime, first_fit
 from solvers.core.start import start_plans
-from solvers.registry import packers, solve
 from tests.support.buffers import buffer
 
 CHAIN = Problem((buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5), buffer("d", 40, 4, 6)))
@@ -92,17 +88,6 @@ def test_short_segments_of_time_lose_no_rival(problem: Problem, segment: int) ->
         others = [(i * 100, i * 100 + b.bytes) for i, b in enumerate(problem.buffers) if b.bytes]
         expected = {at for at in others if problem.buffers[at[0] // 100].conflicts(item) and item.bytes}
         assert found == expected
-
-
-@settings(max_examples=35)
-@given(problems())
-def test_every_packer_is_correct_and_not_below_the_bound(problem: Problem) -> None:
-    step = lcm(*(b.alignment for b in problem.buffers))
-    for name in packers():
-        solved = solve(problem, name)
-        assert check(problem, solved.plan) == ()
-        assert solved.peak >= solved.lower_bound
-        assert solved.peak <= sum(b.bytes + step for b in problem.buffers)
 
 
 @given(problems())

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.cascades.recomputed import computed, steps_macs
@@ -50,17 +51,19 @@ def smallest_memory(
     search = _MemorySearch(request, say)
     every = [op.name for op in request.program.ops()]
     program = with_weights_in_place(request.program, request.chip, every)
-    layerwise = search.smallest(program, LARGEST_SHARED_MEMORY)
-    if layerwise is None:
+    whole = search.smallest(program, LARGEST_SHARED_MEMORY)
+    if whole is None:
         raise DoesNotFit("no SharedMemory of up to 4 GiB is enough", hint="a smaller network")
-    cascaded = layerwise
+    least = whole
     candidates = least_memory_candidates(program, request.chip, request.recompute)
     cascades = (with_cascades(program, each) for each in candidates)
     for candidate in chain(least_rows_in_place(program, request.chip), cascades):
         if request.deadline.ends("further sets of cascades"):
             break
-        found = search.smallest(candidate, cascaded.bytes)
-        cascaded = found if found is not None and found.bytes < cascaded.bytes else cascaded
+        found = search.smallest(candidate, least.bytes)
+        least = found if found is not None and found.bytes < least.bytes else least
+    layerwise = search.fastest(whole)
+    cascaded = layerwise if least is whole else search.fastest(least)
     front = search.front(cascaded, layerwise, points)
     shared = request.chip.shared_memory
     return MemoryAnswer(
@@ -77,12 +80,20 @@ def smallest_memory(
     )
 
 
+class _Smallest(NamedTuple):
+    """The smallest memory found for a program, which may have cascades, with its plan."""
+
+    program: Program
+    planned: Planned
+    bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class _MemorySearch:
     request: PlanRequest
     say: Callable[[object], None]
 
-    def smallest(self, program: Program, below: int) -> MemoryPlan | None:
+    def smallest(self, program: Program, below: int) -> _Smallest | None:
         """The plan of ``program``, perhaps with cascades, in the smallest memory that a bisection finds;
         None where it does not fit ``below`` bytes."""
         found = self.probe(program, below)
@@ -101,7 +112,7 @@ class _MemorySearch:
                 low = middle
             else:
                 best, high = found, middle
-        return self.fastest(program, best, high)
+        return _Smallest(program, best, high)
 
     def probe(self, program: Program, size: int) -> Planned | None:
         """A plan in ``size`` bytes that moves nothing; None where there is none."""
@@ -116,9 +127,10 @@ class _MemorySearch:
             return None
         return None if planned.solved.peak > size or planned.schedule.moves_tensors else planned
 
-    def fastest(self, program: Program, probed: Planned, size: int) -> MemoryPlan:
-        """The plan in ``size`` bytes by the streamer that is asked for, or that of ``probe`` if it is the
+    def fastest(self, smallest: _Smallest) -> MemoryPlan:
+        """The plan in that memory by the streamer that is asked for, or the one that was found if it is the
         faster one, or the only one."""
+        program, probed, size = smallest
         found = self.without_moves(self.request, program, size)
         plans = [self.memory_plan(each, program, size) for each in (probed, found) if each is not None]
         return min(plans, key=lambda each: each.cycles)

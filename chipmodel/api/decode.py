@@ -13,8 +13,7 @@ from chipmodel.api.arguments import checked
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.simulation import simulate
-from chipmodel.api.target import ChipSource
-from chipmodel.api.target import chip as chip_of
+from chipmodel.api.target import ChipSource, chip_of_one_core
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput, DoesNotFit, UnknownSize
 from chipmodel.files.suggestions import shown
@@ -119,7 +118,8 @@ def decode(
     Raises
     ------
     BadInput
-        If the model or chip cannot be read, or the model has no such sizes or no cache.
+        If the model or chip cannot be read, the chip has several cores, or the model has no such sizes or no
+        cache.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def decode(
 
     at = _of_a_language_model(model if callable(model) else loaded, names)
     with observing(settings.progress):
-        target = chip_of(chip)
+        target = chip_of_one_core(chip, "decode")
         found: list[ContextLength] = []
         with stage(f"lengths of the context on {target.name}") as say:
             for number, length in enumerate(lengths):

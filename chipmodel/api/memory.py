@@ -11,10 +11,8 @@ from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Cancel, Progress, TimeLimit, observing
 from chipmodel.api.settings import PlanSettings
-from chipmodel.api.target import ChipSource
-from chipmodel.api.target import chip as chip_of
+from chipmodel.api.target import ChipSource, chip_of_one_core
 from chipmodel.api.workload import WorkloadSource, load
-from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import (
     CASCADE_AUTO,
     CASCADE_OFF,
@@ -137,11 +135,8 @@ def smallest_memory(
         progress=progress,
     )
     with observing(settings.progress):
-        target = chip_of(chip)
+        target = chip_of_one_core(chip, "memory")
         asked = settings.request(load(workload, time_limit=settings.limit), target, fits=False)
-        if target.cores > 1:
-            what = f"the chip has {target.cores} cores"
-            raise BadInput(what, hint="choose a chip of one core: chipmodel chips, or chips()")
         with stage(f"planning {asked.program.name}") as say:
             program = reuse(asked.program, settings.in_place)
             asked = replace(asked, program=program, stop=settings.stop(), deadline=settings.limit.deadline)

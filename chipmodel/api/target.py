@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from chipmodel.api.arguments import checked
+from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, parse_chip, with_overrides
 from chipmodel.pipeline.choices import DEFAULT_CHIP
@@ -45,6 +46,16 @@ def chip(source: ChipSource = DEFAULT_CHIP, /, **overrides: object) -> Chip:
 
         return parse_chip(yaml.safe_dump(dict(source), sort_keys=False), "chip", texts)
     return load_chip(str(source), texts)
+
+
+def chip_of_one_core(source: ChipSource, command: str) -> Chip:
+    """Return the chip that ``source`` names, for a ``command`` that knows no several cores. Raises BadInput
+    where the chip has them."""
+    found = chip(source)
+    if found.cores > 1:
+        what = f"{command} is for one core, and the chip has {found.cores}"
+        raise BadInput(what, hint="take one core: --set cores=1 (chip(..., cores=1))")
+    return found
 
 
 def _written(value: object) -> str:

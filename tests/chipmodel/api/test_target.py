@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -34,3 +35,11 @@ def test_a_chip_can_be_changed_again_and_is_itself_otherwise() -> None:
     assert second.source == "luna-arcs"
     with pytest.raises(cm.BadInput, match="no chip is named"):
         cm.chip("luna-arc")
+
+
+@pytest.mark.parametrize("of_one_core", [cm.smallest_memory, cm.decode])
+def test_a_command_for_one_core_says_so_by_its_own_name(of_one_core: Callable[..., object]) -> None:
+    name = "decode" if of_one_core is cm.decode else "memory"
+    with pytest.raises(cm.BadInput, match=f"^{name} is for one core, and the chip has 2") as refusal:
+        of_one_core("zoo:stories?variant=260K", cm.chip("luna-arcs", cores=2))
+    assert refusal.value.hint == "take one core: --set cores=1 (chip(..., cores=1))"

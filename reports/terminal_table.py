@@ -28,7 +28,7 @@ def ruled_table(
     heads: Iterable[str], rows: Iterable[Iterable[str]] = (), title: str = "", unbroken: Collection[str] = ()
 ) -> Table:
     """A table with a line below its heads. Numbers are never wrapped, nor are the columns whose heads are in
-    ``unbroken``; all others fold."""
+    ``unbroken``: where a terminal is too narrow for them, an ellipsis says so. All others fold."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -38,11 +38,12 @@ def ruled_table(
     )
     for head in heads:
         right = head.startswith(">")
+        whole = right or head in unbroken
         table.add_column(
             head.lstrip(">"),
             justify="right" if right else "left",
-            no_wrap=right or head in unbroken,
-            overflow="fold",
+            no_wrap=whole,
+            overflow="ellipsis" if whole else "fold",
         )
     for row in rows:
         table.add_row(*map(Text, row))

@@ -1,7 +1,7 @@
 """Points on a cluster: a dask.distributed scheduler hands them out, again where a worker died.
 
 Workers need the same chipmodel, but none of the study's files: what was read from a file is sent with each
-batch of points. So no batch depends on another worker, which might be gone.
+point. So no point depends on another worker, which might be gone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import logging
 import os
 import pickle
 import threading
-from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
@@ -27,12 +26,10 @@ from chipmodel.studies.answer import WorkerCache, Workload, answer, failed
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.point_plugins import plugin_identities
 from chipmodel.studies.task import PointTask
-from chipmodel.studies.worker_group import MOST_DEATHS, BatchSize, death_error
+from chipmodel.studies.worker_group import death_error
 from chipmodel.studies.workload import Source, load_workload
 
-BATCH_SECONDS = 0.5
-MOST_POINTS_PER_BATCH = 64
-BATCHES_PER_THREAD = 3
+POINTS_PER_THREAD = 3
 """One being answered and two queued, so that no thread waits for the network."""
 CONNECT_SECONDS = 10
 FETCH_SECONDS = 10
@@ -48,19 +45,18 @@ class CodeMismatch(Exception):
     """A worker runs another version of chipmodel than the study."""
 
 
-def answered(code: str, read: bytes, tasks: Sequence[PointTask]) -> list[Row]:
-    """What a worker does: the rows of tasks of one workload, which is pickled in ``read``, or made here if
-    that is empty. Raises CodeMismatch."""
+def answered(code: str, read: bytes, task: PointTask) -> Row:
+    """What a worker does: the row of a point, whose workload is pickled in ``read``, or made here if that is
+    empty. Raises CodeMismatch."""
     if code != code_version():
         raise CodeMismatch(code_version())
-    for task in tasks:
-        if plugin_identities(task.point, task.source, task.chip) != task.plugins:
-            raise CodeMismatch(f"other plug-ins than {', '.join(task.plugins)}")
+    if plugin_identities(task.point, task.source, task.chip) != task.plugins:
+        raise CodeMismatch(f"other plug-ins than {', '.join(task.plugins)}")
     cache: WorkerCache | None = getattr(_here, "cache", None)
     if cache is None:
         cache = _here.cache = WorkerCache(load_workload)
     cache.load = (lambda _: pickle.loads(read)) if read else load_workload
-    return [answer(task, cache) for task in tasks]
+    return answer(task, cache)
 
 
 class Cluster:
@@ -76,14 +72,11 @@ class Cluster:
             _silence_logs()
         self._client = _client(address)
         self._numbers = count()
-        self._waiting: deque[PointTask] = deque()
-        self._given: dict[Any, list[PointTask]] = {}
+        self._given: dict[Any, PointTask] = {}
         """Futures, and what they answer."""
         self._done: SimpleQueue[Any] = SimpleQueue()
         self._rows: list[Row] = []
         self._read: dict[Source, bytes | Exception] = {}
-        self._deaths: dict[str, int] = {}
-        self._batch_size = BatchSize(BATCH_SECONDS, MOST_POINTS_PER_BATCH)
 
     def __enter__(self) -> Cluster:
         return self
@@ -96,26 +89,22 @@ class Cluster:
 
     @property
     def room(self) -> int:
-        free = BATCHES_PER_THREAD * self._threads() - len(self._given)
-        return max(0, free * self._batch_size.points - len(self._waiting))
+        with self._lost_is_an_error():
+            threads: int = sum(self._client.nthreads().values())
+        return max(0, POINTS_PER_THREAD * threads - len(self._given))
 
     @property
     def busy(self) -> bool:
-        return bool(self._given or self._waiting)
+        return bool(self._given)
 
     def give(self, tasks: Sequence[PointTask]) -> None:
-        self._waiting.extend(tasks)
         with self._lost_is_an_error():
-            self._submit_waiting()
-
-    def _submit_waiting(self) -> None:
-        while self._waiting:
-            batch = self._batch()
-            read = self._pickled(batch[0].source)
-            if isinstance(read, Exception):
-                self._rows += [_without(task, read) for task in batch]
-            else:
-                self._submit(batch, read)
+            for task in tasks:
+                read = self._pickled(task.source)
+                if isinstance(read, Exception):
+                    self._rows.append(_without(task, read))
+                else:
+                    self._submit(task, read)
 
     def take(self, seconds: float) -> list[Row]:
         wait = seconds and not self._rows
@@ -126,11 +115,6 @@ class Cluster:
         rows, self._rows = self._rows, []
         return rows
 
-    def _threads(self) -> int:
-        """The threads of all workers that are connected now."""
-        with self._lost_is_an_error():
-            return sum(self._client.nthreads().values())
-
     @contextmanager
     def _lost_is_an_error(self) -> Generator[None]:
         """Raise ChipmodelError for what distributed raises in the block because the scheduler is gone."""
@@ -140,23 +124,10 @@ class Cluster:
             hint = "start it again, and run the study again: what was stored stays"
             raise ChipmodelError(f"the scheduler at {self.address} is gone", hint=hint) from None
 
-    def _batch(self) -> list[PointTask]:
-        """The next few points of one workload; alone, a point that searches or at which workers died."""
-        first = self._waiting.popleft()
-        batch = [first]
-        if first.searches or first.key in self._deaths:
-            return batch
-        while self._waiting and len(batch) < self._batch_size.points:
-            task = self._waiting[0]
-            if task.source != first.source or task.searches or task.key in self._deaths:
-                break
-            batch.append(self._waiting.popleft())
-        return batch
-
-    def _submit(self, batch: list[PointTask], read: bytes) -> None:
-        key = f"points-{next(self._numbers)}-{batch[0].key}"
-        future = self._client.submit(answered, code_version(), read, batch, key=key, pure=False)
-        self._given[future] = batch
+    def _submit(self, task: PointTask, read: bytes) -> None:
+        key = f"point-{next(self._numbers)}-{task.key}"
+        future = self._client.submit(answered, code_version(), read, task, key=key, pure=False)
+        self._given[future] = task
         future.add_done_callback(self._done.put)
 
     def _pickled(self, source: Source) -> bytes | Exception:
@@ -172,40 +143,24 @@ class Cluster:
         return self._read[source]
 
     def _finished(self, future: Any) -> None:
-        batch = self._given.pop(future)
-        if future.status == "finished" and self._fetched(future):
-            return
+        """Take the row of a point. One whose worker has gone is given again, until the scheduler has seen
+        several workers die at it."""
+        task = self._given.pop(future)
+        if future.status == "finished":
+            with suppress(TimeoutError, CancelledError):
+                self._rows.append(future.result(timeout=FETCH_SECONDS))
+                return
         error = future.exception() if future.status == "error" else None
-        if isinstance(error, CodeMismatch):
+        if error is None:
+            self.give((task,))
+        elif isinstance(error, CodeMismatch):
             hint = "install the same chipmodel on all machines"
             raise ChipmodelError(f"a worker of {self.address} has another chipmodel, {error}", hint=hint)
-        if error is not None and type(error).__name__ != "KilledWorker":
+        elif type(error).__name__ != "KilledWorker":
             what = f"a worker of {self.address} failed: {type(error).__name__}: {error}"
             raise ChipmodelError(what, hint="look at the worker's own log; what was stored stays") from error
-        self._resubmit(batch, killed=error is not None)
-
-    def _fetched(self, future: Any) -> bool:
-        """Take the rows from the worker that has them; False if the worker is gone."""
-        try:
-            rows: list[Row] = future.result(timeout=FETCH_SECONDS)
-        except (TimeoutError, CancelledError):
-            return False
-        for row in rows:
-            self._batch_size.saw(row)
-        self._rows += rows
-        return True
-
-    def _resubmit(self, batch: list[PointTask], killed: bool) -> None:
-        """Submit a lost batch again; each point alone where one of them may have killed the worker."""
-        for task in batch:
-            if killed and len(batch) == 1:
-                self._deaths[task.key] = MOST_DEATHS
-                self._rows.append(failed(task, death_error(task, "was ended")))
-                continue
-            if killed:
-                self._deaths[task.key] = 1
-            self._waiting.append(task)
-        self.give(())
+        else:
+            self._rows.append(failed(task, death_error(task, "was ended")))
 
 
 def _without(task: PointTask, error: Exception) -> Row:

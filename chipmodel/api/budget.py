@@ -118,7 +118,9 @@ def _entry(
                 where = document.place(("budgets", number, "limits", "energy"))
                 hint = "give its file an 'energy:' section, or leave the limit out"
                 raise BadInput(f"nothing is known of the energy of {chip.name}", where=where, hint=hint)
-            run = simulate(program, chip, streamer=keys.streamer, cascade=keys.cascade)
+            run = simulate(
+                program, chip, streamer=keys.streamer, cascade=keys.cascade, recompute=keys.recompute
+            )
         refused = "" if run.fits else "the plan does not fit the memories of the chip"
         values = _values(run)
     except DoesNotFit as error:
@@ -212,6 +214,7 @@ class EntryKeys(StrictModel):
     dtype: Text | None = None
     streamer: Text = DEFAULT_STREAMER
     cascade: Text = CASCADE_AUTO
+    recompute: Annotated[float, Field(ge=1)] | None = None
     limits: LimitKeys
 
 

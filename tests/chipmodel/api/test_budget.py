@@ -44,6 +44,13 @@ def test_values_are_those_of_the_simulation(tmp_path: Path) -> None:
     assert report.headline() == "Firmware: 1 of 1 budget kept"
 
 
+def test_rows_are_computed_again_as_simulate_does(tmp_path: Path) -> None:
+    entry = BUDGET.replace("PEAK", "24KiB").replace("    limits", "    recompute: 1\n    limits")
+    assert cm.ci(budget(tmp_path, entry)).kept
+    with pytest.raises(cm.BadInput, match="recompute is for cascades, which are off"):
+        cm.ci(budget(tmp_path, entry.replace("recompute: 1", "recompute: 1\n    cascade: off")))
+
+
 def test_a_value_may_grow_by_its_share_and_no_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

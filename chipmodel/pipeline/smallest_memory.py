@@ -71,7 +71,7 @@ def smallest_memory(
         chip=request.chip.name,
         alignment=shared.alignment,
         capacity=shared.bytes,
-        lower_bound=memory_bound(program, request.recompute is not None),
+        lower_bound=memory_bound(program, request.recompute),
         layerwise=layerwise,
         cascaded=cascaded,
         front=front,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -46,17 +46,37 @@ class BandedOps:
         if of is None or -(-of // width) != bands:
             return {}
         middle = Interval(bands // 2 * width, min(of, (bands // 2 + 1) * width))
-        needed = {self.ops[last].outputs[0]: middle}
         found: dict[int, BandWidth] = {}
+        for index, columns, read in self._needed(start, last, middle):
+            every = self.columns[index] or 1
+            band = None if len(columns) == every else Band(columns, every)
+            found[index] = BandWidth(bands, band, Fraction(len(columns), every), read)
+        return found
+
+    def times(self, start: int, stop: int, bands: int) -> Mapping[int, Fraction]:
+        """Return how many times each op that ``widths`` has computes its columns in all bands, at least."""
+        last = stop - 1
+        of = self.columns[last]
+        if bands == 1 or of is None:
+            return dict.fromkeys(range(start, stop), Fraction(1))
+        width, done = -(-of // bands), dict[int, int]()
+        for first in range(0, of, width):
+            for index, columns, _ in self._needed(start, last, Interval(first, min(of, first + width))):
+                done[index] = done.get(index, 0) + len(columns)
+        return {
+            index: max(Fraction(1), Fraction(each, self.columns[index] or 1)) for index, each in done.items()
+        }
+
+    def _needed(self, start: int, last: int, band: Interval) -> Iterator[tuple[int, Interval, Fraction]]:
+        """Yield the columns of each op that a ``band`` of the last one needs, back to op ``start`` or the
+        first that cannot run in bands, and the share of its first operand that is read."""
+        needed = {self.ops[last].outputs[0]: band}
         for index in range(last, start - 1, -1):
             op = self.ops[index]
-            columns, of = needed.get(op.outputs[0]), self.columns[index]
-            if of is None or columns is None:
+            columns = needed.get(op.outputs[0])
+            if self.columns[index] is None or columns is None:
                 break
-            band = None if len(columns) == of else Band(columns, of)
-            read = self._read(op, columns, needed)
-            found[index] = BandWidth(bands, band, Fraction(len(columns), of), read)
-        return found
+            yield index, columns, self._read(op, columns, needed)
 
     def _read(self, op: Op, columns: Interval, needed: dict[str, Interval]) -> Fraction:
         """The share of the first operand's columns that is read. Adds those of each operand to ``needed``."""

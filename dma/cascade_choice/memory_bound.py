@@ -22,6 +22,8 @@ needs:
   where no op between their readers waits for all rows of one: what is read before it may have gone.
 * If rows may be computed again, tensors with one reader are only there with the op that makes the last row
   of those that a row in the middle of their reader needs, and with that reader.
+* If they may be computed again up to a limit, the bound is the fewest bytes with which a cut computes no more
+  (``dma.cascade_choice.limited_bound``).
 * An op that adds up its operand's rows has accumulators, or all of these rows, and makes nothing before the
   rows of other tensors have gone.
 
@@ -30,34 +32,35 @@ Source: chipmodel.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
+from fractions import Fraction
+from math import inf
 
-from chipmodel.cascades.shape import may_cascade
-from chipmodel.geometry.groups import joined
-from chipmodel.geometry.interval import Interval
+from chipmodel.cascades.recomputed import computed
 from chipmodel.model.program import Program
 from chipmodel.rewrites.rows_in_place import rows_to_take
-from dma.cascade_choice.band_widths import BandedOps, BandWidth
-from dma.cascade_choice.chain_geometry import MAX_OPS
-from dma.cascade_choice.least_rows import LeastRows
-from dma.cascade_choice.segmented_chains import BANDS
-from dma.cascade_choice.straight_chains import LiveAround, straight_chains
+from dma.cascade_choice.least_parts import AliveTensors, ChainParts
+from dma.cascade_choice.limited_bound import limited_bound
+from dma.cascade_choice.straight_chains import straight_chains
 from dma.residency.rings import distance
 from dma.residency.tiling import least_weights
 
 
-def memory_bound(program: Program, again: bool = False) -> int:
+def memory_bound(program: Program, recompute: float | Fraction | None = None) -> int:
     """Return bytes of SharedMemory below which no plan of ``program`` exists that moves no tensor but inputs
-    and outputs to Psram and back (see the module); with ``again`` also of plans that compute rows again for
-    the op that reads them."""
-    alive = _Alive(program, {})
-    least = max((_Chain(alive, chain, again).least() for chain in straight_chains(program.body)), default=0)
+    and outputs to Psram and back (see the module); with ``recompute`` also of plans that compute rows again
+    for the op that reads them, up to so many times the multiply-accumulates of the program."""
+    alive = AliveTensors(program, {})
+    again = recompute is not None
+    chains = [ChainParts(alive, chain, again) for chain in straight_chains(program.body)]
+    least = max((chain.least() for chain in chains), default=0)
+    if recompute is not None and recompute < inf:
+        least = limited_bound(chains, least, float((recompute - 1) * computed(program)) + 1)
     takes = rows_to_take(program)
-    return min(least, _least_in_rows(_Alive(program, takes), takes)) if takes else least
+    return min(least, _least_in_rows(AliveTensors(program, takes), takes)) if takes else least
 
 
-def _least_in_rows(alive: _Alive, takes: Mapping[str, str]) -> int:
+def _least_in_rows(alive: AliveTensors, takes: Mapping[str, str]) -> int:
     """The bytes of the op that needs the most where each runs on its own, its output in place of the input
     that it ``takes``, one row at a time, if that is less than both."""
     program, most = alive.program, 0
@@ -69,187 +72,3 @@ def _least_in_rows(alive: _Alive, takes: Mapping[str, str]) -> int:
             needed += min(apart, old + made) - max(old, made)
         most = max(most, needed)
     return most
-
-
-class _Alive:
-    """The tensors that must be in SharedMemory at each op, and which of them may lie in the same memory."""
-
-    def __init__(self, program: Program, takes: Mapping[str, str]) -> None:
-        self.program, self.around = program, LiveAround(program)
-        table = self.around.table
-        free = table.initial_decisions().homed
-        self.at: list[set[str]] = [set() for _ in table.ops]
-        for name, touches in table.touches.items():
-            if name in program.inputs:  # loaded again for each op, if need be
-                positions = {touch.position for touch in touches}
-            else:
-                segments = table.resident(name, (name,)) if touches else ()
-                intervals = (each for segment in segments for each in table.live(segment))
-                positions = {position for each in intervals for position in range(each.start, each.stop)}
-            for position in positions if name not in free else ():
-                self.at[position].add(name)
-        self.pieces: dict[str, list[str]] = {}
-        """The inputs of a concat that may lie in its output, side by side."""
-        self.before: dict[str, str] = {}
-        """The input that an output may overwrite, byte for byte or row by row."""
-        links: list[list[str]] = []
-        for op in table.ops:
-            old = op.overwrites or takes.get(op.name)
-            self.pieces.update({op.outputs[0]: list(op.absorbs)} if op.absorbs else {})
-            self.before.update({op.outputs[0]: old} if old else {})
-            links += [[op.outputs[0], *op.absorbs, *filter(None, (old,))]] if op.outputs else []
-        names = list(program.tensors)
-        number = {name: index for index, name in enumerate(names)}
-        groups = joined(len(names), ([number[name] for name in link] for link in links))
-        self.group = {names[n]: names[each[0]] for each in groups if len(each) > 1 for n in each}
-        inner = Counter((*self.before.values(), *(n for names in self.pieces.values() for n in names)))
-        self.crossed = {self.group[name] for name, times in inner.items() if times > 1}
-        """Groups in which a tensor may lie in one of several others."""
-        self.outermost: dict[str, list[str]] = {}
-        for name, group in self.group.items():
-            if not inner[name]:
-                self.outermost.setdefault(group, []).append(name)
-
-    def passes_in_rows(self, name: str, ops: Interval) -> bool:
-        """Whether ops ``ops`` as a cascade need only some rows of a tensor at once: one inside of it, or an
-        input of the program that they alone read."""
-        if name not in self.program.inputs:
-            return self.around.is_inside(name, ops)
-        return all(touch.position in ops for touch in self.around.table.touches[name])
-
-    def bytes(self, names: Iterable[str]) -> int:
-        """The fewest bytes in which tensors lie that live at the same time."""
-        alone, groups = 0, dict[str, set[str]]()
-        for name in names:
-            if name in self.group:
-                groups.setdefault(self.group[name], set()).add(name)
-            else:
-                alone += self.around.size(name)
-        return alone + sum(self._shared(group, alive) for group, alive in groups.items())
-
-    def _shared(self, group: str, alive: set[str]) -> int:
-        if group in self.crossed:
-            return max(map(self.around.size, alive))
-        return sum(self._within(name, alive) for name in self.outermost[group])
-
-    def _within(self, name: str, alive: set[str]) -> int:
-        """The bytes of a tensor if it is ``alive``, otherwise of those that may lie where it will."""
-        # Chains in place are long, so that the input that is overwritten is the loop, not the recursion.
-        most = 0
-        at: str | None = name
-        while at is not None:
-            own = self.around.size(at) if at in alive else 0
-            most = max(most, own, sum(self._within(piece, alive) for piece in self.pieces.get(at, ())))
-            at = self.before.get(at)
-        return most
-
-
-class _Chain:
-    """A straight chain of ops, and the fewest bytes of its parts."""
-
-    def __init__(self, alive: _Alive, chain: Interval, again: bool) -> None:
-        self.alive, self.chain, self.program = alive, chain, alive.program
-        self.ops = alive.around.table.ops[chain.start : chain.stop]
-        self.banded = BandedOps(self.program, self.ops)
-        self.weights = [self.program.block_bytes(op) for op in self.ops]
-        rows = LeastRows(self.program, self.ops)
-        self.narrow = again
-        """Whether bands may be as narrow as a column."""
-        self.again = rows.of_one_reader() if again else {}
-        """The ops that make the tensors whose rows may be computed again."""
-        self.moments = [list(rows.moments(index, self.again)) for index in range(len(self.ops))]
-        """The bytes of rows of those tensors while each op makes one row of its output or another."""
-        self.held = [
-            {name: rows.held(index, name) for name in op.outputs} if may_cascade(op) else {}
-            for index, op in enumerate(self.ops)
-        ]
-        """The fewest bytes of each output of an op that are there at once inside a cascade."""
-        self.waits = [rows.waits(index) for index in range(len(self.ops))]
-        """The operands of which each op reads all rows for its first one."""
-        self.sums = [rows.sums(index) for index in range(len(self.ops))]
-        """The fewest bytes of the accumulators of each op, or of what it would read instead."""
-        self.read = [rows.read(index) for index in range(len(self.ops))]
-        """The bytes of the rows of its first operand that each op reads for one row of its output."""
-
-    def least(self) -> int:
-        """The bytes of the largest part, in the cut where they are the fewest."""
-        until = [0]
-        for stop in range(1, len(self.ops) + 1):
-            until.append(min(max(until[start], size) for start, size in self._parts(stop)))
-        return until[-1]
-
-    def _parts(self, stop: int) -> Iterator[tuple[int, int]]:
-        """Yield the first op and the bytes of the single op before ``stop``, and of the cascades that end
-        there."""
-        last, first = stop - 1, self.chain.start
-        alone = self.alive.bytes(self.alive.at[first + last])
-        yield last, alone + least_weights(self.program, self.ops[last], 0)
-        counts = (1, self.banded.columns[last] or 1) if self.narrow else (1, *BANDS)
-        widths = [self.banded.widths(max(0, stop - MAX_OPS), stop, bands) for bands in counts]
-        weights = self.weights[last]
-        for start in range(last - 1, max(-1, last - MAX_OPS), -1):
-            if not (self.held[start] and self.held[last]):
-                break
-            weights = max(weights, self.weights[start])
-            ops = Interval(first + start, first + stop)
-            yield start, weights + min(self._cascade(ops, each) for each in widths if start in each)
-
-    def _cascade(self, ops: Interval, widths: Mapping[int, BandWidth]) -> int:
-        """The bytes of tensors while a step of one of ``ops`` runs, of which that op is taken that needs the
-        most: what it reads and makes, what lives before and after the cascade, and the rows of all tensors
-        inside. Other ops may have ended or not yet begun; but when the last of several bands begins, all that
-        the cascade reads and makes is there."""
-        alive, around = self.alive.at, self.alive.around
-        through = {name for name in alive[ops.start] if self._lives_around(name, ops)}
-        inside = self._inside(ops, widths)
-        rows, most = max(inside), 0
-        if widths[ops.stop - 1 - self.chain.start].bands > 1:
-            every = {name for position in range(ops.start, ops.stop) for name in alive[position]}
-            most = rows + self.alive.bytes(n for n in every if not self.alive.passes_in_rows(n, ops))
-        for position in range(ops.start, ops.stop):
-            index = position - self.chain.start
-            op, width = self.ops[index], widths[index]
-            adds_up = self.sums[index] and around.is_inside(op.inputs[0], ops)
-            operands = alive[position].intersection(op.inputs if adds_up else (*op.inputs, *op.outputs))
-            partly = {name for name in operands if self.alive.passes_in_rows(name, ops)}
-            passing = partly.intersection(self.program.inputs, op.inputs[:1])
-            read = int(self.read[index] * width.share_read) if passing else 0
-            own = self.alive.bytes(through | (operands - partly)) + read
-            own += max(sum(self._in_bands(each, ops, widths)) for each in self.moments[index])
-            most = max(most, own + inside[position - ops.start])
-        return max(most, rows)
-
-    def _in_bands(
-        self, rows: Mapping[str, int], ops: Interval, widths: Mapping[int, BandWidth]
-    ) -> Iterator[int]:
-        """The bytes of ``rows`` of tensors inside that may be computed again, in a band."""
-        for name, size in rows.items():
-            if self.alive.around.is_inside(name, ops):
-                yield int(size * widths[self.again[name]].share)
-
-    def _inside(self, ops: Interval, widths: Mapping[int, BandWidth]) -> list[int]:
-        """At each of ``ops``, the bytes of rows of tensors inside that are read between the last op before
-        that waits for all of one and the next one."""
-        around, waited = self.alive.around, list[int]()
-        for position in range(ops.start, ops.stop):
-            waits = self.waits[position - self.chain.start]
-            before = waited[-1] if waited else 0
-            waited.append(before + any(around.is_inside(name, ops) for name in waits))
-        sizes = [0] * (waited[-1] + 1)
-        for position in range(ops.start, ops.stop):
-            index = position - self.chain.start
-            if self.sums[index] and around.is_inside(self.ops[index].inputs[0], ops):
-                sizes[waited[position - ops.start]] += self.sums[index]
-            for name, size in self.held[index].items():
-                if around.is_inside(name, ops) and name not in self.again:
-                    reads = (touch.position for touch in around.table.touches[name] if not touch.writes)
-                    for number in {waited[each - ops.start] for each in reads}:
-                        sizes[number] += int(size * widths[index].share)
-        return [sizes[number] for number in waited]
-
-    def _lives_around(self, name: str, ops: Interval) -> bool:
-        """Whether a tensor is there before and after ``ops``; an input of the program may be loaded again."""
-        touched = self.alive.around.touched[name]
-        if name in self.program.inputs:
-            return False
-        return touched.start < ops.start and touched.stop > ops.stop

@@ -1,0 +1,229 @@
+"""Parts that a straight chain is cut into, ops on their own or cascades, and the fewest bytes of each.
+
+What is counted of a part, and why no plan needs less, says ``dma.cascade_choice.memory_bound``.
+
+Source: chipmodel.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from chipmodel.cascades.shape import may_cascade
+from chipmodel.geometry.groups import joined
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.program import Program
+from dma.cascade_choice.band_widths import BandedOps, BandWidth
+from dma.cascade_choice.chain_geometry import MAX_OPS
+from dma.cascade_choice.least_rows import LeastRows
+from dma.cascade_choice.segmented_chains import BANDS
+from dma.cascade_choice.straight_chains import LiveAround
+from dma.residency.tiling import least_weights
+
+
+class AliveTensors:
+    """The tensors that must be in SharedMemory at each op, and which of them may lie in the same memory."""
+
+    def __init__(self, program: Program, takes: Mapping[str, str]) -> None:
+        self.program, self.around = program, LiveAround(program)
+        table = self.around.table
+        free = table.initial_decisions().homed
+        self.at: list[set[str]] = [set() for _ in table.ops]
+        for name, touches in table.touches.items():
+            if name in program.inputs:  # loaded again for each op, if need be
+                positions = {touch.position for touch in touches}
+            else:
+                segments = table.resident(name, (name,)) if touches else ()
+                intervals = (each for segment in segments for each in table.live(segment))
+                positions = {position for each in intervals for position in range(each.start, each.stop)}
+            for position in positions if name not in free else ():
+                self.at[position].add(name)
+        self.pieces: dict[str, list[str]] = {}
+        """The inputs of a concat that may lie in its output, side by side."""
+        self.before: dict[str, str] = {}
+        """The input that an output may overwrite, byte for byte or row by row."""
+        links: list[list[str]] = []
+        for op in table.ops:
+            old = op.overwrites or takes.get(op.name)
+            self.pieces.update({op.outputs[0]: list(op.absorbs)} if op.absorbs else {})
+            self.before.update({op.outputs[0]: old} if old else {})
+            links += [[op.outputs[0], *op.absorbs, *filter(None, (old,))]] if op.outputs else []
+        names = list(program.tensors)
+        number = {name: index for index, name in enumerate(names)}
+        groups = joined(len(names), ([number[name] for name in link] for link in links))
+        self.group = {names[n]: names[each[0]] for each in groups if len(each) > 1 for n in each}
+        inner = Counter((*self.before.values(), *(n for names in self.pieces.values() for n in names)))
+        self.crossed = {self.group[name] for name, times in inner.items() if times > 1}
+        """Groups in which a tensor may lie in one of several others."""
+        self.outermost: dict[str, list[str]] = {}
+        for name, group in self.group.items():
+            if not inner[name]:
+                self.outermost.setdefault(group, []).append(name)
+
+    def passes_in_rows(self, name: str, ops: Interval) -> bool:
+        """Whether ops ``ops`` as a cascade need only some rows of a tensor at once: one inside of it, or an
+        input of the program that they alone read."""
+        if name not in self.program.inputs:
+            return self.around.is_inside(name, ops)
+        return all(touch.position in ops for touch in self.around.table.touches[name])
+
+    def bytes(self, names: Iterable[str]) -> int:
+        """The fewest bytes in which tensors lie that live at the same time."""
+        alone, groups = 0, dict[str, set[str]]()
+        for name in names:
+            if name in self.group:
+                groups.setdefault(self.group[name], set()).add(name)
+            else:
+                alone += self.around.size(name)
+        return alone + sum(self._shared(group, alive) for group, alive in groups.items())
+
+    def _shared(self, group: str, alive: set[str]) -> int:
+        if group in self.crossed:
+            return max(map(self.around.size, alive))
+        return sum(self._within(name, alive) for name in self.outermost[group])
+
+    def _within(self, name: str, alive: set[str]) -> int:
+        """The bytes of a tensor if it is ``alive``, otherwise of those that may lie where it will."""
+        # Chains in place are long, so that the input that is overwritten is the loop, not the recursion.
+        most = 0
+        at: str | None = name
+        while at is not None:
+            own = self.around.size(at) if at in alive else 0
+            most = max(most, own, sum(self._within(piece, alive) for piece in self.pieces.get(at, ())))
+            at = self.before.get(at)
+        return most
+
+
+class ChainParts:
+    """A straight chain of ops, and the fewest bytes of its parts."""
+
+    def __init__(self, alive: AliveTensors, chain: Interval, again: bool) -> None:
+        self.alive, self.chain, self.program = alive, chain, alive.program
+        self.ops = alive.around.table.ops[chain.start : chain.stop]
+        self.banded = BandedOps(self.program, self.ops)
+        self.weights = [self.program.block_bytes(op) for op in self.ops]
+        self.rows = rows = LeastRows(self.program, self.ops)
+        self.narrow = again
+        """Whether bands may be as narrow as a column."""
+        self.again = rows.of_one_reader() if again else {}
+        """The ops that make the tensors whose rows may be computed again."""
+        self.moments = [list(rows.moments(index, self.again)) for index in range(len(self.ops))]
+        """The bytes of rows of those tensors while each op makes one row of its output or another."""
+        self.held = [
+            {name: rows.held(index, name) for name in op.outputs} if may_cascade(op) else {}
+            for index, op in enumerate(self.ops)
+        ]
+        """The fewest bytes of each output of an op that are there at once inside a cascade."""
+        self.waits = [rows.waits(index) for index in range(len(self.ops))]
+        """The operands of which each op reads all rows for its first one."""
+        self.sums = [rows.sums(index) for index in range(len(self.ops))]
+        """The fewest bytes of the accumulators of each op, or of what it would read instead."""
+        self.read = [rows.read(index) for index in range(len(self.ops))]
+        """The bytes of the rows of its first operand that each op reads for one row of its output."""
+
+    def least(self) -> int:
+        """The bytes of the largest part, in the cut where they are the fewest."""
+        until = [0]
+        for stop in range(1, len(self.ops) + 1):
+            sizes = {start: min(sizes.values()) for start, sizes in self.cascades(stop)}
+            sizes[stop - 1] = self.alone(stop - 1)
+            until.append(min(max(until[start], size) for start, size in sizes.items()))
+        return until[-1]
+
+    def alone(self, index: int) -> int:
+        """The bytes of an op on its own."""
+        around = self.alive.bytes(self.alive.at[self.chain.start + index])
+        return around + least_weights(self.program, self.ops[index], 0)
+
+    def cascades(self, stop: int) -> Iterator[tuple[int, Mapping[int, int]]]:
+        """Yield the first op of each cascade that ends before ``stop``, and its bytes by how many bands it
+        runs in."""
+        last, first = stop - 1, self.chain.start
+        counts = (1, self.banded.columns[last] or 1) if self.narrow else (1, *BANDS)
+        widths = {bands: self.banded.widths(max(0, stop - MAX_OPS), stop, bands) for bands in counts}
+        weights = self.weights[last]
+        for start in range(last - 1, max(-1, last - MAX_OPS), -1):
+            if not (self.held[start] and self.held[last]):
+                break
+            weights = max(weights, self.weights[start])
+            ops = Interval(first + start, first + stop)
+            found = ((bands, each) for bands, each in widths.items() if start in each)
+            yield start, {bands: weights + self._cascade(ops, each) for bands, each in found}
+
+    def _cascade(self, ops: Interval, widths: Mapping[int, BandWidth]) -> int:
+        """The bytes of tensors while a step of one of ``ops`` runs, of which that op is taken that needs the
+        most: what it reads and makes, what lives before and after the cascade, and the rows of all tensors
+        inside. Other ops may have ended or not yet begun; but when the last of several bands begins, all that
+        the cascade reads and makes is there."""
+        inside = self._inside(ops, widths)
+        rows, most = max(inside), 0
+        if widths[ops.stop - 1 - self.chain.start].bands > 1:
+            most = rows + self.read_and_made(ops)
+        for position in range(ops.start, ops.stop):
+            index = position - self.chain.start
+            own = self.beside(ops, position, widths[index])
+            own += max(sum(self._in_bands(each, ops, widths)) for each in self.moments[index])
+            most = max(most, own + inside[position - ops.start])
+        return max(most, rows)
+
+    def read_and_made(self, ops: Interval) -> int:
+        """The bytes of all whole tensors that ``ops`` as a cascade read and make, or that live meanwhile."""
+        every = {name for position in range(ops.start, ops.stop) for name in self.alive.at[position]}
+        return self.alive.bytes(name for name in every if not self.alive.passes_in_rows(name, ops))
+
+    def whole_at(self, ops: Interval, position: int) -> int:
+        """The bytes of whole tensors that the op at ``position`` reads and makes in the cascade ``ops``."""
+        index = position - self.chain.start
+        op = self.ops[index]
+        adds_up = self.sums[index] and self.alive.around.is_inside(op.inputs[0], ops)
+        operands = self.alive.at[position].intersection(op.inputs if adds_up else (*op.inputs, *op.outputs))
+        return self.alive.bytes(name for name in operands if not self.alive.passes_in_rows(name, ops))
+
+    def beside(self, ops: Interval, position: int, width: BandWidth) -> int:
+        """The bytes beside tensors inside the cascade ``ops`` while the op at ``position`` runs: whole ones
+        that it reads and makes, or that live before and after the cascade, and rows of inputs."""
+        alive, index = self.alive.at, position - self.chain.start
+        op = self.ops[index]
+        through = {name for name in alive[ops.start] if self._lives_around(name, ops)}
+        adds_up = self.sums[index] and self.alive.around.is_inside(op.inputs[0], ops)
+        operands = alive[position].intersection(op.inputs if adds_up else (*op.inputs, *op.outputs))
+        partly = {name for name in operands if self.alive.passes_in_rows(name, ops)}
+        passing = partly.intersection(self.program.inputs, op.inputs[:1])
+        read = int(self.read[index] * width.share_read) if passing else 0
+        return self.alive.bytes(through | (operands - partly)) + read
+
+    def _in_bands(
+        self, rows: Mapping[str, int], ops: Interval, widths: Mapping[int, BandWidth]
+    ) -> Iterator[int]:
+        """The bytes of ``rows`` of tensors inside that may be computed again, in a band."""
+        for name, size in rows.items():
+            if self.alive.around.is_inside(name, ops):
+                yield int(size * widths[self.again[name]].share)
+
+    def _inside(self, ops: Interval, widths: Mapping[int, BandWidth]) -> list[int]:
+        """At each of ``ops``, the bytes of rows of tensors inside that are read between the last op before
+        that waits for all of one and the next one."""
+        around, waited = self.alive.around, list[int]()
+        for position in range(ops.start, ops.stop):
+            waits = self.waits[position - self.chain.start]
+            before = waited[-1] if waited else 0
+            waited.append(before + any(around.is_inside(name, ops) for name in waits))
+        sizes = [0] * (waited[-1] + 1)
+        for position in range(ops.start, ops.stop):
+            index = position - self.chain.start
+            if self.sums[index] and around.is_inside(self.ops[index].inputs[0], ops):
+                sizes[waited[position - ops.start]] += self.sums[index]
+            for name, size in self.held[index].items():
+                if around.is_inside(name, ops) and name not in self.again:
+                    reads = (touch.position for touch in around.table.touches[name] if not touch.writes)
+                    for number in {waited[each - ops.start] for each in reads}:
+                        sizes[number] += int(size * widths[index].share)
+        return [sizes[number] for number in waited]
+
+    def _lives_around(self, name: str, ops: Interval) -> bool:
+        """Whether a tensor is there before and after ``ops``; an input of the program may be loaded again."""
+        touched = self.alive.around.touched[name]
+        if name in self.program.inputs:
+            return False
+        return touched.start < ops.start and touched.stop > ops.stop

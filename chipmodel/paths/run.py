@@ -73,7 +73,7 @@ def _bound(result: Result, path: Mapping[str, str]) -> TimeBound:
     has more bounds for that."""
     asked, program = result.asked, result.split.whole if result.split else result.program
     quick = asked is not None and not streamer_named(asked.streamer).searches_offsets
-    if quick and path == result.trace.path and program.inferences == 1 and not result.cores:
+    if quick and path == result.trace.path and not result.cores:
         return result.bound
     return time_bound(program, result.chip, path, cascades=result.bound.space == WITH_CASCADES)
 

@@ -17,9 +17,11 @@ from chipmodel.paths.run import PathEffort, analyse_paths, with_paths
 from chipmodel.paths.tree import weighted_tree
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.rewrites.steady_state import steady
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.support.every_path import every_path, unrolled
 from workloads.load import load
+from workloads.zoo import build
 
 GATE = Branch("g", (BranchArm("slow", (compute("s", 30),)), BranchArm("fast", (compute("f", 4),))))
 LOOP = Repeat("l", 2, (start("w", 9), wait("w"), GATE))
@@ -139,6 +141,13 @@ def test_a_workload_from_file_to_answer() -> None:
     best = run(PlanRequest(program, chip), paths.best.choices)
     assert best.trace.cycles == paths.best.cycles
     assert paths.best.cycles < paths.expected < paths.worst.cycles
+
+
+def test_the_only_path_of_a_row_of_inferences_has_the_bound_of_the_run() -> None:
+    """It knows that the inferences follow one another, so that it is above that of a loop of ops."""
+    result = with_paths(run(PlanRequest(steady(build("dnn_kws"), 3), load_chip("gap9-psram"))))
+    assert result.paths is not None
+    assert result.paths.worst.lower_bound == result.lower_bound_cycles
 
 
 @pytest.mark.parametrize("chip_name", preset_names())

@@ -20,7 +20,7 @@ from chipmodel.model.time_bound import (
 )
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.rewrites.weights_in_place import bounded_program
-from chipmodel.timing.transfer import least_cost
+from chipmodel.timing.transfer import least_cost_anywhere
 from chipmodel.verify.proven_cycles import borders, is_straight, segment_cycles
 
 MAX_PROVEN_RUNS = 600
@@ -103,14 +103,14 @@ def _bytes(program: Program, name: str, share: Fraction) -> int:
 
 
 class LeastTransferCosts:
-    """The least DMA cycles of bytes that have a transfer of their own."""
+    """The least DMA cycles of bytes that have a transfer of their own, from or to any memory."""
 
     def __init__(self, chip: Chip) -> None:
         # With several channels a set-up may pass while another transfer's data move.
         alone = chip.dma.channels.count == 1
-        self.load_once, self.load_each = least_cost(chip, "load")
-        self.store_once, self.store_each = least_cost(chip, "store")
-        self.weights_once, self.weights_each = least_cost(chip, "weights")
+        self.load_once, self.load_each = least_cost_anywhere(chip, "load")
+        self.store_once, self.store_each = least_cost_anywhere(chip, "store")
+        self.weights_once, self.weights_each = least_cost_anywhere(chip, "weights")
         self.load_once *= alone
         self.store_once *= alone
         self.weights_once *= alone

@@ -17,7 +17,7 @@ from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, Binding,
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.rewrites.splittable import splittable
 from chipmodel.rewrites.weights_in_place import bounded_program
-from chipmodel.timing.transfer import least_cost
+from chipmodel.timing.transfer import least_cost, least_cost_anywhere
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 
@@ -56,7 +56,28 @@ def time_bound(
     (``chipmodel.bounds.residency``); this one may take seconds, and at the ``deadline`` proves what it has.
 
     Where the planner may choose which ops read their weights in place, weights cost nothing in any of them.
+
+    On a chip with further memories all of them hold with the least costs of any memory, and also for a chip
+    whose SharedMemory has the bytes of all of these: there transfers among them take no time.
     """
+    if chip.memories:
+        size = chip.shared_memory.bytes + sum(memory.bytes for memory in chip.memories)
+        joined = replace(chip.with_memory(size), memories=())
+        others = time_bound(program, joined, path, residency, deadline, cascades, inferences)
+        own = _time_bound(program, chip, path, residency, deadline, cascades, inferences)
+        return max(own, others, key=lambda bound: bound.cycles)
+    return _time_bound(program, chip, path, residency, deadline, cascades, inferences)
+
+
+def _time_bound(
+    program: Program,
+    chip: Chip,
+    path: Mapping[str, str],
+    residency: bool,
+    deadline: Deadline,
+    cascades: bool,
+    inferences: int,
+) -> TimeBound:
     program = bounded_program(program, chip)
     space = WITH_CASCADES if cascades else WITHOUT_CASCADES
     runs = [(op, times) for op, times in program.op_counts(path) if times]
@@ -92,7 +113,9 @@ def _least_dma_cycles(
     program: Program, chip: Chip, runs: list[tuple[Op, int]], columns: bool, inferences: int
 ) -> int:
     """DMA cycles to move the inputs and outputs of ``runs`` once, with ``columns`` in any bands, and their
-    weights: once, and in each further inference those for which SharedMemory has no room."""
+    weights: once, and in each further inference those for which SharedMemory has no room. Each leaves the
+    memory that it lies in from the start at that one's rate, whether by a load or by a move; what is loaded
+    again may come from any memory."""
     read = dict.fromkeys(program.inputs, Fraction(0))
     written = dict.fromkeys(program.outputs, Fraction(0))
     for op, times in runs:
@@ -104,10 +127,12 @@ def _least_dma_cycles(
     constants = {name for op, _ in runs if not op.gathers for name in op.weights}
     held = sum(program.weights[name].bytes for name in constants)
     further = inferences - 1 if chip.cores == 1 else 0
-    weights += held + further * max(0, held - chip.shared_memory.bytes)
+    weights += held
+    again = further * max(0, held - chip.shared_memory.bytes)
     loads = sum(int(program.tensors[name].bytes * share) for name, share in read.items())
     stores = sum(int(program.tensors[name].bytes * share) for name, share in written.items())
     traffics: tuple[tuple[Traffic, int], ...] = (("weights", weights), ("load", loads), ("store", stores))
     costs = [(size, least_cost(chip, traffic)) for traffic, size in traffics if size]
-    setup = min((once for _, (once, _) in costs), default=0)
-    return setup + ceil(sum(size * each for size, (_, each) in costs))
+    setup = min((least_cost_anywhere(chip, traffic)[0] for traffic, size in traffics if size), default=0)
+    loaded_again = again * least_cost_anywhere(chip, "weights")[1]
+    return setup + ceil(sum(size * each for size, (_, each) in costs) + loaded_again)

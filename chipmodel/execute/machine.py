@@ -26,6 +26,7 @@ from chipmodel.execute.memory import (
     Garbage,
     Homes,
     MovingBytes,
+    OffChipMemory,
     OutsideOfMemory,
     Writers,
     arrive,
@@ -43,7 +44,7 @@ from chipmodel.execute.reference import weight_block
 from chipmodel.execute.sequencer import Event, IterationBegins, events
 from chipmodel.execute.steps import StepRunner, Written
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Acquire, Branch, Compute, DmaStart, DmaWait, Release
+from chipmodel.model.commands import Acquire, Branch, Compute, DmaMove, DmaStart, DmaWait, Release
 from chipmodel.model.program import If, Program
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.rewrites.steady_state import LOOP
@@ -149,7 +150,7 @@ class _Machine:
         self.ops = {op.name: op for op in program.ops()}
         self.branches = {node.name: node for node in program.nodes() if isinstance(node, If)}
         self.homes: Homes = homes_of(streams)
-        self.psram = ByteMemory("Psram", self.homes.end, self.garbage)
+        self.psram = OffChipMemory(self.homes.spans, self.garbage)
         self.blocks = {op.name: weight_block(program, op, weights) for op in self.ops.values()}
         for cascade in options.cascades:
             loaded = (name for name in cascade.ops if name in self.ops and self.ops[name].weights)
@@ -213,6 +214,8 @@ class _Machine:
         match event.command:
             case DmaStart():
                 self._start(core, event.command, event.iteration)
+            case DmaMove():
+                self._move(core, event.command)
             case DmaWait():
                 self._wait(core, event.command.name)
             case Compute():
@@ -247,6 +250,15 @@ class _Machine:
             self.looked_up_at[start.at.part.name] = self.clock
         self.found.transfers += 1
         self.found.moved_bytes += len(near)
+
+    def _move(self, core: _RunningCore, move: DmaMove) -> None:
+        if move.name in core.flights:
+            self.found.faults.append(f"transfer {move.name!r} starts again before it has been waited for")
+            return
+        taken, put = (home.start + np.arange(move.bytes, dtype=np.int64) for home in (move.home, move.target))
+        core.flights[move.name] = begin(self.psram, taken, self.psram, put, self.garbage)
+        self.found.transfers += 1
+        self.found.moved_bytes += move.bytes
 
     def _wait(self, core: _RunningCore, name: str) -> None:
         flight = core.flights.pop(name, None)
@@ -326,8 +338,8 @@ class _Machine:
                 self.found.outputs[name] = np.concatenate([slices[n] for n in range(made)])
             elif name in self.homes.tensors:
                 self.found.outputs[name] = self._in_psram(name)
-                start = self.homes.tensors[name].start
-                self.found.writers[name] = self.psram.writers[start : start + len(self.found.outputs[name])]
+                start, size = self.homes.tensors[name].start, len(self.found.outputs[name])
+                self.found.writers[name] = self.psram.made_by(start + np.arange(size, dtype=np.int64))
             elif name in self.inputs:  # no command moves it
                 self.found.outputs[name] = self.inputs[name]
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.op_part import Streams
 from chipmodel.execute.places import Numbers, numbers
-from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Compute, DmaStart, walk
+from chipmodel.geometry.interval import Interval, hull
+from chipmodel.model.commands import Compute, DmaMove, DmaStart, walk
 from chipmodel.model.program import Op, Program
-from chipmodel.model.schedule import Part
+from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
 
 Writers: TypeAlias = NDArray[np.int32]
 
@@ -59,10 +59,49 @@ class ByteMemory:
         self.bytes[addresses] = content
         self.writers[addresses] = writer
 
+    def made_by(self, addresses: Numbers) -> Writers:
+        """The steps that made the bytes at ``addresses``."""
+        return self.writers[addresses]
+
     def _check(self, addresses: Numbers) -> None:
         if len(addresses) and not 0 <= addresses.min() <= addresses.max() < len(self.bytes):
             span = f"[{addresses.min()}, {addresses.max() + 1})"
             raise OutsideOfMemory(f"bytes {span} of {self.name}, which has {len(self.bytes)}")
+
+
+class OffChipMemory(ByteMemory):
+    """Psram, the weights' memory and further ones in one space of addresses, of which it has ``spans`` only,
+    in order and apart."""
+
+    def __init__(self, spans: Sequence[Interval], garbage: Garbage) -> None:
+        super().__init__("Psram", sum(map(len, spans)), garbage)
+        self.spans = spans
+        self.before = np.cumsum([0, *map(len, spans)])
+        """Bytes of the spans before each."""
+
+    def local(self, addresses: Numbers) -> Numbers:
+        """Where the bytes at ``addresses`` lie in the array. Raises OutsideOfMemory."""
+        if len(self.spans) == 1:
+            return addresses
+        starts, stops = np.array([(each.start, each.stop) for each in self.spans], dtype=np.int64).T
+        span = np.searchsorted(starts, addresses, side="right") - 1
+        outside = (span < 0) | (addresses >= stops[span])
+        if outside.any():
+            raise OutsideOfMemory(f"byte {addresses[outside][0]} off chip, in none of the plan's memories")
+        found: Numbers = addresses - starts[span] + self.before[span]
+        return found
+
+    def read(self, addresses: Numbers) -> Bytes:
+        """The bytes at ``addresses``. Raises OutsideOfMemory."""
+        return super().read(self.local(addresses))
+
+    def write(self, addresses: Numbers, content: Bytes, writer: int | Writers = -1) -> None:
+        """Put ``content``, made by the step ``writer``, at ``addresses``. Raises OutsideOfMemory."""
+        super().write(self.local(addresses), content, writer)
+
+    def made_by(self, addresses: Numbers) -> Writers:
+        """The steps that made the bytes at ``addresses``."""
+        return super().made_by(self.local(addresses))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +134,7 @@ def arrive(flight: MovingBytes, garbage: Garbage) -> None:
     now, there = flight.source.read(flight.taken), flight.target.read(flight.put)
     sound = (now == flight.before) & (there == flight.meanwhile)
     content = np.where(sound, now, garbage.take(len(now)))
-    flight.target.write(flight.put, content, flight.source.writers[flight.taken])
+    flight.target.write(flight.put, content, flight.source.made_by(flight.taken))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,28 +143,44 @@ class Homes:
 
     tensors: Mapping[str, Interval]
     weights: Mapping[Part, Interval]
-
-    @property
-    def end(self) -> int:
-        """The address after the last byte."""
-        return max((home.stop for home in (*self.tensors.values(), *self.weights.values())), default=0)
+    spans: tuple[Interval, ...]
+    """The addresses that the plan uses of each memory, in order: those of Psram and weights from 0 on."""
 
 
 def homes_of(streams: Streams) -> Homes:
-    """Where the commands look for everything; of different homes of one tensor it is the first."""
+    """Where the commands look for everything; of different homes of one tensor it is the first. What moves
+    copy is where they find it."""
+    every = [command for commands in streams for command in walk(commands)]
+    moves = [command for command in every if isinstance(command, DmaMove)]
+    copied = {(move.part.name, move.part.weights, move.target) for move in moves}
     tensors: dict[str, Interval] = {}
     weights: dict[Part, Interval] = {}
-    for commands in streams:
-        for command in walk(commands):
-            if isinstance(command, DmaStart) and len(command.home):
-                part = command.at.part
-                if part.weights:
-                    weights.setdefault(part, command.home)
-                else:
-                    tensors.setdefault(part.name, command.home)
-            elif isinstance(command, Compute) and command.weights_at:
-                weights.setdefault(Part(command.op, weights=True), command.weights_at)
-    return Homes(tensors, weights)
+    spans = {"": Interval(0, 0)}
+
+    def use(memory: str, home: Interval) -> None:
+        near = memory in ("", PSRAM, WEIGHTS)
+        span = Interval(0, home.stop) if near else home
+        name = "" if near else memory
+        spans[name] = hull((span, spans.get(name, span)))
+
+    for command in every:
+        if isinstance(command, DmaMove):
+            use(command.source, command.home)
+            use(command.memory, command.target)
+        if isinstance(command, DmaMove | DmaStart) and len(command.home):
+            part = command.part
+            if isinstance(command, DmaStart):
+                use(command.memory, command.home)
+                if (part.name, part.weights, command.home) in copied:
+                    continue
+            if part.weights:
+                weights.setdefault(part, command.home)
+            else:
+                tensors.setdefault(part.name, command.home)
+        elif isinstance(command, Compute) and command.weights_at:
+            use("", command.weights_at)
+            weights.setdefault(Part(command.op, weights=True), command.weights_at)
+    return Homes(tensors, weights, tuple(sorted(spans.values())))
 
 
 def put_weights(psram: ByteMemory, homes: Homes, ops: Mapping[str, Op], blocks: Mapping[str, Bytes]) -> None:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from chipmodel.hardware.energy import EnergyCosts
 from chipmodel.hardware.ethos_npu import EthosNpu
+from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.hardware.luna_npu import LunaNpu
 from chipmodel.hardware.measured_networks import MeasuredNetwork, summary
 from chipmodel.hardware.ne16_npu import Ne16Npu
@@ -422,6 +423,8 @@ class Chip:
     vendor: Vendor = Vendor()
     energy: EnergyCosts | None = None
     """None: nothing is known of what its work costs in energy."""
+    memories: tuple[FurtherMemory, ...] = ()
+    """What it has besides SharedMemory, Psram and the weights' own memory."""
     compared_with: str = ""
     """What its predictions were compared with; empty for nothing."""
     measured: tuple[MeasuredNetwork, ...] = ()

@@ -41,6 +41,7 @@ from chipmodel.hardware.dma_fields import check_controller, dma_of, in_place_of,
 from chipmodel.hardware.energy import energy_of
 from chipmodel.hardware.ethos_npu import ethos_of
 from chipmodel.hardware.fields import FIELDS, MODEL, children, field_at, fields_with, read_choice, read_number
+from chipmodel.hardware.further_memories import further_memories_of
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
 from chipmodel.hardware.measured_networks import MeasuredNetwork, read_networks
 from chipmodel.hardware.ne16_npu import ne16_of
@@ -114,7 +115,7 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
         _take(path, value, Place(f"--set {path}={value}"), numbers, choices)
         figures[path] = Figure(value, "given", OVERRIDE)
     _take_defaults(figures, numbers, choices)
-    own = [path for path, field in fields_with(choices).items() if field.belongs(choices)]
+    own = [path for path, field in fields_with(choices, figures).items() if field.belongs(choices)]
     for path, figure in figures.items():
         _refuse_stray(path, figure, choices)
     missing = [path for path in own if path not in figures]
@@ -131,6 +132,7 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
     )
     _check_luna(chip, where)
     _check_cpu(chip, where)
+    _check_memories(chip, where)
     check_controller(chip, where)
     return chip
 
@@ -146,7 +148,7 @@ def _take(path: str, text: str, where: Place, numbers: dict[str, Fraction], choi
 def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
     """Add the optional fields that the file leaves out; a choice comes before the fields that depend on
     it."""
-    for path, field in fields_with(choices).items():
+    for path, field in fields_with(choices, tuple(figures)).items():
         if field.default is not None and path not in figures and field.belongs(choices):
             figures[path] = Figure(field.default, "assumed", DEFAULT_ORIGIN)
             _take(path, field.default, Place(path), numbers, choices)
@@ -183,6 +185,13 @@ def _check_cpu(chip: Chip, where: Place) -> None:
     if chip.cpu.shared_every == 1:
         what = "cpu.shared_every_cycles is 1: the NPU and the DMA engine might never be served"
         raise BadInput(what, where=where, hint="let it be 0 (never) or at least 2")
+
+
+def _check_memories(chip: Chip, where: Place) -> None:
+    """Raise BadInput where several cores would share further memories, which no plan lays out for them."""
+    if chip.memories and chip.cores > 1:
+        what = f"the chip has {chip.cores} cores and memories {', '.join(m.name for m in chip.memories)}"
+        raise BadInput(what, where=where, hint="set cores=1, or leave out memories")
 
 
 def _find(name_or_path: str, origin: Place | None) -> Path:
@@ -384,6 +393,7 @@ def _chip(
             whole("vendor.kernel_rows"),
         ),
         energy=energy_of(numbers, choices),
+        memories=further_memories_of(numbers),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, get_args
@@ -15,6 +15,7 @@ from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import CPU_KINDS, InPlaceWish, OperandTime, VendorStreamer
 from chipmodel.hardware.energy import COUNTED
 from chipmodel.hardware.ethos_npu import OUTPUT_RATES
+from chipmodel.hardware.further_memories import GROUP, memory_names, memory_path
 from chipmodel.hardware.plugin_npu import Parameter, parameters_of
 from chipmodel.hardware.psram_parts import DEVICES
 from chipmodel.hardware.vector_cpu import KERNELS
@@ -257,25 +258,45 @@ FIELDS: Mapping[str, Field] = {
     **{f"energy.pj.{each}": _default("0", _counted(_PJ)) for each in COUNTED},
 }
 
+FURTHER: Mapping[str, Field] = {
+    "bytes": _sizes(256, 1 << 40),
+    "load.latency_cycles": _default("0", _SETUP),
+    "load.bytes_per_cycle": _PORT,
+    "store.latency_cycles": _default("0", _SETUP),
+    "store.bytes_per_cycle": _PORT,
+}
+"""The fields of each memory below ``memories``, by its keys."""
 
 MODEL = "npu.model"
 
 
 def children(path: str) -> tuple[str, ...]:
     """The keys directly below the group ``path`` ("" for the whole file); empty for a field."""
+    inside = memory_path(path)
+    if path == GROUP or inside:
+        return _children(inside[1] if inside else "", FURTHER) if inside else ("NAME",)
+    found = _children(path, FIELDS) or tuple(each[len(path) + 1 :] for each in _plugin_fields(path))
+    return found if path else (*found, GROUP)
+
+
+def _children(path: str, fields: Iterable[str]) -> tuple[str, ...]:
     prefix = f"{path}." if path else ""
-    found = tuple(dict.fromkeys(f[len(prefix) :].split(".")[0] for f in FIELDS if f.startswith(prefix)))
-    return found or tuple(each[len(prefix) :] for each in _plugin_fields(path))
+    return tuple(dict.fromkeys(f[len(prefix) :].split(".")[0] for f in fields if f.startswith(prefix)))
 
 
 def field_at(path: str) -> Field | None:
-    """The field of that path, of a plug-in's NPU model too; None where there is none. Raises PluginFault."""
-    return FIELDS.get(path) or _plugin_fields(path.rpartition(".")[0]).get(path)
+    """The field of that path, of a further memory or a plug-in's NPU model too; None where there is none.
+    Raises PluginFault."""
+    inside = memory_path(path)
+    found = FURTHER.get(inside[1]) if inside else FIELDS.get(path)
+    return found or _plugin_fields(path.rpartition(".")[0]).get(path)
 
 
-def fields_with(choices: Mapping[str, str]) -> Mapping[str, Field]:
-    """All fields, those of the plug-in among them that is the NPU model of these choices."""
-    return {**FIELDS, **_plugin_fields(f"npu.{choices.get(MODEL, '')}")}
+def fields_with(choices: Mapping[str, str], given: Iterable[str]) -> Mapping[str, Field]:
+    """All fields: also those of the plug-in that is the NPU model of these choices, and of the memories that
+    have any of the fields ``given``."""
+    further = {f"{GROUP}.{name}.{key}": each for name in memory_names(given) for key, each in FURTHER.items()}
+    return {**FIELDS, **_plugin_fields(f"npu.{choices.get(MODEL, '')}"), **further}
 
 
 def _plugin_fields(group: str) -> Mapping[str, Field]:

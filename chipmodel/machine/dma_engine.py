@@ -12,7 +12,8 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import DmaStart
+from chipmodel.model.commands import AnyTransfer, DmaMove, DmaStart
+from chipmodel.model.schedule import PSRAM, WEIGHTS
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Wait
 from chipmodel.timing.interruptions import Interruption, interruptions
 from chipmodel.timing.shape import TransferShape, shape_of
@@ -25,7 +26,7 @@ class ChannelTransfer:
 
     serial: int
     """The transfer's number in the order of issue."""
-    command: DmaStart
+    command: AnyTransfer
     shape: TransferShape
     begin: int
     """The cycle in which it came to the channel."""
@@ -68,15 +69,19 @@ class ChannelTransfer:
         )
 
 
-def _command_key(start: DmaStart) -> tuple[object, ...]:
+def _command_key(start: AnyTransfer) -> tuple[object, ...]:
     """All of a command that the time of its transfer and of others depends on."""
     home = start.home
+    if isinstance(start, DmaMove):
+        return start.name, "move", start.bytes, home.start, home.stop, start.target.start, start.target.stop
     where = start.at.offset, start.psram, home.start, home.stop
     return start.name, start.direction, start.bytes, start.runs, start.pitch, *where
 
 
-def kind_of(start: DmaStart) -> Kind:
+def kind_of(start: AnyTransfer) -> Kind:
     """The kind of event that a trace has for the transfer."""
+    if isinstance(start, DmaMove):
+        return "move"
     if start.direction == "store":
         return "store tensor"
     return "load weights" if start.at.part.weights else "load tensor"
@@ -97,7 +102,7 @@ class DmaEngine:
         self.chip = chip
         self.round_robin = chip.dma.channels.arbitration == "round robin"
         self.channels: list[ChannelTransfer | None] = [None] * chip.dma.channels.count
-        self.queue: deque[tuple[int, DmaStart, int]] = deque()
+        self.queue: deque[tuple[int, AnyTransfer, int]] = deque()
         """Serial number, command and core of each transfer that has no channel yet."""
         self.idle = [_IdleChannel() for _ in self.channels]
         self.current: int | None = None
@@ -117,7 +122,7 @@ class DmaEngine:
         not."""
         self.events: list[Event] = []
 
-    def issue(self, serial: int, command: DmaStart, core: int = 0) -> None:
+    def issue(self, serial: int, command: AnyTransfer, core: int = 0) -> None:
         """Queue a transfer of ``core``."""
         self.queue.append((serial, command, core))
         self.ends[core, command.name] = None
@@ -125,7 +130,7 @@ class DmaEngine:
     def has_store(self, core: int, tensor: str) -> bool:
         """Whether a store of ``tensor`` by ``core`` has yet to end."""
         return any(
-            owner == core and command.direction == "store" and command.at.part.name == tensor
+            owner == core and kind_of(command) == "store tensor" and command.part.name == tensor
             for command, owner in self._unfinished()
         )
 
@@ -243,7 +248,7 @@ class DmaEngine:
         if not any((core, command.name) == key for command, core in self._unfinished()):
             self.ends[key] = clock
 
-    def _unfinished(self) -> Iterator[tuple[DmaStart, int]]:
+    def _unfinished(self) -> Iterator[tuple[AnyTransfer, int]]:
         yield from ((command, core) for _, command, core in self.queue)
         yield from ((t.command, t.core) for t in self.channels if t)
 
@@ -255,9 +260,9 @@ class DmaEngine:
             self.queue.popleft()
             channel = self.channels.index(None)
             self._end_idle(channel, self.idle[channel].cause, clock)
-            size, runs, pitch = command.bytes, command.runs, command.pitch
-            assert_legal(self.chip, command.traffic, command.psram, size, runs, pitch)
-            shape = shape_of(self.chip, command.traffic, size, runs)
+            self._assert_legal(command)
+            runs = command.runs if isinstance(command, DmaStart) else 1
+            shape = shape_of(self.chip, command.traffic, command.bytes, runs)
             ready = clock + shape.setup
             self.channels[channel] = ChannelTransfer(serial, command, shape, clock, ready, core)
         cause: Cause = "order" if self.queue else "nothing issued"
@@ -265,6 +270,18 @@ class DmaEngine:
             if transfer is None and self.idle[channel].cause != cause:
                 self._end_idle(channel, self.idle[channel].cause, clock)
                 self.idle[channel] = _IdleChannel(clock, cause)
+
+    def _assert_legal(self, command: AnyTransfer) -> None:
+        """Raise AssertionError unless the bursts keep the limits of the Psram (``timing.assert_legal``)."""
+        size = command.bytes
+        if isinstance(command, DmaStart):
+            pitch = command.pitch
+            assert_legal(self.chip, command.traffic, command.psram, size, command.runs, pitch)
+            return
+        if command.source in (PSRAM, WEIGHTS):
+            assert_legal(self.chip, "weights" if command.part.weights else "load", command.home.start, size)
+        if command.memory == PSRAM:
+            assert_legal(self.chip, "store", command.target.start, size)
 
     def _end_idle(self, channel: int, cause: Cause, until: int) -> None:
         since = self.idle[channel].since
@@ -286,11 +303,12 @@ class DmaEngine:
 
     def _interruption_stalls(self, transfer: ChannelTransfer, clock: int) -> Iterator[tuple[Hold, str, int]]:
         """Cause, cause's name and cycles of each interruption of the Psram that the next burst waits for."""
-        for index, interruption in enumerate(self.interruptions):
+        direction = transfer.command.on_psram
+        for index, interruption in enumerate(self.interruptions if direction else ()):
             number = interruption.last(clock)
-            if number > self.handled[index]:
+            if direction and number > self.handled[index]:
                 self.handled[index] = number
-                delay = interruption.delay(number, self.free_since, clock, transfer.command.direction)
+                delay = interruption.delay(number, self.free_since, clock, direction)
                 yield interruption.cause, "CPU" if interruption.cause == "cpu" else "", delay
 
     def _has_competitor(self, transfer: ChannelTransfer, clock: int) -> bool:

@@ -58,14 +58,14 @@ class RunEnergy:
 def run_energy(program: Program, chip: Chip, schedules: Sequence[Schedule], trace: Trace) -> RunEnergy | None:
     """The energy of the run in ``trace``, whose plan on each core is in ``schedules``.
 
-    Returns None for a chip whose file says nothing of energy. The time of the run is divided among ops as
-    the NPU computed or waited for each.
+    Returns None for a chip whose file says nothing of energy, or not of all of its memories. The time of the
+    run is divided among ops as the NPU computed or waited for each.
 
     References
     ----------
     Y. N. Wu, J. S. Emer, V. Sze: Accelergy, ICCAD 2019, DOI 10.1109/ICCAD45719.2019.8942149.
     """
-    if chip.energy is None:
+    if chip.energy is None or chip.memories:
         return None
     ops = {op.name: op for op in program.ops()}
     at = [{step.position: step for step in steps(schedule.body)} for schedule in schedules]

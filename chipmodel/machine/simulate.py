@@ -29,10 +29,12 @@ from chipmodel.machine.dma_engine import ChannelTransfer, DmaEngine
 from chipmodel.machine.npu_accesses import AccessStream, access_streams
 from chipmodel.model.commands import (
     Acquire,
+    AnyTransfer,
     Branch,
     Command,
     Compute,
     Deadlock,
+    DmaMove,
     DmaStart,
     DmaWait,
     Plain,
@@ -81,11 +83,11 @@ def _along(commands: tuple[Command, ...], path: Mapping[str, str]) -> Iterator[P
                 yield command
 
 
-def cause_of_wait(start: DmaStart) -> Cause:
+def cause_of_wait(start: AnyTransfer) -> Cause:
     """The cause of the NPU's stall while it waits for this transfer."""
-    if start.direction == "store":
+    if isinstance(start, DmaStart) and start.direction == "store":
         return "output"
-    return "weights" if start.at.part.weights else "input"
+    return "weights" if start.part.weights else "input"
 
 
 @dataclass
@@ -111,7 +113,7 @@ class _CoreState:
     since: int = 0
     """The cycle in which that command began."""
     running: _RunningOp | None = None
-    started: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
+    started: dict[str, AnyTransfer] = field(default_factory=dict[str, AnyTransfer])
     """The latest transfer of each name."""
 
 
@@ -165,7 +167,7 @@ class EventSimulator:
         """Begin ``command`` on ``core``, which is free."""
         core.current, core.since = command, self.clock
         match command:
-            case DmaStart():
+            case DmaStart() | DmaMove():
                 core.started[command.name] = command
                 self.dma.issue(next(self.serials), command, core.number)
             case Compute():
@@ -195,7 +197,7 @@ class EventSimulator:
                 if core.running and core.running.done < command.cycles:
                     return False
                 self.record_compute(core, command)
-            case DmaStart() | Release():
+            case DmaStart() | DmaMove() | Release():
                 pass
         core.current = None
         return True
@@ -279,7 +281,8 @@ class EventSimulator:
                 return
             cycles = min(cycles, -self.clock % every) if every else cycles
         running = self.cores[transfer.core].running if transfer else None
-        if self.bank_conflicts and transfer and running and running.streams:
+        on_banks = transfer and isinstance(transfer.command, DmaStart)
+        if self.bank_conflicts and transfer and on_banks and running and running.streams:
             self.pass_with_conflicts(self.bank_conflicts, running, transfer, cycles)
         else:
             self.advance(cycles, cycles)
@@ -289,7 +292,7 @@ class EventSimulator:
     ) -> None:
         """Let up to ``cycles`` pass, in which ``transfer`` and the op of its core may have bank conflicts."""
         core = self.cores[transfer.core]
-        pair = OpAndTransfer(running.streams, transfer.shape, transfer.command.at.offset)
+        pair = OpAndTransfer(running.streams, transfer.shape, transfer.command.near.start)
         start = JointProgress(0, running.done, transfer.done, core.dma_first)
         limits = ProgressLimits(cycles, running.command.cycles, transfer.shape.data)
         end = conflicts.run(pair, start, limits)
@@ -357,9 +360,9 @@ class EventSimulator:
 
     def dma_mask(self, banks: BankMap, transfer: ChannelTransfer | None) -> int:
         beat = transfer.shape.beat(transfer.done) if transfer else None
-        if transfer is None or beat is None:
+        if transfer is None or beat is None or isinstance(transfer.command, DmaMove):
             return 0
-        return banks.mask(transfer.command.at.offset + beat[0], beat[1])
+        return banks.mask(transfer.command.near.start + beat[0], beat[1])
 
 
 def _waits_for(core: _CoreState) -> str:

@@ -9,7 +9,7 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.strided_bytes import StridedBytes
 from chipmodel.model.program import MAX_ITERATIONS
-from chipmodel.model.schedule import Direction, Part, Phase, Traffic
+from chipmodel.model.schedule import PSRAM, WEIGHTS, Direction, Hop, Part, Phase, Traffic, traffic_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,16 @@ class DmaStart:
     of the tensor to the next one; beyond the end of ``home`` they begin at its start again."""
     ahead: int = 0
     """Iterations by which it is early: 1 where it loads the next iteration's slice."""
+    memory: str = ""
+    """The further memory of the chip in which ``home`` is; empty for Psram, or the weights' own memory."""
 
     @property
     def traffic(self) -> Traffic:
-        return "weights" if self.direction == "load" and self.at.part.weights else self.direction
+        return traffic_of(self.direction, self.at.part.weights, self.memory)
+
+    @property
+    def part(self) -> Part:
+        return self.at.part
 
     @property
     def run_bytes(self) -> int:
@@ -98,13 +104,82 @@ class DmaStart:
         """The address after its last byte in Psram."""
         return self.psram + (self.runs - 1) * self.pitch + self.run_bytes
 
-    def clashes(self, other: DmaStart, same_core: bool = True) -> bool:
-        """Whether the two must not be in flight at once: they share bytes of one SharedMemory, or one
-        stores bytes of Psram that the other moves."""
-        mine = Interval(self.at.offset, self.at.offset + self.bytes)
-        if same_core and mine.overlaps(Interval(other.at.offset, other.at.offset + other.bytes)):
-            return True
-        return "store" in (self.direction, other.direction) and self.home.overlaps(other.home)
+    @property
+    def near(self) -> Interval:
+        """The addresses in SharedMemory."""
+        return Interval(self.at.offset, self.at.offset + self.bytes)
+
+    @property
+    def on_psram(self) -> Direction | None:
+        """What it does to the memory in which tensors, or weights, lie from the start; None where it has no
+        bytes there."""
+        return None if self.memory else self.direction
+
+    @property
+    def written(self) -> Interval:
+        """The addresses off chip that it writes."""
+        return self.home if self.direction == "store" else NOWHERE
+
+    def clashes(self, other: AnyTransfer, same_core: bool = True) -> bool:
+        """Whether the two must not be in flight at once: they share bytes of one SharedMemory, or one writes
+        bytes off chip that the other moves."""
+        return _clash(self, other, same_core)
+
+
+@dataclass(frozen=True, slots=True)
+class DmaMove:
+    """Queue a transfer of ``bytes`` from one memory off chip to another: all of ``part`` at ``home``, a
+    tensor or a slice of weights, is copied to ``target``."""
+
+    name: str
+    part: Part
+    bytes: int
+    op: str
+    source: str
+    """The memory of ``home`` by name: ``psram``, ``weights``, or a further one."""
+    home: Interval
+    memory: str
+    """The memory of ``target`` by name."""
+    target: Interval
+
+    @property
+    def traffic(self) -> Hop:
+        return Hop(self.source, self.memory)
+
+    @property
+    def near(self) -> Interval:
+        """It has no bytes in SharedMemory."""
+        return NOWHERE
+
+    @property
+    def on_psram(self) -> Direction | None:
+        """What it does to the Psram or the weights' memory; None where it has no bytes in them."""
+        if self.memory == PSRAM:
+            return "store"
+        return "load" if self.source in (PSRAM, WEIGHTS) else None
+
+    @property
+    def written(self) -> Interval:
+        """The addresses that it writes."""
+        return self.target
+
+    def clashes(self, other: AnyTransfer, same_core: bool = True) -> bool:
+        """Whether the two must not be in flight at once, as for ``DmaStart``."""
+        return _clash(self, other, same_core)
+
+
+AnyTransfer = DmaStart | DmaMove
+NOWHERE = Interval(0, 0)
+
+
+def _clash(one: AnyTransfer, other: AnyTransfer, same_core: bool) -> bool:
+    if same_core and one.near.overlaps(other.near):
+        return True
+    return (
+        one.written.overlaps(other.written)
+        or one.written.overlaps(other.home)
+        or one.home.overlaps(other.written)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +255,7 @@ class Acquire:
     op: str
 
 
-Plain = DmaStart | DmaWait | Compute | Release | Acquire
+Plain = DmaStart | DmaMove | DmaWait | Compute | Release | Acquire
 """The commands that remain when branches are decided and loops are unrolled."""
 Command = Plain | Branch | Repeat
 

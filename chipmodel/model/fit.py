@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.further_memories import GROUP
 from chipmodel.model.program import Program, ops
-from chipmodel.model.schedule import Schedule
+from chipmodel.model.schedule import PSRAM, WEIGHTS, Schedule
 
 OFF_CHIP_ALIGNMENT = 64
 """Bytes: weights and tensors begin on multiples of it off chip, at least a line of every controller."""
-
-MemoryName = Literal["SharedMemory", "Psram", "memory of the weights"]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
     """Bytes of one memory that a plan needs, and that the chip has."""
 
-    memory: MemoryName
+    memory: str
+    """``SharedMemory``, ``Psram``, ``memory of the weights``, or the name of a further one."""
     field: str
     """The chip's field of the capacity, as ``--set`` takes it."""
     bytes: int
@@ -41,6 +43,8 @@ class Fit:
     """The program's weights, each counted once. They lie off chip throughout, whatever the plan."""
     weights: MemoryNeed | None = None
     """What the weights need of a memory of their own; None where they lie in Psram."""
+    further: tuple[MemoryNeed, ...] = ()
+    """What it needs of each further memory of the chip."""
 
     @property
     def fits(self) -> bool:
@@ -50,7 +54,7 @@ class Fit:
     @property
     def exceeded(self) -> tuple[MemoryNeed, ...]:
         """The memories that are too small for the plan; why it does not fit."""
-        needs = (self.shared_memory, self.psram, self.weights)
+        needs = (self.shared_memory, self.psram, self.weights, *self.further)
         return tuple(need for need in needs if need is not None and not need.fits)
 
     @property
@@ -70,7 +74,27 @@ def plan_fit(program: Program, chip: Chip, schedule: Schedule, peak: int) -> Fit
         MemoryNeed("Psram", "psram.bytes", psram_bytes(schedule, chip), chip.psram.bytes),
         used_weight_bytes(program),
         weights,
+        tuple(_further_needs(schedule, chip)),
     )
+
+
+def further_addresses(chip: Chip) -> dict[str, Interval]:
+    """Return the addresses off chip of each further memory by name, after those of Psram and weights."""
+    found: dict[str, Interval] = {}
+    start = chip.off_chip_bytes
+    for memory in chip.memories:
+        start = round_up(start, OFF_CHIP_ALIGNMENT)
+        found[memory.name] = Interval(start, start + memory.bytes)
+        start += memory.bytes
+    return found
+
+
+def _further_needs(schedule: Schedule, chip: Chip) -> Iterator[MemoryNeed]:
+    homes = [(t.memory, t.home) for t in schedule.transfers]
+    homes += [(move.memory, move.target) for move in schedule.moves]
+    for name, addresses in further_addresses(chip).items():
+        end = max((home.stop for memory, home in homes if memory == name), default=addresses.start)
+        yield MemoryNeed(name, f"{GROUP}.{name}.bytes", end - addresses.start, len(addresses))
 
 
 def psram_bytes(schedule: Schedule, chip: Chip) -> int:
@@ -82,15 +106,18 @@ def own_weight_bytes(schedule: Schedule, chip: Chip) -> int:
     """Bytes of the weights' own memory that they take; 0 where they lie in Psram."""
     if not chip.weights:
         return 0
-    homes = {transfer.home for transfer in schedule.transfers if transfer.part.weights}
+    homes = {t.home for t in schedule.transfers if t.part.weights and not t.memory}
+    homes |= {move.home for move in schedule.moves if move.source == WEIGHTS}
     homes.update(schedule.weights_in_place.values())
     return sum(-(-len(home) // OFF_CHIP_ALIGNMENT) * OFF_CHIP_ALIGNMENT for home in homes)
 
 
 def off_chip_bytes(schedule: Schedule) -> int:
     """The end of the highest weights or tensor off chip: in the weights' own memory, then Psram."""
-    moved = (transfer.home for transfer in schedule.transfers)
-    return max((home.stop for home in (*moved, *schedule.weights_in_place.values())), default=0)
+    homes = [t.home for t in schedule.transfers if not t.memory]
+    homes += [move.home for move in schedule.moves if move.source in (PSRAM, WEIGHTS)]
+    homes += [move.target for move in schedule.moves if move.memory == PSRAM]
+    return max((home.stop for home in (*homes, *schedule.weights_in_place.values())), default=0)
 
 
 def used_weight_bytes(program: Program) -> int:

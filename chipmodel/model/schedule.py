@@ -16,9 +16,30 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
 
 Direction = Literal["load", "store"]
-Traffic = Literal["load", "store", "weights"]
-"""What a transfer does, and so which memory it uses: ``load`` and ``store`` of tensors, and loads of weights,
-which may lie in a memory of their own."""
+SHARED, PSRAM, WEIGHTS = "shared_memory", "psram", "weights"
+"""The memories of every chip by name; ``weights`` is that of the weights, be it the Psram or their own."""
+
+
+class Hop(NamedTuple):
+    """A transfer between two memories by name, at least one of them a further memory of the chip."""
+
+    source: str
+    target: str
+
+
+PlainTraffic = Literal["load", "store", "weights"]
+"""What a transfer does on any chip: ``load`` and ``store`` of tensors in Psram, loads of weights, which may
+lie in a memory of their own."""
+Traffic = PlainTraffic | Hop
+"""What a transfer does, and so which memories it uses."""
+
+
+def traffic_of(direction: Direction, weights: bool, memory: str) -> Traffic:
+    """Return what a transfer between SharedMemory and the further memory of that name does; empty for the
+    memory in which tensors, or weights, lie from the start."""
+    if memory:
+        return Hop(memory, SHARED) if direction == "load" else Hop(SHARED, memory)
+    return "weights" if direction == "load" and weights else direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,15 +185,42 @@ class Transfer:
     """0 for a single run."""
     at: int = 0
     """Bytes of the buffer before it, which have the pieces loaded earlier."""
+    memory: str = ""
+    """The further memory of the chip in which ``home`` is; empty for Psram, or the weights' own memory."""
 
     @property
     def traffic(self) -> Traffic:
-        return "weights" if self.direction == "load" and self.part.weights else self.direction
+        return traffic_of(self.direction, self.part.weights, self.memory)
 
     @property
     def issues(self) -> tuple[int, ...]:
         """Every position that issues it."""
         return (self.issue, *self.again)
+
+
+@dataclass(frozen=True, slots=True)
+class OffChipMove:
+    """A DMA transfer of a whole tensor or weight slice from one memory off chip to another.
+
+    It is issued at position ``issue`` like a load, and has arrived before the loads of ``due``. What it
+    copies stays valid at ``home``; loads find the copy at ``target``.
+    """
+
+    name: str
+    part: Part
+    bytes: int
+    issue: int
+    due: int
+    source: str
+    """The memory of ``home`` by name."""
+    home: Interval
+    memory: str
+    """The memory of ``target`` by name."""
+    target: Interval
+
+    @property
+    def traffic(self) -> Hop:
+        return Hop(self.source, self.memory)
 
 
 BufferKind = Literal["tensor", "weights", "stripe", "rows"]
@@ -276,6 +324,8 @@ class Schedule:
     """Ops whose output takes the memory of an input row by row, with the most rows of a step."""
     weights_in_place: Mapping[str, Interval] = field(default_factory=dict[str, Interval])
     """The ops that read their weights in place, and the addresses of these in Psram."""
+    moves: tuple[OffChipMove, ...] = ()
+    """In the order of issue."""
 
     @property
     def moves_tensors(self) -> bool:

@@ -17,7 +17,8 @@ Hold = Literal["bank", "arbitration", "refresh", "cpu"]
 """Why a unit at work stalled for a cycle: the bank of SharedMemory served another access (bank conflict), the
 DMA engine served another transfer, the Psram refreshed itself, or it served the CPU."""
 
-Kind = Literal["compute", "load weights", "load tensor", "store tensor", "wait"]
+Kind = Literal["compute", "load weights", "load tensor", "store tensor", "move", "wait"]
+"""What a unit does; ``move``: the DMA engine, between two memories off chip."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -11,6 +11,7 @@ from chipmodel.model.commands import (
     BranchArm,
     Command,
     Compute,
+    DmaMove,
     DmaStart,
     DmaWait,
     Located,
@@ -21,6 +22,7 @@ from chipmodel.model.core_parts import CorePart
 from chipmodel.model.nesting import waits_after
 from chipmodel.model.plan import Plan
 from chipmodel.model.schedule import (
+    OffChipMove,
     Operand,
     Part,
     Schedule,
@@ -37,10 +39,11 @@ from chipmodel.model.scopes import scopes
 def lower(schedule: Schedule, plan: Plan, part: CorePart | None = None) -> tuple[Command, ...]:
     """The commands of ``schedule`` at the offsets of ``plan``; ``part`` is the core's, if there are several.
 
-    At a position: waits for due loads in flight, loads due at once, loads for later, compute, stores, waits
-    for due stores. After a branch or loop: waits for the loads that only some of its paths have waited for.
-    Loads of other cores' tensors come last among those due at once, each after the wait for its core; a
-    tensor that other cores read is released after the last step that makes it, or of the cascade that does.
+    At a position: waits for due moves and loads in flight, loads due at once, moves and loads for later,
+    compute, stores, waits for due stores. After a branch or loop: waits for the loads that only some of its
+    paths have waited for. Loads of other cores' tensors come last among those due at once, each after the
+    wait for its core; a tensor that other cores read is released after the last step that makes it, or of the
+    cascade that does.
     """
     return _ScheduleLowering(schedule, plan, part).nodes(schedule.body, True)
 
@@ -65,6 +68,11 @@ class _ScheduleLowering:
         self.issued: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
         self.due: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
         self.waited_after: dict[str, list[Transfer]] = defaultdict(list)
+        self.moves_issued: dict[int, list[OffChipMove]] = defaultdict(list)
+        self.moves_due: dict[int, list[OffChipMove]] = defaultdict(list)
+        for move in schedule.moves:
+            self.moves_issued[move.issue].append(move)
+            self.moves_due[move.due].append(move)
         root = scopes(schedule.body).section
         for transfer in schedule.transfers:
             for position in transfer.issues:
@@ -120,11 +128,13 @@ class _ScheduleLowering:
         here = step.position
         loads, due = self.issued["load", here], self.due["load", here]
         imported = [t for t in loads if self.from_other_core(t)]
-        commands: list[Command] = [self.wait(t, here) for t in due if here not in t.issues]
+        commands: list[Command] = [DmaWait(move.name, step.op) for move in self.moves_due[here]]
+        commands += [self.wait(t, here) for t in due if here not in t.issues]
         commands += [self.start(t, here) for t in loads if t.due == here and t not in imported]
         for transfer in imported:
             commands += [*self.acquire(transfer.part.name, step.op), self.start(transfer, here)]
         commands += [self.wait(t, here) for t in due if here in t.issues]
+        commands += [self.move(move) for move in self.moves_issued[here]]
         commands += [self.start(t, here) for t in loads if t.due != here and t not in imported]
         commands.append(
             Compute(
@@ -145,6 +155,19 @@ class _ScheduleLowering:
         commands += self.releases(step.op) if last else ()
         commands += [self.wait(t, here) for t in self.due["store", here]]
         return commands
+
+    def move(self, move: OffChipMove) -> DmaMove:
+        """The command that issues ``move``, for the op at which it is waited for."""
+        return DmaMove(
+            move.name,
+            move.part,
+            move.bytes,
+            self.op_at[move.due],
+            move.source,
+            move.home,
+            move.memory,
+            move.target,
+        )
 
     def from_other_core(self, transfer: Transfer) -> bool:
         return not transfer.part.weights and transfer.part.name in self.imports
@@ -174,6 +197,7 @@ class _ScheduleLowering:
             transfer.pitch,
             advance=advance,
             ahead=int(advance > 0 and here > owner),
+            memory=transfer.memory,
         )
 
     def wait(self, transfer: Transfer, position: int) -> DmaWait:

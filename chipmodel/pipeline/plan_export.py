@@ -9,10 +9,10 @@ from chipmodel.answers.result import CorePlan, Result
 from chipmodel.bounds.program_windows import proven_cycles
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Command, Compute, DmaStart, walk
+from chipmodel.model.commands import Command, Compute, DmaMove, DmaStart, walk
 from chipmodel.model.plan import Solved
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import Part, Schedule
+from chipmodel.model.schedule import PSRAM, WEIGHTS, Part, Schedule
 from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.request import Planned
@@ -101,14 +101,21 @@ def _core(schedule: Schedule, solved: Solved, commands: tuple[Command, ...], chi
 
 def _homes(streams: Sequence[tuple[Command, ...]]) -> tuple[PsramHome, ...]:
     """Where everything lies that the commands of any core move, or read in place, by address."""
-    homes: dict[Part, Interval] = {}
-    for command in (c for commands in streams for c in walk(commands)):
+    homes: dict[Part, PsramHome] = {}
+    every = [c for commands in streams for c in walk(commands)]
+    copied = {(c.part, c.target) for c in every if isinstance(c, DmaMove)}
+    for command in every:
         if isinstance(command, DmaStart):
             part = command.at.part if command.at.part.weights else Part(command.at.part.name)
-            homes[part] = command.home
+            if (part, command.home) not in copied:
+                homes[part] = PsramHome(part, command.home, command.memory)
+        elif isinstance(command, DmaMove):
+            memory = "" if command.source in (PSRAM, WEIGHTS) else command.source
+            homes[command.part] = PsramHome(command.part, command.home, memory)
         elif isinstance(command, Compute) and command.weights_at:
-            homes[Part(command.op, weights=True)] = command.weights_at
-    return tuple(PsramHome(part, home) for part, home in sorted(homes.items(), key=lambda item: item[1]))
+            part = Part(command.op, weights=True)
+            homes[part] = PsramHome(part, command.weights_at)
+    return tuple(sorted(homes.values(), key=lambda each: each.home))
 
 
 def plan_text(result: Result, chip: str, overrides: Sequence[str]) -> str:

@@ -45,6 +45,8 @@ class PsramHome:
 
     part: Part
     home: Interval
+    memory: str = ""
+    """The further memory of the chip that ``home`` is in; empty for Psram, or the weights' own memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from chipmodel.model.commands import (
     BranchArm,
     Command,
     Compute,
+    DmaMove,
     DmaStart,
     DmaWait,
     Located,
@@ -77,6 +78,11 @@ def _part_keys(part: Part) -> dict[str, object]:
 
 
 _PART = ("weights_of", "tensor", "rows", "channels", "columns")
+
+
+def _part_alone(node: JsonValue) -> Part:
+    node.only(*_PART)
+    return _part(node)
 
 
 class _PlacedRecord(JsonRecord[Any]):
@@ -188,14 +194,19 @@ _record(
     also=_PART,
     check=_check_located,
 )
-_record(PsramHome, "home", of=_PlacedRecord, also=_PART)
+_record(PsramHome, "home", "memory?", of=_PlacedRecord, also=_PART)
 _record(BranchArm, "arm=name", "commands=body")
 _RECORDS = (
     _record(
         DmaStart,
         *("dma_start=name", "direction", "bytes", "op", "at", "psram", "home"),
-        *("runs?", "pitch?", "advance?", "ahead?"),
+        *("runs?", "pitch?", "advance?", "ahead?", "memory?"),
         check=_check_start,
+    ),
+    _record(
+        DmaMove,
+        *("dma_move=name", "part", "bytes", "op", "source", "home", "memory", "target"),
+        codecs={"part": Codec(_part_alone, _part_keys)},
     ),
     _record(DmaWait, "dma_wait=name", "op"),
     _record(Release, "release=tensor", "op"),

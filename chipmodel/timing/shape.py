@@ -13,10 +13,10 @@ from math import ceil
 
 from chipmodel.hardware.chip import BurstDma, Chip, Dma
 from chipmodel.model.schedule import Traffic
-from chipmodel.timing.contiguous import NAMES
+from chipmodel.timing.contiguous import NAMES, routes_of
 from chipmodel.timing.controlled import burst_shape
 from chipmodel.timing.strided import run_times
-from chipmodel.timing.transfer import burst_routes_of, cycles_per_byte, link, transfer_cycles
+from chipmodel.timing.transfer import cycles_per_byte, link, set_up_before, transfer_cycles
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ def _shape(chip_key: _ChipKey, traffic: Traffic, size: int, runs: int) -> Transf
 
 
 def _contiguous_shape(chip: Chip, traffic: Traffic, size: int) -> TransferShape:
-    total = transfer_cycles(chip, traffic, size)
-    _, dma, direction = link(chip, traffic)
+    total, before = transfer_cycles(chip, traffic, size), set_up_before(chip, traffic)
+    memory, dma, direction = link(chip, traffic)
     if isinstance(dma, Dma):
         route = dma.load if direction == "load" else dma.store
         slope = cycles_per_byte(chip, traffic)
@@ -173,7 +173,7 @@ def _contiguous_shape(chip: Chip, traffic: Traffic, size: int) -> TransferShape:
         setup, first, pace = route.setup_cycles, Fraction(0), slope * line
         beat, lines = dma.port_bytes, max(1, route.burst_bytes // line)
     elif isinstance(dma, BurstDma):
-        bursts = burst_routes_of(chip)[NAMES[direction]]
+        bursts = routes_of(chip.core_mhz, memory, dma)[NAMES[direction]]
         line, beat = bursts.line_bytes, dma.beat_bytes
         setup, first, pace = bursts.pace(size, dma.setup_cycles)
         lines = 1 + dma.prefetch_lines if direction == "load" else 1
@@ -181,11 +181,12 @@ def _contiguous_shape(chip: Chip, traffic: Traffic, size: int) -> TransferShape:
         setup, beats = dma.setup_cycles, burst_shape(dma)
         line, beat, lines = beats.beat_bytes, beats.beat_bytes, beats.burst_beats
         # A line is a beat here; the first one takes longer or shorter than the others.
-        count, data = -(-size // line), total - setup
+        count, data = -(-size // line), total - before - setup
         pace = line * cycles_per_byte(chip, traffic)
         first = data - count * pace
         if first + pace < 1:
             first, pace = Fraction(0), Fraction(data, count)
+    setup += before
     scale = first.denominator * pace.denominator
     # A transfer of no bytes is only a set-up, whose last cycle counts as its data.
     setup = max(0, min(setup, total - 1))
@@ -201,13 +202,17 @@ class _ChipKey:
     chip: Chip
 
     def __hash__(self) -> int:
-        return hash((self.chip.core_mhz, self.chip.psram, self.chip.dma, self.chip.weights))
+        return hash(self._transfers)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _ChipKey):
             return NotImplemented
-        mine = (self.chip.core_mhz, self.chip.psram, self.chip.dma, self.chip.weights)
-        return mine == (other.chip.core_mhz, other.chip.psram, other.chip.dma, other.chip.weights)
+        return self._transfers == other._transfers
+
+    @property
+    def _transfers(self) -> tuple[object, ...]:
+        chip = self.chip
+        return chip.core_mhz, chip.psram, chip.dma, chip.weights, chip.memories
 
 
 def shape_of(chip: Chip, traffic: Traffic, size: int, runs: int = 1) -> TransferShape:

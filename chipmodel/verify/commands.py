@@ -21,20 +21,23 @@ from chipmodel.model.commands import (
     Branch,
     Command,
     Compute,
+    DmaMove,
     DmaStart,
     DmaWait,
     Located,
     Release,
     Repeat,
 )
+from chipmodel.model.fit import further_addresses
 from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.verify.cascade_table import CascadeTable, adds_up_in_order, covers_rows
 from chipmodel.verify.coverage import EMPTY, areas_overlap
 from chipmodel.verify.memory_state import MemoryState, overlap
+from chipmodel.verify.moves import move_faults, moved_faults
 from chipmodel.verify.operands import operand_faults
 from chipmodel.verify.parts import part_bytes, part_label, same_thing
-from chipmodel.verify.psram import PsramMap
+from chipmodel.verify.psram import PsramMap, memory_fault, thing
 from chipmodel.verify.rolling import RollingRows, clash, turn_faults
 from chipmodel.verify.sequence import order_fault, sequence_faults
 from chipmodel.verify.slices import slice_faults
@@ -63,6 +66,7 @@ def verify(
         *table.load_faults(commands),
         *sequence_faults(commands),
         *transfer_faults(commands, table.name_of),
+        *move_faults(commands),
         *slice_faults(program, commands, table),
         *table.band_faults(commands),
     ):
@@ -74,7 +78,7 @@ def verify(
             verifier.report(f"output {name!r} is not completely in Psram at the end")
     for fault in verifier.psram.faults(chip.off_chip_bytes):
         verifier.report(fault)
-    for name in state.in_flight:
+    for name in (*state.in_flight, *state.moving):
         verifier.report(f"transfer {name!r} is never waited for")
     return tuple(dict.fromkeys(verifier.violations))[:MAX_VIOLATIONS]
 
@@ -88,6 +92,7 @@ class _CommandVerifier:
         self.psram = PsramMap(program, commands, cascades.blocks)
         self.chip = chip
         self.capacity = chip.shared_memory.bytes
+        self.further = further_addresses(chip)
         self.ops = {op.name: op for op in ops(program.body)}
         self.defined = {name for op in self.ops.values() for name in op.outputs}
         self.violations: list[str] = []
@@ -106,6 +111,8 @@ class _CommandVerifier:
             match command:
                 case DmaStart():
                     self.start(command, state)
+                case DmaMove():
+                    self.move(command, state)
                 case DmaWait():
                     for fault in state.wait(command.name):
                         self.report(fault)
@@ -226,7 +233,12 @@ class _CommandVerifier:
             self.report(f"{subject} moves {start.bytes} bytes, but its part has {size}")
         elif start.bytes > start.at.bytes:
             self.report(f"{subject} moves {start.bytes} bytes into a buffer of {start.at.bytes}")
-        if start.direction == "load" and not part.weights and not state.can_load(part):
+        if start.memory or self.further:  # without further memories all homes are checked together
+            self._in_memory(start.memory, start.home, subject)
+        if self.psram.reads_copy(start):
+            if state.copies.get(thing(part)) != start.home:
+                self.report(f"{subject} loads {part.name!r} from {start.home}, where no copy of it is")
+        elif start.direction == "load" and not part.weights and not state.can_load(part):
             self.report(f"{subject} loads {part.name!r}, which is not completely in Psram")
         if start.direction == "store":
             self._holds(start.at, part, subject, state)
@@ -236,11 +248,41 @@ class _CommandVerifier:
 
     def _check_overwriting(self, start: DmaStart, subject: str, state: MemoryState) -> None:
         """Let a store destroy what else is in its bytes of Psram, and check that none of it is in flight."""
-        for other in state.in_flight.values():
+        for other in state.transfers:
             if self.psram.clash(start, other):
                 self.report(f"{subject} uses bytes of Psram that {other.name!r} is moving")
         if start.direction == "store":
             state.lose_in_psram(self.psram.destroyed_by(start))
+            state.lose_copies(start.home)
+
+    def move(self, move: DmaMove, state: MemoryState) -> None:
+        """Begin a move: what it copies must be complete, and what lies at its target is lost."""
+        subject, part = f"transfer {move.name!r}", move.part
+        size = part_bytes(self.program, self.ops | self.cascades.blocks, part)
+        home_bytes = self.psram.home_bytes(part)
+        for fault in (
+            *moved_faults(move, size, home_bytes),
+            *self.psram.place_faults(subject, part, move.home),
+        ):
+            self.report(fault)
+        self._in_memory(move.source, move.home, subject)
+        self._in_memory(move.memory, move.target, subject)
+        if not part.weights and not state.can_load(part):
+            self.report(f"{subject} moves {part.name!r}, which is not completely at {move.home}")
+        for other in state.transfers:
+            if self.psram.clash(move, other):
+                self.report(f"{subject} uses bytes off chip that {other.name!r} is moving")
+        lost, weights = self.psram.under(move.target)
+        if weights:
+            self.report(f"{subject} writes {move.target}, where weights lie")
+        state.lose_in_psram(lost)
+        for fault in state.move(move):
+            self.report(fault)
+
+    def _in_memory(self, memory: str, home: Interval, subject: str) -> None:
+        fault = memory_fault(memory, home, self.chip.off_chip_bytes, self.further)
+        if fault:
+            self.report(f"{subject}: {fault}")
 
     def compute(self, step: Compute, state: MemoryState) -> None:
         op = self.ops.get(step.op)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.geometry.strided_bytes import StridedBytes
-from chipmodel.model.commands import DmaStart, Located
+from chipmodel.model.commands import AnyTransfer, DmaMove, DmaStart, Located
 from chipmodel.model.schedule import Part
 from chipmodel.verify.cascade_table import Blocks
 from chipmodel.verify.coverage import EMPTY, Coverage, begin_alike, disjoint
@@ -58,6 +58,10 @@ class MemoryState:
     every such path still has the data, the transfer counts as not waited for."""
     waited_for: frozenset[str] = frozenset()
     """Transfers that every path to here has waited for, by name; of each name the latest."""
+    moving: dict[str, DmaMove] = field(default_factory=dict[str, DmaMove])
+    """Moves in flight, which begin and end outside of branches and loops."""
+    copies: dict[Part, Interval] = field(default_factory=dict[Part, Interval])
+    """Where tensors and weight slices lie besides their homes, as moves have brought them there."""
     blocks: Blocks = field(default_factory=dict[str, tuple[tuple[str, Interval], ...]])
     """Weight blocks of cascades, which hold those of several ops."""
 
@@ -71,6 +75,8 @@ class MemoryState:
             unstored=dict(self.unstored),
             updated=dict(self.updated),
             in_flight=dict(self.in_flight),
+            moving=dict(self.moving),
+            copies=dict(self.copies),
         )
 
     def common(self, other: MemoryState) -> MemoryState:
@@ -85,6 +91,8 @@ class MemoryState:
             self.in_flight | other.in_flight,
             self.lost | other.lost | self._lost_from(other) | other._lost_from(self),
             self.waited_for & other.waited_for,
+            dict(self.moving),
+            _equal_items(self.copies, other.copies),
             self.blocks,
         )
 
@@ -209,9 +217,31 @@ class MemoryState:
         self.waited_for -= {start.name}
         return faults
 
+    def move(self, move: DmaMove) -> list[str]:
+        """Begin a move, and return its faults. What lies at its target is lost."""
+        faults: list[str] = []
+        if move.name in self.in_flight or move.name in self.moving:
+            faults.append(f"transfer {move.name!r} starts again before it has been waited for")
+        self.lose_copies(move.target)
+        self.moving[move.name] = move
+        return faults
+
+    @property
+    def transfers(self) -> tuple[AnyTransfer, ...]:
+        """All in flight."""
+        return (*self.in_flight.values(), *self.moving.values())
+
+    def lose_copies(self, target: Interval) -> None:
+        """Forget the copies whose bytes off chip are written."""
+        self.copies = {part: at for part, at in self.copies.items() if not at.overlaps(target)}
+
     def wait(self, name: str) -> list[str]:
         """End a transfer, and return its faults. Its data have arrived, unless some path has waited before
         and reused their bytes since. Where every path has waited before, nothing happens."""
+        if name in self.moving:
+            move = self.moving.pop(name)
+            self.copies[move.part] = move.target
+            return []
         start = self.in_flight.pop(name, None)
         if start is None:
             fault = f"a command waits for transfer {name!r}, which is not in flight"
@@ -290,6 +320,7 @@ class MemoryState:
             and not start.at.part.weights
             and not disjoint(part.share, {start.at.part.share})
         ]
+        self.copies.pop(Part(part.name), None)
         key = (part.name, False, place.offset)
         before = self.contents.get(key)
         stored = part.name in self.psram or part.name in self.unstored or part.name in self.updated
@@ -337,12 +368,13 @@ class MemoryState:
         """Make every copy of the old value of ``name`` stale; return the faults."""
         self.contents = {k: v for k, v in self.contents.items() if k[0] != name or k[1]}
         self.psram -= {name}
+        self.copies.pop(Part(name), None)
         for shares in (self.stored, self.unstored, self.updated):
             shares.pop(name, None)
         return [
             f"{subject} writes {name!r} again while {start.name!r} is in flight"
-            for start in self.in_flight.values()
-            if start.at.part.name == name and not start.at.part.weights
+            for start in self.transfers
+            if start.part.name == name and not start.part.weights
         ]
 
     def _transfer_conflicts(self, place: Located, subject: str, reads: bool) -> list[str]:

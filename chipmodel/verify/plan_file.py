@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Command, Compute, DmaStart, walk
+from chipmodel.model.commands import Command, Compute, DmaMove, DmaStart, walk
+from chipmodel.model.fit import further_addresses
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import Part
+from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
 from chipmodel.plan_file.contents import PlanFile, PlannedCore, PsramHome
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.buffers import buffer_faults
@@ -16,6 +17,7 @@ from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 from chipmodel.verify.cores import misplaced_ops, verify_cores
 from chipmodel.verify.parts import part_label
 from chipmodel.verify.proven_cycles import proof_faults
+from chipmodel.verify.psram import memory_fault, thing
 
 
 def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
@@ -51,7 +53,7 @@ def _body_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
         for fault in _core_faults(program, core, chip):
             yield f"core {number}: {fault}" if plan.cores else fault
     streams = [core.commands for core in plan.cores or (alone,)]
-    yield from _psram_table_faults(plan.psram, streams, chip.off_chip_bytes)
+    yield from _psram_table_faults(plan.psram, streams, chip)
     if plan.cores:
         yield from verify_cores(program, streams, chip, [core.cascades for core in plan.cores])
     else:
@@ -67,20 +69,26 @@ def _core_faults(program: Program, core: PlannedCore, chip: Chip) -> Iterator[st
 
 
 def _psram_table_faults(
-    table: Sequence[PsramHome], streams: Sequence[tuple[Command, ...]], capacity: int
+    table: Sequence[PsramHome], streams: Sequence[tuple[Command, ...]], chip: Chip
 ) -> Iterator[str]:
     """What is wrong with the table of places in Psram: every command uses it, and nothing else is in it."""
     homes: dict[Part, Interval] = {}
+    memories: dict[Part, str] = {}
+    further, capacity = further_addresses(chip), chip.off_chip_bytes
     for entry in table:
         if entry.part in homes:
             yield f"the table of Psram has {part_label(entry.part)} twice"
-        if entry.home.start < 0 or entry.home.stop > capacity:
+        if entry.memory:
+            fault = memory_fault(entry.memory, entry.home, capacity, further)
+            yield from (f"{part_label(entry.part)}: {each}" for each in (fault,) if each)
+        elif entry.home.start < 0 or entry.home.stop > capacity:
             yield f"{part_label(entry.part)} lie at {entry.home} of Psram, which has {capacity} bytes"
         homes.setdefault(entry.part, entry.home)
+        memories.setdefault(entry.part, entry.memory)
     used: set[Part] = set()
-    for subject, what, home in (use for commands in streams for use in _psram_uses(commands)):
+    for subject, what, home, memory in (use for commands in streams for use in _psram_uses(commands)):
         used.add(what)
-        if homes.get(what) != home:
+        if homes.get(what) != home or memories.get(what) != memory:
             stated = homes.get(what, "no place")
             yield f"{subject} has {part_label(what)} at {home} of Psram, the table at {stated}"
     for part in homes:
@@ -88,11 +96,17 @@ def _psram_table_faults(
             yield f"the table of Psram has {part_label(part)}, which no command moves or reads in place"
 
 
-def _psram_uses(commands: tuple[Command, ...]) -> Iterator[tuple[str, Part, Interval]]:
-    """What transfers move, and weights that steps read in place: who does, what, and its place in Psram."""
+def _psram_uses(commands: tuple[Command, ...]) -> Iterator[tuple[str, Part, Interval, str]]:
+    """What transfers move, and weights that steps read in place: who does, what, its place off chip, and the
+    further memory that this is in. What is loaded from where a move has copied it counts at its home."""
+    copied = {(thing(c.part), c.target) for c in walk(commands) if isinstance(c, DmaMove)}
     for command in walk(commands):
         if isinstance(command, DmaStart):
-            part = command.at.part
-            yield f"transfer {command.name!r}", part if part.weights else Part(part.name), command.home
+            part = thing(command.at.part)
+            if (part, command.home) not in copied:
+                yield f"transfer {command.name!r}", part, command.home, command.memory
+        elif isinstance(command, DmaMove):
+            memory = "" if command.source in (PSRAM, WEIGHTS) else command.source
+            yield f"transfer {command.name!r}", thing(command.part), command.home, memory
         elif isinstance(command, Compute) and command.weights_at is not None:
-            yield f"step {command.label!r}", Part(command.op, weights=True), command.weights_at
+            yield f"step {command.label!r}", Part(command.op, weights=True), command.weights_at, ""

@@ -26,7 +26,7 @@ from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import WITH_CASCADES, ProofSegment, ProvenCycles
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.rewrites.weights_in_place import bounded_program
-from chipmodel.timing.transfer import least_cost
+from chipmodel.timing.transfer import least_cost_anywhere
 
 
 def proof_faults(program: Program, chip: Chip, proof: ProvenCycles) -> Iterator[str]:
@@ -107,7 +107,7 @@ class _Moved:
             blocks = [(number, self.program.block_bytes(op))] if op.gathers else constants
             for key, size in blocks:
                 if size:
-                    found["weights", key] = size, size * least_cost(self.chip, "weights")[1]
+                    found["weights", key] = size, size * least_cost_anywhere(self.chip, "weights")[1]
             made |= set(op.outputs)
         return found
 
@@ -129,5 +129,5 @@ class _Moved:
 
     def _cost(self, traffic: Traffic, size: int) -> Fraction:
         """The least cycles of a tensor. With several channels a set-up may pass while others move data."""
-        once, each = least_cost(self.chip, traffic)
+        once, each = least_cost_anywhere(self.chip, traffic)
         return (once if self.chip.dma.channels.count == 1 else 0) + size * each

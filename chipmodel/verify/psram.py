@@ -14,9 +14,9 @@ from types import MappingProxyType
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
-from chipmodel.model.commands import Command, Compute, DmaStart, walk
+from chipmodel.model.commands import AnyTransfer, Command, Compute, DmaMove, DmaStart, walk
 from chipmodel.model.program import Op, Program, ops
-from chipmodel.model.schedule import Part
+from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
 from chipmodel.verify.parts import part_label
 
 
@@ -47,6 +47,23 @@ class PsramPlace:
 
 
 NO_BLOCKS: Mapping[str, Op] = MappingProxyType({})
+ONE_MEMORY: Mapping[str, Interval] = MappingProxyType({})
+
+
+def thing(part: Part) -> Part:
+    """What a move copies of ``part``: its whole tensor, or its slice of weights."""
+    return part if part.weights else Part(part.name)
+
+
+def memory_fault(memory: str, home: Interval, capacity: int, further: Mapping[str, Interval]) -> str | None:
+    """Say why ``home`` does not lie in the memory of that name; None where it does. The chip has ``capacity``
+    bytes of Psram and weights' memory, and the addresses of ``further`` memories."""
+    inside = Interval(0, capacity) if memory in ("", PSRAM, WEIGHTS) else further.get(memory)
+    if inside is None:
+        return f"{home} lies in {memory!r}, which the chip does not have"
+    if home.start < inside.start or home.stop > inside.stop:
+        return f"{home} lies beyond {memory or PSRAM!r}, which has {inside}"
+    return None
 
 
 class PsramMap:
@@ -60,8 +77,17 @@ class PsramMap:
         self.ops = {op.name: op for op in ops(program.body)} | dict(blocks)
         self.overwritten = {n: op.overwrites for op in self.ops.values() for n in op.outputs if op.overwrites}
         self.tenants: dict[Interval, set[_Tenant]] = {}
-        for command in walk(commands):
-            if isinstance(command, DmaStart) and len(command.home):
+        self.further: set[Interval] = set()
+        """Homes in further memories."""
+        moves = [command for command in walk(commands) if isinstance(command, DmaMove)]
+        self.targets = {(thing(move.part), move.target) for move in moves}
+        """What moves copy, and where to."""
+        for command in (*moves, *walk(commands)):
+            if isinstance(command, DmaMove):
+                self.tenants.setdefault(command.home, set()).add(self._tenant(command.part))
+                self.further |= {command.home} if command.source not in (PSRAM, WEIGHTS) else set()
+            elif isinstance(command, DmaStart) and len(command.home) and not self.reads_copy(command):
+                self.further |= {command.home} if command.memory else set()
                 self.tenants.setdefault(command.home, set()).add(self._tenant(command.at.part))
             elif isinstance(command, Compute) and command.weights_at and command.op in self.ops:
                 tenant = _Tenant(command.op, self.ops[command.op].constants)
@@ -84,13 +110,15 @@ class PsramMap:
             name = before
         return name
 
-    def clash(self, a: DmaStart, b: DmaStart) -> bool:
-        """Whether a store of one of the two destroys the other's data."""
-        return (
-            "store" in (a.direction, b.direction)
-            and a.home.overlaps(b.home)
-            and not (a.home == b.home and self._in_place(a.at.part, b.at.part))
-        )
+    def reads_copy(self, start: DmaStart) -> bool:
+        """Whether a transfer loads what a move of the plan copies to where it looks for it."""
+        return start.direction == "load" and (thing(start.at.part), start.home) in self.targets
+
+    def clash(self, a: AnyTransfer, b: AnyTransfer) -> bool:
+        """Whether one of the two destroys the other's data."""
+        touch = a.written.overlaps(b.written) or a.written.overlaps(b.home) or a.home.overlaps(b.written)
+        one_place = isinstance(a, DmaStart) and isinstance(b, DmaStart) and a.home == b.home
+        return touch and not (one_place and self._in_place(a.part, b.part))
 
     def _in_place(self, a: Part | _Tenant, b: Part | _Tenant) -> bool:
         """Whether both are one tensor, or one has the other's memory, as an op overwrites it."""
@@ -141,6 +169,11 @@ class PsramMap:
         place, moves = self.place(part, home), PsramPlace(start.psram, start.runs, start.pitch)
         if moves != place:
             yield f"{subject} {part_label(part)} as {moves}, expected {place}"
+        if not self.reads_copy(start):
+            yield from self.place_faults(subject, part, home)
+
+    def place_faults(self, subject: str, part: Part, home: Interval) -> Iterator[str]:
+        """Say where ``part`` has another place than ``home`` elsewhere in the plan."""
         key = (part.name, part.weights, part.share if part.weights else WHOLE)
         if self.homes.setdefault(key, home) != home:
             yield f"{subject} {part_label(part)}, which has another place in Psram elsewhere in the plan"
@@ -165,11 +198,16 @@ class PsramMap:
         near = (t for home in self.neighbours.get(store.home, ()) for t in self.tenants[home])
         return {tenant.name for tenant in (*here, *near) if not tenant.weights}
 
+    def under(self, target: Interval) -> tuple[set[str], bool]:
+        """Return the names of the tensors that have bytes in the target of a move, and whether weights do."""
+        tenants = [t for home, each in self.tenants.items() if home.overlaps(target) for t in each]
+        return {t.name for t in tenants if not t.weights}, any(t.weights for t in tenants)
+
     def faults(self, capacity: int) -> Iterator[str]:
         """What lies beyond Psram, and what must never share bytes but does: weights, and the program's inputs
         with each other."""
         yield from self._split_weights()
-        end = max((home.stop for home in self.tenants), default=0)
+        end = max((home.stop for home in self.tenants if home not in self.further), default=0)
         if end > capacity:
             yield f"the plan needs {end} bytes of Psram, the chip has {capacity}"
         for home in sorted(self.tenants):

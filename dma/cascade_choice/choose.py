@@ -24,7 +24,7 @@ from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.geometry.memory_sizes import smaller_sizes
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import Traffic
+from chipmodel.model.schedule import PlainTraffic
 from chipmodel.timing.transfer import transfer_cycles
 from dma.cascade_choice.cuts import EXCLUDED, cheapest_cut
 from dma.cascade_choice.least_memory import least_memory_candidates
@@ -215,19 +215,19 @@ class _TransferEstimate:
     """Bytes of the two transfers that the line is through."""
 
     def __init__(self, chip: Chip) -> None:
-        self.lines = {each: self.line(chip, each) for each in get_args(Traffic)}
+        self.lines = {each: self.line(chip, each) for each in get_args(PlainTraffic)}
 
-    def line(self, chip: Chip, traffic: Traffic) -> tuple[int, float]:
+    def line(self, chip: Chip, traffic: PlainTraffic) -> tuple[int, float]:
         """The cycles of ``SMALL`` bytes, and those of each further byte."""
         small, large = (transfer_cycles(chip, traffic, size) for size in (self.SMALL, self.LARGE))
         return small, (large - small) / (self.LARGE - self.SMALL)
 
-    def cycles(self, traffic: Traffic, size: int) -> int:
+    def cycles(self, traffic: PlainTraffic, size: int) -> int:
         """Cycles of a transfer, 0 of none."""
         small, each = self.lines[traffic]
         return max(0, round(small + each * (size - self.SMALL))) if size > 0 else 0
 
-    def of_each(self, traffic: Traffic, sizes: Counts) -> Counts:
+    def of_each(self, traffic: PlainTraffic, sizes: Counts) -> Counts:
         """``cycles`` of each of ``sizes``."""
         small, each = self.lines[traffic]
         cycles = np.maximum(0, np.rint(small + each * (sizes - self.SMALL))).astype(np.int64)

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, preset_names
-from chipmodel.hardware.fields import FIELDS, Field
-from docs.tools.chip_meanings import MEANING
+from chipmodel.hardware.fields import FIELDS, FURTHER, Field
+from chipmodel.hardware.further_memories import GROUP
+from docs.tools.chip_meanings import FURTHER_MEANING, MEANING
 from docs.tools.markdown import code, table
 
 
@@ -45,6 +46,10 @@ def _fields() -> str:
     rows = [
         [code(path), MEANING[path] + _only(field), _takes(field), field.default or ""]
         for path, field in FIELDS.items()
+    ]
+    rows += [
+        [code(f"{GROUP}.NAME.{key}"), FURTHER_MEANING[key], _takes(field), field.default or ""]
+        for key, field in FURTHER.items()
     ]
     return table(["field", "meaning", "takes", "default"], rows)
 

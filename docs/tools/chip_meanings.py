@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+FURTHER_MEANING: Mapping[str, str] = {
+    "bytes": "Size of a further memory, which the chip file calls NAME: lower-case letters, digits, `_`.",
+    "load.latency_cycles": "Core cycles of a transfer out of it before its first byte.",
+    "load.bytes_per_cycle": "Bytes of such a transfer that pass in a core cycle.",
+    "store.latency_cycles": "Core cycles of a transfer into it before its first byte.",
+    "store.bytes_per_cycle": "Bytes of such a transfer that pass in a core cycle.",
+}
+"""The same for the fields of each further memory."""
 MEANING: Mapping[str, str] = {
     "core_mhz": "The core's clock, in which cycles are counted.",
     "cores": "Cores, each with an NPU and a SharedMemory of its own.",

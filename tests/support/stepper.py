@@ -21,10 +21,12 @@ from chipmodel.machine.banks import bank_map
 from chipmodel.machine.npu_accesses import AccessStream, access_streams
 from chipmodel.model.commands import (
     Acquire,
+    AnyTransfer,
     Branch,
     Command,
     Compute,
     Deadlock,
+    DmaMove,
     DmaStart,
     DmaWait,
     Plain,
@@ -52,7 +54,7 @@ class _UnitCycle(NamedTuple):
 class _SteppedTransfer:
     serial: int
     core: int
-    command: DmaStart
+    command: AnyTransfer
     shape: TransferShape
     setup_left: int
     done: int = 0
@@ -72,7 +74,7 @@ class _SteppedCore:
     streams: tuple[AccessStream, ...] = ()
     dma_turn: bool = False
     """With round-robin arbitration, whether the DMA engine is served first at the next bank conflict."""
-    latest: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
+    latest: dict[str, AnyTransfer] = field(default_factory=dict[str, AnyTransfer])
     """The latest transfer of each name."""
     cycles: list[_UnitCycle] = field(default_factory=list[_UnitCycle])
 
@@ -160,8 +162,9 @@ class _Stepper:
         """Run commands of one core until one takes time."""
         while core.counter < len(core.program):
             command = core.program[core.counter]
-            if isinstance(command, DmaStart):
-                shape = shape_of(self.chip, command.traffic, command.bytes, command.runs)
+            if isinstance(command, DmaStart | DmaMove):
+                runs = 1 if isinstance(command, DmaMove) else command.runs
+                shape = shape_of(self.chip, command.traffic, command.bytes, runs)
                 transfer = _SteppedTransfer(self.serials, core.number, command, shape, shape.setup)
                 self.queue.append(transfer)
                 self.serials += 1
@@ -184,8 +187,8 @@ class _Stepper:
             return any(t.core == core.number and t.command.name == command.name for t in unfinished)
         if (command.core, command.tensor) not in self.released:
             return True
-        stores = [t for t in unfinished if t.core == command.core and t.command.direction == "store"]
-        return any(t.command.at.part.name == command.tensor for t in stores)
+        stores = [t for t in unfinished if t.core == command.core and _stores(t.command)]
+        return any(t.command.part.name == command.tensor for t in stores)
 
     def admit(self) -> None:
         """Move the oldest transfers to free channels, unless they must follow one that is in flight."""
@@ -220,11 +223,13 @@ class _Stepper:
     def interruption_stalls(self, transfer: _SteppedTransfer) -> list[Stall]:
         """One stall for each cycle that the burst which begins now waits for interruptions of the Psram."""
         stalls: list[Stall] = []
+        direction = transfer.command.on_psram
+        if direction is None:
+            return stalls
         for index, interruption in enumerate(self.interruptions):
             number = interruption.last(self.clock)
             if number > self.handled[index]:
                 self.handled[index] = number
-                direction = transfer.command.direction
                 cycles = interruption.delay(number, self.engine.free_since, self.clock, direction)
                 stall: Stall = (interruption.cause, "CPU" if interruption.cause == "cpu" else "")
                 stalls += [stall] * cycles
@@ -280,10 +285,10 @@ class _Stepper:
             return 0
         transfer = self.channels[self.engine.channel]
         assert transfer is not None
-        if transfer.core != core.number:
+        if transfer.core != core.number or isinstance(transfer.command, DmaMove):
             return 0
         beat = transfer.shape.beat(transfer.done)
-        return self.banks.mask(transfer.command.at.offset + beat[0], beat[1]) if beat else 0
+        return self.banks.mask(transfer.command.near.start + beat[0], beat[1]) if beat else 0
 
     def move(self, dma_goes: bool) -> None:
         for channel, transfer in enumerate(self.channels):
@@ -324,8 +329,8 @@ class _Stepper:
             event = Event("npu", now, then, "core", name, command.op, "wait", core=number)
         elif isinstance(command, DmaWait):
             awaited = core.latest[command.name]
-            loaded: Cause = "weights" if awaited.at.part.weights else "input"
-            cause: Cause = "output" if awaited.direction == "store" else loaded
+            loaded: Cause = "weights" if awaited.part.weights else "input"
+            cause: Cause = "output" if _stores(awaited) else loaded
             event = Event("npu", now, then, cause, command.name, command.op, "wait", core=number)
         else:
             event = Event("npu", now, then, "finished", "", "", "wait", core=number)
@@ -340,7 +345,9 @@ class _Stepper:
             return _UnitCycle(-1, Event("dma", now, then, cause, "", "", "wait", channel=channel))
         start = transfer.command
         kind: Kind
-        if start.direction == "store":
+        if isinstance(start, DmaMove):
+            kind = "move"
+        elif start.direction == "store":
             kind = "store tensor"
         elif start.at.part.weights:
             kind = "load weights"
@@ -355,6 +362,10 @@ class _Stepper:
         if channel != self.engine.channel:
             return _UnitCycle(transfer.serial, event, ("arbitration", ""))
         return _UnitCycle(transfer.serial, event, self.engine.stalls[0] if self.engine.stalls else stall)
+
+
+def _stores(transfer: AnyTransfer) -> bool:
+    return isinstance(transfer, DmaStart) and transfer.direction == "store"
 
 
 def _joined(cycles: list[_UnitCycle]) -> list[Event]:

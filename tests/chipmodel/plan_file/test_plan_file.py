@@ -208,7 +208,8 @@ COMMAND = ("commands", 2)
         (
             ("commands", 0),
             {},
-            "commands[0]: no command: none of dma_start, dma_wait, release, acquire, compute, branch, repeat",
+            "commands[0]: no command: none of dma_start, dma_move, dma_wait, release, acquire, compute, "
+            "branch, repeat",
         ),
         (("commands", 0, "direction"), "up", "commands[0].direction: expected load or store, not 'up'"),
         (("commands", 0, "at", "weights_of"), DELETE, "commands[0].at: the key 'tensor' is missing"),

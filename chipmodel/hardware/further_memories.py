@@ -1,0 +1,65 @@
+"""Memories of a chip besides SharedMemory, Psram and that of the weights: a second SRAM, an MRAM.
+
+A chip file names each below ``memories``, with its size, and for loads from it and stores to it a latency and
+a rate. Its fields are those of every such memory, whatever its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+GROUP = "memories"
+"""The group of a chip file that holds them, each by its name."""
+NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+TAKEN = ("psram", "weights", "shared_memory")
+"""Names of other memories of a chip."""
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherMemory:
+    """A memory that the DMA engine reads and writes over a port of its own.
+
+    A transfer takes its latency, then its bytes at its rate.
+    """
+
+    name: str
+    bytes: int
+    load_latency: int
+    """Core cycles before the first byte of a load from it."""
+    load_rate: Fraction
+    """Bytes of a load that pass in a core cycle."""
+    store_latency: int
+    store_rate: Fraction
+
+
+def memory_path(path: str) -> tuple[str, str] | None:
+    """Return the name and the key of a dotted path below ``memories``; None for any other."""
+    group, _, rest = path.partition(".")
+    name, _, key = rest.partition(".")
+    return (name, key) if group == GROUP and NAME.fullmatch(name) and name not in TAKEN else None
+
+
+def memory_names(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the memories that have fields among ``paths``, in their order."""
+    return tuple(dict.fromkeys(found[0] for path in paths if (found := memory_path(path))))
+
+
+def further_memories_of(numbers: Mapping[str, Fraction]) -> tuple[FurtherMemory, ...]:
+    """Return the memories of a chip file, in its order."""
+
+    def memory(name: str) -> FurtherMemory:
+        at = f"{GROUP}.{name}"
+        load, store = f"{at}.load", f"{at}.store"
+        return FurtherMemory(
+            name,
+            int(numbers[f"{at}.bytes"]),
+            int(numbers[f"{load}.latency_cycles"]),
+            numbers[f"{load}.bytes_per_cycle"],
+            int(numbers[f"{store}.latency_cycles"]),
+            numbers[f"{store}.bytes_per_cycle"],
+        )
+
+    return tuple(memory(name) for name in memory_names(numbers))

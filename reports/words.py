@@ -215,7 +215,7 @@ def weight_memory(result: Result) -> str:
 
 def off_chip(result: Result) -> str:
     """What all transfers come from or go to: Psram, unless the weights have a memory of their own."""
-    return "Off-chip" if result.chip.weights else "Psram"
+    return "Off-chip" if result.chip.weights or result.chip.memories else "Psram"
 
 
 def shortened(names: Sequence[str], most: int = 6) -> str:

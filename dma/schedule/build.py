@@ -34,6 +34,7 @@ from dma.residency.tiling import (
     transfer_bytes,
     whole_tiling,
 )
+from dma.schedule.further_memories import in_further_memories
 from dma.schedule.psram_layout import PsramLayout, lay_out
 from dma.schedule.psram_sharing import within_psram
 from dma.schedule.quicker_cuts import with_cuts
@@ -233,7 +234,9 @@ def _with_floor(
     schedule = _schedule(emission, IssuePlan(transfers, buffers), streamer.name, residency, layout)
     chip = request.chip
     if chip.cores == 1:  # cores share one Psram, which is laid out for all of them together
-        schedule = within_psram(program, schedule, chip.psram.bytes + own_weight_bytes(schedule, chip))
+        capacity = chip.psram.bytes + own_weight_bytes(schedule, chip)
+        schedule = in_further_memories(program, schedule, chip, capacity)
+        schedule = within_psram(program, schedule, capacity)
     # An op that only takes its slice of a tensor in Psram counts as striped only if it is really cut.
     slicers = {op.name for op in ops(program.body) if op.sliced in program.stays_in_psram and op.sliced}
     # An op that is in stripes to begin early is not for want of memory.

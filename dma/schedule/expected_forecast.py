@@ -224,9 +224,14 @@ class ScheduleForecast:
         contention, these are the cycles that the simulator measures."""
         computes = [step.cycles for step in steps(schedule.body)]
         forecast = PathForecast(scopes(schedule.body).section, computes, self.probabilities)
-        return forecast.cycles(
+        moves = (
+            PathTransfer("load", (m.issue,), m.due, self.cycles_of(m.traffic, m.bytes))
+            for m in schedule.moves
+        )
+        transfers = (
             PathTransfer(t.direction, t.issues, t.due, self.cycles_of.of(t)) for t in schedule.transfers
         )
+        return forecast.cycles((*moves, *transfers))
 
 
 def path_transfers(issued: Iterable[IssuedTransfer], cycles_of: TransferTimes) -> Iterator[PathTransfer]:

@@ -43,6 +43,8 @@ def at_homes(schedule: Schedule, homes: Homes) -> Schedule:
     """``schedule`` with its data in Psram at the new ``homes``."""
 
     def move(transfer: Transfer) -> Transfer:
+        if transfer.memory:
+            return transfer
         home = homes[transfer.home]
         return replace(transfer, psram=transfer.psram + home.start - transfer.home.start, home=home)
 
@@ -85,13 +87,15 @@ def _one_after_another(homes: Iterable[Interval]) -> tuple[dict[Interval, int], 
 
 def psram_lifetimes(program: Program, schedule: Schedule) -> dict[Interval, tuple[Interval, ...]]:
     """Return the positions at which each home in Psram has data that are read later, in the order of
-    addresses: -1 stands for before the first step, the number of steps for after the last."""
+    addresses: -1 stands for before the first step, the number of steps for after the last. Nothing of
+    ``schedule`` is moved between memories off chip."""
     control, throughout = scopes(schedule.body), _throughout(schedule)
-    kept = _changed_in_parts(program)
+    kept = changed_in_parts(program)
     alive = {home: [throughout] for home in sorted(schedule.weights_in_place.values())}
     touches: dict[Interval, list[Touch]] = {}
     home_of: dict[str, Interval] = {}
-    for transfer in sorted(schedule.transfers, key=lambda t: t.home):
+    in_psram = [transfer for transfer in schedule.transfers if not transfer.memory]
+    for transfer in sorted(in_psram, key=lambda t: t.home):
         intervals = alive.setdefault(transfer.home, [])
         if transfer.part.weights or transfer.part.name in kept:
             intervals.append(throughout)
@@ -115,8 +119,9 @@ def _name(home: Interval) -> str:
     return f"{home.start}-{home.stop}"
 
 
-def _changed_in_parts(program: Program) -> frozenset[str]:
-    """Tensors of which an op changes a part and keeps the rest: a store does not end their old value."""
+def changed_in_parts(program: Program) -> frozenset[str]:
+    """Return the tensors of which an op changes a part and keeps the rest: a store does not end their old
+    value."""
     every = list(ops(program.body))
     updated = (name for op in every for name in op.outputs if name in op.inputs)
     return frozenset((*updated, *(name for op in every if op.allocates for name in op.outputs)))

@@ -9,6 +9,7 @@ from itertools import pairwise
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.model.trace import Event
 from reports.plotly import hover, scatter
 from reports.run.figures import EVENTS, Category, RunChart, faint, figure, level_trace
@@ -17,6 +18,7 @@ from reports.words import count, duration, weight_memory
 MOST_BINS = 480
 """Bins of the chart."""
 KINDS = tuple(c for c in EVENTS if c.key in ("load weights", "load tensor", "store tensor"))
+MOVE = next(c for c in EVENTS if c.key == "move")
 
 
 def peak_rate(chip: Chip) -> float:
@@ -28,6 +30,16 @@ def weights_rate(chip: Chip) -> float | None:
     """Peak MB/s of the bus of the weights' own memory; None where they lie in Psram."""
     own = chip.weights
     return float(own.memory.clock_mhz * own.memory.bytes_per_clock) if own else None
+
+
+def _port_rates(chip: Chip) -> list[tuple[FurtherMemory, float]]:
+    """The peak MB/s of each further memory, of loads or of stores."""
+    return [(each, float(max(each.load_rate, each.store_rate) * chip.core_mhz)) for each in chip.memories]
+
+
+def _kinds(result: Result) -> tuple[Category, ...]:
+    """The kinds of transfers on the chip."""
+    return (*KINDS, MOVE) if result.chip.memories else KINDS
 
 
 def transfers(result: Result) -> list[Event]:
@@ -50,7 +62,7 @@ def rates(result: Result) -> Iterator[tuple[int, dict[str, float]]]:
                 active[event.channel] = event
             else:
                 active.pop(event.channel, None)
-        now = {category.key: 0.0 for category in KINDS}
+        now = {category.key: 0.0 for category in _kinds(result)}
         for event in active.values():
             now[event.kind] += event.bytes / event.cycles * mhz
         yield cycle, now
@@ -61,7 +73,7 @@ def bins(result: Result, most: int = MOST_BINS) -> tuple[list[Interval], dict[st
     total = result.trace.cycles
     number = max(1, min(most, total))
     edges = [index * total // number for index in range(number + 1)]
-    moved = {category.key: [0.0] * number for category in KINDS}
+    moved = {category.key: [0.0] * number for category in _kinds(result)}
     for event in transfers(result):
         of_kind = moved[event.kind]
         index = max(0, event.start * number // total - 1)
@@ -77,7 +89,7 @@ def bandwidth(result: Result, most: int = MOST_BINS) -> RunChart:
     """MB/s over the cycles of the run by kind of transfer, stacked, below the peak of the bus."""
     spans, moved = bins(result, most)
     mhz = float(result.chip.core_mhz)
-    legend = tuple(category for category in KINDS if any(moved[category.key]))
+    legend = tuple(category for category in _kinds(result) if any(moved[category.key]))
     traces: list[dict[str, object]] = []
     for category in legend:
         speeds = [b / max(1, len(s)) * mhz for b, s in zip(moved[category.key], spans, strict=True)]
@@ -88,11 +100,12 @@ def bandwidth(result: Result, most: int = MOST_BINS) -> RunChart:
     bus = Category("capacity", f"bus peak {peak:,.0f} MB/s{both}", "ink", hatched=True)
     of_weights = f"the bus of {weight_memory(result)}, which holds the weights"
     buses = {"the Psram's bus": peak, **({} if own is None else {of_weights: own})}
+    buses |= {f"the port of {memory.name}": rate for memory, rate in _port_rates(result.chip)}
     traces += [
         level_trace("bus peak", rate, result.trace.cycles, f"{name}: at most {rate:,.0f} MB/s")
         for name, rate in buses.items()
     ]
-    top = max(peak, own or 0.0) * 1.08
+    top = max(buses.values()) * 1.08
     axis = {"title": {"text": "MB/s"}, "range": [0, top], "rangemode": "tozero"}
     width = max(1, len(spans[0])) if spans else 1
     remark = f"Each value is the average over {count(width)} cycles ({duration(result.chip, width)})."

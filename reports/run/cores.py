@@ -62,7 +62,7 @@ def core_totals(result: Result) -> tuple[CoreTotals, ...]:
 def _totals(plan: CorePlan, trace: Trace) -> CoreTotals:
     names = {t.name: t.part.name for t in plan.schedule.transfers if not t.part.weights}
     moves = [e for e in trace.of("dma", core=plan.core) if not e.cause]
-    loads = [e for e in moves if e.kind != "store tensor"]
+    loads = [e for e in moves if e.kind in ("load weights", "load tensor")]
     stores = [e for e in moves if e.kind == "store tensor"]
     imports, exports = plan.part.imports, plan.part.exports
     return CoreTotals(

@@ -12,6 +12,7 @@ from reports.result_file import FORMAT
 from reports.run.cascade_totals import cascades_document
 from reports.run.cores import cores_document
 from reports.run.energy import energy_class, energy_document
+from reports.run.further_memories import memories_document
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document
 from reports.run.totals import OpTotals, RunTotals, run_totals
@@ -85,6 +86,7 @@ def _memory(result: Result) -> dict[str, object]:
         "peak_gap": result.solved.gap,
         "psram_bytes": fit.psram.bytes,
         "psram_capacity_bytes": fit.psram.capacity_bytes,
+        **memories_document(result),
     }
 
 

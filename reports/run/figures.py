@@ -48,6 +48,7 @@ EVENTS = (
     Category("load weights", "load weights", ORANGE),
     Category("load tensor", "load tensor", GREEN),
     Category("store tensor", "store tensor", PURPLE),
+    Category("move", "move between memories off chip", VERMILION),
     *(
         Category(cause, CAUSES[cause], CAUSE_COLOURS.get(cause, GREY), True)
         for cause in ("weights", "input", "output", "core", "bank", "arbitration", "refresh", "cpu", "order")

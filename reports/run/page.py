@@ -18,6 +18,7 @@ from reports.run.charts import charts_data, of_cascades, of_merging, of_work, ov
 from reports.run.cores import CoreTotals, core_of_ops, core_totals, core_waits, speed_up_factor
 from reports.run.energy import energy_class, energy_rows
 from reports.run.figures import EVENTS, Category
+from reports.run.further_memories import further_words
 from reports.run.limits import bound_words, late_ops, psram_words
 from reports.run.network import network
 from reports.run.paths import part_lines, path_lines
@@ -306,6 +307,7 @@ def _facts(result: Result, sums: RunTotals) -> list[tuple[str, str]]:
         ("Time lower bound set by", bound_words(result.bound) or "nothing"),
         *([("Resident weights", resident_words(result))] if resident_words(result) else []),
         ("Psram used", psram_words(result)),
+        *((f"{need.memory} used", further_words(result, need)) for need in result.fit.further),
         ("Ops", f"{len(sums.ops):,} in {sum(o.steps for o in sums.ops):,} steps; {ran:,} ops ran"),
         ("Buffers", f"{_buffers(result):,} buffers, {len(schedule.transfers):,} transfers"),
         *((f"Path: {name}", _choice(choice)) for name, choice in sorted(result.trace.path.items())),

@@ -12,6 +12,7 @@ from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades_table
 from reports.run.cores import cores_table, speed_up, waits_table
 from reports.run.energy import energy_class, energy_rows
+from reports.run.further_memories import memory_rows, moved_rows
 from reports.run.limits import bound_words, late_ops, lateness
 from reports.run.paths import parts_table, path_lines
 from reports.run.steady_state import resident_words, steady_rows
@@ -97,6 +98,7 @@ def _memory(result: Result) -> list[FigureRow]:
         ("lower bound", count(solved.lower_bound), "B", f"{peak_gap(result)} ({solved.status})"),
         (f"weights in {weight_memory(result)}", count(result.program.weight_bytes), "B", parameters),
         ("Psram", count(psram.bytes), "B", f"{in_psram} of {count(psram.capacity_bytes)} B"),
+        *memory_rows(result),
     ]
 
 
@@ -137,6 +139,7 @@ def _units(result: Result, sums: RunTotals) -> list[FigureRow]:
     return [
         ("loaded", count(sums.loaded_bytes), "B", loaded_words(sums.moved_bytes)),
         ("stored", count(sums.stored_bytes), "B", ""),
+        *moved_rows(result),
         ("DMA busy", count(sums.dma_cycles), "cycles", percent(busy)),
         ("hidden by compute", count(result.hidden_cycles), "cycles", f"{hidden} of DMA time"),
         (

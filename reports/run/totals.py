@@ -188,7 +188,7 @@ def _totals(op: Op, runs: int, step_count: int, events: list[Event]) -> OpTotals
         steps=step_count,
         compute_cycles=sum(e.worked for e in events if e.unit == "npu"),
         stalls=by_cause(stalls),
-        loaded_bytes=sum(e.bytes for e in moves if e.kind != "store tensor"),
+        loaded_bytes=sum(e.bytes for e in moves if e.kind in ("load weights", "load tensor")),
         stored_bytes=sum(e.bytes for e in moves if e.kind == "store tensor"),
         loaded_weight_bytes=sum(e.bytes for e in moves if e.kind == "load weights"),
     )

@@ -25,6 +25,7 @@ from solvers.branches.mergers import mergers
 from tests.fuzz.cascades import TRIES, random_choices
 from tests.fuzz.weights_in_place import reading
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.further_memories import further
 from tests.support.random_images import ImageShape, random_images
 from tests.support.random_programs import TreeShape, random_program
 from workloads.load import load
@@ -136,6 +137,12 @@ def _reading(name: str, chip: Chip) -> Chip:
     return reading(chip, random) if random.random() < IN_PLACE_WEIGHTS else chip
 
 
+def _further(name: str, chip: Chip) -> Chip:
+    """``chip``, of one case in a few with one core, with further memories."""
+    random = Random(f"further {name}")
+    return replace(chip, memories=further(random)) if chip.cores == 1 and random.random() < 0.3 else chip
+
+
 @cache
 def _loaded(source: str) -> Program:
     return load(source)
@@ -149,7 +156,7 @@ def _planned(
     random: Random,
     cascade: str = CASCADE_OFF,
 ) -> PlanCase | None:
-    chip = _reading(name, chip)
+    chip = _further(name, _reading(name, chip))
     streamer = random.choice(streamers)
     packer = random.choice(PACKERS)
     merge, in_place = random.choice(tuple(mergers())), random.choice(IN_PLACE)

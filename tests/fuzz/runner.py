@@ -32,6 +32,7 @@ NAMES = (
     "exact-packers",
     "exact-streamer",
     "execution",
+    "further-memories",
     "hostile-inputs",
     "random-programs",
     "random-trees",

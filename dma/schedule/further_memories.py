@@ -1,0 +1,349 @@
+"""Which tensors and weights lie in further memories of a chip, and which moves bring them there or away.
+
+A schedule first has all that leaves SharedMemory in Psram. Then each tensor or weight slice, the one that
+saves the most cycles of the DMA engine a byte first, gets the first of these that has room and saves any:
+
+* a tensor that the plan makes has its *home* in a further memory, for its whole life off chip;
+* what is read from Psram or the weights' memory has a *copy* in a further memory: a move brings it there
+  before the first of the loads that read the copy;
+* a tensor *leaves* a further memory for Psram, by a move after its last load there, so that others have room.
+
+Inputs and outputs of the program have their homes in Psram, where the host writes and reads them. Moves begin
+and end outside of branches and loops. Of all in Psram, homes alone, and homes with moves, the schedule with
+the fewest forecast cycles is taken.
+
+Source: chipmodel; docs/decisions/0149-further-memories.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.rounding import round_up
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.fit import OFF_CHIP_ALIGNMENT, further_addresses, off_chip_bytes
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import (
+    PSRAM,
+    SHARED,
+    WEIGHTS,
+    Hop,
+    OffChipMove,
+    Part,
+    Schedule,
+    Step,
+    StepIf,
+    StepLoop,
+    StepNode,
+    Traffic,
+    Transfer,
+    steps,
+)
+from chipmodel.verify.parts import part_label
+from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.forecast import TransferTimes
+from dma.schedule.psram_sharing import at_homes, changed_in_parts, psram_lifetimes
+
+HIDDEN = 2
+"""A move is issued so early that ops compute for this many times its cycles before it is waited for (assumed:
+half of the DMA engine's time is left for other transfers)."""
+MOST_SPLITS = 8
+"""Places in the order of a tensor's loads at which a move is tried, those that save the most (assumed)."""
+
+
+def in_further_memories(program: Program, schedule: Schedule, chip: Chip, capacity: int) -> Schedule:
+    """Return ``schedule`` with what lies in further memories of ``chip``.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        With all homes apart, in Psram and the weights' memory.
+    capacity : int
+        Bytes off chip without further memories. A schedule that needs more has no moves.
+    """
+    if not chip.memories:
+        return schedule
+    homes, moves = (with_further_memories(program, schedule, chip, each) for each in (False, True))
+    if off_chip_bytes(schedule) > capacity or off_chip_bytes(moves) > capacity:
+        return homes
+    forecast = ScheduleForecast(program, chip)
+    return min((homes, moves, schedule), key=forecast.cycles)
+
+
+def with_further_memories(program: Program, schedule: Schedule, chip: Chip, moves: bool = True) -> Schedule:
+    """Return ``schedule`` with homes in further memories of ``chip``, and with ``moves`` where asked for,
+    whether or not it becomes faster. Its homes are apart, in Psram and the weights' memory."""
+    return packed(_Placer(program, schedule, chip).placed(moves))
+
+
+def packed(schedule: Schedule) -> Schedule:
+    """Return ``schedule`` with its homes in Psram one after another, in the order of their addresses."""
+    used = {t.home for t in schedule.transfers if not t.memory} | {*schedule.weights_in_place.values()}
+    used |= {move.home for move in schedule.moves if move.source in (PSRAM, WEIGHTS)}
+    used |= {move.target for move in schedule.moves if move.memory == PSRAM}
+    new: dict[Interval, Interval] = {}
+    end = 0
+    for home in sorted(used):
+        new[home] = Interval(end, end + len(home))
+        end += round_up(len(home), OFF_CHIP_ALIGNMENT)
+    found = at_homes(schedule, new)
+    moves = (
+        replace(move, home=new.get(move.home, move.home), target=new.get(move.target, move.target))
+        for move in schedule.moves
+    )
+    return replace(found, moves=tuple(moves))
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """A move at positions ``issue`` to ``due``. The transfers ``near`` use the further memory, throughout the
+    positions ``life``; ``gain``: DMA cycles saved."""
+
+    gain: int
+    issue: int
+    due: int
+    near: frozenset[str]
+    life: Interval
+
+
+@dataclass
+class _Space:
+    """Addresses of a further memory, and when each is in use."""
+
+    addresses: Interval
+    taken: list[tuple[Interval, tuple[Interval, ...]]] = field(
+        default_factory=list[tuple[Interval, tuple[Interval, ...]]]
+    )
+
+    def take(self, size: int, life: tuple[Interval, ...]) -> Interval | None:
+        """Take and return the lowest ``size`` bytes that are free throughout ``life``; None for none."""
+        busy = sorted(at for at, lives in self.taken if any(a.overlaps(b) for a in lives for b in life))
+        start = self.addresses.start
+        for at in busy:
+            if start + size <= at.start:
+                break
+            start = max(start, round_up(at.stop, OFF_CHIP_ALIGNMENT))
+        if start + size > self.addresses.stop:
+            return None
+        self.taken.append((Interval(start, start + size), life))
+        return self.taken[-1][0]
+
+
+class _Placer:
+    """Places what one schedule moves."""
+
+    def __init__(self, program: Program, schedule: Schedule, chip: Chip) -> None:
+        self.program, self.schedule, self.chip = program, schedule, chip
+        self.cycles_of = TransferTimes(chip)
+        self.spaces = {name: _Space(at) for name, at in further_addresses(chip).items()}
+        computes = [step.cycles for step in steps(schedule.body)]
+        self.before = [0, *accumulate(computes)]
+        """Cycles that ops compute before each position."""
+        self.outer: list[Interval] = []
+        """For each position, those of the step, branch or loop outside of all others that it is in."""
+        self.alone: list[bool] = []
+        """For each position, whether its step is outside of branches and loops."""
+        self.times: list[int] = []
+        for node in schedule.body:
+            counts = list(_times((node,)))
+            at = Interval(len(self.times), len(self.times) + len(counts))
+            self.outer += [at] * len(counts)
+            self.alone += [isinstance(node, Step)] * len(counts)
+            self.times += counts
+        self.new: dict[str, tuple[str, Interval]] = {}
+        """The memory and the home of each transfer that uses a further memory, by its name."""
+        self.moves: list[OffChipMove] = []
+
+    def placed(self, moves: bool) -> Schedule:
+        """Return the schedule with homes in further memories, and with ``moves`` where asked for."""
+        groups: dict[Interval, list[Transfer]] = {}
+        for transfer in self.schedule.transfers:
+            groups.setdefault(transfer.home, []).append(transfer)
+        movable = [home for home, group in groups.items() if len(home) and self._may_move(group)]
+        homed = {home for home in movable if self._may_have_home(groups[home])}
+        lives = psram_lifetimes(self.program, self.schedule) if homed else {}
+        savings = {home: self._best_saving(groups[home]) / len(home) for home in movable}
+        for home in sorted(movable, key=lambda each: (-savings[each], each)):
+            group = groups[home]
+            if home in homed and self._home(home, group, lives[home]):
+                continue
+            if moves and len({_thing(t.part) for t in group}) == 1:
+                _ = self._copy(home, group) or (home in homed and self._leave(home, group))
+        return self._schedule()
+
+    # -- what may be placed --------------------------------------------------------------------
+
+    def _may_move(self, group: Sequence[Transfer]) -> bool:
+        """Whether a move copies all of what the transfers move: not slices of a loop, or rows of a table."""
+        slices = self.program.stays_in_psram if self.program.inferences > 1 else frozenset[str]()
+        kept = changed_in_parts(self.program) | slices
+        whole = (t.bytes == len(t.home) if t.part.weights else t.part.name not in kept for t in group)
+        return all(whole) and not any(t.advance for t in group)
+
+    def _may_have_home(self, group: Sequence[Transfer]) -> bool:
+        """Whether the plan makes the tensor, for itself alone."""
+        program = self.program
+        outside = {*program.inputs, *program.outputs, *program.conditions.values()}
+        return not any(t.part.weights or t.part.name in outside for t in group)
+
+    def _best_saving(self, group: Sequence[Transfer]) -> float:
+        return max(float(self._saving(group, name)) for name in self.spaces)
+
+    def _saving(self, group: Iterable[Transfer], memory: str) -> int:
+        """DMA cycles that the transfers save in a further memory, of one run."""
+        return sum(
+            self.times[t.due if t.direction == "load" else t.issue]
+            * (self._cycles(t, t.traffic) - self._cycles(t, _near(t, memory)))
+            for t in group
+        )
+
+    def _cycles(self, transfer: Transfer, traffic: Traffic) -> int:
+        return self.cycles_of(traffic, transfer.bytes, transfer.part.runs)
+
+    # -- places --------------------------------------------------------------------------------
+
+    def _home(self, home: Interval, group: Sequence[Transfer], life: tuple[Interval, ...]) -> bool:
+        """Give a tensor its home in the memory that saves the most; whether any had room and saves any."""
+        savings = {name: self._saving(group, name) for name in self.spaces}
+        for name in sorted(savings, key=lambda each: -savings[each]):
+            place = self.spaces[name].take(len(home), life) if savings[name] > 0 else None
+            if place:
+                self.new.update({t.name: (name, place) for t in group})
+                return True
+        return False
+
+    def _copy(self, home: Interval, group: Sequence[Transfer]) -> bool:
+        """Move a copy to a further memory for the last of its loads."""
+        source = WEIGHTS if group[0].part.weights else PSRAM
+        for name, space in self.spaces.items():
+            for split in self._best(self._copies(group, Hop(source, name), len(home))):
+                place = space.take(len(home), (split.life,))
+                if place:
+                    self.new.update(dict.fromkeys(split.near, (name, place)))
+                    self._add_move(group[0].part, split, (source, home), (name, place))
+                    return True
+        return False
+
+    def _leave(self, home: Interval, group: Sequence[Transfer]) -> bool:
+        """Keep a tensor in a further memory for its first loads, and move it to Psram for the others."""
+        for name, space in self.spaces.items():
+            for split in self._best(self._leaves(group, Hop(name, PSRAM), len(home))):
+                place = space.take(len(home), (split.life,))
+                if place:
+                    self.new.update(dict.fromkeys(split.near, (name, place)))
+                    self._add_move(group[0].part, split, (name, place), (PSRAM, home))
+                    return True
+        return False
+
+    def _add_move(
+        self, part: Part, split: _Split, origin: tuple[str, Interval], target: tuple[str, Interval]
+    ) -> None:
+        thing = _thing(part)
+        title = f"move {part_label(thing) if thing.weights else thing.name} to {target[0]}"
+        size = len(target[1])
+        self.moves.append(OffChipMove(title, thing, size, split.issue, split.due, *origin, *target))
+
+    def _best(self, splits: Iterable[_Split]) -> list[_Split]:
+        return sorted((s for s in splits if s.gain > 0), key=lambda s: (-s.gain, s.due))[:MOST_SPLITS]
+
+    # -- moves ---------------------------------------------------------------------------------
+
+    def _copies(self, group: Sequence[Transfer], hop: Hop, size: int) -> Iterator[_Split]:
+        """Yield the moves of a copy for each last part of the loads."""
+        cost = self.cycles_of(hop, size)
+        stored = max((self.outer[t.due].stop for t in group if t.direction == "store"), default=0)
+        loads = sorted((t for t in group if t.direction == "load"), key=_begins)
+        for number in range(len(loads)):
+            tail = loads[number:]
+            due = self._outside(min(map(_begins, tail)))
+            issue = self._early(due, cost, stored)
+            gain = self._saving(tail, hop.target) - cost
+            if issue is not None:
+                life = Interval(issue, max(self.outer[t.due].stop for t in tail))
+                yield _Split(gain, issue, due, frozenset(t.name for t in tail), life)
+
+    def _leaves(self, group: Sequence[Transfer], hop: Hop, size: int) -> Iterator[_Split]:
+        """Yield the moves out of a further memory before each last part of the loads."""
+        cost = self.cycles_of(hop, size)
+        stores = [t for t in group if t.direction == "store"]
+        loads = sorted((t for t in group if t.direction == "load"), key=_begins)
+        if not stores:
+            return
+        start = self.outer[min(t.issue for t in stores)].start
+        stored = max(self.outer[t.due].stop for t in stores)
+        for number in range(len(loads)):
+            head, tail = (*stores, *loads[:number]), loads[number:]
+            done = max(self.outer[t.due].stop for t in head)
+            last = self._outside(min(map(_begins, tail)))
+            due = self._late_enough(stored, max(done, stored + 1), last, cost)
+            if due is not None:
+                gain = self._saving(head, hop.source) - cost
+                life = Interval(start, max(done, due + 1))
+                yield _Split(gain, stored, due, frozenset(t.name for t in head), life)
+
+    def _outside(self, position: int) -> int:
+        """The last position up to ``position`` of a step outside of branches and loops; -1 for none."""
+        while position >= 0 and not self.alone[position]:
+            position = self.outer[position].start - 1
+        return position
+
+    def _early(self, due: int, cost: int, stored: int) -> int | None:
+        """The last position of issue that hides a move of ``cost`` cycles, or the first; None for none."""
+        issue: int | None = None
+        for position in range(due - 1, stored - 1, -1):
+            if self.alone[position]:
+                issue = position
+                if self.before[due] - self.before[position] >= HIDDEN * cost:
+                    break
+        return issue
+
+    def _late_enough(self, issue: int, least: int, last: int, cost: int) -> int | None:
+        """The first position from ``least`` up to ``last`` at which a move that is issued at ``issue`` has
+        had its time, or ``last``; None where that is too early."""
+        if issue >= len(self.outer) or not self.alone[issue]:
+            return None
+        for position in range(least, last + 1):
+            hidden = self.before[position] - self.before[issue] >= HIDDEN * cost
+            if self.alone[position] and (hidden or position == last):
+                return position
+        return None
+
+    def _schedule(self) -> Schedule:
+        def move(transfer: Transfer) -> Transfer:
+            if transfer.name not in self.new:
+                return transfer
+            memory, home = self.new[transfer.name]
+            psram = transfer.psram - transfer.home.start + home.start
+            return replace(transfer, memory=memory, home=home, psram=psram)
+
+        moves = tuple(sorted(self.moves, key=lambda each: (each.issue, each.due, each.name)))
+        return replace(self.schedule, transfers=tuple(map(move, self.schedule.transfers)), moves=moves)
+
+
+def _thing(part: Part) -> Part:
+    """What a move copies: the whole tensor, or the slice of weights."""
+    return part if part.weights else Part(part.name)
+
+
+def _begins(transfer: Transfer) -> int:
+    return min(transfer.issues)
+
+
+def _near(transfer: Transfer, memory: str) -> Hop:
+    return Hop(memory, SHARED) if transfer.direction == "load" else Hop(SHARED, memory)
+
+
+def _times(body: Sequence[StepNode], times: int = 1) -> Iterator[int]:
+    """How often the step of each position runs, if all branches take the arm that it is in."""
+    for node in body:
+        match node:
+            case Step():
+                yield times
+            case StepIf():
+                for arm in node.arms:
+                    yield from _times(arm.body, times)
+            case StepLoop():
+                yield from _times(node.body, times * node.iterations)

@@ -1,0 +1,100 @@
+"""What lies in further memories of a chip, and what is moved between any two memories: words and rows."""
+
+from __future__ import annotations
+
+from chipmodel.answers.result import Result
+from chipmodel.model.fit import MemoryNeed
+from chipmodel.model.schedule import PSRAM, SHARED, WEIGHTS, Hop, Traffic
+from reports.terminal_table import FigureRow
+from reports.words import count, percent, ratio, shortened, size, weight_memory
+
+
+def memories_document(result: Result) -> dict[str, object]:
+    """Return what a result file says of further memories; nothing on a chip without any."""
+    if not result.chip.memories:
+        return {}
+    parts = memory_parts(result)
+    rows = [
+        {
+            "name": need.memory,
+            "bytes": need.bytes,
+            "capacity_bytes": need.capacity_bytes,
+            "fits": need.fits,
+            "holds": parts[need.memory],
+        }
+        for need in result.fit.further
+    ]
+    moved = moved_between(result).items()
+    between = [{"from": a, "to": b, "bytes": each, "cycles": cycles} for (a, b), (each, cycles) in moved]
+    return {"memories": rows, "moved_between": between}
+
+
+def memory_rows(result: Result) -> list[FigureRow]:
+    """Return how full each further memory is."""
+
+    def used(need: MemoryNeed) -> str:
+        return f"{percent(ratio(need.bytes, need.capacity_bytes))} of {count(need.capacity_bytes)} B"
+
+    return [(need.memory, count(need.bytes), "B", used(need)) for need in result.fit.further]
+
+
+def moved_rows(result: Result) -> list[FigureRow]:
+    """Return the bytes between any two memories of a chip that has further ones, and what they take."""
+    if not result.chip.memories:
+        return []
+    names = _names(result)
+    return [
+        (f"{names.get(a, a)} to {names.get(b, b)}", count(each), "B", f"{count(cycles)} cycles")
+        for (a, b), (each, cycles) in moved_between(result).items()
+    ]
+
+
+def _names(result: Result) -> dict[str, str]:
+    return {SHARED: "SharedMemory", PSRAM: "Psram", WEIGHTS: weight_memory(result)}
+
+
+def further_words(result: Result, need: MemoryNeed) -> str:
+    """What lies in a further memory of the chip against its size, and what is moved from and to it."""
+    held = memory_parts(result)[need.memory]
+    moved = moved_between(result).items()
+    names_of = _names(result)
+    ways = [
+        f"{size(each)} {names_of.get(a, a)} to {names_of.get(b, b)}"
+        for (a, b), (each, _) in moved
+        if need.memory in (a, b)
+    ]
+    names = f" ({shortened(held)})" if held else ""
+    return f"{size(need.bytes)} of {size(need.capacity_bytes)}{names}" + "".join(f"; {way}" for way in ways)
+
+
+def memory_parts(result: Result) -> dict[str, list[str]]:
+    """Return what each further memory of the chip holds at some time: tensors, and ops whose weights lie
+    there."""
+    found: dict[str, set[str]] = {memory.name: set() for memory in result.chip.memories}
+    schedule = result.schedule
+    homes = [(each.memory, each.part) for each in schedule.transfers]
+    homes += [(each.memory, each.part) for each in schedule.moves]
+    for memory, part in homes:
+        if memory in found:
+            found[memory].add(f"weights of {part.name}" if part.weights else part.name)
+    return {name: sorted(parts) for name, parts in found.items()}
+
+
+def moved_between(result: Result) -> dict[tuple[str, str], tuple[int, int]]:
+    """Return the bytes and DMA cycles of a run by memories that a transfer goes from and to."""
+    own = WEIGHTS if result.chip.weights else PSRAM
+    ends = {each.name: _ends(each.traffic, own) for each in result.schedule.transfers}
+    ends |= {each.name: (each.source, each.memory) for each in result.schedule.moves}
+    moved: dict[tuple[str, str], tuple[int, int]] = {}
+    for event in result.trace.events:
+        if event.unit == "dma" and not event.cause:
+            size, cycles = moved.get(ends[event.name], (0, 0))
+            moved[ends[event.name]] = size + event.bytes, cycles + event.worked
+    return dict(sorted(moved.items()))
+
+
+def _ends(traffic: Traffic, own: str) -> tuple[str, str]:
+    """The memories of a transfer; ``own``: that of the weights."""
+    if isinstance(traffic, Hop):
+        return traffic.source, traffic.target
+    return {"load": (PSRAM, SHARED), "store": (SHARED, PSRAM), "weights": (own, SHARED)}[traffic]

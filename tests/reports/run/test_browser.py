@@ -190,6 +190,33 @@ def test_thousands_of_events_still_draw(browser: Browser, tmp_path: Path) -> Non
     found.page.context.close()
 
 
+CHANGES_BY_A_CLICK = """async () => {
+  let seen = 0;
+  const watch = new MutationObserver((changes) => { seen += changes.length; });
+  watch.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  document.querySelectorAll("#ops tbody tr")[5].click();
+  await new Promise((next) => requestAnimationFrame(next));
+  seen += watch.takeRecords().length;
+  watch.disconnect();
+  return seen;
+}"""
+"""Changes of the document from a click on an op up to the next frame that the browser paints."""
+
+
+def test_a_click_is_answered_with_as_little_work_on_a_page_of_2000_ops(
+    browser: Browser, tmp_path: Path
+) -> None:
+    changes: list[int] = []
+    for count in (20, 2000):
+        found = visit(browser, write(tmp_path, f"chain{count}.html", render_page(large(count))))
+        changes.append(found.page.evaluate(CHANGES_BY_A_CLICK))
+        expect(found.page.locator("#chosen-text")).to_contain_text("block0.conv5")
+        found.wait_until("document.getElementById('timeline').layout.shapes.length > 0")
+        assert found.complaints == []
+        found.page.context.close()
+    assert changes[0] == changes[1] <= 10
+
+
 def natural(name: str) -> list[int | str]:
     """The order of names in which numbers count as such."""
     return [int(part) if part.isdigit() else part for part in re.split("([0-9]+)", name)]

@@ -105,7 +105,7 @@ def elsewhere(folder: Path) -> Place:
 @click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--sample", default=50, show_default=True, help="Points that are answered again.")
 @click.option("--kills", default=3, show_default=True, help="Runs that are killed.")
-@click.option("--seed", default=0, show_default=True, help="Of the sample and of the moments.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the sample and of the kills.")
 def main(study: Path, sample: int, kills: int, seed: int) -> None:
     """Run STUDY, kill it, repeat it; exit code 1 where an answer differs."""
     random = Random(seed)

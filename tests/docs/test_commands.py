@@ -36,6 +36,7 @@ FILES = {
     DOCS / "howto" / "chip.md": {"my-chip.yaml": ("yaml", 0)},
     DOCS / "howto" / "architect.md": {"three.yaml": ("yaml", 0)},
     DOCS / "howto" / "budget.md": {"budget.yaml": ("yaml", 0)},
+    DOCS / "howto" / "start.md": {"budget.yaml": ("yaml", 0)},
     DOCS / "howto" / "measured.md": {"cycles.csv": ("text", 0)},
 }
 """Examples that the reader is asked to save: file name, language and number of the block."""

@@ -310,7 +310,7 @@ class InPlaceReading:
 
 
 OperandTime = Literal["free", "overlap", "one port", "serial"]
-CPU_KINDS = ("broadcast", "softmax", "resize", "transpose", "activation")
+CPU_KINDS = ("broadcast", "softmax", "batch_norm", "resize", "transpose", "activation")
 """Work that some chips leave to their CPU; ``broadcast``: element-wise work on operands of different shapes,
 as the scaling of squeeze and excitation."""
 

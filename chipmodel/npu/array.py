@@ -48,6 +48,7 @@ def kind_of_op(npu: Npu, op: Op) -> OpKind:
 
 _CPU_KINDS = {
     **dict.fromkeys(("softmax", "log_softmax"), "softmax"),
+    "batch_norm": "batch_norm",
     **dict.fromkeys(("resize", "upsample"), "resize"),
     **dict.fromkeys(("transpose", "depth_to_space", "space_to_depth"), "transpose"),
     **dict.fromkeys(("sigmoid", "tanh", "swish", "hard_swish", "hard_sigmoid", "gelu"), "activation"),

@@ -176,6 +176,7 @@ MEANING: Mapping[str, str] = {
     "cpu.cycles_per_element.broadcast": "Element-wise work on operands of different shapes, as the scaling "
     "of squeeze and excitation, on the CPU: what each output element costs. 0: the NPU does it.",
     "cpu.cycles_per_element.softmax": "The same for softmax.",
+    "cpu.cycles_per_element.batch_norm": "The same for batch normalisation that is not folded into weights.",
     "cpu.cycles_per_element.resize": "The same for resizing.",
     "cpu.cycles_per_element.transpose": "The same for transposing, and moving depth to space and back.",
     "cpu.cycles_per_element.activation": "The same for sigmoid, tanh and activations made of them.",

@@ -163,6 +163,8 @@ def test_arms_model_of_256_macs_has_the_memories_of_corstone() -> None:
         ("pico_s8_v1_p4", "224 * 224 * 3", "zoo:picodet?input=224"),
         ("zoo:osnet", "192x96x3", "zoo:osnet?input=192"),
         ("mobilenetv2_rep", "", "zoo:mobilenetv2_rep"),
+        ("mobilenetv3large100_pt", "", "zoo:mobilenetv3?variant=large"),
+        ("yolox_nano", "416x416x3", "zoo:st_yoloxn?depth=0.33&width=0.25&classes=80&input=416"),
         ("zoo:yolo11?input=256", "outputs=raw", "zoo:yolo11?input=256&outputs=raw"),
         ("mine/net.onnx", "1x3x8x8", "mine/net.onnx"),
         ("MobileNet v1 0.25 fft", "96x96x3", "zoo:mobilenetv1_025?width=0.25&classes=5&input=96"),

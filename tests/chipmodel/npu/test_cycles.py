@@ -111,14 +111,14 @@ def test_large_depthwise_kernels_take_several_passes_over_the_operands() -> None
 
 
 def test_the_cpu_does_what_the_npu_cannot() -> None:
-    npu = replace(
-        NPU, costs=ArrayCosts(launch_cycles=5, on_cpu={"broadcast": Fraction(9), "softmax": Fraction(2)})
-    )
+    rates = {"broadcast": Fraction(9), "softmax": Fraction(2), "batch_norm": Fraction(3)}
+    npu = replace(NPU, costs=ArrayCosts(launch_cycles=5, on_cpu=rates))
     scale = Vector(800, 900, 800, rows=8, broadcast=(1,))
     assert op_cycles(npu, Op("s", "mul", scale, ("x", "y"), ("z",)), 8, 1) == 5 + 9 * 800
     assert op_cycles(npu, Op("s", "mul", scale, ("x", "y"), ("z",)), 4, 1) == 5 + 9 * 400
     assert op_cycles(npu, Op("m", "mul", replace(scale, broadcast=()), ("x", "y"), ("z",)), 8, 1) == 5 + 113
     assert op_cycles(npu, Op("p", "softmax", Vector(10, 10, 10), ("x",), ("y",)), 1, 1) == 5 + 20
+    assert op_cycles(npu, Op("n", "batch_norm", Vector(10, 10, 10), ("x",), ("y",)), 1, 1) == 5 + 30
 
 
 def test_pooling_may_have_a_rate_of_its_own() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -18,9 +19,11 @@ import chipmodel.studies.points
 from chipmodel.api.listings import planners
 from chipmodel.entry_points import plugin_named
 from chipmodel.errors import PluginFault, PluginIgnored
+from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.points import tasks_of
 from chipmodel.studies.study_file import parse_study
 from chipmodel.studies.task import PointTask
+from chipmodel.studies.workload import load_workload
 from tests.support.folders import ROOT
 from tests.support.wheels import install, wheel_of, write_wheel
 
@@ -248,6 +251,61 @@ def test_a_name_that_is_built_in_is_refused(other: Install) -> None:
         assert planners()
 
 
+@pytest.mark.parametrize(
+    ("group", "kind", "name"),
+    [
+        ("chipmodel.npu_models", "NPU model", "luna"),
+        ("chipmodel.npu_models", "NPU model", "launch_cycles"),
+        ("chipmodel.importers", "importer", "yml"),
+    ],
+)
+def test_a_taken_name_of_a_model_or_importer_is_said_in_lists(
+    other: Install, group: str, kind: str, name: str
+) -> None:
+    other("plug-taken", {group: {name: "plug_taken"}}, {})
+    said = f"{kind} '{name}' of package plug-taken 2.5 is ignored: .* Hint: uninstall plug-taken"
+    with pytest.warns(PluginIgnored, match=said):
+        listed = planners()
+    assert not any("plug-taken" in each["source"] for each in listed)
+    if kind == "NPU model":
+        with pytest.warns(PluginIgnored, match=said):
+            assert cm.chips()
+
+
+@pytest.mark.parametrize(
+    ("group", "module", "text", "said"),
+    [
+        ("chipmodel.npu_models", "plug_least", "def cycles(): ...", "no function 'least_cycles'"),
+        (
+            "chipmodel.npu_models",
+            "plug_numbers",
+            "def cycles(): ...\ndef least_cycles(): ...",
+            "no mapping 'parameters'",
+        ),
+        ("chipmodel.importers", "plug_read", "read = 1", "no function 'read'"),
+    ],
+)
+def test_a_model_or_importer_that_is_none_is_not_listed(
+    other: Install, group: str, module: str, text: str, said: str
+) -> None:
+    other(module, {group: {module: module}}, {f"{module}.py": f"title = 't'\nsource = 's'\n{text}\n"})
+    with pytest.warns(PluginIgnored, match=f"{module}.*{said}"):
+        assert module not in {each["name"] for each in planners()}
+
+
+def test_a_command_says_once_that_a_name_is_taken(tmp_path: Path, other: Install) -> None:
+    other("plug-said", {"chipmodel.npu_models": {"luna": "plug_said"}}, {})
+    ran = subprocess.run(
+        [sys.executable, "-m", "chipmodel", "planners", "--json", "-"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(tmp_path / "plug-said")))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stderr.count("note: NPU model 'luna' of package plug-said 2.5 is ignored") == 1
+    assert '"luna"' in ran.stdout
+
+
 def test_a_name_in_two_packages_is_refused(other: Install) -> None:
     for package in ("plug-one", "plug-two"):
         other(package, *packer("plug_twice", "return {}"))
@@ -343,6 +401,18 @@ def test_a_least_that_parts_go_below_is_refused(other: Install, cores: int) -> N
     chip = cm.chip("gap9", npu__model="plug_square", shared_memory__bytes="24KiB", cores=cores)
     with pytest.raises(PluginFault, match=BEATEN):
         cm.simulate("zoo:resnet8", chip)
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_study_says_that_parts_go_below_the_least(tmp_path: Path, other: Install, cores: int) -> None:
+    """In so little memory stripes go below even the share that the bound gives each of two cores."""
+    other("plug-square", {"chipmodel.npu_models": {"plug_square": "plug_square"}}, {"plug_square.py": SQUARE})
+    study = "workloads: zoo:resnet8\nchips: gap9\npackers: large-first\nstreamers: ping-pong\nset:\n"
+    study += f"  npu.model: plug_square\n  shared_memory.bytes: 8KiB\n  cores: {cores}\n"
+    (only,) = tasks_of(parse_study(study, tmp_path / "s.yaml"))
+    row = answer(only, WorkerCache(load_workload))
+    assert row.status == "failed"
+    assert re.search(BEATEN, row.error), row.error
 
 
 def test_a_study_stores_rows_by_the_plugins_sources(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -188,6 +189,18 @@ def test_the_smallest_capacity_does_and_one_step_less_does_not(packer: str) -> N
                 plan(PlanRequest(program, with_memory(chip, size - 16), packer, "ping-pong", spill=False))
 
 
+def test_where_no_capacity_would_do() -> None:
+    program = wide(10, 5 << 30)
+    assert smallest_capacity(PlanRequest(program, LUNA_LIKE, "large-first", "sync")) is None
+    with pytest.raises(DoesNotFit) as refusal:
+        plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync", spill=False))
+    assert "5,368,709,120 B" in refusal.value.what
+    chip = replace(LUNA_LIKE, psram=replace(LUNA_LIKE.psram, bytes=1 << 34))
+    with pytest.raises(DoesNotFit) as refusal:
+        plan(PlanRequest(program, chip, "large-first", "sync", spill=False))
+    assert refusal.value.hint == "no SharedMemory of up to 4 GiB would do without spilling"
+
+
 def test_what_does_not_fit_even_in_stripes_is_refused_as_it_is() -> None:
     builder = ProgramBuilder("row")
     x = builder.raw_input("x", 5000)
@@ -200,6 +213,16 @@ def test_what_does_not_fit_even_in_stripes_is_refused_as_it_is() -> None:
     with pytest.raises(DoesNotFit) as refusal:
         plan(PlanRequest(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync", spill=False))
     assert "shared_memory.bytes=5024" in refusal.value.hint
+
+
+def test_a_tight_memory_never_loses_to_a_roomy_one_in_peak() -> None:
+    program = random_program(3, TreeShape(ops=6, depth=2))
+    roomy = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
+    tight = plan(
+        PlanRequest(program, with_memory(LUNA_LIKE, roomy.solved.peak // 2, 16), "large-first", "sync")
+    )
+    assert tight.solved.peak <= roomy.solved.peak // 2
+    assert replace(roomy, attempts=()) != replace(tight, attempts=())
 
 
 def test_a_path_may_not_skip_what_is_read_later() -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.work import output_share
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from dma.residency.tiling import (
     SETUP_BYTES,
     Tiling,
@@ -19,9 +21,11 @@ from dma.residency.tiling import (
     sliced,
     stripe_bytes,
     striped,
+    transfer_bytes,
     weight_share,
     whole_tiling,
 )
+from tests.support.large_operands import SMALL
 from workloads.build.builder import ProgramBuilder
 
 
@@ -92,6 +96,20 @@ def test_slices_fit_their_limit_and_sum_to_the_block(
     assert -(-features // width) == -(-features // grid)
 
 
+def test_slices_by_hand() -> None:
+    program, op = dense(10, 24)
+    assert sliced(program, op, 240, 2) == 24
+    assert sliced(program, op, 239, 2) == 12  # 22 would do, but two equal slices are as many
+    assert sliced(program, op, 99, 1) == 8
+    assert sliced(program, op, 99, 4) == 8
+    assert sliced(program, op, 50, 4) == 4
+    assert sliced(program, op, 25, 4) == 2
+    assert sliced(program, op, 10, 4) == 1
+    assert sliced(program, op, 9, 4) is None
+    assert sliced(program, op, -5, 4) is None
+    assert slice_bytes(program, op, 100) == 240
+
+
 def test_an_op_without_weights_is_never_sliced() -> None:
     builder = ProgramBuilder("relu")
     builder.elementwise("relu", "r", [builder.input("x", (4, 4))])
@@ -154,6 +172,46 @@ def test_the_sampled_tiles_include_a_largest_one(
     assert stripe_bytes(program, op, tiling) == real_stripe_bytes(program, op, tiling)
 
 
+@settings(max_examples=200)
+@given(
+    st.integers(2, 5), st.integers(1, 8), st.sampled_from((1, 3)), st.integers(1, 2), st.integers(1, 40),
+    st.booleans(),
+)  # fmt: skip
+def test_the_sampled_tiles_include_a_largest_one_of_several_images_or_products(
+    batch: int, side: int, kernel: int, stride: int, rows: int, product: bool
+) -> None:
+    """No padding, so that a stripe across two images would need two halos."""
+    builder = ProgramBuilder("batch")
+    if product:
+        left, right = builder.input("left", (batch, side, 3)), builder.input("right", (batch, 3, 5))
+        builder.matmul("m", left, right)
+    else:
+        x = builder.input("x", (batch, 2, side + kernel, side))
+        builder.conv("c", x, 3, (kernel, 1), stride=stride, bias=False)
+    program, op = of(builder)
+    tiling = Tiling(min(rows, op.work.rows), 1, striped=True)
+    assert stripe_bytes(program, op, tiling) == real_stripe_bytes(program, op, tiling)
+
+
+def test_no_stripe_needs_the_matrices_of_two_products_where_it_has_the_rows_of_one() -> None:
+    """Six heads of attention with their sums whole in SharedMemory: each of the six reads a right
+    matrix of its own of 1600 bytes, and a schedule keeps to its bytes but for alignment."""
+    builder = ProgramBuilder("heads")
+    scores, values = builder.input("scores", (6, 32, 100)), builder.input("values", (6, 100, 16))
+    mixed = builder.matmul("mixed", builder.elementwise("relu", "weights", [scores]), values)
+    builder.elementwise("relu", "end", [mixed])
+    program = builder.build()
+    op = next(op for op in program.ops() if op.name == "mixed")
+    for rows in (1, 12, 20, 31, 32):
+        assert all(r.start // 32 == (r.stop - 1) // 32 for r in Tiling(rows, 1).stripes(op))
+    assert [len(r) for r in Tiling(70, 1).stripes(op)] == [64, 64, 64]
+    for size in range(22_000, 30_000, 500):
+        chip = replace(SMALL, shared_memory=replace(SMALL.shared_memory, bytes=size))
+        planned = run(PlanRequest(program, chip, streamer="prefetch-greedy"))
+        assert planned.fit.fits
+        assert all(each.lower_bound < each.budget + 16 for each in planned.attempts)
+
+
 def moved(program: Program, op: Op, tiling: Tiling) -> int:
     """Bytes fetched and set-ups paid, tile by tile: a part is fetched when it differs from the last."""
     total = 0
@@ -213,6 +271,25 @@ def test_the_order_of_stripes_loads_the_smaller_operand_again() -> None:
     assert tiling.channels_outer
 
 
+def test_a_transfer_in_runs_counts_as_the_bytes_of_its_time() -> None:
+    """680 for the set-up; a run of 20 bytes moves a line of 32 and opens a burst of its own: 23 bytes."""
+    assert transfer_bytes(1000, 1) == 1680
+    assert transfer_bytes(200, 10) == 680 + 10 * (32 + 23)
+    assert transfer_bytes(330, 10) == 680 + 10 * (64 + 23)
+
+
+def test_of_stripes_with_as_many_transfers_those_in_fewer_runs_are_taken() -> None:
+    """A 1x1 convolution from 1 to 8 channels, 8 x 8, in 64 bytes: four rows by one channel or one row by
+    four. Either way there are 16 stores of 32 bytes, in four runs of 8 bytes or in one."""
+    program, op = conv(1, 8, 8, 1)
+    tiling = striped(program, op, 64, 8, False)
+    assert tiling is not None
+    assert (tiling.rows, tiling.channels) == (1, 4)
+    other = Tiling(4, 1, striped=True)
+    assert stripe_bytes(program, op, other) <= 64
+    assert other.count(op) == tiling.count(op) == 16
+
+
 def test_where_not_even_one_row_of_one_channel_fits() -> None:
     program, op = conv(4, 2, 8, 3)
     least = least_stripe(program, op)
@@ -237,3 +314,13 @@ def test_no_tiling_has_fewer_parts_than_the_bound(
         if stripe_bytes(program, op, each) + slice_bytes(program, op, each.channels) <= room
     ]
     assert fewest_parts(program, op, room) <= min(counts, default=1)
+
+
+def test_the_bound_on_parts_is_near() -> None:
+    """An output channel needs 3 * 4 * 8 + 4 + 8 * 9 = 172 B for one row, 4 * 4 * 8 + 16 + 8 * 9 = 216 B for
+    all four."""
+    program, op = conv(8, 16, 4, 3)
+    assert fewest_parts(program, op, 172) == 4 * 16
+    assert fewest_parts(program, op, 216) == 16
+    assert fewest_parts(program, op, 171) == 1
+    assert fewest_parts(program, op, 1 << 20) == 1

@@ -85,6 +85,23 @@ def test_a_load_follows_the_stores_of_its_rows() -> None:
     assert found.since(need("load", 5, rows(0, 8), name="x"), 0) == 0
 
 
+def test_stores_of_other_channels_do_not_delay_a_load() -> None:
+    def part(start: int, stop: int) -> Share:
+        return Share(Interval(0, 4), 8, Interval(start, stop), 8)
+
+    stores = need("store", 1, part(0, 4)), need("store", 2, part(4, 8))
+    found = early(*stores, free=False)
+    assert found.since(need("load", 5, part(0, 2)), 0) == 2
+    assert found.since(need("load", 5, part(5, 6)), 0) == 3
+    assert found.since(need("load", 5, rows(0, 1)), 0) == 3
+    assert found.since(need("load", 5, rows(4, 8)), 0) == 0
+
+
+def test_a_later_store_is_of_the_next_iteration() -> None:
+    found = early(need("store", 1, rows(0, 8)), need("store", 4, rows(0, 8)), free=False)
+    assert found.since(need("load", 3, rows(0, 2)), 0) == 2
+
+
 def test_only_whole_tensors_and_first_stripes_are_loaded_early() -> None:
     first, second = need("load", 2, rows(0, 4)), need("load", 3, rows(4, 8))
     whole = need("load", 4, rows(0, 8), "tensor")
@@ -101,6 +118,13 @@ def test_the_last_store_runs_during_the_next_step_where_bytes_are_free() -> None
     assert [(d.issue, d.due) for d in found.fixed] == [(1, 1), (2, 3)]
     assert slack.taken == [(3, 10)]  # the first one's buffer is written again at 2
     assert [d.due for d in early(need("store", 2, rows(0, 8)), free=False).fixed] == [2]
+
+
+def test_a_load_waits_for_a_store_that_was_put_off() -> None:
+    store, load = need("store", 1, rows(0, 8)), need("load", 4, rows(0, 4))
+    found = early(store, load)
+    assert found.fixed[0].due == 2
+    assert found.since(load, 0) == 3
 
 
 def test_a_store_is_not_put_off_beyond_its_reader_or_its_straight_run() -> None:

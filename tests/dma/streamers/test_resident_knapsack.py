@@ -15,7 +15,7 @@ from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from dma.streamers.resident_knapsack import KnapsackItem, knapsack
+from dma.streamers.resident_knapsack import CAPACITY_GRAINS, KnapsackItem, knapsack
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
@@ -35,6 +35,25 @@ def test_the_knapsack_is_the_best_of_all_choices(items: list[KnapsackItem], capa
     assert chosen == sorted(set(chosen))
     assert sum(items[number].bytes for number in chosen) <= capacity
     assert saved(chosen) == best
+
+
+@given(
+    st.lists(st.builds(KnapsackItem, st.integers(1, 10**7), st.integers(1, 99).map(float)), max_size=9),
+    st.integers(0, 10**7),
+)
+def test_large_sizes_are_rounded_up_to_grains_that_always_fit(
+    items: list[KnapsackItem], capacity: int
+) -> None:
+    chosen = knapsack(items, capacity)
+    assert sum(items[number].bytes for number in chosen) <= capacity
+    left = capacity - sum(items[number].bytes for number in chosen)
+    slack = (len(items) + 1) * (capacity // CAPACITY_GRAINS + 1)
+    assert all(item.bytes + slack > left for n, item in enumerate(items) if n not in chosen)
+
+
+def test_no_capacity_keeps_nothing() -> None:
+    assert knapsack([KnapsackItem(1, 5.0), KnapsackItem(16, 9.0)], -3) == []
+    assert knapsack([], 100) == []
 
 
 def looped(iterations: int) -> Program:

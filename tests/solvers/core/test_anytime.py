@@ -100,6 +100,17 @@ def test_a_plan_within_the_capacity_ends_it(packer: str) -> None:
     assert (tight.status, less.status) == ("unknown", "infeasible")
 
 
+def test_a_worse_plan_is_not_kept() -> None:
+    problem = PROBLEMS[0]
+    best = solve(problem, "exact", Limits(nodes=20_000)).plan
+    run = Anytime(problem, Limits(nodes=1), None, best)
+    run.offer(naive(problem))
+    assert run.plan == best
+    assert run.peak == best.peak(problem)
+    assert run.good_enough
+    assert run.done(100)
+
+
 @pytest.mark.parametrize(
     ("limits", "nodes", "done"),
     [

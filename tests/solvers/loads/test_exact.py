@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dma.schedule.forecast import ChainTransfer, forecast
 from solvers.core.outcome import Limits
 from solvers.loads.bound import tail_bounds
 from solvers.loads.exact import StreamOutcome, solve_stream
@@ -92,6 +94,28 @@ def test_to_be_free_to_load_earlier_is_never_slower(seed: int, data: st.DataObje
     assert solve_stream(replace(problem, slices=slices)).cycles <= solve_stream(problem).cycles
 
 
+def test_tails_by_hand() -> None:
+    """10 bytes are spare at step 1. Of 20 cycles for 10 bytes and 9 for 10, both read by step 2, it holds
+    the first at best: 9 remain after its start, 29 after that of step 0, before which nothing can be
+    loaded. At step 1 of 4 bytes it holds 4 of them: 8 cycles, 21 remain."""
+    slices = (StreamSlice(10, 2, 2, 20), StreamSlice(10, 2, 2, 9))
+    assert tail_bounds(StreamProblem((1, 2, 3), (30, 10, 30), slices), (30, 10, 10)) == [32, 12, 3, 0]
+    assert tail_bounds(StreamProblem((1, 2, 3), (30, 4, 30), slices), (30, 4, 10)) == [32, 24, 3, 0]
+
+
+@settings(max_examples=200, deadline=None)
+@given(SEEDS, st.data())
+def test_runs_as_the_forecast(seed: int, data: st.DataObject) -> None:
+    problem = random_stream(seed)
+    positions = [data.draw(st.integers(s.since, s.first)) for s in problem.slices]
+    loads = zip(problem.slices, positions, strict=True)
+    moves = [ChainTransfer(*m) for m in problem.fixed] + [
+        ChainTransfer("load", p, s.first, s.cycles) for s, p in loads
+    ]
+    expected = forecast(0, problem.computes, sorted(moves, key=lambda m: (m.issue, m.due, m.direction)))
+    assert run(problem, positions) == (expected.starts, expected.end)
+
+
 @settings(max_examples=100, deadline=None)
 @given(SEEDS, st.data())
 def test_never_worse_than_the_hint(seed: int, data: st.DataObject) -> None:
@@ -135,12 +159,48 @@ def chain(seed: int, count: int) -> StreamProblem:
     return StreamProblem(computes, tuple(random.randint(40, 120) for _ in range(count)), tuple(slices))
 
 
+def test_nodes_alone_decide() -> None:
+    problem = chain(1, 60)
+    one = solve_stream(problem, Limits(nodes=3000))
+    other = solve_stream(problem, Limits(nodes=3000, seed=7, threads=1))
+    assert one == other
+    hold(problem, one)
+
+
+def test_more_nodes_are_never_worse_and_close_the_gap() -> None:
+    problem = chain(3, 14)
+    found = [solve_stream(problem, Limits(nodes=nodes)) for nodes in (0, 100, 1000, 10**6)]
+    assert all(a.cycles >= b.cycles for a, b in pairwise(found))
+    assert all(a.lower_bound <= b.lower_bound for a, b in pairwise(found))
+    assert found[-1].status == "optimal"
+    assert found[0].cycles > found[-1].cycles
+
+
+def test_stops_at_the_gap_that_is_asked_for() -> None:
+    problem = chain(3, 14)
+    first = solve_stream(problem, Limits(nodes=0))
+    enough = solve_stream(problem, gap=first.gap)
+    assert enough.status == "feasible"
+    assert enough.nodes == 0
+    assert solve_stream(problem, gap=first.gap * 0.9).cycles < enough.cycles
+
+
 def test_a_second_is_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that is a second later at each reading."""
     clock = counted_clock(monkeypatch, 1.0, "solvers.loads.exact", "solvers.core.outcome")
     few, more = (solve_stream(chain(5, 400), Limits(seconds=seconds)) for seconds in (5.0, 50.0))
     assert clock.reads <= 5 + 50 + 4
     assert few.nodes < more.nodes < 100_000
+
+
+def test_a_small_load_overtakes_where_the_large_one_has_no_room_yet() -> None:
+    """By hand: step 1 leaves no room for the load of step 2 (8 bytes), but for that of step 3 (2 bytes),
+    which needs 10 cycles. In the order of need both wait for step 2: 5 + 5 + 10 + 10 + 5 = 35 at best."""
+    slices = (StreamSlice(8, 2, 2, 10), StreamSlice(2, 3, 3, 10))
+    problem = StreamProblem((5, 5, 5, 5), (2, 2, 20, 20), slices)
+    outcome = solve_stream(problem)
+    assert outcome.positions[1] < outcome.positions[0] == 2
+    assert (outcome.cycles, outcome.peak) == best_of_all(problem) == (30, 10)
 
 
 def test_without_anything_to_load() -> None:

@@ -27,9 +27,11 @@ from chipmodel.rewrites.rows_in_place import may_take_rows
 from solvers.fluid.dynamic_program import FluidTime, least_time
 from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
 
-STEPS = 8
+STEPS = 16
 """Steps from the number of parts in which an op just fits to twice as many, where all that moves has room
 meanwhile (assumed)."""
+MANY_LOADS = 2
+"""Loads of an op's weights from which on each byte counts with its share of their set-ups (assumed)."""
 KNOWN_OPS = 4096
 """Ops whose cycles in parts are kept (assumed)."""
 MAX_OP_RUNS = 600
@@ -93,13 +95,6 @@ def fluid_problem(
 def _is_single(op: Op) -> bool:
     """Whether an op has one row only, and one column."""
     return op.work.rows == 1 and not (isinstance(op.work, Conv | Pool) and op.work.window.out_w > 1)
-
-
-def _part_counts(size: int, capacity: int) -> tuple[int, ...]:
-    """Numbers of parts: some of all sizes, and more from where an op of so many bytes just fits."""
-    least = -(-size // capacity)
-    near = {-(-least * (STEPS + step) // STEPS) for step in range(STEPS + 1)} if least > 1 else set[int]()
-    return tuple(sorted({*PART_COUNTS, *near}))
 
 
 @lru_cache(KNOWN_OPS)
@@ -210,7 +205,7 @@ class _FluidBuilder:
                 earlier, known = earlier | known, set()
             new = set[str]() if op.gathers else set(op.weights) - known
             known |= new
-            counts = _part_counts(self._tile_bytes(op), self.capacity)
+            counts = self._part_counts(op)
             yield FluidOp(
                 least_cycles(self.npu, op, columns=self.cascades),
                 *_further_cycles(self.npu, self.npu_text, op, counts, self.cascades),
@@ -221,7 +216,40 @@ class _FluidBuilder:
                 _is_single(accumulating(self.program, op) if self.cascades else op),
                 counts,
                 op.work.rows,
+                *self._weight_loads(op, self._weight_bytes(new)),
             )
+
+    def _part_counts(self, op: Op) -> tuple[int, ...]:
+        """Numbers of parts: some of all sizes, and more from where all of an op just fits, and from where its
+        weights do beside its whole tensors."""
+        weights = self.program.block_bytes(op)
+        room = self.capacity - self._tile_bytes(op) + weights
+        least = {-(-self._tile_bytes(op) // self.capacity)}
+        if weights > room > 0 and op.work.rows == 1:
+            channel = self._channel_bytes(op)
+            least.add(-(-weights // max(1, room // channel * channel)))
+        near = {-(-each * (STEPS + step) // STEPS) for each in least - {1} for step in range(STEPS + 1)}
+        return tuple(sorted({*PART_COUNTS, *near}))
+
+    def _channel_bytes(self, op: Op) -> int:
+        """Bytes of the weights of one channel; 1 where slices of an op may have other bytes, or where it may
+        be cut into sums."""
+        weights, channels = self.program.block_bytes(op), op.work.channels
+        if weights % channels or not isinstance(op.work, Conv | Matmul) or op.gathers:
+            return 1
+        sums = self._tile_bytes(op) - weights + weights // channels > self.capacity
+        return 1 if sums else max(1, weights // channels)
+
+    def _weight_loads(self, op: Op, new: int) -> tuple[int, int]:
+        """Bytes of one channel of an op whose weights are all ``new``, and the most that one load brings, if
+        they take many: beside what every slice reads."""
+        if not new or new != self.program.block_bytes(op):
+            return 1, 0
+        channel = self._channel_bytes(op)
+        read = {name for name in op.inputs if self._slices_read_all(op, name)}
+        room = self.capacity - sum(self.program.tensors[name].bytes for name in read)
+        most = room // channel * channel
+        return channel, most if 0 < most * MANY_LOADS <= new else 0
 
     def _tile_bytes(self, op: Op) -> int:
         """Bytes of all that an op reads and makes."""

@@ -44,20 +44,29 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     room -= same
     before = np.where(whole == 1, needed + amounts.ahead_in(room, run), amounts.most)
     divided = shared + passes * (move.passing_bytes - same)
+    # Where parts divide weights alone, each has whole channels, and so has what is loaded meanwhile.
+    only_weights = (shared > 0) & (divided == shared)
+    in_parts = room - only_weights * (room % op.channel)
     if op.linear:
-        parts = -(-(divided - np.where(takes > 0, shared, 0)) // np.maximum(room, 1))
+        parts = -(-(divided - np.where(takes > 0, shared, 0)) // np.maximum(in_parts, 1))
         further = np.maximum(further, op.striped[0] * (parts - 1))
     # What moves while a part computes has the room that the part leaves.
-    hidden = amounts.moved_by(np.clip(most * room - divided, 0, divided), run)
+    meanwhile = np.clip(most * in_parts - divided, 0, divided)
+    hidden = amounts.moved_by(meanwhile, run)
     weights = int(amounts.loaded(op.weights))
+    if op.most_loaded:
+        hidden = np.where(only_weights, amounts.weights_moved_by(meanwhile, run), hidden)
+        weights = amounts.weights_alone(run)
     loads = np.where(shared > 0, weights, first) + passes * move.passing_loads
-    waited = loads - hidden - np.where(move.passing_behind > 0, hidden, 0)
+    # What every slice reads is there before the first one, and so was stored before.
+    stored = (same > 0) & (len(amounts.residents.reading[run]) == 1)
+    waited = loads - hidden - np.where((move.passing_behind > 0) & ~stored, hidden, 0)
     again = whole * needed + (1 - whole) * waited
     last = passes * move.passing_stores - hidden - amounts.moved_by(room, run)
     last = np.maximum(last, amounts.last_part(run))
     cycles = op.cycles + further + np.where(whole == 1, amounts.results(run), last)
     loads = amounts.weights_alone(run) + move.loads + reloads
-    ways = Ways(needed, cycles, loads, before, room, room - divided // most, again)
+    ways = Ways(needed, cycles, loads, before, room, in_parts - divided // most, again)
     return table_of(amounts, move, ways, run, run + 1)
 
 

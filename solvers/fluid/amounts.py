@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from itertools import accumulate
+from math import ceil
 from operator import add
 from typing import Any
 
@@ -15,6 +17,10 @@ from solvers.fluid.residents import Residents
 from solvers.fluid.stripes import Separations
 
 Integers = NDArray[np.int64]
+
+
+RATE_UNITS = 1 << 12
+"""Cycles of a byte are rounded up to one of so many parts of a cycle, so that products have 64 bits."""
 
 
 class _Fitting:
@@ -38,6 +44,9 @@ class FluidAmounts:
         self.further = [cache(op.further) for op in problem.ops]
         self.loads_after = self._loads_after()
         """The most DMA cycles of all loads of the runs after each border, which may come before it."""
+        rates = (problem.most_each, *(self.rate(run) for run in reversed(range(self.count))))
+        self._rate_later = [_rounded_up(each) for each in accumulate(rates, max)][::-1]
+        """The most DMA cycles of a byte that is loaded after each border."""
         self._loaded_later = [_Fitting(sizes) for sizes in self._sizes_loaded_after()]
         self._stored_before = [_Fitting(sizes) for sizes in self._sizes_stored_before()]
         every = self.loads_after[0] + sum(t.store + t.stored for t in problem.tensors)
@@ -56,7 +65,7 @@ class FluidAmounts:
         """The least bytes of each load of the runs after each border."""
         sizes: list[list[int]] = [[] for _ in range(self.count + 1)]
         for run, op in enumerate(self.problem.ops):
-            if op.weights:  # of several loads, only one may be saved by what is there
+            if op.weights and not op.most_loaded:  # of several loads, what is there may save one
                 sizes[run].append(1 + (op.weights - 1) % max(1, self.problem.capacity))
         for tensor in self.problem.tensors:
             for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
@@ -85,27 +94,39 @@ class FluidAmounts:
         A load that has not begun, or has ended with a part of its bytes, saves no set-up: the rest is another
         load. So only those count that are there as a whole, and one that is on its way.
         """
-        return self._moved(size, self._loaded_later[border])
+        return self._moved(size, self._loaded_later[border], self._rate_later[border])
 
     def behind_in(self, size: Integers, border: int) -> Integers:
         """Return the most DMA cycles of stores at ``border`` whose data lie in ``size`` bytes."""
-        return self._moved(size, self._stored_before[border])
+        return self._moved(size, self._stored_before[border], self.problem.most_each)
 
     def moved_by(self, size: Integers, run: int) -> Integers:
         """Return the most DMA cycles in which ``size`` bytes of what ``run`` loads and stores are moved."""
-        each = self.problem.most_each
+        each = _rounded_up(max(self.problem.most_each, self.rate(run)))
         transfers = 1 + len(self.residents.reading[run]) + len(self.residents.making[run])
         return size * each.numerator // each.denominator + 1 + self.problem.set_up * transfers
 
-    def _moved(self, size: Integers, fitting: _Fitting) -> Integers:
-        each = self.problem.most_each
+    def weights_moved_by(self, size: Integers, run: int) -> Integers:
+        """Return the same where all of these bytes are weights that many loads bring: each set-up is paid by
+        its share of them."""
+        each = _rounded_up(self.rate(run))
+        return size * each.numerator // each.denominator + 1
+
+    def _moved(self, size: Integers, fitting: _Fitting, each: Fraction) -> Integers:
         set_ups = self.problem.set_up * (fitting.count(size) + 1)
         return size * each.numerator // each.denominator + 1 + set_ups
 
+    def rate(self, run: int) -> Fraction:
+        """Return DMA cycles of each byte of a run's weights, with its share of the set-ups of many loads."""
+        op = self.problem.ops[run]
+        return self.problem.each + (Fraction(op.set_up, op.most_loaded) if op.most_loaded else 0)
+
     def weights_alone(self, run: int) -> int:
         """Return DMA cycles to load the weights of a run that is no part of a group: in as many loads, at
-        least, as they are times larger than memory."""
+        least, as they are times larger than memory, or than what one brings."""
         op = self.problem.ops[run]
+        if op.most_loaded:
+            return int(op.weights * self.rate(run))
         return op.set_up * -(-op.weights // max(1, self.problem.capacity)) + int(self.loaded(op.weights))
 
     def loaded(self, size: Any) -> Any:
@@ -133,3 +154,7 @@ class FluidAmounts:
         after its last one, or for all results after a single one."""
         again = self.problem.ops[run].further(2)
         return min(self.results(run), again + self.problem.last_part)
+
+
+def _rounded_up(rate: Fraction) -> Fraction:
+    return rate if rate.denominator <= RATE_UNITS else Fraction(ceil(rate * RATE_UNITS), RATE_UNITS)

@@ -38,6 +38,10 @@ class FluidOp:
     """The numbers of parts of ``striped`` and ``sliced``, 2 first."""
     rows: int = 1 << 28
     """The most stripes of rows."""
+    channel: int = 1
+    """Bytes of weights of one channel: a slice has whole ones."""
+    most_loaded: int = 0
+    """The most bytes of its weights that one load brings, if they take many; 0 where one may bring all."""
 
     @property
     def linear(self) -> bool:

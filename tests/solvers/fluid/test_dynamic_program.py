@@ -351,3 +351,21 @@ def test_no_stripes_beat_the_bound(
     if made:  # or it stays
         best = min(best, best_of_parts((0, outs), rows, launch, capacity - loads))
     assert cycles_of(run_of(*ops, capacity=capacity, tensors=(read, result))) <= best
+
+
+def test_slices_have_whole_channels() -> None:
+    """Ten channels of 30 bytes, of which 100 bytes hold three: in six slices 240 bytes move while the NPU
+    computes, 60 while it waits. In slices of any bytes five would do. A cycle is lost to rounding."""
+    counts = tuple(range(2, 12))
+    launches = tuple(50 * (count - 1) for count in counts)
+    op = FluidOp(10, (), launches, 300, counts=counts, channel=30)
+    assert cycles_of(run_of(op, capacity=100)) == 10 + 5 * 50 + 60 - 1
+    assert cycles_of(run_of(replace(op, channel=1), capacity=100)) == 10 + 4 * 50 + 100 - 1
+
+
+def test_each_of_many_loads_has_a_set_up() -> None:
+    """With 90 bytes a load, each byte takes another cycle. Else 300 bytes take as many loads as they are
+    times larger than memory."""
+    op = FluidOp(10, weights=300, set_up=90, channel=30, most_loaded=90)
+    assert cycles_of(run_of(op, capacity=100)) == 300 + 300
+    assert cycles_of(run_of(replace(op, most_loaded=0), capacity=100)) == 300 + 3 * 90

@@ -8,7 +8,7 @@ computing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -20,7 +20,7 @@ from chipmodel.model.schedule import Direction
 from chipmodel.model.work import Recurrent
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.timing.transfer import transfer_cycles
-from dma.residency.tiling import Tiling, slice_bytes, stripe_bytes
+from dma.residency.tiling import Tiling, slice_bytes, sliced, stripe_bytes
 
 PIECE_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 """Numbers of stripes, and of slices, that are tried: fine steps up to 4, coarse ones beyond."""
@@ -65,7 +65,30 @@ def best_cut(program: Program, chip: Chip, op: Op, room: int, kept: frozenset[st
             found = cut.forecast
             if best is None or (found.cost, found.bytes) < (best.cost, best.bytes):
                 best = found
-    return best
+    return best and _filled(_CutKey(program, chip, op, kept), best, room)
+
+
+def _filled(key: _CutKey, best: TilingForecast, room: int) -> TilingForecast:
+    """Return ``best``, or a faster tiling with as many rows and the most channels that fit, or the other way
+    round: numbers of parts are tried in coarse steps."""
+    op, tiling = key.op, best.tiling
+    rows, channels = op.work.rows, op.work.channels
+    in_steps = isinstance(op.work, Recurrent) and tiling.channels < channels
+
+    def fewest(low: int, total: int, cut: Callable[[int], Tiling]) -> Tiling:
+        """The least size that makes no more parts than the largest that fits."""
+        high = total
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = _TriedCut(key, cut(middle)).bytes <= room
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return cut(-(-total // -(-total // low)))
+
+    found = [fewest(tiling.channels, channels, lambda n: replace(tiling, channels=n))]
+    if not in_steps:
+        found.append(fewest(tiling.rows, rows, lambda n: replace(tiling, rows=n)))
+    others = (_TriedCut(key, each).forecast for each in found if each != tiling)
+    return min((best, *others), key=lambda each: each.cost)
 
 
 def whole_cut(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> TilingForecast:
@@ -184,6 +207,19 @@ def _moved(key: _CutKey, tiling: Tiling) -> tuple[int, int]:
 def slices_cycles(chip: Chip, op: Op, width: int) -> int:
     """NPU cycles of ``op`` in slices of ``width`` output channels."""
     return _npu(chip, op, Tiling(op.work.rows, width))
+
+
+def quickest_slices(program: Program, chip: Chip, op: Op, limit: int) -> int | None:
+    """Return the output channels of slices of weights of at most ``limit`` bytes (``tiling.sliced``).
+
+    Of an op with one row, to which launches matter most, they are as many as fit where that takes the NPU
+    less time than multiples of what its array computes at once.
+    """
+    even = sliced(program, op, limit, chip.npu.array[1])
+    most = sliced(program, op, limit, 1)
+    if op.work.rows > 1 or even is None or most is None:
+        return even
+    return min(even, most, key=lambda width: slices_cycles(chip, op, width))
 
 
 def _npu(chip: Chip, op: Op, tiling: Tiling) -> int:

@@ -24,7 +24,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.planner_table import whole_setting
 from chipmodel.model.program import Op, ops
 from chipmodel.timing.transfer import transfer_cycles
-from dma.residency.best_cuts import best_cut, slices_cycles, whole_cut
+from dma.residency.best_cuts import best_cut, quickest_slices, slices_cycles, whole_cut
 from dma.residency.tiling import NONE_KEPT, Tiling, least_weights, slice_bytes, sliced
 from dma.schedule.forecast import ChainTransfer
 from dma.schedule.steps import Emission, TransferNeed
@@ -161,7 +161,7 @@ def _slices(memory: MemoryBudget, slices_at_once: int, given: Mapping[str, Tilin
     for op, claim, through in zip(ops(program.body), memory.claims, memory.residency.through, strict=True):
         left = memory.budget - claim - stays[op.name]
         limit = max(least_weights(program, op, memory.weight_floor), left // slices_at_once)
-        channels[op.name] = sliced(program, op, limit, memory.granule) or 1
+        channels[op.name] = quickest_slices(program, memory.chip, op, limit) or 1
         if memory.residency.staying.get(op.name, 0.0) > WHOLE_SHARE:
             channels[op.name] = _resident_width(memory, op, slices_at_once)
         elif program.block_bytes(op) > max(0, left):

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from itertools import islice
 from math import inf
 from time import perf_counter
 
@@ -90,6 +91,12 @@ class StreamerRace:
     def least(self) -> float:
         """The fastest forecast of the schedules that wait to be packed."""
         return min((ranked.cycles for *_, ranked in self.waiting), default=inf)
+
+    @property
+    def with_equal_stripes(self) -> Streamer | None:
+        """The streamer of the fastest schedule that waits to be packed and has no stripes by time."""
+        waiting = (each.streamer for *_, each in sorted(self.waiting))
+        return next((each for each in waiting if not each.cut), None)
 
     @property
     def rounds(self) -> int:
@@ -176,8 +183,14 @@ class StreamerRace:
         return True
 
     def _follow_in_stripes(self, ranked: RankedSchedule) -> None:
-        """Let the candidates for little memory enter, once."""
-        for streamer in self.in_stripes:
+        """Let the candidates for little memory enter, once, and where ``ranked`` has stripes by time already
+        the next one that overlaps with such stripes, too."""
+        entering = [each for each in self.in_stripes if each != ranked.streamer]
+        if ranked.streamer.cut and entering:
+            others = (each.streamer for *_, each in sorted(self.waiting))
+            found = (each for each in others if each.double_buffered and not each.cut)
+            entering += [replace(each, cut=cut_by_time) for each in islice(found, 1)]
+        for streamer in entering:
             self._follow(streamer, ranked.budget, ())
         self.in_stripes = ()
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from functools import partial
 
 from chipmodel.model.program import Program, ops
+from dma.residency.best_cuts import quickest_slices
 from dma.residency.greedy import Reserve
-from dma.residency.tiling import least_weights, slice_bytes, sliced
+from dma.residency.tiling import least_weights, slice_bytes
 from dma.schedule.steps import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 
@@ -28,7 +29,7 @@ def equal_slices(memory: MemoryBudget, slices_at_once: int) -> WeightSlices:
     for op, claim in zip(ops(program.body), memory.claims, strict=True):
         part = (memory.budget - claim) // slices_at_once
         limit = max(least_weights(program, op, memory.weight_floor), part)
-        channels[op.name] = sliced(program, op, limit, memory.granule) or 1
+        channels[op.name] = quickest_slices(program, memory.chip, op, limit) or 1
     return WeightSlices(channels, lambda op: slice_bytes(program, op, channels[op.name]))
 
 

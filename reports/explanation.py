@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.answers.explanation import TimeExplanation, TriedCause
+from reports.page_parts import PageTable, TablePage
 from reports.terminal_table import print_line, ruled_table
 from reports.words import percent
 
@@ -107,12 +108,29 @@ def cause_rows(answer: TimeExplanation) -> list[tuple[str, ...]]:
     ]
 
 
+def explanation_page(answer: TimeExplanation) -> TablePage:
+    """The sentences, and every cause that was tried: those that change something, and the others with why."""
+    rest = [
+        (each.cause.words, each.reason if each.milliseconds is None else "nothing changes")
+        for each in answer.causes
+        if each.milliseconds is None or each.milliseconds == answer.predicted
+    ]
+    tables = (
+        PageTable("causes", "Causes, each alone", _heads(answer), cause_rows(answer)),
+        PageTable("others", "Causes without a time of their own", ("cause", "why"), rest),
+    )
+    return TablePage("explain", answer.program, answer.chip, tuple(sentences(answer)), (), tables)
+
+
+def _heads(answer: TimeExplanation) -> tuple[str, ...]:
+    return (*HEADS[:2], f">of {answer.other}", HEADS[3]) if answer.other else HEADS
+
+
 def print_explanation(answer: TimeExplanation, console: Console) -> None:
     """Print the answer to ``console``, readable at 80 columns and without colour."""
     title = f"{answer.program} on {answer.chip}"
     print_line(console, (title, "bold"), ": ", " ".join(sentences(answer)))
-    heads = (*HEADS[:2], f">of {answer.other}", HEADS[3]) if answer.other else HEADS
-    console.print(ruled_table(heads, cause_rows(answer)[:LISTED]))
+    console.print(ruled_table(_heads(answer), cause_rows(answer)[:LISTED]))
     still = [each.cause.words for each in answer.causes if each.milliseconds == answer.predicted]
     if still:
         print_line(console, f"without effect: {'; '.join(still)}")

@@ -6,7 +6,7 @@ import click
 
 from chipmodel.cli.file_options import READS_CHIP, FileCommand
 from chipmodel.cli.options import WorkloadOptions, workload_options
-from chipmodel.cli.output import json_option, show, write_files
+from chipmodel.cli.output import html_option, json_option, show, write_files
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import DEFAULT_CHIP
 
@@ -30,6 +30,7 @@ from chipmodel.pipeline.choices import DEFAULT_CHIP
 )
 @click.option("--measured", metavar="TIME", help="What a board takes: 3.6s, 20ms, 850us.")
 @json_option
+@html_option
 def explain(
     *,
     source: WorkloadOptions,
@@ -37,6 +38,7 @@ def explain(
     overrides: tuple[str, ...],
     measured: str | None,
     json_file: str | None,
+    html_file: str | None,
 ) -> None:
     """Say what may lie between the predicted and the measured time of WORKLOAD, or between two boards.
 
@@ -54,5 +56,5 @@ def explain(
     first, *rest = names or (DEFAULT_CHIP,)
     other = load_chip(rest[0]) if rest else None
     answer = find(source.load(), load_chip(first, overrides), measured=measured, other=other)
-    write_files(((json_file, answer.to_json),))
+    write_files(((json_file, answer.to_json), (html_file, answer.to_html)))
     show(json_file, answer.to_json, lambda console: print_explanation(answer.answer, console))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -27,9 +29,13 @@ def test_a_cause_leads_to_the_time_of_its_chip(capsys: pytest.CaptureFixture[str
     assert clock["milliseconds"] == _milliseconds(capsys, "--chip", "stm32n6", "--set", "core_mhz=250")
 
 
-def test_of_two_boards_each_group_is_taken_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(capsys, "explain", "zoo:resnet8", "--chip", "stm32n6", "--chip", "esp32s3")
+def test_of_two_boards_each_group_is_taken_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = tmp_path / "explained.html"
+    command = ("explain", "zoo:resnet8", "--chip", "stm32n6", "--chip", "esp32s3", "--html", str(page))
+    code, out, _ = call(capsys, *command)
     assert code == 0
+    assert "<h2 id=" in page.read_text()
+    assert re.search(r"<td[^>]*>the NPU or the kernels|<th[^>]*>the NPU or the kernels", page.read_text())
     assert "stm32n6 takes 533 µs by its own tool, esp32s3" in " ".join(out.split())
     assert "the NPU or the kernels" in out
 

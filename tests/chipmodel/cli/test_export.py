@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.command_line import call
+
+PARQUET: Any = import_module("pyarrow.parquet")
 
 
 @pytest.fixture
@@ -53,6 +58,35 @@ def test_the_header_is_named_after_the_workload_or_as_asked(
     assert call(capsys, "export", written[0], "--as", "c-header", "--prefix", "7up")[0] == 2
 
 
+def test_the_ops_of_a_result_are_a_table(
+    written: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = call(capsys, "export", written[1], "--as", "csv")
+    assert code == 0
+    rows = list(csv.DictReader(out.splitlines()))
+    assert (
+        sum(int(row["compute_cycles"]) for row in rows)
+        == json.loads(written[1].read_text())["compute_cycles"]
+    )
+
+
+def test_the_same_table_as_parquet(
+    written: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tmp_path / "ops.parquet"
+    assert call(capsys, "export", written[1], "--as", "parquet", "-o", made) == (0, "", "")
+    lines = csv.DictReader(call(capsys, "export", written[1], "--as", "csv")[1].splitlines())
+    table = PARQUET.read_table(made)
+    assert table.column_names == list(lines.fieldnames or ())
+    assert [{name: str(cell) for name, cell in row.items()} for row in table.to_pylist()] == list(lines)
+    assert {str(table.schema.field(name).type) for name in ("op", "kind")} == {"string"}
+    assert {str(field.type) for field in table.schema if field.name not in ("op", "kind")} == {"int64"}
+    code, out, err = call(capsys, "export", written[1], "--as", "parquet")
+    assert (code, out) == (2, "")
+    assert "--output ops.parquet" in err
+    assert call(capsys, "export", written[0], "--as", "parquet", "-o", made)[0] == 2
+
+
 def test_each_format_says_which_file_it_is_of(
     written: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -66,6 +100,18 @@ def test_each_format_says_which_file_it_is_of(
     assert call(capsys, "export", plan, "--as", "minimalloc", "--prefix", "x")[0] == 2
     assert call(capsys, "export", plan, "--as", "c-header", "--tensors", "x")[0] == 2
     assert call(capsys, "export", result, "--as", "csv", "--core", "0")[0] == 2
+
+
+def test_cores_are_exported_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, result = write(tmp_path, capsys, "zoo:resnet8", "--set", "cores=2", "--chip", "stm32n6")
+    code, _, err = call(capsys, "export", plan, "--as", "minimalloc")
+    assert code == 2
+    assert "name one: --core 0 to 1" in err
+    parts = [call(capsys, "export", plan, "--as", "minimalloc", "--core", str(core))[1] for core in (0, 1)]
+    planned = json.loads(plan.read_text())["cores"]
+    assert [len(part.splitlines()) - 1 for part in parts] == [len(core["buffers"]) for core in planned]
+    ops = list(csv.DictReader(call(capsys, "export", result, "--as", "csv")[1].splitlines()))
+    assert {row["core"] for row in ops} <= {"0", "1"}
 
 
 def test_a_plan_that_does_not_fit_is_exported_to_be_packed_again_only(

@@ -259,3 +259,24 @@ def test_help_names_every_column(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     for column in OPTIONAL:
         assert column in out
+
+
+def test_a_capacity_of_0_and_buffers_of_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("id,lower,upper,size\na,0,5,0\nb,2,2,0\n")
+    assert answer_of(capsys, path, "--capacity", "0")[1]["status"] == "optimal"
+    path.write_text("id,lower,upper,size\na,0,5,1\n")
+    code, answer = answer_of(capsys, path, "--capacity", "0")
+    assert (code, answer["status"], answer["explanation"]) == (1, "infeasible", ["a"])
+
+
+def test_terabytes_do_not_overflow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.csv"
+    size = 1 << 40
+    path.write_text("id,lower,upper,size\n" + "".join(f"b{i},{i},{i + 3},{size}\n" for i in range(20)))
+    for packer in ("exact", "large-first"):
+        code, answer = answer_of(capsys, path, "--packer", packer)
+        assert (code, answer["status"], answer["peak_bytes"]) == (0, "optimal", 3 * size)
+    path.write_text(f"id,lower,upper,size\na,{-(1 << 61)},{1 << 61},{1 << 59}\nb,0,1,{(1 << 59) + 1}\n")
+    code, answer = answer_of(capsys, path)
+    assert (code, answer["peak_bytes"]) == (0, (1 << 60) + 1)

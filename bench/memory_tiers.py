@@ -7,8 +7,8 @@ are left out, and an op reaches its tensors in any tier.
 
 The state is then replayed on memories of bytes that know their block: every transfer copies its bytes in an
 order in which its place is free, every access finds the bytes of its block, and the cycles of all of it must
-be those that the search reports. Chips have two tiers for tensors (``chipmodel simulate --packer
-state-search``).
+be those that the search reports. ``chipmodel simulate --packer state-search`` runs it on the memories of a
+chip, with stripes, weights and transfers that pass while ops compute.
 
     python -m bench.memory_tiers zoo:mobilenetv1_025 --tier sram,32KiB,1,8 --tier second,32KiB,8,4 \\
         --tier psram,,60,1 [--settings segment=3,actions=move+swap+reuse]

@@ -1,4 +1,4 @@
-"""A program on a chip as a problem of two memory tiers: SharedMemory and Psram.
+"""A program on a chip as a problem of memory tiers: SharedMemory and Psram, and further ones between them.
 
 A tensor is a block. An op's access to SharedMemory costs its bytes through the NPU's port; to Psram it costs
 that and a transfer. A tensor in Psram passes through the op in stripes, for which the op needs the smallest
@@ -17,7 +17,11 @@ from itertools import pairwise
 
 from chipmodel.geometry.interval import Interval, hull, merged
 from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.further_memories import FurtherMemory
+from chipmodel.model.fit import OFF_CHIP_ALIGNMENT
 from chipmodel.model.program import Op, Program
+from chipmodel.model.schedule import SHARED as SHARED_MEMORY
+from chipmodel.model.schedule import Hop, Traffic
 from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.greedy import Reserve, ResidencyTable
 from dma.residency.tiling import least_stripe
@@ -30,7 +34,7 @@ from solvers.tiers.settings import STANDARD, TierCost, TierSettings
 SHARED = 0
 """The tier of SharedMemory, by index."""
 PSRAM = 1
-"""The tier of Psram, by index."""
+"""The tier of Psram, by index, where there is none between the two."""
 SEGMENT_LENGTHS = (1, 2)
 """Steps that the search decides together, both tried: longer segments see further, but keep fewer states."""
 
@@ -45,9 +49,14 @@ class ChipTierProblem:
         budget: int,
         reserve: Reserve,
         settings: TierSettings = STANDARD,
+        further: bool = False,
     ) -> None:
+        """With ``further``, the chip's further memories are tiers between SharedMemory and Psram."""
         self.program, self.chip, self.budget, self.reserve = program, chip, budget, reserve
         self.settings = settings
+        self.memories = _quickest_first(chip) if further else ()
+        self.psram = PSRAM + len(self.memories)
+        """The tier of Psram, by index."""
         self.table = ResidencyTable(program)
         state = self.table.initial_decisions()
         self.overwrites = dict(state.overwrites)
@@ -97,7 +106,8 @@ class ChipTierProblem:
                 blocks[at] = replace(blocks[at], overwrites=(self.index[old],))
         iterations = [times for _, times in self.program.op_counts()]
         steps = [self._step(op, times) for op, times in zip(self.table.ops, iterations, strict=True)]
-        return TierProblem(_tiers(self.chip, self.budget, self.settings.cost), tuple(blocks), tuple(steps))
+        tiers = _tiers(self.chip, self.budget, self.settings.cost, self.memories)
+        return TierProblem(tiers, tuple(blocks), tuple(steps))
 
     def _may_overwrite(self, new: str, old: str) -> bool:
         """Whether ``new`` may take the memory of ``old``: not where only one of them may change its memory,
@@ -123,9 +133,9 @@ class ChipTierProblem:
             self.program.tensors[name].bytes,
             live.start,
             live.stop,
-            pinned=PSRAM if name in self.homed else None,
-            home=PSRAM if name in self.program.inputs else None,
-            ends=PSRAM if name in self.program.outputs else None,
+            pinned=self.psram if name in self.homed else None,
+            home=self.psram if name in self.program.inputs else None,
+            ends=self.psram if name in self.program.outputs else None,
             swaps=self.mobile(name),
             holes=tuple((a.stop, b.start) for a, b in pairwise(spans)),
         )
@@ -148,9 +158,16 @@ class ChipTierProblem:
         return TierStep(tuple(tasks), times, self.reserve(op), op.name, cuts=True)
 
 
-def _tiers(chip: Chip, budget: int, cost: TierCost) -> tuple[Tier, Tier]:
-    """SharedMemory and Psram, with the cycles of the chip; for the cost ``bytes`` each byte that a transfer
-    moves costs one, and the NPU's ports nothing."""
+def _quickest_first(chip: Chip) -> tuple[FurtherMemory, ...]:
+    """The further memories by the cycles that a byte takes into them and out again."""
+    return tuple(sorted(chip.memories, key=lambda each: 1 / each.load_rate + 1 / each.store_rate))
+
+
+def _tiers(
+    chip: Chip, budget: int, cost: TierCost, memories: tuple[FurtherMemory, ...] = ()
+) -> tuple[Tier, ...]:
+    """SharedMemory, ``memories`` and Psram, with the cycles of the chip; for the cost ``bytes`` each byte
+    that a transfer moves costs one, and the NPU's ports nothing."""
     npu = chip.npu if cost == "cycles" else None
 
     def read(size: int) -> Fraction:
@@ -159,11 +176,22 @@ def _tiers(chip: Chip, budget: int, cost: TierCost) -> tuple[Tier, Tier]:
     def write(size: int) -> Fraction:
         return size / npu.write_bytes_per_cycle if npu else Fraction(0)
 
-    def load(size: int) -> int:
-        return transfer_cycles(chip, "load", size) if npu else size
+    def off_chip(name: str, capacity: int | None, load: Traffic, store: Traffic, alignment: int = 1) -> Tier:
+        def leave(size: int) -> int:
+            return transfer_cycles(chip, load, size) if npu else size
 
-    def store(size: int) -> int:
-        return transfer_cycles(chip, "store", size) if npu else size
+        def enter(size: int) -> int:
+            return transfer_cycles(chip, store, size) if npu else size
+
+        return Tier(
+            name,
+            capacity,
+            read=lambda size: leave(size) + read(size),
+            write=lambda size: enter(size) + write(size),
+            leave=leave,
+            enter=enter,
+            alignment=alignment,
+        )
 
     shared = Tier(
         "SharedMemory",
@@ -175,12 +203,8 @@ def _tiers(chip: Chip, budget: int, cost: TierCost) -> tuple[Tier, Tier]:
         alignment=chip.shared_memory.alignment,
         copies=False,
     )
-    psram = Tier(
-        "Psram",
-        None,
-        read=lambda size: load(size) + read(size),
-        write=lambda size: store(size) + write(size),
-        leave=load,
-        enter=store,
+    further = (
+        off_chip(m.name, m.bytes, Hop(m.name, SHARED_MEMORY), Hop(SHARED_MEMORY, m.name), OFF_CHIP_ALIGNMENT)
+        for m in memories
     )
-    return shared, psram
+    return shared, *further, off_chip("Psram", None, "load", "store")

@@ -1,4 +1,4 @@
-"""What stays in SharedMemory, by a state search over two memory tiers: SharedMemory and Psram.
+"""What stays in SharedMemory, by a state search over the memory tiers of a chip.
 
 Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 """
@@ -33,7 +33,7 @@ def decide_tiers(
     except DoesNotFit:
         if not spill:
             raise
-    tiers = ChipTierProblem(program, chip, budget, reserve, settings)
+    tiers = ChipTierProblem(program, chip, budget, reserve, settings, further=True)
     found = tiers.found()
     cost = StateCost(round(found.initial_cycles), round(found.state.cycles), settings.cost)
     return replace(residency_of(tiers, found.state), cost=cost)

@@ -12,6 +12,7 @@ import pytest
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.pipeline.plan import plan
@@ -243,3 +244,32 @@ def test_alignment_and_costs_are_the_chips() -> None:
     assert psram.leave(1000) == transfer_cycles(chip, "load", 1000)
     assert psram.enter(1000) == transfer_cycles(chip, "store", 1000)
     assert (shared.leave(1000), shared.enter(1000)) == (0, 0)
+
+
+def test_further_memories_are_tiers_between_the_two() -> None:
+    memories = (
+        FurtherMemory("slow", 4096, 5, Fraction(1), 7, Fraction(1, 2)),
+        FurtherMemory("quick", 8192, 40, Fraction(8), 9, Fraction(4)),
+    )
+    chip = replace(with_memory(LUNA_LIKE, 33000, 1), memories=memories)
+    problem = ChipTierProblem(skip_connection(), chip, 33000, nothing, further=True).problem
+    shared, quick, slow, psram = problem.tiers
+    assert [tier.name for tier in problem.tiers] == ["SharedMemory", "quick", "slow", "Psram"]
+    assert (quick.capacity, slow.capacity, psram.capacity) == (8192, 4096, None)
+    assert (quick.leave(800), quick.enter(800)) == (40 + 100, 9 + 200)
+    assert quick.read(800) == quick.leave(800) + shared.read(800)
+    assert slow.write(800) == slow.enter(800) + shared.write(800) == 7 + 1600 + shared.write(800)
+    assert {block.home for block in problem.blocks} <= {None, 3}
+    assert {block.ends for block in problem.blocks} == {None, 3}
+    two = ChipTierProblem(skip_connection(), chip, 33000, nothing).problem
+    assert [tier.name for tier in two.tiers] == ["SharedMemory", "Psram"]
+
+
+def test_a_second_memory_lowers_the_cost_of_the_state() -> None:
+    chip = with_memory(LUNA_LIKE, 33000, 1)
+    quick = FurtherMemory("quick", 1 << 16, 0, Fraction(64), 0, Fraction(64))
+    plain = decide_tiers(skip_connection(), chip, 33000, nothing)
+    better = decide_tiers(skip_connection(), replace(chip, memories=(quick,)), 33000, nothing)
+    assert plain.cost is not None
+    assert better.cost is not None
+    assert better.cost.found < plain.cost.found

@@ -80,6 +80,10 @@ def schedule(*moved: Moved, cycles: int = 20_000, loop: Interval | None = None, 
     return Schedule(tuple(body), transfers, {}, "by hand")
 
 
+def loads_of_x(*positions: int) -> list[Moved]:
+    return [("load", "x", at) for at in positions]
+
+
 def memories(found: Schedule) -> list[str]:
     return [transfer.memory for transfer in found.transfers]
 
@@ -136,7 +140,7 @@ def test_the_fastest_memory_with_room_is_taken() -> None:
 
 
 def test_an_input_that_is_read_often_is_copied() -> None:
-    made = schedule(*(("load", "x", at) for at in (0, 3, 5, 6)))
+    made = schedule(*loads_of_x(0, 3, 5, 6))
     found = with_further_memories(program(), made, chip(SIZE))
     assert memories(found) == ["", "second", "second", "second"]
     home, target = Interval(0, SIZE), Interval(START, START + SIZE)
@@ -149,7 +153,7 @@ def test_an_input_that_is_read_often_is_copied() -> None:
 
 
 def test_a_long_move_is_issued_earlier() -> None:
-    made = schedule(*(("load", "x", at) for at in (3, 5, 6)), cycles=1500)
+    made = schedule(*loads_of_x(3, 5, 6), cycles=1500)
     (move,) = with_further_memories(program(), made, chip(SIZE)).moves
     assert (move.issue, move.due) == (0, 3)
 
@@ -165,15 +169,20 @@ def test_weights_that_a_loop_loads_again_are_copied_before_it() -> None:
 
 
 def test_nothing_is_moved_inside_a_loop() -> None:
-    made = schedule(*(("load", "x", at) for at in (1, 3, 5)), loop=Interval(0, 8))
+    made = schedule(*loads_of_x(1, 3, 5), loop=Interval(0, 8))
     assert with_further_memories(program(), made, chip(SIZE)).moves == ()
 
 
 def test_a_tensor_leaves_for_psram_where_others_need_the_room() -> None:
-    made = schedule(
-        *(("store", "a", 0), ("load", "a", 1), ("load", "a", 2), ("load", "a", 7)),
-        *(("store", "b", 5), ("load", "b", 6), ("load", "b", 6), ("load", "b", 7), ("load", "b", 7)),
-    )
+    first: list[Moved] = [("store", "a", 0), ("load", "a", 1), ("load", "a", 2), ("load", "a", 7)]
+    then: list[Moved] = [
+        ("store", "b", 5),
+        ("load", "b", 6),
+        ("load", "b", 6),
+        ("load", "b", 7),
+        ("load", "b", 7),
+    ]
+    made = schedule(*first, *then)
     found = with_further_memories(program(), made, chip(SIZE))
     assert memories(found) == ["second"] * 3 + [""] + ["second"] * 5
     (move,) = found.moves
@@ -184,10 +193,15 @@ def test_a_tensor_leaves_for_psram_where_others_need_the_room() -> None:
 
 
 def test_others_have_the_room_once_the_move_has_been_waited_for() -> None:
-    made = schedule(
-        *(("store", "a", 0), ("load", "a", 1), ("load", "a", 2), ("load", "a", 7)),
-        *(("store", "b", 3), ("load", "b", 6), ("load", "b", 6), ("load", "b", 7), ("load", "b", 7)),
-    )
+    first: list[Moved] = [("store", "a", 0), ("load", "a", 1), ("load", "a", 2), ("load", "a", 7)]
+    then: list[Moved] = [
+        ("store", "b", 3),
+        ("load", "b", 6),
+        ("load", "b", 6),
+        ("load", "b", 7),
+        ("load", "b", 7),
+    ]
+    made = schedule(*first, *then)
     found = with_further_memories(program(), made, chip(SIZE))
     (move,) = found.moves
     assert (move.issue, move.due) == (1, 2)  # at 3, where b is stored, it would be too late
@@ -207,7 +221,7 @@ def test_a_tensor_does_not_leave_for_more_than_its_loads_save() -> None:
 
 
 def test_without_room_in_psram_nothing_is_moved() -> None:
-    made = schedule(*(("load", "x", at) for at in (0, 3, 5, 6)))
+    made = schedule(*loads_of_x(0, 3, 5, 6))
     assert in_further_memories(program(), made, chip(SIZE), AMPLE).moves
     assert not in_further_memories(program(), made, chip(SIZE), SIZE - 1).moves
     assert in_further_memories(program(), made, LUNA_LIKE, AMPLE) is made
@@ -215,7 +229,7 @@ def test_without_room_in_psram_nothing_is_moved() -> None:
 
 def test_a_move_that_takes_longer_than_it_saves_time_is_not_made() -> None:
     """With no step to hide it, the move is waited for; three loads save less than that."""
-    hidden = schedule(*(("load", "x", at) for at in (3, 4, 5)))
+    hidden = schedule(*loads_of_x(3, 4, 5))
     assert in_further_memories(program(), hidden, chip(SIZE), AMPLE).moves
     slow = replace(chip(SIZE).memories[0], load_rate=Fraction(1), store_rate=Fraction(1))
     waited = schedule(("load", "x", 1), ("load", "x", 2), cycles=0)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from chipmodel.model.program import Program
     from workloads.from_python.network import Network
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "Arena",

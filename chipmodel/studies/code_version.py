@@ -57,7 +57,7 @@ CPU_FILE = Path("/proc/cpuinfo")
 
 @cache
 def origin() -> str:
-    """``chipmodel 0.2.0 (commit 12ab, code 34cd); Python 3.12.3, ...; Linux-6.1, 2 cores of a CPU``."""
+    """``chipmodel 1.0.0 (commit 12ab, code 34cd); Python 3.12.3, ...; Linux-6.1, 2 cores of a CPU``."""
     commit = _commit()
     made = f"commit {commit}, code {code_version()}" if commit else f"code {code_version()}"
     software = ", ".join(f"{name} {version(name)}" for name in OTHERS)

@@ -56,6 +56,8 @@ ALIAS_BOMB = "\n".join(
 
 GENTLE = 0.5
 """Share of changes that keep a value's type, so that more of the file is read."""
+LONGEST_NUMBER = 300
+"""Digits of a number that is changed a little, at most: Python reads no more than 4,300."""
 
 
 def near(value: Tree, random: Random) -> Tree:
@@ -195,7 +197,8 @@ def _changed_text(text: str, random: Random) -> str:
                 found = random.choice(numbers)
                 value = random.choice([*NUMBER_TEXTS, *map(_digits, NUMBERS)])
                 if random.random() < GENTLE:
-                    value = _digits(near(float(found[0]) if "." in found[0] else int(found[0]), random))
+                    written = found[0][:LONGEST_NUMBER]
+                    value = _digits(near(float(written) if "." in written else int(written), random))
                 return text[: found.start()] + value + text[found.end() :]
     return "\n".join(lines)
 

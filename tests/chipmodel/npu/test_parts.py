@@ -79,7 +79,7 @@ CHIPS = {
     "alif-e7": load_chip("alif-e7"),
     "weights on the port": load_chip("alif-e7", ("npu.ethos.weights_on_port=yes",)),
     "corstone-300": load_chip("corstone-300"),
-    "corstone-300-64": load_chip("himax-we2", ("npu.ethos.border_blocks=whole",)),
+    "corstone-300-64": load_chip("corstone-300-64", ("npu.ethos.border_blocks=whole",)),
     "overlap": load_chip("alif-e7", ("npu.model=array", *OPERANDS, "npu.operands=overlap")),
     "ne16": load_chip("gap9", ("weights.bits_per_weight=3", "npu.launch_cycles=11")),
     "serial": load_chip("stm32n6", (*OPERANDS, "npu.operands=serial")),

@@ -70,10 +70,8 @@ def test_no_plan_is_slower_than_without(monkeypatch: pytest.MonkeyPatch) -> None
     assert faster > 5
 
 
-def test_stripes_for_want_of_memory_are_cut_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that load the fewest bytes are many, and each loses cycles of the NPU."""
+def test_stripes_for_want_of_memory_are_cut_by_time() -> None:
+    """Those that load the fewest bytes are many, and each loses cycles of the NPU: with them the plan took
+    2,083,246 cycles (bench/results/gaps.md)."""
     program, chip = reuse(load("zoo:resnet8"), "all"), with_memory(load_chip("stm32n6"), 12_680)
-    after = cycles(planned(program, chip))
-    monkeypatch.setattr(race, "cut_by_time", no_stripes)
-    monkeypatch.setattr(race, "quicker_cuts", no_cuts)
-    assert after < 0.9 * cycles(planned(program, chip))
+    assert cycles(planned(program, chip)) < 0.7 * 2_083_246

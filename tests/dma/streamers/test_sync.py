@@ -71,6 +71,8 @@ def test_more_psram_clock_never_makes_sync_slower(seed: int, clock: int, more: i
     # The edges of its clocks may not coincide: the phase costs up to a cycle, and the core must be the faster
     # one.
     assume(not isinstance(chip.dma, HyperBusDma))
+    # A transfer that ends sooner may meet a refresh that it missed.
+    assume(chip.psram.collision != "phase")
 
     def cycles(mhz: int) -> int:
         faster = replace(chip, psram=replace(chip.psram, clock_mhz=Fraction(mhz)))

@@ -13,6 +13,7 @@ from chipmodel.model.commands import (
     Branch,
     Command,
     Compute,
+    DmaMove,
     DmaStart,
     DmaWait,
     Located,
@@ -68,6 +69,8 @@ def words(commands: Iterable[Command]) -> list[str]:
                 result.append(command.name)
             case Release() | Acquire():
                 pytest.fail("only a program on several cores releases and acquires")
+            case DmaMove():
+                pytest.fail("only a chip with further memories moves data between them")
     return result
 
 

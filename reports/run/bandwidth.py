@@ -9,7 +9,6 @@ from itertools import pairwise
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.model.trace import Event
 from reports.plotly import hover, scatter
 from reports.run.figures import EVENTS, Category, RunChart, faint, figure, level_trace
@@ -32,9 +31,9 @@ def weights_rate(chip: Chip) -> float | None:
     return float(own.memory.clock_mhz * own.memory.bytes_per_clock) if own else None
 
 
-def _port_rates(chip: Chip) -> list[tuple[FurtherMemory, float]]:
-    """The peak MB/s of each further memory, of loads or of stores."""
-    return [(each, float(max(each.load_rate, each.store_rate) * chip.core_mhz)) for each in chip.memories]
+def _port_rates(chip: Chip) -> dict[str, float]:
+    """The peak MB/s of each further memory by name, of loads or of stores."""
+    return {each.name: float(max(each.load_rate, each.store_rate) * chip.core_mhz) for each in chip.memories}
 
 
 def _kinds(result: Result) -> tuple[Category, ...]:
@@ -96,11 +95,13 @@ def bandwidth(result: Result, most: int = MOST_BINS) -> RunChart:
         traces.append(_trace(result, category, spans, speeds, moved[category.key]))
     peak = peak_rate(result.chip)
     own = weights_rate(result.chip)
+    ports = _port_rates(result.chip)
     both = "" if own is None else f", of the weights {own:,.0f}"
+    both += "".join(f", of {name} {rate:,.0f}" for name, rate in ports.items())
     bus = Category("capacity", f"bus peak {peak:,.0f} MB/s{both}", "ink", hatched=True)
     of_weights = f"the bus of {weight_memory(result)}, which holds the weights"
     buses = {"the Psram's bus": peak, **({} if own is None else {of_weights: own})}
-    buses |= {f"the port of {memory.name}": rate for memory, rate in _port_rates(result.chip)}
+    buses |= {f"the port of {name}": rate for name, rate in ports.items()}
     traces += [
         level_trace("bus peak", rate, result.trace.cycles, f"{name}: at most {rate:,.0f} MB/s")
         for name, rate in buses.items()

@@ -70,7 +70,9 @@ def _timeline(result: Result, most: int) -> ChartSection:
 def _bandwidth(result: Result) -> ChartSection:
     peak, where = peak_rate(result.chip), off_chip(result)
     one = "Traffic on the Psram's bus, stacked by kind. The dashed line is the peak of the bus"
-    two = f"Traffic with {weight_memory(result)} and Psram, stacked by kind. Dashed lines are their peaks"
+    further = (memory.name for memory in result.chip.memories)
+    *others, last = dict.fromkeys((weight_memory(result), "Psram", *further))
+    two = f"Traffic with {', '.join(others)} and {last}, stacked by kind. Dashed lines are their peaks"
     hint = (
         f"{one if where == 'Psram' else two}, with data in every clock; commands, latencies and set-up times "
         "keep transfers below it."

@@ -11,6 +11,8 @@ from chipmodel.model.trace import Event, Trace
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.run.bandwidth import bandwidth, bins, peak_rate, rates
+from reports.run.bars import MOST_BARS
+from reports.run.charts import over_time
 from tests.reports.run.test_figures import traces
 from tests.reports.sample import large, sample
 from workloads.load import load
@@ -74,3 +76,12 @@ def test_no_chip_is_faster_than_its_bus(name: str) -> None:
 def test_names_and_units_are_in_the_hover() -> None:
     shown: list[dict[str, Any]] = traces(bandwidth(sample()))
     assert all("MB/s" in trace["hovertemplate"] for trace in shown)
+
+
+def test_a_further_memory_is_named_with_its_peak() -> None:
+    rates = [f"memories.sram2.{way}.bytes_per_cycle=8" for way in ("load", "store")]
+    chip = load_chip("luna-arcs", ["memories.sram2.bytes=32KiB", *rates])
+    result = run(PlanRequest(load("zoo:dnn_kws"), chip))
+    section = next(each for each in over_time(result, MOST_BARS) if each.id == "bandwidth")
+    assert section.hint.startswith("Traffic with Psram and sram2, stacked by kind. ")
+    assert bandwidth(result).legend[-1].label == "bus peak 480 MB/s, of sram2 2,400"

@@ -9,7 +9,7 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.strided_bytes import StridedBytes
 from chipmodel.model.program import MAX_ITERATIONS
-from chipmodel.model.schedule import PSRAM, WEIGHTS, Direction, Hop, Part, Phase, Traffic, traffic_of
+from chipmodel.model.schedule import PSRAM, WEIGHTS, Direction, OffChipCopy, Part, Phase, Traffic, traffic_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,24 +127,10 @@ class DmaStart:
 
 
 @dataclass(frozen=True, slots=True)
-class DmaMove:
-    """Queue a transfer of ``bytes`` from one memory off chip to another: all of ``part`` at ``home``, a
-    tensor or a slice of weights, is copied to ``target``."""
+class DmaMove(OffChipCopy):
+    """Queue a copy from one memory off chip to another, for ``op``."""
 
-    name: str
-    part: Part
-    bytes: int
     op: str
-    source: str
-    """The memory of ``home`` by name: ``psram``, ``weights``, or a further one."""
-    home: Interval
-    memory: str
-    """The memory of ``target`` by name."""
-    target: Interval
-
-    @property
-    def traffic(self) -> Hop:
-        return Hop(self.source, self.memory)
 
     @property
     def near(self) -> Interval:

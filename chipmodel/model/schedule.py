@@ -199,20 +199,15 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
-class OffChipMove:
-    """A DMA transfer of a whole tensor or weight slice from one memory off chip to another.
-
-    It is issued at position ``issue`` like a load, and has arrived before the loads of ``due``. What it
-    copies stays valid at ``home``; loads find the copy at ``target``.
-    """
+class OffChipCopy:
+    """What a DMA transfer from one memory off chip to another copies: all of ``part``, a tensor or a slice of
+    weights, from ``home`` to ``target``."""
 
     name: str
     part: Part
     bytes: int
-    issue: int
-    due: int
     source: str
-    """The memory of ``home`` by name."""
+    """The memory of ``home`` by name: ``psram``, ``weights``, or a further one."""
     home: Interval
     memory: str
     """The memory of ``target`` by name."""
@@ -221,6 +216,17 @@ class OffChipMove:
     @property
     def traffic(self) -> Hop:
         return Hop(self.source, self.memory)
+
+
+@dataclass(frozen=True, slots=True)
+class OffChipMove(OffChipCopy):
+    """A copy that is issued at position ``issue`` like a load, and has arrived before the loads of ``due``.
+
+    What it copies stays valid at ``home``; loads find the copy at ``target``.
+    """
+
+    issue: int
+    due: int
 
 
 BufferKind = Literal["tensor", "weights", "stripe", "rows"]

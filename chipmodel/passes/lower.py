@@ -158,16 +158,8 @@ class _ScheduleLowering:
 
     def move(self, move: OffChipMove) -> DmaMove:
         """The command that issues ``move``, for the op at which it is waited for."""
-        return DmaMove(
-            move.name,
-            move.part,
-            move.bytes,
-            self.op_at[move.due],
-            move.source,
-            move.home,
-            move.memory,
-            move.target,
-        )
+        copied = (move.name, move.part, move.bytes, move.source, move.home, move.memory, move.target)
+        return DmaMove(*copied, self.op_at[move.due])
 
     def from_other_core(self, transfer: Transfer) -> bool:
         return not transfer.part.weights and transfer.part.name in self.imports

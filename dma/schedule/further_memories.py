@@ -244,7 +244,7 @@ class _Placer:
         thing = _thing(part)
         title = f"move {part_label(thing) if thing.weights else thing.name} to {target[0]}"
         size = len(target[1])
-        self.moves.append(OffChipMove(title, thing, size, split.issue, split.due, *origin, *target))
+        self.moves.append(OffChipMove(title, thing, size, *origin, *target, split.issue, split.due))
 
     def _best(self, splits: Iterable[_Split]) -> list[_Split]:
         return sorted((s for s in splits if s.gain > 0), key=lambda s: (-s.gain, s.due))[:MOST_SPLITS]

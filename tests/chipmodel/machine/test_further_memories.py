@@ -26,7 +26,7 @@ CHIP = replace(
 
 
 def move(source: str, target: str) -> DmaMove:
-    return DmaMove("t", Part("x"), 400, "op", source, Interval(0, 400), target, Interval(4096, 4496))
+    return DmaMove("t", Part("x"), 400, source, Interval(0, 400), target, Interval(4096, 4496), "op")
 
 
 def load(memory: str) -> DmaStart:

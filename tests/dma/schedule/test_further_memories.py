@@ -145,7 +145,7 @@ def test_an_input_that_is_read_often_is_copied() -> None:
     assert memories(found) == ["", "second", "second", "second"]
     home, target = Interval(0, SIZE), Interval(START, START + SIZE)
     # Two cycles of computing for each cycle of the move: one step of 20,000 is enough.
-    move = OffChipMove("move x to second", Part("x"), SIZE, 2, 3, PSRAM, home, "second", target)
+    move = OffChipMove("move x to second", Part("x"), SIZE, PSRAM, home, "second", target, 2, 3)
     assert found.moves == (move,)
     assert [each.home for each in found.transfers] == [home, target, target, target]
     once = schedule(("load", "x", 3))

@@ -115,7 +115,8 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
         _take(path, value, Place(f"--set {path}={value}"), numbers, choices)
         figures[path] = Figure(value, "given", OVERRIDE)
     _take_defaults(figures, numbers, choices)
-    own = [path for path, field in fields_with(choices, figures).items() if field.belongs(choices)]
+    fields = fields_with(choices, figures).items()
+    own = [path for path, f in fields if f.belongs(choices) and (path in figures or f.default != "")]
     for path, figure in figures.items():
         _refuse_stray(path, figure, choices)
     missing = [path for path in own if path not in figures]
@@ -149,7 +150,7 @@ def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], cho
     """Add the optional fields that the file leaves out; a choice comes before the fields that depend on
     it."""
     for path, field in fields_with(choices, tuple(figures)).items():
-        if field.default is not None and path not in figures and field.belongs(choices):
+        if field.default and path not in figures and field.belongs(choices):
             figures[path] = Figure(field.default, "assumed", DEFAULT_ORIGIN)
             _take(path, field.default, Place(path), numbers, choices)
 
@@ -190,7 +191,8 @@ def _check_cpu(chip: Chip, where: Place) -> None:
 def _check_memories(chip: Chip, where: Place) -> None:
     """Raise BadInput where several cores would share further memories, which no plan lays out for them."""
     if chip.memories and chip.cores > 1:
-        what = f"the chip has {chip.cores} cores and memories {', '.join(m.name for m in chip.memories)}"
+        names = ", ".join(f"memories.{memory.name}" for memory in chip.memories)
+        what = f"{chip.cores} cores cannot share {names}: plans lay them out for one core"
         raise BadInput(what, where=where, hint="set cores=1, or leave out memories")
 
 

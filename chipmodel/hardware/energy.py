@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from chipmodel.hardware.further_memories import GROUP, memory_names
+
 STATIC = "leakage"
 COUNTED: Mapping[str, str] = {
     "cycle": "clock",
@@ -36,7 +38,7 @@ class EnergyCosts:
     static_mw: Fraction
     """Power in milliwatts for as long as the run lasts."""
     pj: Mapping[str, Fraction]
-    """Picojoules of each thing in ``COUNTED``."""
+    """Picojoules of each thing in ``COUNTED``, and of ``further_bytes`` where the chip file has them."""
 
     def __hash__(self) -> int:
         """A hash of a few numbers: mappings have none."""
@@ -46,7 +48,7 @@ class EnergyCosts:
         """Energy by cause, without causes that take none."""
         scale = (self.volts / self.nominal_volts) ** 2
         parts = {STATIC: 1000 * self.static_mw * microseconds}
-        parts |= {name: scale * self.pj[key] * counted.get(key, 0) for key, name in COUNTED.items()}
+        parts |= {COUNTED.get(key, key): scale * pj * counted.get(key, 0) for key, pj in self.pj.items()}
         return {name: float(part) for name, part in parts.items() if part}
 
 
@@ -55,4 +57,16 @@ def energy_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> En
     if choices["energy.model"] == "unknown":
         return None
     volts, nominal, static = (numbers[f"energy.{name}"] for name in ("volts", "nominal_volts", "static_mw"))
-    return EnergyCosts(volts, nominal, static, {key: numbers[f"energy.pj.{key}"] for key in COUNTED})
+    pj = {key: numbers[f"energy.pj.{key}"] for key in COUNTED}
+    further = (each for name in memory_names(numbers) for each in further_bytes(name).items())
+    pj |= {key: numbers[path] for key, path in further if path in numbers}
+    return EnergyCosts(volts, nominal, static, pj)
+
+
+def further_bytes(memory: str) -> dict[str, str]:
+    """What is counted of a further memory, with the path of its field."""
+    at = f"{GROUP}.{memory}"
+    return {
+        f"{memory} read": f"{at}.load.pj_per_byte",
+        f"{memory} written": f"{at}.store.pj_per_byte",
+    }

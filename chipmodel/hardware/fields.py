@@ -41,7 +41,7 @@ class Field:
     only: tuple[str, tuple[str, ...]] | None = None
     """The choice (field, options) that the field depends on; a chip with another option does not have it."""
     default: str | None = None
-    """The value where a chip file does not give one."""
+    """The value where a chip file does not give one; empty for a field that may stay unknown."""
 
     def belongs(self, choices: Mapping[str, str]) -> bool:
         """Whether a chip with these choices has the field."""
@@ -262,8 +262,10 @@ FURTHER: Mapping[str, Field] = {
     "bytes": _sizes(256, 1 << 40),
     "load.latency_cycles": _default("0", _SETUP),
     "load.bytes_per_cycle": _PORT,
+    "load.pj_per_byte": _default("", _counted(_PJ)),
     "store.latency_cycles": _default("0", _SETUP),
     "store.bytes_per_cycle": _PORT,
+    "store.pj_per_byte": _default("", _counted(_PJ)),
 }
 """The fields of each memory below ``memories``, by its keys."""
 

@@ -8,19 +8,22 @@ actions times the energy of one; nothing depends on the values of the data.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from chipmodel.answers.result import Result
 from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.energy import further_bytes
 from chipmodel.model.program import DTYPE_BITS, Op, Program
-from chipmodel.model.schedule import Operand, Schedule, Step, steps
+from chipmodel.model.schedule import PSRAM, SHARED, WEIGHTS, Operand, Schedule, Step, ends_of, steps
 from chipmodel.model.trace import Event, Trace
 from chipmodel.npu.cycles import share_read
 from chipmodel.npu.models import launch_cycles, on_cpu
 
-MOVES = {"load weights": "weight_byte", "load tensor": "loaded_byte", "store tensor": "stored_byte"}
+READ = {PSRAM: "loaded_byte", WEIGHTS: "weight_byte"}
+"""What counts of a byte that a transfer reads off chip; in a further memory it has a name of its own."""
+WRITTEN = {PSRAM: "stored_byte"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +61,19 @@ class RunEnergy:
 def run_energy(program: Program, chip: Chip, schedules: Sequence[Schedule], trace: Trace) -> RunEnergy | None:
     """The energy of the run in ``trace``, whose plan on each core is in ``schedules``.
 
-    Returns None for a chip whose file says nothing of energy, or not of all of its memories. The time of the
-    run is divided among ops as the NPU computed or waited for each.
+    Returns None for a chip whose file says nothing of energy, or not of all of its memories
+    (``unknown_energy``). A move between two memories off chip takes the energy of a load from one and of a
+    store to the other. The time of the run is divided among ops as the NPU computed or waited for each.
 
     References
     ----------
     Y. N. Wu, J. S. Emer, V. Sze: Accelergy, ICCAD 2019, DOI 10.1109/ICCAD45719.2019.8942149.
     """
-    if chip.energy is None or chip.memories:
+    if chip.energy is None or unknown_energy(chip):
         return None
     ops = {op.name: op for op in program.ops()}
     at = [{step.position: step for step in steps(schedule.body)} for schedule in schedules]
+    traffic = [schedule.traffic for schedule in schedules]
     counted: dict[str, Counter[str]] = defaultdict(Counter)
     cycles: Counter[str] = Counter()
     for event in trace.events:
@@ -77,7 +82,8 @@ def run_energy(program: Program, chip: Chip, schedules: Sequence[Schedule], trac
         if event.cause:
             continue
         if event.unit == "dma":
-            counted[event.op][MOVES[event.kind]] += event.bytes
+            for key in _bytes_off_chip(*ends_of(traffic[event.core][event.name])):
+                counted[event.op][key] += event.bytes
         else:
             step = at[event.core][event.position]
             counted[event.op] += _computed(program, chip, ops[event.op], step, event)
@@ -87,6 +93,23 @@ def run_energy(program: Program, chip: Chip, schedules: Sequence[Schedule], trac
         counts = counted[name] + Counter({"cycle": cycles[name]})
         found[name] = chip.energy.picojoules(counts, Fraction(cycles[name]) / mhz)
     return RunEnergy(found, chip.milliseconds(trace.cycles))
+
+
+def unknown_energy(chip: Chip) -> list[str]:
+    """The fields of further memories that the energy of a run needs, and that a chip file with ``energy``
+    lacks."""
+    if chip.energy is None:
+        return []
+    needed = (each for memory in chip.memories for each in further_bytes(memory.name).items())
+    return [path for key, path in needed if key not in chip.energy.pj]
+
+
+def _bytes_off_chip(source: str, target: str) -> Iterator[str]:
+    """Yield what counts of each byte of a transfer between two memories."""
+    if source != SHARED:
+        yield READ.get(source, f"{source} read")
+    if target != SHARED:
+        yield WRITTEN.get(target, f"{target} written")
 
 
 def result_energy(result: Result) -> RunEnergy | None:

@@ -42,6 +42,13 @@ def traffic_of(direction: Direction, weights: bool, memory: str) -> Traffic:
     return "weights" if direction == "load" and weights else direction
 
 
+def ends_of(traffic: Traffic) -> Hop:
+    """Return the memories that a transfer is from and to."""
+    if isinstance(traffic, Hop):
+        return traffic
+    return Hop(SHARED, PSRAM) if traffic == "store" else Hop(PSRAM if traffic == "load" else WEIGHTS, SHARED)
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A share of a tensor or of an op's weight block.
@@ -332,6 +339,11 @@ class Schedule:
     """The ops that read their weights in place, and the addresses of these in Psram."""
     moves: tuple[OffChipMove, ...] = ()
     """In the order of issue."""
+
+    @property
+    def traffic(self) -> dict[str, Traffic]:
+        """What each transfer and move does, by its name."""
+        return {t.name: t.traffic for t in self.transfers} | {m.name: m.traffic for m in self.moves}
 
     @property
     def moves_tensors(self) -> bool:

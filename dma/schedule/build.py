@@ -18,6 +18,7 @@ from chipmodel.model.planner_table import imported
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import (
     BufferSpec,
+    Direction,
     Schedule,
     Transfer,
     renamed,
@@ -34,6 +35,7 @@ from dma.residency.tiling import (
     transfer_bytes,
     whole_tiling,
 )
+from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.further_memories import in_further_memories
 from dma.schedule.psram_layout import PsramLayout, lay_out
 from dma.schedule.psram_sharing import within_psram
@@ -228,14 +230,17 @@ def _with_floor(
     request: StreamRequest, streamer: Streamer, memory: MemoryBudget, emission: Emission
 ) -> Schedule:
     program, residency = request.program, memory.residency
-    transfers, buffers = streamer.issue(memory, emission)
-    transfers = [_not_before_it_is_made(program, emission, transfer) for transfer in transfers]
-    layout = lay_out(program, residency.storage, [transfer.need for transfer in transfers])
-    schedule = _schedule(emission, IssuePlan(transfers, buffers), streamer.name, residency, layout)
-    chip = request.chip
-    if chip.cores == 1:  # cores share one Psram, which is laid out for all of them together
-        capacity = chip.psram.bytes + own_weight_bytes(schedule, chip)
-        schedule = in_further_memories(program, schedule, chip, capacity)
+    schedule, needs = _issued(request, streamer, memory, emission)
+    capacity = request.chip.psram.bytes + own_weight_bytes(schedule, request.chip)
+    if request.chip.memories:
+        placed = in_further_memories(program, schedule, request.chip, capacity)
+        # Only now it is known which memories the transfers use: they are issued again with their own times.
+        there = {_user(need): t.memory for need, t in zip(needs, placed.transfers, strict=True)}
+        expected = [replace(need, memory=there.get(_user(need), "")) for need in emission.needs]
+        again, _ = _issued(request, streamer, memory, replace(emission, needs=expected))
+        again = in_further_memories(program, again, request.chip, capacity)
+        schedule = min(placed, again, key=ScheduleForecast(program, request.chip).cycles)
+    if request.chip.cores == 1:  # cores share one Psram, which is laid out for all of them together
         schedule = within_psram(program, schedule, capacity)
     # An op that only takes its slice of a tensor in Psram counts as striped only if it is really cut.
     slicers = {op.name for op in ops(program.body) if op.sliced in program.stays_in_psram and op.sliced}
@@ -244,6 +249,24 @@ def _with_floor(
     cut = (n for n in found if n not in slicers or len(set(emission.op_steps[n])) > 1)
     in_rows = ((op.name, _rows_in_place(op, residency)) for op in ops(program.body))
     return replace(schedule, striped=tuple(cut), in_rows=tuple(each for each in in_rows if each[1]))
+
+
+def _issued(
+    request: StreamRequest, streamer: Streamer, memory: MemoryBudget, emission: Emission
+) -> tuple[Schedule, list[TransferNeed]]:
+    """Return the schedule that ``streamer`` decides on, with all homes apart, and the need of each
+    transfer."""
+    program, residency = request.program, memory.residency
+    transfers, buffers = streamer.issue(memory, emission)
+    transfers = [_not_before_it_is_made(program, emission, transfer) for transfer in transfers]
+    layout = lay_out(program, residency.storage, [transfer.need for transfer in transfers])
+    schedule = _schedule(emission, IssuePlan(transfers, buffers), streamer.name, residency, layout)
+    return schedule, [transfer.need for transfer in sorted(transfers, key=queue_order)]
+
+
+def _user(need: TransferNeed) -> tuple[str, bool, Direction, int]:
+    """What tells needs apart, pieces of one slice of weights aside."""
+    return need.part.name, need.part.weights, need.direction, need.first
 
 
 def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache: BuildCache) -> MemoryBudget:

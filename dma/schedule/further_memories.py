@@ -55,7 +55,7 @@ MOST_SPLITS = 8
 
 
 def in_further_memories(program: Program, schedule: Schedule, chip: Chip, capacity: int) -> Schedule:
-    """Return ``schedule`` with what lies in further memories of ``chip``.
+    """Return ``schedule`` with what lies in further memories of ``chip``, which has some.
 
     Parameters
     ----------
@@ -64,8 +64,6 @@ def in_further_memories(program: Program, schedule: Schedule, chip: Chip, capaci
     capacity : int
         Bytes off chip without further memories. A schedule that needs more has no moves.
     """
-    if not chip.memories:
-        return schedule
     homes, moves = (with_further_memories(program, schedule, chip, each) for each in (False, True))
     if off_chip_bytes(schedule) > capacity or off_chip_bytes(moves) > capacity:
         return homes

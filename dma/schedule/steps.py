@@ -29,6 +29,7 @@ from chipmodel.model.schedule import (
     StepLoop,
     StepNode,
     Traffic,
+    traffic_of,
 )
 from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.passes.liveness import scopes
@@ -65,10 +66,12 @@ class TransferNeed:
     """Bytes of its buffer before it, where it is a piece of weights."""
     within: str = ""
     """The buffer of all pieces, whose first bytes this one's has."""
+    memory: str = ""
+    """The further memory in which it is expected; empty for Psram, or the weights' own memory."""
 
     @property
     def traffic(self) -> Traffic:
-        return "weights" if self.direction == "load" and self.part.weights else self.direction
+        return traffic_of(self.direction, self.part.weights, self.memory)
 
 
 @dataclass

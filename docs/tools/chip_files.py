@@ -48,7 +48,7 @@ def _fields() -> str:
         for path, field in FIELDS.items()
     ]
     rows += [
-        [code(f"{GROUP}.NAME.{key}"), FURTHER_MEANING[key], _takes(field), field.default or ""]
+        [code(f"{GROUP}.NAME.{key}"), FURTHER_MEANING[key] + _only(field), _takes(field), field.default or ""]
         for key, field in FURTHER.items()
     ]
     return table(["field", "meaning", "takes", "default"], rows)

@@ -8,8 +8,10 @@ FURTHER_MEANING: Mapping[str, str] = {
     "bytes": "Size of a further memory, which the chip file calls NAME: lower-case letters, digits, `_`.",
     "load.latency_cycles": "Core cycles of a transfer out of it before its first byte.",
     "load.bytes_per_cycle": "Bytes of such a transfer that pass in a core cycle.",
+    "load.pj_per_byte": "Energy of such a byte; unknown unless given, as then that of a run is.",
     "store.latency_cycles": "Core cycles of a transfer into it before its first byte.",
     "store.bytes_per_cycle": "Bytes of such a transfer that pass in a core cycle.",
+    "store.pj_per_byte": "Energy of such a byte, likewise.",
 }
 """The same for the fields of each further memory."""
 MEANING: Mapping[str, str] = {

@@ -11,7 +11,7 @@ from reports.ordering import order_document
 from reports.result_file import FORMAT
 from reports.run.cascade_totals import cascades_document
 from reports.run.cores import cores_document
-from reports.run.energy import energy_class, energy_document
+from reports.run.energy import energy_document
 from reports.run.further_memories import memories_document
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document
@@ -47,7 +47,7 @@ def document(result: Result) -> dict[str, object]:
         **_memory(result),
         **_time(result, sums),
         **_work(result, sums),
-        **energy_document(energy, energy_class(result)),
+        **energy_document(result, energy),
         "path": dict(sorted(result.trace.path.items())),
         **paths_document(result),
         **order_document(result.ordering),

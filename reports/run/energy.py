@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chipmodel.answers.result import Result
 from chipmodel.hardware.measured_networks import NetworkClass, classes
-from chipmodel.machine.energy import RunEnergy
+from chipmodel.machine.energy import RunEnergy, unknown_energy
 from reports.terminal_table import FigureRow
 from reports.words import microjoules, percent, plural, ratio
 
@@ -17,10 +17,13 @@ def energy_class(result: Result) -> NetworkClass | None:
     return classes(result.chip.measured_energy).get(result.record.traits.kind) if result.record else None
 
 
-def energy_rows(energy: RunEnergy | None, like: NetworkClass | None = None) -> list[FigureRow]:
-    """The run's energy, its mean power, how far off ``like`` networks were, and the largest parts."""
+def energy_rows(result: Result, energy: RunEnergy | None) -> list[FigureRow]:
+    """The run's energy, its mean power, how far off networks of its class were, and the largest parts; or
+    what the chip file lacks for it."""
     if energy is None:
-        return []
+        lacking = ", ".join(unknown_energy(result.chip))
+        return [("total", "unknown", "", f"the chip file has no {lacking}")] if lacking else []
+    like = energy_class(result)
     total, parts = energy.microjoules, list(energy.parts.items())
     small = sum(part for _, part in parts[MOST_PARTS:])
     shown = parts[:MOST_PARTS] + ([("the rest", small)] if small else [])
@@ -35,11 +38,13 @@ def _measured(like: NetworkClass) -> str:
     return f"{plural(like.count, 'network')} with {like.kind} by the board's own tool"
 
 
-def energy_document(energy: RunEnergy | None, like: NetworkClass | None = None) -> dict[str, object]:
-    """``microjoules``, ``milliwatts``, ``energy`` by cause in microjoules, and the errors of ``like``; empty
-    without energy."""
+def energy_document(result: Result, energy: RunEnergy | None) -> dict[str, object]:
+    """``microjoules``, ``milliwatts``, ``energy`` by cause in microjoules, and the errors of networks of the
+    class; ``energy_lacks`` names fields that the chip file lacks for it. Empty on a chip without energy."""
     if energy is None:
-        return {}
+        lacking = unknown_energy(result.chip)
+        return {"energy_lacks": lacking} if lacking else {}
+    like = energy_class(result)
     return {
         "microjoules": energy.microjoules,
         "milliwatts": energy.milliwatts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chipmodel.answers.result import Result
 from chipmodel.model.fit import MemoryNeed
-from chipmodel.model.schedule import PSRAM, SHARED, WEIGHTS, Hop, Traffic
+from chipmodel.model.schedule import PSRAM, SHARED, WEIGHTS, ends_of
 from reports.terminal_table import FigureRow
 from reports.words import count, percent, ratio, shortened, size, weight_memory
 
@@ -83,18 +83,12 @@ def memory_parts(result: Result) -> dict[str, list[str]]:
 def moved_between(result: Result) -> dict[tuple[str, str], tuple[int, int]]:
     """Return the bytes and DMA cycles of a run by memories that a transfer goes from and to."""
     own = WEIGHTS if result.chip.weights else PSRAM
-    ends = {each.name: _ends(each.traffic, own) for each in result.schedule.transfers}
-    ends |= {each.name: (each.source, each.memory) for each in result.schedule.moves}
+    traffic = result.schedule.traffic
     moved: dict[tuple[str, str], tuple[int, int]] = {}
     for event in result.trace.events:
         if event.unit == "dma" and not event.cause:
-            size, cycles = moved.get(ends[event.name], (0, 0))
-            moved[ends[event.name]] = size + event.bytes, cycles + event.worked
+            source, target = ends_of(traffic[event.name])
+            ends = own if source == WEIGHTS else source, target
+            size, cycles = moved.get(ends, (0, 0))
+            moved[ends] = size + event.bytes, cycles + event.worked
     return dict(sorted(moved.items()))
-
-
-def _ends(traffic: Traffic, own: str) -> tuple[str, str]:
-    """The memories of a transfer; ``own``: that of the weights."""
-    if isinstance(traffic, Hop):
-        return traffic.source, traffic.target
-    return {"load": (PSRAM, SHARED), "store": (SHARED, PSRAM), "weights": (own, SHARED)}[traffic]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chipmodel.answers.result import Result
-from chipmodel.hardware.measured_networks import NetworkClass
 from chipmodel.machine.energy import RunEnergy, result_energy
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import FOR_THIS_ORDER, order_words
@@ -16,7 +15,7 @@ from reports.run.bars import MOST_BARS
 from reports.run.cascade_totals import CascadeTotals, cascade_totals, heights_words, kept_words, ops_words
 from reports.run.charts import charts_data, of_cascades, of_merging, of_work, over_time
 from reports.run.cores import CoreTotals, core_of_ops, core_totals, core_waits, speed_up_factor
-from reports.run.energy import energy_class, energy_rows
+from reports.run.energy import energy_rows
 from reports.run.figures import EVENTS, Category
 from reports.run.further_memories import further_words
 from reports.run.limits import bound_words, late_ops, psram_words
@@ -112,7 +111,7 @@ def render_page(
         "rows": rows[:MOST_ROWS],
         "number_of_rows": len(rows),
         "idle": idle,
-        "facts": [*_facts(result, sums), *_energy_facts(energy, energy_class(result))],
+        "facts": [*_facts(result, sums), *_energy_facts(result, energy)],
         "path_lines": path_lines(result),
         "path_parts": part_lines(result.paths) if result.paths else [],
         "bank_conflicts": sums.bank_conflicts[:MOST_CONFLICTS],
@@ -290,8 +289,8 @@ def _energy_tile(energy: RunEnergy | None) -> list[SummaryTile]:
     ]
 
 
-def _energy_facts(energy: RunEnergy | None, like: NetworkClass | None) -> list[tuple[str, str]]:
-    rows = energy_rows(energy, like)[1:]
+def _energy_facts(result: Result, energy: RunEnergy | None) -> list[tuple[str, str]]:
+    rows = energy_rows(result, energy)[bool(energy) :]  # the tile has the total
     parts = [" ".join(filter(None, (name, value, unit, f"({share})"))) for name, value, unit, share in rows]
     return [("Energy", ", ".join(parts))] if parts else []
 

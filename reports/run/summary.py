@@ -11,7 +11,7 @@ from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades_table
 from reports.run.cores import cores_table, speed_up, waits_table
-from reports.run.energy import energy_class, energy_rows
+from reports.run.energy import energy_rows
 from reports.run.further_memories import memory_rows, moved_rows
 from reports.run.limits import bound_words, late_ops, lateness
 from reports.run.paths import parts_table, path_lines
@@ -66,7 +66,7 @@ def print_summary(result: Result, console: Console) -> None:
         "Paths": path_lines(result),
         "Board's own tool": vendor_lines(result),
         "DMA and NPU": _units(result, sums),
-        "Energy": energy_rows(result_energy(result), energy_class(result)),
+        "Energy": energy_rows(result, result_energy(result)),
     }
     console.print(figures_table({title: rows for title, rows in sections.items() if rows}))
     if result.paths and result.paths.parts:

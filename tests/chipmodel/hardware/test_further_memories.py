@@ -63,7 +63,10 @@ def test_settings_add_and_change_memories() -> None:
         (TWO.replace("    bytes: 100\n", ""), "the chip has no memories.sram2.bytes"),
         (TWO.replace("sram2", "Second SRAM"), "unknown key 'Second SRAM' in memories"),
         (TWO.replace("sram2", "psram"), "unknown key 'psram' in memories"),
-        (TWO.replace("100", "1KiB") + "cores: 2\n", "the chip has 2 cores and memories sram2, mram"),
+        (
+            TWO.replace("100", "1KiB") + "cores: 2\n",
+            "2 cores cannot share memories.sram2, memories.mram: plans lay them out for one core",
+        ),
         ("base: stm32n6\nmemories: 3\n", "memories must be a mapping"),
     ],
 )

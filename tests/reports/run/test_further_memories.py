@@ -6,12 +6,17 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import pytest
+
 from chipmodel.answers.result import Result
-from chipmodel.hardware.chip_file import load_chip
+from chipmodel.errors import BadInput
+from chipmodel.hardware.chip_file import load_chip, with_overrides
+from chipmodel.machine.energy import result_energy
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from reports.run.document import document
+from reports.run.energy import energy_rows
 from reports.run.further_memories import memory_rows, moved_between, moved_rows
 from reports.run.page import render_page
 from workloads.load import load
@@ -59,3 +64,46 @@ def test_a_chip_without_further_memories_says_nothing_of_them() -> None:
     plain = replace(result(), chip=load_chip("stm32n6"))
     assert moved_rows(plain) == []
     assert "memories" not in document(replace(plain, schedule=replace(plain.schedule, moves=())))
+
+
+NOTHING = ("energy.model=counted", "memories.sram2.load.pj_per_byte=0", "memories.sram2.store.pj_per_byte=0")
+
+
+def with_energy(*settings: str) -> Result:
+    """``result`` on a chip where nothing but what the settings say takes energy."""
+    return replace(result(), chip=with_overrides(result().chip, settings))
+
+
+@pytest.mark.parametrize(
+    ("field", "ways"),
+    [
+        ("memories.sram2.load.pj_per_byte", [("sram2", "shared_memory")]),
+        ("memories.sram2.store.pj_per_byte", [("shared_memory", "sram2"), ("weights", "sram2")]),
+        ("energy.pj.weight_byte", [("weights", "shared_memory"), ("weights", "sram2")]),
+        ("energy.pj.loaded_byte", [("psram", "shared_memory")]),
+        ("energy.pj.stored_byte", [("shared_memory", "psram")]),
+    ],
+)
+def test_each_byte_takes_energy_where_it_is_read_and_where_it_is_written(
+    field: str, ways: list[tuple[str, str]]
+) -> None:
+    energy = result_energy(with_energy(*NOTHING, f"{field}=3"))
+    assert energy is not None
+    moved = moved_between(result())
+    assert energy.microjoules * 1e6 == pytest.approx(3 * sum(moved[way][0] for way in ways if way in moved))
+
+
+def test_an_energy_that_is_not_known_is_said_to_be_so() -> None:
+    lacking = with_energy(*NOTHING[:2])
+    field = "memories.sram2.store.pj_per_byte"
+    assert result_energy(lacking) is None
+    assert energy_rows(lacking, None) == [("total", "unknown", "", f"the chip file has no {field}")]
+    assert document(lacking)["energy_lacks"] == [field]
+    assert f"unknown (the chip file has no {field})" in " ".join(render_page(lacking).split())
+    for other in (result(), with_energy(*NOTHING)):
+        assert "energy_lacks" not in document(other)
+
+
+def test_energy_of_a_further_memory_means_nothing_on_a_chip_without_energy() -> None:
+    with pytest.raises(BadInput, match=r"energy\.model = unknown"):
+        with_energy("memories.sram2.load.pj_per_byte=1")

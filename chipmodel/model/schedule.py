@@ -341,9 +341,11 @@ class Schedule:
     """In the order of issue."""
 
     @property
-    def traffic(self) -> dict[str, Traffic]:
+    def traffic(self) -> Mapping[str, Traffic]:
         """What each transfer and move does, by its name."""
-        return {t.name: t.traffic for t in self.transfers} | {m.name: m.traffic for m in self.moves}
+        traffic: dict[str, Traffic] = {transfer.name: transfer.traffic for transfer in self.transfers}
+        traffic.update({move.name: move.traffic for move in self.moves})
+        return traffic
 
     @property
     def moves_tensors(self) -> bool:

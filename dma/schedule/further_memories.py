@@ -216,42 +216,35 @@ class _Placer:
     def _copy(self, home: Interval, group: Sequence[Transfer]) -> bool:
         """Move a copy to a further memory for the last of its loads."""
         source = WEIGHTS if group[0].part.weights else PSRAM
-        for name, space in self.spaces.items():
-            for split in self._best(self._copies(group, Hop(source, name), len(home))):
-                place = space.take(len(home), (split.life,))
-                if place:
-                    self.new.update(dict.fromkeys(split.near, (name, place)))
-                    self._add_move(group[0].part, split, (source, home), (name, place))
-                    return True
-        return False
+        hops = (Hop(source, name) for name in self.spaces)
+        return any(self._made(home, group, hop, hop.target, self._copies(group, hop)) for hop in hops)
 
     def _leave(self, home: Interval, group: Sequence[Transfer]) -> bool:
         """Keep a tensor in a further memory for its first loads, and move it to Psram for the others."""
-        for name, space in self.spaces.items():
-            for split in self._best(self._leaves(group, Hop(name, PSRAM), len(home))):
-                place = space.take(len(home), (split.life,))
-                if place:
-                    self.new.update(dict.fromkeys(split.near, (name, place)))
-                    self._add_move(group[0].part, split, (name, place), (PSRAM, home))
-                    return True
+        hops = (Hop(name, PSRAM) for name in self.spaces)
+        return any(self._made(home, group, hop, hop.source, self._leaves(group, hop)) for hop in hops)
+
+    def _made(
+        self, home: Interval, group: Sequence[Transfer], hop: Hop, memory: str, splits: Iterable[_Split]
+    ) -> bool:
+        """Make the best of the moves between ``home`` and ``memory`` for which that has room; whether any."""
+        for split in sorted((s for s in splits if s.gain > 0), key=lambda s: (-s.gain, s.due))[:MOST_SPLITS]:
+            place = self.spaces[memory].take(len(home), (split.life,))
+            if place:
+                self.new.update(dict.fromkeys(split.near, (memory, place)))
+                thing, size = _thing(group[0].part), len(home)
+                start, end = (home, place) if hop.target == memory else (place, home)
+                title = f"move {part_label(thing) if thing.weights else thing.name} to {hop.target}"
+                at = hop.source, start, hop.target, end, split.issue, split.due
+                self.moves.append(OffChipMove(title, thing, size, *at))
+                return True
         return False
-
-    def _add_move(
-        self, part: Part, split: _Split, origin: tuple[str, Interval], target: tuple[str, Interval]
-    ) -> None:
-        thing = _thing(part)
-        title = f"move {part_label(thing) if thing.weights else thing.name} to {target[0]}"
-        size = len(target[1])
-        self.moves.append(OffChipMove(title, thing, size, *origin, *target, split.issue, split.due))
-
-    def _best(self, splits: Iterable[_Split]) -> list[_Split]:
-        return sorted((s for s in splits if s.gain > 0), key=lambda s: (-s.gain, s.due))[:MOST_SPLITS]
 
     # -- moves ---------------------------------------------------------------------------------
 
-    def _copies(self, group: Sequence[Transfer], hop: Hop, size: int) -> Iterator[_Split]:
+    def _copies(self, group: Sequence[Transfer], hop: Hop) -> Iterator[_Split]:
         """Yield the moves of a copy for each last part of the loads."""
-        cost = self.cycles_of(hop, size)
+        cost = self.cycles_of(hop, len(group[0].home))
         stored = max((self.outer[t.due].stop for t in group if t.direction == "store"), default=0)
         loads = sorted((t for t in group if t.direction == "load"), key=_begins)
         for number in range(len(loads)):
@@ -263,9 +256,9 @@ class _Placer:
                 life = Interval(issue, max(self.outer[t.due].stop for t in tail))
                 yield _Split(gain, issue, due, frozenset(t.name for t in tail), life)
 
-    def _leaves(self, group: Sequence[Transfer], hop: Hop, size: int) -> Iterator[_Split]:
+    def _leaves(self, group: Sequence[Transfer], hop: Hop) -> Iterator[_Split]:
         """Yield the moves out of a further memory before each last part of the loads."""
-        cost = self.cycles_of(hop, size)
+        cost = self.cycles_of(hop, len(group[0].home))
         stores = [t for t in group if t.direction == "store"]
         loads = sorted((t for t in group if t.direction == "load"), key=_begins)
         if not stores:

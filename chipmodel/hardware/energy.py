@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -58,15 +58,13 @@ def energy_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> En
         return None
     volts, nominal, static = (numbers[f"energy.{name}"] for name in ("volts", "nominal_volts", "static_mw"))
     pj = {key: numbers[f"energy.pj.{key}"] for key in COUNTED}
-    further = (each for name in memory_names(numbers) for each in further_bytes(name).items())
-    pj |= {key: numbers[path] for key, path in further if path in numbers}
-    return EnergyCosts(volts, nominal, static, pj)
+    further = further_bytes(memory_names(numbers)).items()
+    return EnergyCosts(
+        volts, nominal, static, pj | {key: numbers[path] for path, key in further if path in numbers}
+    )
 
 
-def further_bytes(memory: str) -> dict[str, str]:
-    """What is counted of a further memory, with the path of its field."""
-    at = f"{GROUP}.{memory}"
-    return {
-        f"{memory} read": f"{at}.load.pj_per_byte",
-        f"{memory} written": f"{at}.store.pj_per_byte",
-    }
+def further_bytes(memories: Iterable[str]) -> dict[str, str]:
+    """What is counted of further memories, by the paths of their fields."""
+    ways = [(name, *way) for name in memories for way in (("load", "read"), ("store", "written"))]
+    return {f"{GROUP}.{name}.{way}.pj_per_byte": f"{name} {done}" for name, way, done in ways}

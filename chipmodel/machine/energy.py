@@ -98,10 +98,8 @@ def run_energy(program: Program, chip: Chip, schedules: Sequence[Schedule], trac
 def unknown_energy(chip: Chip) -> list[str]:
     """The fields of further memories that the energy of a run needs, and that a chip file with ``energy``
     lacks."""
-    if chip.energy is None:
-        return []
-    needed = (each for memory in chip.memories for each in further_bytes(memory.name).items())
-    return [path for key, path in needed if key not in chip.energy.pj]
+    needed = further_bytes(memory.name for memory in chip.memories) if chip.energy else {}
+    return [path for path, key in needed.items() if chip.energy and key not in chip.energy.pj]
 
 
 def _bytes_off_chip(source: str, target: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,24 +21,16 @@ from chipmodel.errors import BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
-from chipmodel.model.commands import Compute, walk
 from chipmodel.model.program import Program
 from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.skipped_results import refuse_skipped_results
-from chipmodel.pipeline.finer_cuts import finer_programs
-from chipmodel.pipeline.order_choice import order_faults
-from chipmodel.pipeline.split_choice import split_program
+from chipmodel.pipeline.plan_check import check_plan
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
 from chipmodel.rewrites.compiled_weights import compiled
-from chipmodel.rewrites.core_split import whole_name
-from chipmodel.rewrites.in_place import reuse
-from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
-from chipmodel.verify.plan_file import verify_file
 from dma.residency.fitted import fitted
-from dma.residency.tool_pools import as_tool_keeps
 from reports.page_parts import PageTable, TablePage
 from reports.table_page import render_tables
 
@@ -177,51 +169,14 @@ def check(
             _refuse_compiled(target)
         program = fitted(program, target)
         with stage(f"checking {called}"):
-            program, disorder = order_faults(program, file)
-            program = with_weights_in_place(reuse(program, "all"), target, ops_read_in_place(file))
-            program, faults = _checked(program, file, target)
-            violations = violations or disorder or faults
+            program, faults = check_plan(program, file, target)
+            violations = violations or faults
         runs: tuple[PathVerdict, ...] = ()
         if execute:
             with stage(f"executing {called}"):
                 choices = {name: str(choice) for name, choice in (path or {}).items()}
                 runs = _executed(program, file, target.shared_memory.bytes, choices, seed)
         return Verification(violations, _summary(file, target), runs)
-
-
-def ops_read_in_place(plan: PlanFile) -> frozenset[str]:
-    """The ops of which a step of the plan reads weights in place."""
-    streams = (plan.commands, *(core.commands for core in plan.cores))
-    every = (command for commands in streams for command in walk(commands))
-    return frozenset(whole_name(each.op) for each in every if isinstance(each, Compute) and each.weights_at)
-
-
-def _checked(program: Program, file: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:
-    """The program that the plan is of, its ops split over cores as the plan says, if need be with large ops
-    cut finer or as the chip's tool keeps it; and what is wrong with the plan."""
-    split, faults = _verified(program, file, chip)
-    for other in _other_programs(program, chip) if faults else ():
-        found, others_faults = _verified(other, file, chip)
-        if not others_faults:
-            return found, ()
-    return split, faults
-
-
-def _verified(program: Program, file: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:
-    """``program`` with the ops split that the plan splits, and what is wrong with the plan for it."""
-    try:
-        program = split_program(program, file.split, chip)
-    except ValueError as error:
-        return program, (f"the plan splits ops that cannot be split: {error}",)
-    return program, verify_file(program, file, chip)
-
-
-def _other_programs(program: Program, chip: Chip) -> Iterator[Program]:
-    yield from finer_programs(program, chip)
-    kept = as_tool_keeps(program, chip)
-    if kept is not program:
-        yield kept
-        yield from finer_programs(kept, chip)
 
 
 def _own_chip(plan: PlanSource) -> Chip | None:

@@ -12,17 +12,12 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-from chipmodel.api.check import ops_read_in_place
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.pipeline.finer_cuts import finer_programs
-from chipmodel.pipeline.order_choice import order_faults
+from chipmodel.pipeline.plan_check import check_plan
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
-from chipmodel.rewrites.in_place import reuse
-from chipmodel.rewrites.weights_in_place import with_weights_in_place
-from chipmodel.verify.plan_file import verify_file
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.plan_breaks import CASCADE, breaks
 from tests.fuzz.plan_cases import PlanCase, plan_case
@@ -43,15 +38,8 @@ def objection(case: PlanCase, document: Document) -> str:
         chip = case.chip if named == (case.plan.chip, case.plan.overrides) else load_chip(*named)
     except BadInput as refusal:
         return refusal.what
-    program, disorder = order_faults(case.program, plan)
-    if disorder:
-        return disorder[0]
-    own = with_weights_in_place(reuse(program, "all"), chip, ops_read_in_place(plan))
-    # A plan in which large ops are cut finer is as right (``chipmodel.api.check``).
-    faults = verify_file(own, plan, chip)
-    if faults and all(verify_file(finer, plan, chip) for finer in finer_programs(own, chip)):
-        return faults[0]
-    return ""
+    _, faults = check_plan(case.program, plan, chip)
+    return faults[0] if faults else ""
 
 
 def check(seed: int, each: int = EACH) -> Counter[str]:

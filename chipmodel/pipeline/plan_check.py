@@ -1,0 +1,70 @@
+"""The program that a plan file is of, and what is wrong with the plan for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.commands import Compute, walk
+from chipmodel.model.program import Program
+from chipmodel.pipeline.finer_cuts import finer_programs
+from chipmodel.pipeline.order_choice import order_faults
+from chipmodel.pipeline.split_choice import split_program
+from chipmodel.plan_file.contents import PlanFile
+from chipmodel.rewrites.core_split import whole_name
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.weights_in_place import with_weights_in_place
+from chipmodel.verify.plan_file import verify_file
+from dma.residency.tool_pools import as_tool_keeps
+
+
+def check_plan(program: Program, plan: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:
+    """Verify a plan for the rewritten ``program`` that it is of.
+
+    Parameters
+    ----------
+    program
+        The network as it was loaded, with the weights and large ops of ``chip``.
+    plan
+        Says in which order the ops run, which are split over cores and which read weights in place.
+    chip
+        The plan's chip.
+
+    Returns
+    -------
+    tuple[Program, tuple[str, ...]]
+        The ops that run, if need be with large ones cut finer or as the chip's tool keeps them; and what is
+        wrong with the plan.
+    """
+    program, disorder = order_faults(program, plan)
+    program = with_weights_in_place(reuse(program, "all"), chip, _read_in_place(plan))
+    split, faults = _verified(program, plan, chip)
+    for other in _other_programs(program, chip) if faults else ():
+        found, others_faults = _verified(other, plan, chip)
+        if not others_faults:
+            return found, disorder
+    return split, disorder or faults
+
+
+def _read_in_place(plan: PlanFile) -> frozenset[str]:
+    """The ops of which a step of the plan reads weights in place."""
+    streams = (plan.commands, *(core.commands for core in plan.cores))
+    every = (command for commands in streams for command in walk(commands))
+    return frozenset(whole_name(each.op) for each in every if isinstance(each, Compute) and each.weights_at)
+
+
+def _verified(program: Program, plan: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:
+    """``program`` with the ops split that the plan splits, and what is wrong with the plan for it."""
+    try:
+        program = split_program(program, plan.split, chip)
+    except ValueError as error:
+        return program, (f"the plan splits ops that cannot be split: {error}",)
+    return program, verify_file(program, plan, chip)
+
+
+def _other_programs(program: Program, chip: Chip) -> Iterator[Program]:
+    yield from finer_programs(program, chip)
+    kept = as_tool_keeps(program, chip)
+    if kept is not program:
+        yield kept
+        yield from finer_programs(kept, chip)

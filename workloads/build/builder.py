@@ -26,6 +26,7 @@ from workloads.build.shapes import (
     bias_dtype,
     broadcast_shape,
     matmul_work,
+    point_rows,
     tensor_bytes,
     window_over,
 )
@@ -238,8 +239,9 @@ class ProgramBuilder(TreeBuilder):
     ) -> Value:
         """Element-wise work on operands that are broadcast against each other by NumPy's rules."""
         shape = broadcast_shape(name, [v.shape for v in inputs], self.place)
-        # No element depends on another, so it can be cut anywhere.
-        work = self._vector_work(inputs, [shape], rows=prod(shape))
+        rows = point_rows(shape)
+        # No element depends on another, so a single row can be cut anywhere.
+        work = self._vector_work(inputs, [shape], rows=rows if rows > 1 else prod(shape))
         broadcast = tuple(i for i, v in enumerate(inputs) if v.elements < prod(shape))
         return self.emit(kind, name, replace(work, broadcast=broadcast), inputs, [shape], **options)[0]
 

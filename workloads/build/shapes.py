@@ -46,6 +46,11 @@ def tensor_bytes(shape: Sequence[int], dtype: str) -> int:
     return -(-prod(shape) * DTYPE_BITS[dtype] // 8)
 
 
+def point_rows(shape: Sequence[int]) -> int:
+    """Rows of element-wise work: of an image (N, C, H, W) those of N and H, else all axes but the last."""
+    return shape[0] * shape[2] if len(shape) == 4 else prod(shape[:-1])
+
+
 def bias_dtype(dtype: str) -> str:
     """The element type of biases: int32, as accumulators have, in integer networks; else ``dtype`` itself."""
     return "int32" if dtype.startswith(("int", "uint")) else dtype

@@ -15,7 +15,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.attributes import AlongAxis, Attributes, OverAxes
 from chipmodel.model.work import Vector, Work
 from workloads.build.builder import ProgramBuilder
-from workloads.build.shapes import Value, bias_dtype, tensor_bytes
+from workloads.build.shapes import Value, bias_dtype, point_rows, tensor_bytes
 from workloads.from_onnx.graph import ELEMENT_BITS, ELEMENT_NAMES, FLOATS, Fact, OnnxNode, fault, unique_name
 from workloads.from_onnx.graph_view import view_of
 from workloads.from_onnx.onnx_package import module
@@ -332,11 +332,6 @@ def _has_graph(node: OnnxNode) -> bool:
 def leading(shape: Sequence[int], axis: int) -> int:
     """The number of rows that the axes before ``axis`` index; a negative axis counts from the end."""
     return prod(shape[: axis % len(shape)]) if shape else 1
-
-
-def point_rows(shape: Sequence[int]) -> int:
-    """Rows of element-wise work: of an image (N, C, H, W) those of N and H, else all axes but the last."""
-    return shape[0] * shape[2] if len(shape) == 4 else prod(shape[:-1])
 
 
 def axis_rows(shape: Sequence[int], axis: int) -> int:

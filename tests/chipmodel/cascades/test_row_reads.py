@@ -41,7 +41,7 @@ def test_an_op_that_works_in_fewer_rows_than_its_operand() -> None:
     """24 rows of work as four rows of output, of an operand in six rows."""
     b = ProgramBuilder("flat")
     x = b.input("x", (1, 1, 12, 2))
-    b.output(b.elementwise("relu", "relu", [x]))
+    b.output(b.vector("relu", "relu", [x], rows=24))
     (op,) = b.build().ops()
     assert op.work.rows == 24
     assert row_reads(op, 0, 4, 6)(1, 2) == (1, 3)

@@ -297,7 +297,7 @@ def test_every_plan_is_correct_and_both_machines_agree(
     commands = lower(result.schedule, result.solved.plan)
     assert check(result.problem, result.solved.plan) == () or not result.fits
     if result.fits:
-        assert verify(program, commands, chip) == ()
+        assert verify(result.program, commands, chip) == ()
     assert step_through(commands, chip) == simulate(commands, chip)
     assert result.trace.cycles >= result.lower_bound_cycles
 

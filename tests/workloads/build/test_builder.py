@@ -234,13 +234,24 @@ def test_elementwise_operands_that_are_broadcast_are_read_whole_by_every_part() 
     x, scale = builder.input("x", (2, 3, 4)), builder.input("scale", (3, 1))
     y = builder.elementwise("mul", "m", [x, scale])
     assert y.shape == (2, 3, 4)
-    assert only(builder).work == Vector(24, 24 + 3, 24, rows=24, broadcast=(1,))
+    assert only(builder).work == Vector(24, 24 + 3, 24, rows=6, broadcast=(1,))
     builder = fresh()
     x = builder.input("x", (8,))
     builder.elementwise("add", "twice", [x, x], in_place=True)
     op = only(builder)
     assert op.work == Vector(8, 8, 8, rows=8)  # an operand that is read twice is loaded once
     assert op.overwrites == "x"
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows"), [((1, 4, 6, 2), 6), ((2, 4, 6, 2), 12), ((1, 5, 3), 5), ((1, 4, 1, 1), 4)]
+)
+def test_elementwise_work_has_the_rows_of_its_tensor_or_is_cut_anywhere(
+    shape: tuple[int, ...], rows: int
+) -> None:
+    builder = fresh()
+    builder.elementwise("relu", "r", [builder.input("x", shape)])
+    assert only(builder).work.rows == rows
 
 
 def test_vector_work_is_cut_by_all_axes_but_the_last() -> None:

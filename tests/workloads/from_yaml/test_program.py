@@ -171,7 +171,7 @@ def test_broadcast_and_split() -> None:
         "- {op: mul, name: m, in: [g, a]}",
     )
     assert shapes(made, "a", "b", "m") == [(1, 6, 16, 16), (1, 2, 16, 16), (1, 6, 16, 16)]
-    assert list(ops(made.body))[-1].work == Vector(1536, 6 + 1536, 1536, 1536, (0,))
+    assert list(ops(made.body))[-1].work == Vector(1536, 6 + 1536, 1536, 16, (0,))
     assert "nothing reads the result 'b'" in made.notes
 
 

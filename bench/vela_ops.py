@@ -1,11 +1,11 @@
-"""The model of Ethos-U55 and U65 against Arm's own: cycles of single ops by Vela's performance model.
+"""The model of Ethos-U55, U65 and U85 against Arm's own: cycles of single ops by Vela's performance model.
 
-Two hundred ops (see SHAPES) on the variants of 64, 128 and 256 MACs, or with ``--npu u65`` of 256 and 512:
-layers of real networks, and random ones from a seed. Vela runs in an environment of its own, with
-ethos-u-vela from PyPI:
+Two hundred ops (see SHAPES) on the variants of 64, 128 and 256 MACs, with ``--npu u65`` of 256 and 512, with
+``--npu u85`` of 128 to 2,048: layers of real networks, and random ones from a seed. Vela runs in an
+environment of its own, with ethos-u-vela from PyPI:
 
     python -m venv vela && vela/bin/pip install ethos-u-vela
-    python -m bench.vela_ops --vela vela/bin/python [--npu u65] [--write FILE]
+    python -m bench.vela_ops --vela vela/bin/python [--npu u65|u85] [--write FILE]
 
 ``--write`` records the ops and Vela's answers as a table, which tests/chipmodel/npu/test_ethos.py holds the
 model against without Vela. Both give the larger of the NPU's cycles and those of its port to SRAM.
@@ -22,8 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from bench.vela_network import RESULT, write_network
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, SingleWork, Vector, Window
@@ -43,7 +45,7 @@ NETWORKS = (
 SEED = 55
 RANDOM_OPS = 120
 SHAPES = 200
-VARIANTS = {"u55": (64, 128, 256), "u65": (256, 512)}
+VARIANTS = {"u55": (64, 128, 256), "u65": (256, 512), "u85": (128, 256, 512, 1024, 2048)}
 CHIPS = {64: "corstone-300-64", 128: "corstone-300", 256: "alif-e7", 512: "alif-e7"}
 COLUMNS = (
     *("macs", "kind", "in_h", "in_w", "in_c", "out_h", "out_w", "out_c", "kernel_h", "kernel_w"),
@@ -150,7 +152,8 @@ def _window(high: int, wide: int, size: int, stride: int, dilation: int) -> Wind
 
 def cycles(shape: Shape) -> int:
     """Our answer, with the SRAM of Vela's own configuration on every variant."""
-    npu = load_chip(CHIPS[shape.macs], settings(shape.npu, shape.macs)).npu
+    chip = "corstone-320" if shape.npu == "u85" else CHIPS[shape.macs]
+    npu = load_chip(chip, settings(shape.npu, shape.macs)).npu
     return op_cycles(npu, shape.op, shape.op.work.rows, shape.op.work.channels)
 
 
@@ -176,7 +179,10 @@ OUTPUTS_OF_512 = {
 
 
 def settings(npu: str, macs: int) -> list[str]:
-    """Of a chip file with the variant of U55 that has up to 256 MACs as many: the port, two cores for 512."""
+    """Of a chip file with the variant of U55 that has up to 256 MACs as many: the port, two cores for 512; of
+    one with U85: the variant."""
+    if npu == "u85":
+        return [f"npu.macs_per_cycle.int8={macs}", "npu.ethos.weights_on_port=no"]
     port = [f"npu.{way}_bytes_per_cycle={PORT_BYTES[npu]}" for way in ("read", "write")]
     outputs = [f"npu.ethos.output_cycles.{kind}={rate}" for kind, rate in OUTPUTS_OF_512.items()]
     return [*SRAM, *port, *(["npu.ethos.cores=2", *outputs] if macs == 512 else [])]
@@ -231,7 +237,13 @@ def query(shape: Shape) -> dict[str, Any]:
 def ask(python: str, queries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Vela's answers."""
     command = [python, str(WORKER)]
-    done = subprocess.run(command, input=json.dumps(queries), capture_output=True, text=True, check=True)
+    with TemporaryDirectory() as folder:
+        for number, each in enumerate(queries):
+            if "u85" in each["accelerator"]:
+                path = Path(folder) / f"{number}.tflite"
+                write_network(each, path)
+                each.update(file=str(path), result=RESULT)
+        done = subprocess.run(command, input=json.dumps(queries), capture_output=True, text=True, check=True)
     answers: list[dict[str, Any]] = json.loads(done.stdout)
     return answers
 

@@ -5,17 +5,24 @@ standard input and writes a list of answers. An op has ``accelerator``, ``block`
 ``ifm`` and ``ofm`` (height, width, depth), ``kernel`` (height, width, stride y and x, dilation y and x),
 ``bits``, ``type`` (an op of Vela), ``activation`` (one, or empty), ``inputs`` (1 or 2) and ``scaled``. An
 answer has the cycles of the NPU and of its port on SRAM, and the block of the output.
+
+Ethos-U85 is known to Vela's newer compiler alone. Its op has a ``file``, a network that writes ``result`` by
+that op, and Ethos_U85_SYS_Flash_High is the memory.
 """
 
 import contextlib
+import csv
 import functools
 import io
 import json
+import re
 import sys
+import tempfile
 from pathlib import Path
 
 import ethosu
 from ethosu.vela import npu_performance as performance
+from ethosu.vela import vela
 from ethosu.vela.architecture_allocator import find_block_config
 from ethosu.vela.architecture_features import ArchitectureFeatures, TensorFormat
 from ethosu.vela.ethos_u55_regs.ethos_u55_regs import resampling_mode
@@ -34,7 +41,27 @@ def architecture(accelerator):
         return ArchitectureFeatures([str(CONFIGURATION)], accelerator, system, MEMORY, 3, False, None)
 
 
+def compiled(op):
+    """The rows of Vela's debug database about what the op writes, as one."""
+    flags = ("--config", str(CONFIGURATION), "--memory-mode", "Sram_Only", "--enable-debug-db")
+    system = ("--system-config", "Ethos_U85_SYS_Flash_High", "--accelerator-config", op["accelerator"])
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        vela.main([op["file"], *flags, *system, "--output-dir", folder])
+        text = next(Path(folder).glob("*_debug.xml")).read_text()
+    tables = re.findall(r'<table name="(perf\w*)">\s*<!\[CDATA\[(.*?)\]\]>', text, re.DOTALL)
+    rows = [row for _, body in tables for row in csv.DictReader(io.StringIO(body.strip()))]
+    number = next(row["id"] for row in rows if row.get("name") == op["result"])
+    return {key: value for row in rows if row.get("id") == number for key, value in row.items()}
+
+
 def answer(op):
+    if "file" in op:
+        row = compiled(op)
+        return {
+            "npu": int(row["npu_cycles"]),
+            "sram": float(row["SramFeatureMap_ac"]),
+            "block": [int(row[f"ofm_block_{axis}"]) for axis in "hwc"],
+        }
     arch = architecture(op["accelerator"])
     block = NpuBlockType[op["block"]]
     ifm, ofm = Shape4D(1, *op["ifm"]), Shape4D(1, *op["ofm"])

@@ -15,6 +15,7 @@ from typing import Literal
 
 from chipmodel.hardware.energy import EnergyCosts
 from chipmodel.hardware.ethos_npu import EthosNpu
+from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.hardware.luna_npu import LunaNpu
 from chipmodel.hardware.measured_networks import MeasuredNetwork, summary
@@ -361,8 +362,8 @@ class Npu:
     costs: ArrayCosts = ArrayCosts()
     vector: VectorCpu | None = None
     """The CPU that does the NPU's work where ``npu.model`` is ``vector-cpu``."""
-    ethos: EthosNpu | None = None
-    """Parameters of Ethos-U55 where ``npu.model`` is ``ethos-u55``."""
+    ethos: EthosNpu | EthosU85 | None = None
+    """Parameters of Ethos-U55 or U85 where ``npu.model`` is ``ethos-u55`` or ``ethos-u85``."""
     ne16: Ne16Npu | None = None
     """The cluster's engine and cores where ``npu.model`` is ``ne16``."""
     plugin: PluginNpu | None = None

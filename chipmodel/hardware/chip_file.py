@@ -40,6 +40,7 @@ from chipmodel.hardware.chip import (
 from chipmodel.hardware.dma_fields import check_controller, dma_of, in_place_of, psram_of, weights_of
 from chipmodel.hardware.energy import energy_of
 from chipmodel.hardware.ethos_npu import ethos_of
+from chipmodel.hardware.ethos_u85 import VARIANTS, EthosU85, ethos_u85_of
 from chipmodel.hardware.fields import FIELDS, MODEL, children, field_at, fields_with, read_choice, read_number
 from chipmodel.hardware.further_memories import further_memories_of
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
@@ -132,6 +133,7 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
         measured_energy=written.measured_energy,
     )
     _check_luna(chip, where)
+    _check_ethos_u85(chip, where)
     _check_cpu(chip, where)
     _check_memories(chip, where)
     check_controller(chip, where)
@@ -179,6 +181,14 @@ def _check_luna(chip: Chip, where: Place) -> None:
         what = f"a pass saves up to {luna.most_saving} cycles of configuration, more than it takes"
         hint = "lower npu.luna.later_pass_saving_cycles, or raise the configuration of passes of both kinds"
         raise BadInput(what, where=where, hint=hint)
+
+
+def _check_ethos_u85(chip: Chip, where: Place) -> None:
+    """Raise BadInput where no variant of Ethos-U85 has as many MACs."""
+    macs = chip.npu.macs_per_cycle[8]
+    if isinstance(chip.npu.ethos, EthosU85) and macs not in VARIANTS:
+        what = f"npu.macs_per_cycle.int8 is {macs}, which no Ethos-U85 has"
+        raise BadInput(what, where=where, hint=f"take one of {', '.join(map(str, VARIANTS))}")
 
 
 def _check_cpu(chip: Chip, where: Place) -> None:
@@ -422,9 +432,10 @@ def _npu(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Npu:
     costs = _array_costs(numbers, choices) if model == "array" else ArrayCosts()
     vector = vector_cpu_of(numbers, choices) if model == "vector-cpu" else None
     ethos = ethos_of(numbers, choices) if model == "ethos-u55" else None
+    u85 = ethos_u85_of(numbers, choices) if model == "ethos-u85" else None
     ne16 = ne16_of(numbers) if model == "ne16" else None
     plugin = None if model in FIELDS[MODEL].options else plugin_npu_of(model, numbers)
-    return Npu(macs, array, read, write, luna, rolling, costs, vector, ethos, ne16, plugin)
+    return Npu(macs, array, read, write, luna, rolling, costs, vector, ethos or u85, ne16, plugin)
 
 
 def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> ArrayCosts:

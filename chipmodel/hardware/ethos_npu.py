@@ -57,9 +57,18 @@ class EthosNpu:
         """A hash of a few fields: costs are cached by it, and fractions take long to hash."""
         return hash((self.block_height, self.block_width, self.block_depth, self.shram_banks, self.cores))
 
-    def output(self, kind: str) -> Fraction:
-        """Cycles of an output element of one of the ``OUTPUT_RATES``."""
+    def output(self, kind: str, bits: int = 8) -> Fraction:
+        """Cycles of an output element of one of the ``OUTPUT_RATES``, the same for 8 and 16 ``bits``."""
         return self.output_cycles[OUTPUT_RATES.index(kind)]
+
+    def port(self, read: Fraction, written: Fraction) -> Fraction:
+        """Cycles in which so many bytes are read and so many written."""
+        return read / self.read_bytes_per_cycle + written / self.write_bytes_per_cycle
+
+    @property
+    def macs(self) -> int:
+        """MACs a cycle on 8 bits."""
+        return 8 * self.block_height * self.block_width * self.block_depth * self.cores
 
     @property
     def columns_first(self) -> int:

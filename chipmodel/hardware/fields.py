@@ -91,6 +91,8 @@ _launched = _with("npu.model", "array", "vector-cpu", "ne16")
 _luna = _with("npu.model", "luna")
 _vector = _with("npu.model", "vector-cpu")
 _ethos = _with("npu.model", "ethos-u55")
+_ethos_u85 = _with("npu.model", "ethos-u85")
+_any_ethos = _with("npu.model", "ethos-u55", "ethos-u85")
 _ne16 = _with("npu.model", "ne16")
 _counted = _with("energy.model", "counted")
 
@@ -188,7 +190,7 @@ FIELDS: Mapping[str, Field] = {
     "dma.ef_psram.clocks_per_sck": _ef(_wholes(1, 1024, "core cycles")),
     "dma.ef_psram.frame_cycles": _ef(_wholes(1, 10**6, "core cycles")),
     "dma.ef_psram.gap_cycles": _ef(_SETUP),
-    "npu.model": _choice("array", "luna", "vector-cpu", "ethos-u55", "ne16"),
+    "npu.model": _choice("array", "luna", "vector-cpu", "ethos-u55", "ethos-u85", "ne16"),
     "npu.macs_per_cycle.int8": _MACS,
     "npu.macs_per_cycle.int16": _MACS,
     "npu.macs_per_cycle.int32": _MACS,
@@ -229,10 +231,11 @@ FIELDS: Mapping[str, Field] = {
     "npu.ethos.wide_delay_cycles": _ethos(_SETUP),
     **{f"npu.ethos.output_cycles.{kind}": _ethos(_OUTPUT) for kind in OUTPUT_RATES},
     "npu.ethos.border_blocks": _default("inside", _ethos(_choice("inside", "whole"))),
-    "npu.ethos.weights_on_port": _default("yes", _ethos(_choice("yes", "no"))),
-    "npu.ethos.sram.read_latency_cycles": _ethos(_SETUP),
-    "npu.ethos.sram.write_latency_cycles": _ethos(_SETUP),
-    "npu.ethos.sram.burst_bytes": _ethos(_BURST),
+    "npu.ethos.weights_on_port": _default("yes", _any_ethos(_choice("yes", "no"))),
+    "npu.ethos.sram.read_latency_cycles": _any_ethos(_SETUP),
+    "npu.ethos.sram.write_latency_cycles": _any_ethos(_SETUP),
+    "npu.ethos.sram.burst_bytes": _any_ethos(_BURST),
+    "npu.ethos.sram.bytes_per_cycle": _ethos_u85(_PORT),
     "npu.ne16.cluster_macs_per_cycle": _ne16(_MACS),
     "npu.ne16.cluster_output_cycles": _default("0", _ne16(_rationals("0", 10**6, "core cycles"))),
     "vendor.streamer": _default("ping-pong", _choice(*get_args(VendorStreamer))),

@@ -45,6 +45,7 @@ FREE_BY_MODEL: Mapping[str, tuple[str, ...]] = {
     "vector-cpu": ("npu.write_bytes_per_cycle",),
     "ne16": ("npu.launch_cycles",),
     "ethos-u55": (),
+    "ethos-u85": (),
 }
 """The same for an ``npu.model`` whose mechanism is published, so that less is left to fit: of a CPU the
 kernels are counted and reading is measured, of NE16 the stages are known."""

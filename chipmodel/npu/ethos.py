@@ -1,11 +1,12 @@
-"""NPU cycles on Arm's Ethos-U55 and U65: an output block after block, each in steps of the MAC array.
+"""NPU cycles on Arm's Ethos-U: on U55 and U65 an output block after block, each in steps of the MAC array.
 
 While a block is computed, the one before it passes the output stage, and the next one's input is read. So
 each block takes the longest of the three, and an op at least what its operands take on the port to SRAM.
 Weights are decoded meanwhile, those of a step for 8 output channels in 32 cycles. Source: ethos-u-vela 5.2.0,
 npu_performance.py, which is Arm's own estimate; with ``border_blocks: whole`` it is that to the cycle.
 
-Element-wise work passes the output stage alone; ``OUTPUTS`` says at which rate.
+Element-wise work passes the output stage alone; ``OUTPUTS`` says at which rate. Layers of Ethos-U85 are in
+``chipmodel.npu.ethos_u85``.
 """
 
 from __future__ import annotations
@@ -20,23 +21,32 @@ from chipmodel.geometry.layout import IMAGE_AXES
 from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
+from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Matmul, Recurrent, SingleWork, Vector
 from chipmodel.npu.ethos_blocks import Block, choose_block, one_row
-from chipmodel.npu.ethos_layers import Layer, Size, input_passes, is_depthwise, kernel_steps, layer_of
+from chipmodel.npu.ethos_layers import (
+    BRICK,
+    CHANNELS,
+    SCALE_BYTES,
+    SCALES_AHEAD,
+    UNITS,
+    Layer,
+    Size,
+    input_passes,
+    is_depthwise,
+    kernel_steps,
+    layer_of,
+    weight_bytes,
+)
+from chipmodel.npu.ethos_u85 import u85_layer_cycles
+
+Ethos = EthosNpu | EthosU85
 
 DECODED = 32
 """Cycles in which the weights of a step for 8 output channels are decoded."""
 DECODED_CHANNELS = 8
-SCALE_BYTES = 10
-"""Bytes of scale and bias of an output channel."""
-SCALES_AHEAD = 256
-"""Bytes of them that are read in one latency."""
-UNITS = 4
-"""Blocks that are in work at once, over which what a command costs is spread."""
-BRICK = 16
-"""Channels that lie together in SRAM: tensors between ops are padded to a multiple of them."""
 
 OUTPUTS = {
     **dict.fromkeys(("add", "sub"), "add"),
@@ -68,7 +78,7 @@ SOFTMAX_LINE = 25
 """Passes over the sums alone: the reciprocal, by three iterations of Newton's method."""
 
 
-def ethos_cycles(npu: Npu, ethos: EthosNpu, op: Op, work: SingleWork) -> int:
+def ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork) -> int:
     """Core cycles of ``work``, the whole of ``op`` or a part of it; at least 1."""
     bits = DTYPE_BITS[op.dtype]
     if isinstance(work, Vector):
@@ -79,10 +89,10 @@ def ethos_cycles(npu: Npu, ethos: EthosNpu, op: Op, work: SingleWork) -> int:
     return max(1, ceil(times * width_factor(npu, bits) * layer_cycles(ethos, layer, op.kind)))
 
 
-def idle_rows(ethos: EthosNpu, op: Op) -> float:
+def idle_rows(ethos: Ethos, op: Op) -> float:
     """Return the share of the rows of blocks that lie below the output: stripes may have blocks of fewer
     rows."""
-    if isinstance(op.work, Vector | Recurrent | CascadeWork):
+    if isinstance(ethos, EthosU85) or isinstance(op.work, Vector | Recurrent | CascadeWork):
         return 0.0
     layer = layer_of(op.work, DTYPE_BITS[op.dtype], is_depthwise(op, op.work))[1]
     rows, high = layer.output.height, choose_block(ethos, layer).output.height
@@ -95,8 +105,10 @@ def width_factor(npu: Npu, bits: int) -> Fraction:
 
 
 @lru_cache(maxsize=1 << 15)
-def layer_cycles(ethos: EthosNpu, layer: Layer, kind: str) -> Fraction:
+def layer_cycles(ethos: Ethos, layer: Layer, kind: str) -> Fraction:
     """Cycles of convolutions, dense layers and pooling."""
+    if isinstance(ethos, EthosU85):
+        return u85_layer_cycles(ethos, layer)
     block = choose_block(ethos, layer)
     return max(_block_cycles(ethos, layer, block, kind), _port_cycles(ethos, layer, block))
 
@@ -206,16 +218,7 @@ def _port_cycles(ethos: EthosNpu, layer: Layer, block: Block) -> Fraction:
     )
 
 
-def weight_bytes(layer: Layer) -> int:
-    """Weights and scales of a layer, which are read again for each block of rows and columns. Those of a
-    dense layer are not counted: the NPU reads them once, where they lie."""
-    if layer.traversal in ("dense", "pooling"):
-        return 0
-    channels = 1 if layer.traversal == "depthwise" else layer.input.depth
-    return layer.output.depth * (layer.kernel[0] * layer.kernel[1] * channels + SCALE_BYTES)
-
-
-def _recurrent_cycles(ethos: EthosNpu, work: Recurrent, bits: int) -> Fraction:
+def _recurrent_cycles(ethos: Ethos, work: Recurrent, bits: int) -> Fraction:
     """Time steps one after another: a dense layer of the inputs, one of the hidden state, and the gates."""
     gates = work.gates * work.hidden
     total = work.batch * gates * ethos.output("table")
@@ -225,25 +228,30 @@ def _recurrent_cycles(ethos: EthosNpu, work: Recurrent, bits: int) -> Fraction:
     return work.steps * work.directions * total
 
 
-def vector_rate(ethos: EthosNpu, kind: str, bits: int) -> Fraction:
+def vector_rate(ethos: Ethos, kind: str, bits: int) -> Fraction:
     """Cycles of an output element of element-wise work; of softmax of each element of its input."""
     if kind in ("softmax", "log_softmax"):
         return ethos.output("max_pool") + SOFTMAX_PASSES * ethos.output("wide")
     output = OUTPUTS.get(kind, "plain")
     if bits > 16:
         return ethos.output(WIDE_OUTPUTS[output])
-    return max(ethos.output("add"), ethos.output("table")) if output == "table" else ethos.output(output)
+    return max(ethos.output(each, bits) for each in {output, "add" if output == "table" else output})
 
 
-def _vector_cycles(ethos: EthosNpu, op: Op, work: Vector) -> Fraction:
+def is_packed(ethos: Ethos, depth: int) -> bool:
+    """Whether element-wise work of so few channels takes tensors that are not padded to bricks."""
+    return isinstance(ethos, EthosU85) and depth < CHANNELS
+
+
+def _vector_cycles(ethos: Ethos, op: Op, work: Vector) -> Fraction:
     depth = min(_depth(op, work), work.elements)
-    padded = -(-work.elements // depth) * round_up(depth, BRICK)
+    padded = work.elements if is_packed(ethos, depth) else -(-work.elements // depth) * round_up(depth, BRICK)
     computed = ceil(vector_rate(ethos, op.kind, DTYPE_BITS[op.dtype]) * padded)
     if op.kind in ("softmax", "log_softmax"):
         computed += ceil(SOFTMAX_LINE * BRICK * work.lines * ethos.output("wide"))
     share = Fraction(padded, work.elements)
     read, written = work.in_bytes * share, work.out_bytes * share
-    return max(Fraction(computed), read / ethos.read_bytes_per_cycle + written / ethos.write_bytes_per_cycle)
+    return max(Fraction(computed), ethos.port(read, written))
 
 
 def _depth(op: Op, work: Vector) -> int:

@@ -19,9 +19,9 @@ from chipmodel.geometry.rounding import round_up
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.model.work import Conv, Pool
-from chipmodel.npu.ethos import BRICK, UNITS, decoding, output_rate, weight_bytes
+from chipmodel.npu.ethos import decoding, output_rate
 from chipmodel.npu.ethos_blocks import LARGEST, Counts, fits, input_block, sides
-from chipmodel.npu.ethos_layers import Layer, input_passes, kernel_steps, layer_of
+from chipmodel.npu.ethos_layers import BRICK, UNITS, Layer, input_passes, kernel_steps, layer_of, weight_bytes
 
 Cycles = NDArray[np.float64]
 

@@ -56,7 +56,7 @@ def choose_block(npu: EthosNpu, layer: Layer) -> Block:
     possible = fits(npu, layer, (high, wide, depth), inside)
     possible &= _mirrored(possible, tried)
     cost = np.where(possible, _cost(npu, layer, (high, wide, depth), inside), np.inf).ravel()
-    number = _cheapest(layer, cost, (high, wide), inside)
+    number = cheapest(layer, cost, (high, wide), inside)
     output = Size(int(high.flat[number]), int(wide.flat[number]), int(depth.flat[number]))
     return Block(output, Size(*(int(each.flat[number]) for each in inside)))
 
@@ -153,7 +153,7 @@ def _cost(
     return np.asarray(np.where(given.elements < area * inside[2] * 2, cost / 2, cost))
 
 
-def _cheapest(
+def cheapest(
     layer: Layer, cost: NDArray[np.float64], output: tuple[Counts, Counts], inside: tuple[Counts, ...]
 ) -> int:
     """The number of the block that is taken."""

@@ -14,33 +14,41 @@ from chipmodel.geometry.layout import IMAGE_AXES
 from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
+from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
-from chipmodel.npu.array import Division, macs_per_cycle
-from chipmodel.npu.ethos import BRICK, decoding, output_rate, vector_rate, width_factor
+from chipmodel.npu.array import Division
+from chipmodel.npu.ethos import Ethos, decoding, is_packed, output_rate, vector_rate, width_factor
 from chipmodel.npu.ethos_block_bound import least_block_cycles
-from chipmodel.npu.ethos_layers import Layer, input_passes, is_depthwise, kernel_steps, layer_of
+from chipmodel.npu.ethos_layers import BRICK, Layer, input_passes, is_depthwise, kernel_steps, layer_of
+from chipmodel.npu.ethos_u85 import least_u85_cycles
 
+LEAST_STEPS = Fraction(4, 5)
+"""Steps of Ethos-U85 for as many MACs: it counts 33 to 64 input channels in eights, and drops the rest."""
 ROUNDING = 1e-9
 """The share by which a bound of floats is lowered: far more than their error."""
 
 
-def least_ethos_cycles(npu: Npu, ethos: EthosNpu, op: Op, work: SingleWork, division: Division) -> int:
+def least_ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork, division: Division) -> int:
     """The least core cycles of ``work`` of ``op`` in that division or a finer one."""
     bits = DTYPE_BITS[op.dtype]
     parts = division.stripes * division.slices
     match work:
         case Vector():
             rate = vector_rate(ethos, op.kind, bits)
-            read = work.in_bytes / ethos.read_bytes_per_cycle
-            port = read + work.out_bytes / ethos.write_bytes_per_cycle
-            padding = _least_padding(op, work, division.columns)
+            port = ethos.port(Fraction(work.in_bytes), Fraction(work.out_bytes))
+            padding = _least_padding(ethos, op, work, division.columns)
             return max(parts, ceil(padding * max(rate * work.elements, port)))
         case Recurrent():
-            return max(parts, int(work.macs / macs_per_cycle(npu, op.dtype)))
+            share = LEAST_STEPS if isinstance(ethos, EthosU85) else Fraction(1)
+            slower = width_factor(npu, bits) * (2 if bits > 8 else 1)
+            return max(parts, int(share * slower * work.macs / ethos.macs))
         case Conv() | Pool() | Matmul():
             times, layer = layer_of(work, bits, is_depthwise(op, work))
             factor = width_factor(npu, bits)
+            if isinstance(ethos, EthosU85):
+                stripes = division.stripes if times == 1 else 0
+                return max(parts, int(factor * times * least_u85_cycles(ethos, layer, stripes)))
             least = max(times * _written(ethos, layer, op.kind), _computed(ethos, layer, times, division))
             if isinstance(op.work, Conv | Pool):
                 whole = is_depthwise(op, op.work)
@@ -49,12 +57,14 @@ def least_ethos_cycles(npu: Npu, ethos: EthosNpu, op: Op, work: SingleWork, divi
             return max(parts, int(factor * least))
 
 
-def _least_padding(op: Op, work: Vector, columns: bool) -> Fraction:
+def _least_padding(ethos: Ethos, op: Op, work: Vector, columns: bool) -> Fraction:
     """How many times more elements there are with channels padded to whole bricks, in all parts of which even
     the smallest, a row or a column of it, has all channels; 1 where that is not known."""
     if work.cut is not None or not op.views or len(op.views[-1]) != IMAGE_AXES:
         return Fraction(1)
     _, channels, _, width = op.views[-1]
+    if is_packed(ethos, channels):
+        return Fraction(1)
     smallest = Fraction(work.elements, work.rows * (width if columns else 1))
     return Fraction(round_up(channels, BRICK), channels) if smallest >= channels else Fraction(1)
 

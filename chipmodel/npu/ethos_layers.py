@@ -23,6 +23,14 @@ STEP = 4
 """Cycles of a step on one micro-block."""
 CHANNELS = 8
 """Input channels of a step over several elements of the kernel."""
+SCALE_BYTES = 10
+"""Bytes of scale and bias of an output channel."""
+SCALES_AHEAD = 256
+"""Bytes of them that are read in one latency."""
+UNITS = 4
+"""Blocks that are in work at once, over which what a command costs is spread."""
+BRICK = 16
+"""Channels that lie together in SRAM: tensors between ops are padded to a multiple of them."""
 BATCH_AS_ROW = 4
 """Rows of a dense layer beyond which the compiler makes it a convolution over one row."""
 
@@ -127,6 +135,15 @@ def input_passes(layer: Layer) -> tuple[int, int]:
         return 1, 1
     at_once = min(input_depth(layer), layer.input.depth)
     return -(-at_once // CHANNELS) if layer.by_kernel else 1, -(-layer.input.depth // at_once)
+
+
+def weight_bytes(layer: Layer) -> int:
+    """Weights and scales of a layer, which are read again for each block of rows and columns. Those of a
+    dense layer are not counted: the NPU reads them once, where they lie."""
+    if layer.traversal in ("dense", "pooling"):
+        return 0
+    channels = 1 if layer.traversal == "depthwise" else layer.input.depth
+    return layer.output.depth * (layer.kernel[0] * layer.kernel[1] * channels + SCALE_BYTES)
 
 
 def is_depthwise(op: Op, work: SingleWork) -> bool:

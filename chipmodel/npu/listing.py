@@ -15,6 +15,7 @@ _BUILT_IN = listed_by_name(
         Listed("luna", "LUNA's NPU, as the vendor's profiler counts", "LISTENAI thinker"),
         Listed("vector-cpu", "a CPU's kernels behind a data cache", "Espressif ESP-NN and ESP-DL"),
         Listed("ethos-u55", "Arm's Ethos-U55, as Arm's compiler estimates", "Arm Vela"),
+        Listed("ethos-u85", "Arm's Ethos-U85, as Arm's compiler estimates", "Arm Vela"),
         Listed("ne16", "the NE16 engine, a subtile after another", "PULP platform ne16, dory"),
     )
 )

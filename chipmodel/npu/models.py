@@ -2,9 +2,10 @@
 
 ``luna`` follows the vendor's profiler (``chipmodel.npu.luna``); ``array`` is padded MACs, operands through
 the ports and a launch (``chipmodel.npu.array``); ``vector-cpu`` is a CPU's kernels behind a data cache
-(``chipmodel.npu.vector_cpu``); ``ethos-u55`` follows Arm's compiler (``chipmodel.npu.ethos``); ``ne16`` is
-that engine of the PULP platform, a subtile after another (``chipmodel.npu.ne16``); others are plug-ins
-(``chipmodel.npu.plugin``). A model is imported when a chip first has it.
+(``chipmodel.npu.vector_cpu``); ``ethos-u55`` and ``ethos-u85`` follow Arm's compiler
+(``chipmodel.npu.ethos``); ``ne16`` is that engine of the PULP platform, a subtile after another
+(``chipmodel.npu.ne16``); others are plug-ins (``chipmodel.npu.plugin``). A model is imported when a chip
+first has it.
 """
 
 from __future__ import annotations

@@ -97,7 +97,8 @@ MEANING: Mapping[str, str] = {
     "dma.ef_psram.gap_cycles": "From the end of an access to the start of the next.",
     "npu.model": "`array`: MACs over MACs a cycle. `luna`: LUNA's own mechanism. "
     "`vector-cpu`: a CPU's kernels, instruction by instruction, and its data cache. `ethos-u55`: "
-    "that of Arm's Ethos-U55, block by block. `ne16`: the subtiles of that engine of the PULP platform.",
+    "that of Arm's Ethos-U55, block by block; `ethos-u85` that of Ethos-U85. "
+    "`ne16`: the subtiles of that engine of the PULP platform.",
     "npu.macs_per_cycle.int8": "Multiply-accumulates a cycle on 8-bit operands.",
     "npu.macs_per_cycle.int16": "The same on 16-bit operands, float16 included.",
     "npu.macs_per_cycle.int32": "The same on 32-bit operands, float32 included.",
@@ -159,6 +160,7 @@ MEANING: Mapping[str, str] = {
     "port to SRAM.",
     "npu.ethos.sram.read_latency_cycles": "From a read of SRAM to its data.",
     "npu.ethos.sram.write_latency_cycles": "The same for writes.",
+    "npu.ethos.sram.bytes_per_cycle": "All ports to SRAM together; reads and writes have their own rates.",
     "npu.ethos.sram.burst_bytes": "Shorter accesses to SRAM take as long as this many bytes.",
     "npu.ne16.cluster_macs_per_cycle": "MACs a cycle of int8 work that the cores do for the engine.",
     "npu.ne16.cluster_output_cycles": "What each output of such work costs in addition.",

@@ -43,6 +43,10 @@ UNITS: Mapping[tuple[str, str], ModelledUnit] = {
         "blocks of Ethos-U55 and U65, one after another, as Arm's compiler estimates them",
         "what runs on the CPU",
     ),
+    (NPU, "ethos-u85"): ModelledUnit(
+        "blocks of Ethos-U85, one after another, as Arm's compiler estimates them",
+        "what runs on the CPU; chains of ops; weights of which half are zero",
+    ),
     (NPU, "array"): ModelledUnit(
         "MACs padded to an array, operands through ports, a launch for each op",
         "which ops of a network fall back to the CPU",

@@ -22,6 +22,7 @@ PRESETS = (
     "axi-cdma",
     "corstone-300",
     "corstone-300-64",
+    "corstone-320",
     "ef-psram",
     "efr32xg24",
     "esp32p4",
@@ -143,7 +144,16 @@ def test_ethos_u55_has_the_macs_of_its_micro_block(name: str, macs: int) -> None
     npu = load_chip(name).npu
     assert npu.macs_per_cycle == {8: macs, 16: macs // 2, 32: macs // 8}
     assert npu.ethos is not None
-    assert npu.ethos.columns_first * npu.ethos.block_depth * 8 == macs
+    assert npu.ethos.macs == macs
+
+
+def test_ethos_u85_has_the_macs_of_a_variant() -> None:
+    error = refused("corstone-320", "npu.macs_per_cycle.int8=300")
+    assert error.what == "npu.macs_per_cycle.int8 is 300, which no Ethos-U85 has"
+    assert error.hint == "take one of 128, 256, 512, 1024, 2048"
+    chip = load_chip("corstone-320", ("npu.macs_per_cycle.int8=1024",))
+    assert chip.npu.ethos is not None
+    assert chip.npu.ethos.macs == 1024
 
 
 def test_loading_a_preset_takes_few_calls() -> None:
@@ -313,7 +323,10 @@ def test_a_users_numbers_of_another_npu_model_are_refused_and_a_bases_are_droppe
     plain = load_chip("luna-arcs", ["npu.model=array"])
     assert plain.npu.luna is None
     assert not [path for path in plain.figures if path.startswith("npu.luna")]
-    assert "one of array, luna, vector-cpu, ethos-u55, ne16" in refused("gap9-psram", "npu.model=tpu").hint
+    assert (
+        "one of array, luna, vector-cpu, ethos-u55, ethos-u85, ne16"
+        in refused("gap9-psram", "npu.model=tpu").hint
+    )
     assert "has no npu.luna.input_buffer_bytes" in refused("gap9-psram", "npu.model=luna").what
 
 

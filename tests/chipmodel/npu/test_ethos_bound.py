@@ -20,6 +20,8 @@ from chipmodel.npu.least_costs import least_cycles
 CHIPS = {
     "alif-e7": load_chip("alif-e7"),
     "weights on the port": load_chip("alif-e7", ("npu.ethos.weights_on_port=yes",)),
+    "Ethos-U85-128": load_chip("corstone-320", ("npu.macs_per_cycle.int8=128",)),
+    "Ethos-U85-1024": load_chip("corstone-320", ("npu.macs_per_cycle.int8=1024",)),
     "two cores": load_chip("alif-e7", ("npu.ethos.cores=2", "npu.write_bytes_per_cycle=16")),
     "whole blocks": load_chip("corstone-300-64", ("npu.ethos.border_blocks=whole",)),
 }

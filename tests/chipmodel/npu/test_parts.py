@@ -79,6 +79,8 @@ CHIPS = {
     "alif-e7": load_chip("alif-e7"),
     "weights on the port": load_chip("alif-e7", ("npu.ethos.weights_on_port=yes",)),
     "corstone-300": load_chip("corstone-300"),
+    "corstone-320": load_chip("corstone-320"),
+    "Ethos-U85-2048": load_chip("corstone-320", ("npu.macs_per_cycle.int8=2048",)),
     "corstone-300-64": load_chip("corstone-300-64", ("npu.ethos.border_blocks=whole",)),
     "overlap": load_chip("alif-e7", ("npu.model=array", *OPERANDS, "npu.operands=overlap")),
     "ne16": load_chip("gap9", ("weights.bits_per_weight=3", "npu.launch_cycles=11")),

@@ -13,6 +13,7 @@ from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.time_bound import lower_bound_cycles, time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Channels, Chip, Dma, Route
+from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops, with_ops
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
@@ -207,3 +208,21 @@ def test_no_plan_of_a_random_program_is_below_its_bound(streamer: str) -> None:
         planned += 1
         assert lower_bound_cycles(program, chip, trace.path) <= trace.cycles, seed
     assert planned > 33
+
+
+def test_a_chip_with_further_memories_has_the_higher_of_two_bounds() -> None:
+    """That of their costs, and that of a SharedMemory with the bytes of all of them."""
+    program, plain = load("zoo:resnet8"), LUNA_LIKE.with_memory(12 << 10)
+
+    def bound(size: int, *memories: FurtherMemory, cascades: bool = False) -> int:
+        chip = replace(plain.with_memory(size), memories=memories)
+        return time_bound(program, chip, {}, cascades=cascades).cycles
+
+    slow = FurtherMemory("slow", 1 << 16, 0, Fraction(1, 100), 0, Fraction(1, 100))
+    fast = FurtherMemory("fast", 256, 0, Fraction(10**6), 0, Fraction(10**6))
+    other = replace(fast, name="other", bytes=4096)
+    assert bound(12 << 10) > bound(12 << 10, slow) > bound((12 << 10) + slow.bytes)
+    joined = (12 << 10) + fast.bytes + other.bytes
+    assert bound(12 << 10, fast, other) == bound(joined) < bound(12 << 10, other) < bound(12 << 10)
+    together = bound(12 << 10, fast, other, cascades=True)
+    assert together == bound(joined, cascades=True) < bound(joined)

@@ -12,7 +12,7 @@ from chipmodel.hardware.chip import Cpu
 from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command, DmaMove, DmaStart, DmaWait, Located
-from chipmodel.model.schedule import PSRAM, Part
+from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
 from chipmodel.timing.transfer import transfer_cycles
 from tests.support.chips import LUNA_LIKE
 from tests.support.stepper import step_through
@@ -52,6 +52,21 @@ def test_the_cpu_on_the_psram_stalls_only_what_uses_it(command: DmaStart | DmaMo
     assert event.worked == transfer_cycles(CHIP, command.traffic, 400)
     assert bool(event.waits) == stalls
     assert event.kind == ("move" if isinstance(command, DmaMove) else "load tensor")
+
+
+@pytest.mark.parametrize(
+    ("command", "does"),
+    [
+        (load(""), "load"),
+        (load("second"), None),
+        (move(PSRAM, "second"), "load"),
+        (move(WEIGHTS, "second"), "load"),
+        (move("second", PSRAM), "store"),
+        (move("second", "third"), None),
+    ],
+)
+def test_what_a_transfer_does_to_the_psram(command: DmaStart | DmaMove, does: str | None) -> None:
+    assert command.on_psram == does
 
 
 def test_a_load_of_what_a_move_writes_comes_after_it() -> None:

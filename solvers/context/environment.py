@@ -10,6 +10,7 @@ Source: the many-core patent (CN, 2023), reinforcement learning (docs/references
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, TypedDict
@@ -80,6 +81,8 @@ class Info(TypedDict):
     """The first byte of each place."""
     buffer: str
     """The buffer to be placed; empty at the end."""
+    request: AllocationRequest | None
+    """Its bytes and lifetime, and the kind of its op; None at the end."""
     memory: int
     """Bytes of the memory, with all growth so far."""
     plan: Plan | None
@@ -91,19 +94,26 @@ class PackingEnvironment:
 
     The memory begins with ``memory`` bytes (the largest live set if None) and grows where a buffer fits
     nowhere. A reward is minus that growth as a share of the largest live set, so that by default the rewards
-    of an episode add up to minus the plan's gap. Raises BadInput for a problem with constraints.
+    of an episode add up to minus the plan's gap. ``kinds``: the kinds of ops by the buffers that they make.
+    Raises BadInput for a problem with constraints.
     """
 
-    def __init__(self, problem: Problem, memory: int | None = None, context: int = LOOK_AHEAD) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        memory: int | None = None,
+        context: int = LOOK_AHEAD,
+        kinds: Mapping[str, str] | None = None,
+    ) -> None:
         if not problem.plain:
             raise BadInput(
                 "the environment keeps no constraints",
                 hint="split the problem with by_memory, or leave them out",
             )
-        self.problem, self.context = problem, context
+        self.problem, self.context, self.kinds = problem, context, kinds
         self.bound = contention(problem)
         self.start = self.bound if memory is None else memory
-        self.requests = requests(problem)
+        self.requests = requests(problem, kinds)
         starts, stops = [r.start for r in self.requests], [r.stop for r in self.requests]
         self.span = max(stops, default=1) - min(starts, default=0)
         self.action_space = DiscreteSpace(MAX_PLACES)
@@ -114,7 +124,7 @@ class PackingEnvironment:
     def reset(self, seed: int | None = None) -> tuple[npt.NDArray[np.float32], Info]:
         """Begin an episode. With a ``seed`` buffers allocated at the same time come in random order, without
         one those with the longest lifetime come first."""
-        self.requests = requests(self.problem)
+        self.requests = requests(self.problem, self.kinds)
         if seed is not None:
             Random(seed).shuffle(self.requests)
             self.requests.sort(key=lambda r: r.start)
@@ -168,13 +178,15 @@ class PackingEnvironment:
 
     def _info(self) -> Info:
         done = self._next == len(self.requests)
+        request = None if done else self.requests[self._next]
         buffers = self.problem.buffers
         mask = np.zeros(MAX_PLACES, dtype=np.bool_)
         mask[: len(self._places)] = True
         return Info(
             action_mask=mask,
             offsets=tuple(p.offset for p in self._places),
-            buffer="" if done else buffers[self.requests[self._next].number].name,
+            buffer=buffers[request.number].name if request else "",
+            request=request,
             memory=self.memory,
             plan=Plan({b.name: self._offsets.get(i, 0) for i, b in enumerate(buffers)}) if done else None,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from chipmodel.geometry.interval import hull
@@ -15,13 +16,15 @@ LiveBlocks = tuple[tuple[int, int, int], ...]
 
 
 class AllocationRequest(NamedTuple):
-    """A request for a buffer (by its number in the problem): its bytes, alignment and lifetime."""
+    """A request for a buffer (by its number in the problem): its bytes, alignment and lifetime, and the kind
+    of op that makes it, where that is known."""
 
     number: int
     size: int
     alignment: int
     start: int
     stop: int
+    kind: str = ""
 
 
 class CandidatePlace(NamedTuple):
@@ -32,12 +35,14 @@ class CandidatePlace(NamedTuple):
     """External fragmentation with the buffer there, in bytes."""
 
 
-def requests(problem: Problem) -> list[AllocationRequest]:
+def requests(problem: Problem, kinds: Mapping[str, str] | None = None) -> list[AllocationRequest]:
     """Requests for all non-empty buffers by start of lifetime, those with the longest lifetime first. Holes
-    of a lifetime are ignored."""
+    of a lifetime are ignored. ``kinds``: the kinds of ops by the buffers that they make."""
     found = [(b, hull(b.live), i) for i, b in enumerate(problem.buffers) if b.bytes]
     made = [
-        AllocationRequest(i, b.bytes, b.alignment, life.start, life.stop) for b, life, i in found if len(life)
+        AllocationRequest(i, b.bytes, b.alignment, life.start, life.stop, (kinds or {}).get(b.name, ""))
+        for b, life, i in found
+        if len(life)
     ]
     return sorted(made, key=lambda r: (r.start, -r.stop))
 

@@ -21,6 +21,7 @@ from solvers.context.environment import (
     DiscreteSpace,
     PackingEnvironment,
 )
+from solvers.context.live_blocks import AllocationRequest
 from solvers.context.reinforcement import INITIAL_WEIGHTS, learn, play
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
@@ -146,3 +147,21 @@ def test_never_above_the_initial_policy(problem: Problem, seed: int) -> None:
     untrained = learn(problem, Limits(nodes=0))
     assert untrained.plan is not None
     assert untrained.plan.peak(problem) == first
+
+
+def test_a_request_has_the_attributes_that_the_source_lists() -> None:
+    """Claim 2: when it is allocated and released, its size, kind and name; also after a shuffle."""
+    environment = PackingEnvironment(SMALL, kinds={"a": "conv", "c": "pool"})
+    _, info = environment.reset(seed=1)
+    asked: list[tuple[str, AllocationRequest | None]] = []
+    while info["plan"] is None:
+        asked.append((info["buffer"], info["request"]))
+        *_, info = environment.step(0)
+    assert sorted(asked) == [
+        ("a", AllocationRequest(0, 4, 1, 0, 2, "conv")),
+        ("b", AllocationRequest(1, 6, 1, 0, 5, "")),
+        ("c", AllocationRequest(2, 5, 1, 2, 4, "pool")),
+    ]
+    assert (info["buffer"], info["request"]) == ("", None)
+    _, info = environment.reset()
+    assert info["request"] == AllocationRequest(1, 6, 1, 0, 5)

@@ -82,7 +82,7 @@ class Info(TypedDict):
     buffer: str
     """The buffer to be placed; empty at the end."""
     request: AllocationRequest | None
-    """Its bytes and lifetime, and the kind of its op; None at the end."""
+    """The bytes and lifetime that it asks for, and the kind of its op; None at the end."""
     memory: int
     """Bytes of the memory, with all growth so far."""
     plan: Plan | None

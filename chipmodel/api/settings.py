@@ -14,12 +14,12 @@ from chipmodel.model.program import Program, ops
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER, OrderWish
 from chipmodel.pipeline.order_choice import OrderRequest
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.too_little_memory import fitted_or_refused
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.in_place import InPlace
 from chipmodel.terminal.progress import Say
 from dma.residency.fitted import fitted
 from dma.schedule.effort import DEFAULT_GAP, StopCriterion
-from dma.schedule.least_pieces import refuse_hopeless_memory
 from solvers.branches.mergers import DEFAULT_MERGE
 from solvers.core.outcome import Limits
 
@@ -134,10 +134,9 @@ class PlanSettings:
         it fits the SharedMemory of ``chip``, where that can be."""
         self.limit.require_first_plan(sum(1 for _ in ops(program.body)))
         own = compiled(program, chip)
-        if fits and self.spill:
-            refuse_hopeless_memory(own, chip)
+        cut = fitted_or_refused if self.spill else fitted
         return PlanRequest(
-            fitted(own, chip) if fits else own,
+            cut(own, chip) if fits else own,
             chip,
             self.packer,
             self.streamer,

@@ -75,10 +75,7 @@ def axis_cut(
     for rows, channels in _divisions(digits, outputs, needs):
         cut = AxisCut(sizes, rows, channels, tuple(None if a is None else OperandAxes(a) for a in operands))
         for tile in _tiles(cut):
-            cut, size, cost = _with_splits(cut, tile, inputs, outputs)
-            found = max(0, size - capacity // TILE_SHARE), cost, cut
-            if best is None or found[:2] < best[:2]:
-                best = found
+            best = _with_splits(cut, tile, (inputs, outputs), capacity // TILE_SHARE, best)
     return best[2] if best else None
 
 
@@ -234,32 +231,42 @@ def _ladder(total: int, blocks: Sequence[int]) -> list[int]:
 
 
 def _with_splits(
-    cut: AxisCut, tile: tuple[int, int], inputs: Sequence[SeenTensor], outputs: Sequence[SeenTensor]
-) -> tuple[AxisCut, int, int]:
-    """``cut`` with each operand split into rows and channels so that the tile moves in the least time; the
-    bytes of the tile, and the time of all tiles, in bytes that would move in it."""
+    cut: AxisCut,
+    tile: tuple[int, int],
+    tensors: tuple[Sequence[SeenTensor], Sequence[SeenTensor]],
+    limit: int,
+    best: tuple[int, int, AxisCut] | None,
+) -> tuple[int, int, AxisCut] | None:
+    """The better of ``best`` and ``cut`` with each operand split into rows and channels so that the tile
+    moves in the least time: the bytes of the tile beyond ``limit``, then the time of all tiles, in bytes
+    that would move in it."""
     rows = aligned_cuts(cut.rows, tile[0], cut.row_blocks)
     channels = aligned_cuts(cut.channels, tile[1], cut.channel_blocks)
     place = rows.piece(len(rows) // 2), channels.piece(len(channels) // 2)
     count = len(rows) * len(channels)
-    size = cost = 0
+    inputs, outputs = tensors
+    made = by_rows_and_channels(place[0], cut.rows, place[1], cut.channels)
+    size = sum(made.bytes(each.bytes) for each in outputs)
+    cost = count * sum(_cost(made, each.bytes) for each in outputs)
     operands: list[OperandAxes | None] = []
     box = cut.box(*place)
     for axes, tensor in zip(cut.operands, inputs, strict=True):
-        if axes is None:
-            operands.append(None)
-            size += tensor.bytes
-            cost += count * _cost(WHOLE, tensor.bytes)
-            continue
-        found = [_placed(axes, split, box) for split in range(len(axes.axes) + 1)]
-        best = min(found, key=lambda each: _cost(each[1], tensor.bytes))
-        operands.append(best[0])
-        size += best[1].bytes(tensor.bytes)
-        cost += count * _cost(best[1], tensor.bytes)
-    made = by_rows_and_channels(place[0], cut.rows, place[1], cut.channels)
-    size += sum(made.bytes(each.bytes) for each in outputs)
-    cost += count * sum(_cost(made, each.bytes) for each in outputs)
-    return AxisCut(cut.sizes, cut.row_axes, cut.channel_axes, tuple(operands)), size, cost
+        if best and (max(0, size - limit), cost) >= best[:2]:
+            return best
+        split, share = _split_best(axes, box, tensor) if axes else (None, WHOLE)
+        operands.append(split)
+        size += share.bytes(tensor.bytes)
+        cost += count * _cost(share, tensor.bytes)
+    found = max(0, size - limit), cost
+    if best and found >= best[:2]:
+        return best
+    return (*found, AxisCut(cut.sizes, cut.row_axes, cut.channel_axes, tuple(operands)))
+
+
+def _split_best(axes: OperandAxes, box: Sequence[Interval], tensor: SeenTensor) -> tuple[OperandAxes, Share]:
+    """The operand's axes split so that its share of a part moves in the least time, and that share."""
+    found = [_placed(axes, split, box) for split in range(len(axes.axes) + 1)]
+    return min(found, key=lambda each: _cost(each[1], tensor.bytes))
 
 
 def _placed(axes: OperandAxes, split: int, box: Sequence[Interval]) -> tuple[OperandAxes, Share]:

@@ -56,6 +56,8 @@ from solvers.tiers.settings import STANDARD, TierSettings
 MAX_PARTS = 30_000
 """Parts of ops in one schedule, beyond one for each: a program that needs more has too little memory to be
 worth simulating. Measured: ResNet-8 in 512 B has 36,000, which take 25 s for each schedule that is tried."""
+WEIGHTS_TAKE = 4
+"""How many times the fewest parts of ops there may be at most next to weights and other tensors (assumed)."""
 
 WEIGHT_FLOOR_DIVISORS = (8, 16, 32, 64)
 """Weights keep at least this part of the memory from the tensors: budget / divisor, in bytes. The first
@@ -158,7 +160,7 @@ def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache
 
 
 def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCache) -> Schedule:
-    _refuse_many_parts(Same(request.program), request.budget)
+    _refuse_many_parts(request)
     best: tuple[int, Schedule] | None = None
     refusal: DoesNotFit | None = None
     seen: list[_Steps] = []
@@ -189,14 +191,39 @@ def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCac
     return best[1]
 
 
+def refusal_of_cuts(request: StreamRequest, streamer: Streamer) -> DoesNotFit | None:
+    """Return why ``streamer`` cannot cut ops into few enough parts with the smallest weight floor; None where
+    it can, or where ops need so few parts that nobody need try."""
+    if _fewest_parts(Same(request.program), request.budget) * WEIGHTS_TAKE <= MAX_PARTS:
+        return None
+    try:
+        _refuse_many_parts(request)
+        floor = request.budget // WEIGHT_FLOOR_DIVISORS[-1]
+        memory = memory_budget(request, streamer, floor, BuildCache())
+        _tilings(memory, streamer, streamer.slices(memory))
+    except DoesNotFit as error:
+        return error
+    return None
+
+
+def _refuse_many_parts(request: StreamRequest) -> None:
+    """Refuse at once a program whose ops would run in too many parts even if each had all of the budget: to
+    decide what stays in so little memory takes seconds."""
+    if _fewest_parts(Same(request.program), request.budget) > MAX_PARTS:
+        raise TooManyParts(
+            f"ops would run in more than {MAX_PARTS:,} parts: SharedMemory is far too small", hint=MORE_MEMORY
+        )
+
+
 @lru_cache(maxsize=4)
-def _refuse_many_parts(program: Same[Program], budget: int) -> None:
-    """Refuse at once a program whose ops would run in too many parts even if each had all of ``budget``: to
-    decide what stays in so little memory takes seconds. Cached, as all streamers ask the same."""
+def _fewest_parts(program: Same[Program], budget: int) -> int:
+    """The parts of ops beyond one each, if each had all of ``budget``; not counted on once there are too
+    many. Cached, as all streamers ask the same."""
     total = 0
     for op in program.value.ops():
-        if not op.cascade and not op.allocates:
-            total += _more_parts(op, fewest_parts(program.value, op, budget), total)
+        if not op.cascade and not op.allocates and total <= MAX_PARTS:
+            total += fewest_parts(program.value, op, budget) - 1
+    return total
 
 
 def _more_parts(op: Op, parts: int, before: int) -> int:

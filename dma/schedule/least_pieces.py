@@ -15,29 +15,9 @@ from __future__ import annotations
 from collections import Counter
 from math import isqrt
 
-from chipmodel.errors import MORE_MEMORY, DoesNotFit
 from chipmodel.geometry.window import Window
-from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import DTYPE_BITS, Op, Program
 from chipmodel.model.work import Conv, Matmul
-from dma.schedule.build import MAX_PARTS
-
-
-def refuse_hopeless_memory(program: Program, chip: Chip) -> None:
-    """Raise DoesNotFit where ops would run in more than ``MAX_PARTS`` parts on each core, however they are
-    cut. The message has the fewest bytes of which that is not proven."""
-    most, size = MAX_PARTS * chip.cores, chip.shared_memory.bytes
-    if least_parts(program, size) <= most:
-        return
-    low, high = size, 1 << 60
-    while low + 1 < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if least_parts(program, middle) <= most else (middle, high)
-    raise DoesNotFit(
-        f"{size:,} B of SharedMemory are too few for {program.name}: however its ops are cut, they would run "
-        f"in more than {MAX_PARTS:,} parts in less than {high:,} B",
-        hint=MORE_MEMORY,
-    )
 
 
 def least_parts(program: Program, size: int) -> int:

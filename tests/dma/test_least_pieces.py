@@ -1,4 +1,4 @@
-"""The bound on parts, compared with the best part of small products, and refusals by it."""
+"""The bound on parts, compared with the best part of small products."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from itertools import product
 
 import pytest
 
-from chipmodel.errors import DoesNotFit
-from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.commands import Compute
 from chipmodel.model.program import Program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from dma.residency.fitted import fitted
-from dma.schedule.least_pieces import least_parts, refuse_hopeless_memory
+from dma.schedule.least_pieces import least_parts
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
@@ -70,14 +68,3 @@ def test_plans_have_as_many_parts_at_least(size: int) -> None:
     program = build("resnet8", {}, None)
     planned = plan(PlanRequest(fitted(program, chip), chip, streamer="sync", cascade="off"))
     assert 1 < least_parts(program, size) <= sum(isinstance(each, Compute) for each in planned.commands)
-
-
-def test_too_little_memory_is_refused_by_the_bound() -> None:
-    """ResNet-18 in 1 KiB named an op that "needs 922,112 B", after 45 seconds."""
-    chip = load_chip("stm32n6", ("shared_memory.bytes=1KiB",))
-    program = build("resnet18", {}, None)
-    with pytest.raises(DoesNotFit, match=r"more than 30,000 parts in less than ([\d,]+) B") as refusal:
-        refuse_hopeless_memory(program, chip)
-    least = int(refusal.value.what.split()[-2].replace(",", ""))
-    assert least_parts(program, least) <= 30_000 < least_parts(program, least - 1)
-    refuse_hopeless_memory(program, load_chip("stm32n6", (f"shared_memory.bytes={least}",)))

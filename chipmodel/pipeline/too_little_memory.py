@@ -1,0 +1,48 @@
+"""Refuse a SharedMemory that is far too small before planning begins, and say how much is enough."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from chipmodel.errors import DoesNotFit, TooManyParts
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.program import Program
+from dma.residency.fitted import fitted
+from dma.schedule.build import MAX_PARTS, StreamRequest, refusal_of_cuts
+from dma.schedule.least_pieces import least_parts
+from dma.streamers import sync
+
+SIZES = tuple(1 << power for power in range(7, 33))
+"""Bytes of SharedMemory that are tried: 128 B to 4 GiB, what 32-bit addresses reach."""
+
+
+def fitted_or_refused(program: Program, chip: Chip) -> Program:
+    """Return ``program`` as ``fitted`` cuts it. Raises TooManyParts where ops would run in more than
+    ``MAX_PARTS`` parts on a core: proven for any cuts, or with those of ``fitted`` and of streamer sync,
+    which needs the least memory. The message has a size that is enough."""
+    if least_parts(program, chip.shared_memory.bytes) > MAX_PARTS * chip.cores:
+        raise _too_little(program, chip)
+    cut = fitted(program, chip)
+    if chip.cores == 1 and isinstance(_refusal(cut, chip), TooManyParts):
+        raise _too_little(program, chip)
+    return cut
+
+
+def _refusal(cut: Program, chip: Chip) -> DoesNotFit | None:
+    return refusal_of_cuts(StreamRequest(cut, chip, chip.shared_memory.bytes), sync.STREAMER)
+
+
+def _too_little(program: Program, chip: Chip) -> TooManyParts:
+    size = chip.shared_memory.bytes
+
+    def enough(larger: int) -> bool:
+        other = chip.with_memory(larger)
+        return _refusal(fitted(program, other), other) is None
+
+    sizes = [each for each in SIZES if each > size]
+    found = sizes[bisect_left(sizes, True, hi=len(sizes) - 1, key=enough)]
+    return TooManyParts(
+        f"{size:,} B of SharedMemory are too few for {program.name}: its ops would run in more than "
+        f"{MAX_PARTS:,} parts; {found:,} B are enough",
+        hint=f"--set shared_memory.bytes={found}, or chip(..., shared_memory__bytes={found})",
+    )

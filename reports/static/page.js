@@ -8,7 +8,8 @@ loaded().then((data) => {
   const FONT = getComputedStyle(document.body).fontFamily;
   const charts = Object.keys(window.Plotly ? data.charts : {}).map((id) => document.getElementById(id));
   const linked = charts.filter((chart) => data.linked.includes(chart.id));
-  const narrow = () => window.innerWidth < 720;
+  const small = window.matchMedia("(max-width: 719px)");
+  const narrow = () => small.matches;
 
   const toned = (trace, theme) => {
     const copy = { ...trace };
@@ -49,7 +50,7 @@ loaded().then((data) => {
   const draw = (theme) => Promise.all(charts.map((chart) => {
     const { data: traces, layout } = data.charts[chart.id];
     const shown = chart.data ? chart.data.map((t) => t.visible) : [];
-    const kept = chart.layout ? { x: [...chart.layout.xaxis.range], y: [...chart.layout.yaxis.range] } : null;
+    const kept = chart.layout && linked.includes(chart) ? { x: [...chart.layout.xaxis.range], y: [...chart.layout.yaxis.range] } : null;
     const next = laidOut(layout, theme, chart.id);
     if (kept) {
       next.xaxis = { ...next.xaxis, range: kept.x };
@@ -214,7 +215,7 @@ loaded().then((data) => {
     if (ops?.length) choose(ops[0]);
   };
 
-  dark.addEventListener("change", () => draw(preferred()).then(() => show({})));
+  for (const screen of [dark, small]) screen.addEventListener("change", () => draw(preferred()).then(() => show({})));
   table.addEventListener("complete", () => complete());
   table.parentElement.addEventListener("scroll", (event) => {
     const box = event.currentTarget;

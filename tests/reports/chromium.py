@@ -16,6 +16,8 @@ PATIENCE_MILLISECONDS = 1000 * PATIENCE_SECONDS
 """How long to wait for what a page shows."""
 MOST_FRAMES = 10_000
 """Frames after which a page that does not show it is taken never to."""
+CHARTS_FIT = """[...document.querySelectorAll(".js-plotly-plot")].every(chart =>
+  Math.abs(chart.clientWidth - (chart.clientWidth && chart.querySelector(".main-svg").clientWidth)) < 2)"""
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -53,6 +55,14 @@ class Visit:
                 return
             self.page.evaluate("new Promise((next) => requestAnimationFrame(next))")
         raise AssertionError(f"never true: {condition}")
+
+    def show_on(self, width: int, scheme: ColorScheme) -> None:
+        """Move the page to another screen, and wait until all charts are drawn for it."""
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.emulate_media(color_scheme=scheme)
+        # A page runs its timers in the order of their ends: after this one, that of Plotly's resizing (0.1 s) has run.
+        self.page.evaluate("() => new Promise((done) => setTimeout(done, 200))")
+        self.wait_until(CHARTS_FIT)
 
 
 def visit(browser: Browser, file: Path, width: int = 1280, scheme: ColorScheme = "light") -> Visit:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page
 
 import chipmodel as cm
@@ -85,36 +85,48 @@ LABELS = """() => [...document.querySelectorAll(".chart .xaxislayer-above")].map
 """Of every label: its sides, the size of its font, its colour."""
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
+SCREENS: tuple[tuple[int, ColorScheme], ...] = ((1280, "light"), (1280, "dark"), (400, "dark"), (400, "light"))
+PLAIN_TABLES = "() => document.querySelectorAll('.scroll').forEach(e => { e.style.backgroundImage = 'none'; })"
+"""Axe judges no contrast before a gradient, which is the shadow at the side of a table that goes on."""
+AXE = """async () => {
+  const found = await axe.run({exclude: [["tbody tr:nth-child(n+9)"]]}, {resultTypes: ["violations"]});
+  const unsure = found.incomplete.filter(rule => rule.id === "color-contrast").flatMap(rule => rule.nodes)
+    .filter(node => node.any[0].data.messageKey === "bgGradient");
+  return [found.passes.length, [...found.violations.map(rule => [rule.id, ...rule.nodes.map(node => node.html)]),
+    ...unsure.map(node => ["unsure", node.html])]];
+}"""
+"""Rules that a page passes, and what violates others. Rows of a table are made alike: eight of each are enough."""
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_it_opens_without_errors_and_fits_the_screen(
-    browser: Browser, tmp_path: Path, name: str, scheme: ColorScheme, width: int
-) -> None:
+def test_it_opens_without_errors_and_fits_every_screen(browser: Browser, tmp_path: Path, name: str) -> None:
     file = write(tmp_path, "page.html", PAGES[name]())
-    found = visit(browser, file, width, scheme)
+    found = visit(browser, file)
     page = found.page
+    page.evaluate(PLAIN_TABLES)
+    page.evaluate(AXE_SCRIPT)
+    for width, scheme in SCREENS:
+        found.show_on(width, scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(int(c) for c in background[4:-1].split(",")) > 3 * 128) == (scheme == "light")
+        assert page.evaluate(EMPTY_CHARTS) == []
+        _everybody_can_use_it(page)
+        _labels_are_apart_and_readable(page, scheme)
+        _charts_without_scripts_are_readable(page, "wide" if width > 1000 else "narrow")
     assert found.complaints == []
     assert found.requests == [file.as_uri()]
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (sum(int(c) for c in background[4:-1].split(",")) > 3 * 128) == (scheme == "light")
-    assert page.evaluate(EMPTY_CHARTS) == []
-    _everybody_can_use_it(page)
-    _labels_are_apart_and_readable(page, scheme)
-    _charts_without_scripts_are_readable(page, "wide" if width > 1000 else "narrow")
     page.context.close()
 
 
 def _everybody_can_use_it(page: Page) -> None:
     """Keyboard, screen reader, contrast: no rule of axe is violated, in what is drawn later either."""
-    if page.locator("#network").count():
+    if page.locator("#network:empty").count():
         page.locator("#network").scroll_into_view_if_needed()
         page.locator("#network .node[role=button]").first.click()
         page.wait_for_selector("#chosen:not([hidden])")
-    axe: Any = import_module("axe_playwright_python.sync_playwright").Axe()  # it has no types
-    found = axe.run(page).response
-    assert len(found["passes"]) > 10
-    violated = [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found["violations"]]
+    passed, violated = page.evaluate(AXE)
+    assert passed > 10
     assert violated == []
 
 

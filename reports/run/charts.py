@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from chipmodel.answers.result import Result
-from reports.run.bandwidth import bandwidth, peak_rate
+from reports.run.bandwidth import bandwidth, bus_peaks, peaks_in_words
 from reports.run.cascade_lanes import cascade_lanes
 from reports.run.figures import RunChart, timeline
 from reports.run.memory_map import memory_map
@@ -68,16 +68,15 @@ def _timeline(result: Result, most: int) -> ChartSection:
 
 
 def _bandwidth(result: Result) -> ChartSection:
-    peak, where = peak_rate(result.chip), off_chip(result)
-    one = "Traffic on the Psram's bus, stacked by kind. The dashed line is the peak of the bus"
-    further = (memory.name for memory in result.chip.memories)
-    *others, last = dict.fromkeys((weight_memory(result), "Psram", *further))
+    where = off_chip(result)
+    *others, last = bus_peaks(result)
+    one = f"Traffic on the bus of {last}, stacked by kind. The dashed line is the peak of the bus"
     two = f"Traffic with {', '.join(others)} and {last}, stacked by kind. Dashed lines are their peaks"
     hint = (
-        f"{one if where == 'Psram' else two}, with data in every clock; commands, latencies and set-up times "
+        f"{two if others else one}, with data in every clock; commands, latencies and set-up times "
         "keep transfers below it."
     )
-    label = f"{where} bandwidth over time, of at most {peak:,.0f} MB/s."
+    label = f"{where} bandwidth over time. At most: {peaks_in_words(result)}."
     return ChartSection("bandwidth", "bandwidth", f"{where} bandwidth", hint, label, bandwidth(result), True)
 
 

@@ -15,10 +15,10 @@ from chipmodel.answers.result import Result
 from chipmodel.cascades.rewrite import KIND
 from reports.colours import BLUE, GREEN, ORANGE
 from reports.plotly import hover, scatter
-from reports.run.bandwidth import peak_rate, weights_rate
+from reports.run.bandwidth import bus_peaks
 from reports.run.figures import Category, RunChart
 from reports.run.totals import OpTotals, RunTotals
-from reports.words import magnitude, percent, plural, ratio, weight_memory
+from reports.words import magnitude, percent, plural, ratio
 
 NARROWEST_BITS = 8
 """Bits of the operands for which the array's ceiling is drawn."""
@@ -109,10 +109,8 @@ def array_rate(result: Result) -> float:
 
 
 def _ceilings(result: Result) -> _Ceilings:
-    own = weights_rate(result.chip)
-    buses = {"Psram": peak_rate(result.chip) / 1000}
-    if own is not None:
-        buses = {weight_memory(result): own / 1000, **buses}
+    further = {memory.name for memory in result.chip.memories}
+    buses = {name: rate / 1000 for name, rate in bus_peaks(result).items() if name not in further}
     return _Ceilings(array_rate(result), buses)
 
 

@@ -54,13 +54,16 @@ def board_words(result: Result) -> str:
     if result.record is None:
         return ""
     record, interval = result.record, board_milliseconds(result)
-    nearest = f"like {record.nearest.workload.partition(' ')[0]}: {_off(record.nearest)}"
+    nearest = f"{record.nearest.workload.partition(' ')[0]}, predicted {_off(record.nearest)} than measured"
     if interval is None or record.like is None:
-        return f"What the board takes is not known; the nearest measured network is {nearest[5:]}."
+        return f"What the board takes is not known; the nearest measured network is {nearest}."
     low, high = interval
-    between = f"between {_short(low)} and {_short(high)} ms"
     share = f"{SHARE:.0%} of" if record.like.promises and record.like.is_known else "all of"
-    return f"On the board by its own tool {between}, as {share} {_networks(record.like)}; {nearest}."
+    near = f"{share} {_networks(record.like)} were this close"
+    return (
+        f"Expected on the board with its own tool: {_short(low)} to {_short(high)} ms ({near}). "
+        f"Nearest measured network: {nearest}."
+    )
 
 
 def _short(milliseconds: float) -> str:
@@ -68,8 +71,8 @@ def _short(milliseconds: float) -> str:
 
 
 def _off(row: MeasuredNetwork) -> str:
-    """``19% too fast``."""
-    return f"{abs(row.error):.0%} too {'fast' if row.error < 0 else 'slow'}"
+    """``19% faster``."""
+    return f"{abs(row.error):.0%} {'faster' if row.error < 0 else 'slower'}"
 
 
 def record_document(result: Result) -> Mapping[str, object]:

@@ -60,7 +60,8 @@ class Visit:
         """Move the page to another screen, and wait until all charts are drawn for it."""
         self.page.set_viewport_size({"width": width, "height": 900})
         self.page.emulate_media(color_scheme=scheme)
-        # A page runs its timers in the order of their ends: after this one, that of Plotly's resizing (0.1 s) has run.
+        # A page runs its timers in the order of their ends: after this one, that of Plotly's resizing (0.1 s)
+        # has run.
         self.page.evaluate("() => new Promise((done) => setTimeout(done, 200))")
         self.wait_until(CHARTS_FIT)
 

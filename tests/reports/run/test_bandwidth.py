@@ -84,4 +84,5 @@ def test_a_further_memory_is_named_with_its_peak() -> None:
     result = run(PlanRequest(load("zoo:dnn_kws"), chip))
     section = next(each for each in over_time(result, MOST_BARS) if each.id == "bandwidth")
     assert section.hint.startswith("Traffic with Psram and sram2, stacked by kind. ")
-    assert bandwidth(result).legend[-1].label == "bus peak 480 MB/s, of sram2 2,400"
+    assert section.label == "Off-chip bandwidth over time. At most: Psram 480 MB/s, sram2 2,400 MB/s."
+    assert bandwidth(result).legend[-1].label == "bus peak: Psram 480 MB/s, sram2 2,400 MB/s"

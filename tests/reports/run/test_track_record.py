@@ -26,8 +26,11 @@ def text_of(result: Result) -> str:
 
 def test_the_first_lines_have_the_interval_the_nearest_and_the_warnings() -> None:
     before_memory = text_of(found()).partition(" Memory ")[0]
-    assert "On the board by its own tool between 0.48 and 0.657 ms, as 80% of 38 networks" in before_memory
-    assert "like zoo:fdmobilenet?width=0.25&input=128&classes=101: 1% too slow." in before_memory
+    assert "Expected on the board with its own tool: 0.48 to 0.657 ms (80% of 38 networks" in before_memory
+    nearest = (
+        "Nearest measured network: zoo:fdmobilenet?width=0.25&input=128&classes=101, predicted 1% slower"
+    )
+    assert f"{nearest} than measured." in before_memory
     assert "Warning: no measured network has so few bytes of weights" in before_memory
 
 
@@ -69,7 +72,7 @@ def test_json_has_the_class_its_error_and_the_nearest() -> None:
 
 def test_the_page_says_it_too() -> None:
     page = render_page(found())
-    assert "On the board by its own tool between" in page
+    assert "Expected on the board with its own tool: " in page
     assert '<p class="warning">Warning: no measured network has' in page
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FORMAT = "chipmodel-explanation/1"
 LISTED = 12
 """Causes in the terminal's table."""
-HEADS = ("with this alone", ">time", ">of measured", ">of the way")
+HEADS = ("if only this changes", ">time", ">of measured", ">of the gap")
 
 
 def document(answer: TimeExplanation) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def sentences(answer: TimeExplanation) -> Iterator[str]:
     """What was predicted and measured, and the cause that comes nearest."""
     yield _both(answer)
     if answer.expected:
-        yield "That is within what such a board is expected to take: there need be no cause."
+        yield "That is within the range expected of such a board, so no cause is needed."
         return
     explaining = answer.explaining
     if explaining:
@@ -64,7 +64,8 @@ def sentences(answer: TimeExplanation) -> Iterator[str]:
     if moving:
         yield f"No single cause that the model knows explains it. The nearest: {_led(answer, moving[0])}."
     else:
-        yield "No cause that the model knows leads there: software around the network, or another network."
+        yield "No cause that the model knows leads to this time. It may be software around the network, or"
+        yield "another network."
 
 
 def _both(answer: TimeExplanation) -> str:
@@ -73,8 +74,9 @@ def _both(answer: TimeExplanation) -> str:
     much = f"{ratio:.3g} times as long" if ratio >= 1 else f"{percent(ratio)} of that"
     within = f" ({_time(answer.interval[0])} to {_time(answer.interval[1])})" if answer.interval else ""
     if answer.other:
-        return f"{answer.chip} takes {predicted} by its own tool, {answer.other} {measured}, {much}."
-    return f"Predicted are {predicted}{within} by the board's own tool, measured {measured}, {much}."
+        return f"{answer.chip} takes {predicted} by its own tool, {answer.other} takes {measured}, {much}."
+    own = f"The board's own tool is predicted to take {predicted}{within}."
+    return f"{own} The measurement is {measured}, {much}."
 
 
 def _led(answer: TimeExplanation, tried: TriedCause) -> str:
@@ -116,8 +118,8 @@ def explanation_page(answer: TimeExplanation) -> TablePage:
         if each.milliseconds is None or each.milliseconds == answer.predicted
     ]
     tables = (
-        PageTable("causes", "Causes, each alone", _heads(answer), cause_rows(answer)),
-        PageTable("others", "Causes without a time of their own", ("cause", "why"), rest),
+        PageTable("causes", "One change at a time", _heads(answer), cause_rows(answer)),
+        PageTable("others", "Changes without effect or without a run", ("change", "why"), rest),
     )
     return TablePage("explain", answer.program, answer.chip, tuple(sentences(answer)), (), tables)
 

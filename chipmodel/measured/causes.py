@@ -50,7 +50,7 @@ def board_causes(chip: Chip) -> Iterator[Cause]:
     yield from _shares(chip, "psram.clock_mhz", "the Psram's clock is {}")
     yield from _shares(chip, "psram.bytes_per_clock", "the Psram has {} of its data lines")
     for share in MEMORY_SHARES:
-        words = f"tensors leave SharedMemory, of which the network has 1/{share}"
+        words = f"the network has only 1/{share} of SharedMemory"
         yield Cause(words, (f"shared_memory.bytes={chip.shared_memory.bytes // share}",))
     yield from _shares(chip, "core_mhz", "the core's clock is {}")
     yield from _kernels(chip)

@@ -22,6 +22,7 @@ from reports.compare.page import render_comparison
 from reports.decode.page import render_decode
 from reports.diff.difference import compare_results
 from reports.diff.page import render_diff
+from reports.explanation import explanation_page
 from reports.lists import chip_page, planners_page
 from reports.memory.page import render_memory
 from reports.packing.page import render_packing
@@ -41,6 +42,7 @@ from tests.reports.run.test_cores import result as two_cores
 from tests.reports.sample import EVIL, write
 from tests.reports.sensitivity.test_sensitivity import ANSWER as SENSITIVITY
 from tests.reports.study_sample import designs, many, small
+from tests.reports.test_explanation import ANSWER as EXPLANATION
 from tests.reports.test_table_page import ARENA, BUDGETS
 from tests.reports.validation.test_chart import row
 from tests.reports.validation.test_page import answer
@@ -73,6 +75,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "verification": lambda: Verification((EVIL,), "12 buffers").to_html(),
     "sensitivity": lambda: render_sensitivity(SENSITIVITY),
     "decode": lambda: render_decode(DECODE),
+    "explanation": lambda: render_tables(explanation_page(EXPLANATION)),
     "validation": lambda: render_validation({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}),
 }
 EMPTY_CHARTS = """() => [...document.querySelectorAll(".chart")]

@@ -23,23 +23,27 @@ def said(answer: TimeExplanation) -> str:
 
 def test_a_cause_that_comes_near_is_named_first() -> None:
     assert said(ANSWER) == (
-        "Predicted are 10 ms (9 ms to 12 ms) by the board's own tool, measured 20 ms, 2 times as long. "
+        "The board's own tool is predicted to take 10 ms (9 ms to 12 ms). "
+        "The measurement is 20 ms, 2 times as long. "
         "One cause alone comes near: the clock is half. That leads to 19 ms, 95.0% of the measurement."
     )
 
 
 def test_where_none_comes_near_the_nearest_is_named() -> None:
     far = replace(ANSWER, measured=3600.0)
-    assert "measured 3.6 s, 360 times as long. No single cause that the model knows explains it." in said(far)
+    assert (
+        "The measurement is 3.6 s, 360 times as long. No single cause that the model knows explains it."
+        in said(far)
+    )
     assert "The nearest: the clock is half. That leads to 19 ms, 0.5% of the measurement." in said(far)
     wrong = replace(ANSWER, measured=2.0)
-    assert "20.0% of that. No cause that the model knows leads there" in said(wrong)
+    assert "20.0% of that. No cause that the model knows leads to this time." in said(wrong)
 
 
 def test_an_expected_measurement_needs_no_cause() -> None:
     near = replace(ANSWER, measured=11.0)
     assert near.expected
-    assert said(near).endswith("expected to take: there need be no cause.")
+    assert said(near).endswith("expected of such a board, so no cause is needed.")
 
 
 def test_a_cause_that_changes_little_explains_nothing_though_it_is_near() -> None:
@@ -56,7 +60,7 @@ def test_the_share_of_the_way_is_in_factors() -> None:
 
 def test_two_boards_are_named() -> None:
     both = replace(ANSWER, other="second", interval=None)
-    assert said(both).startswith("board takes 10 ms by its own tool, second 20 ms, 2 times as long.")
+    assert said(both).startswith("board takes 10 ms by its own tool, second takes 20 ms, 2 times as long.")
     assert "95.0% of what second takes" in said(both)
     assert "of second" in on_console(lambda console: print_explanation(both, console))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page
 
 import chipmodel as cm
@@ -98,6 +98,7 @@ PLAIN_TABLES = (
     "() => document.querySelectorAll('.scroll').forEach(e => { e.style.backgroundImage = 'none'; })"
 )
 """Axe judges no contrast before a gradient, which is the shadow at the side of a table that goes on."""
+AXE_SCRIPT: str = import_module("axe_playwright_python.base").AXE_SCRIPT  # it has no types
 AXE = """async () => {
   const found = await axe.run({exclude: [["tbody tr:nth-child(n+9)"]]}, {resultTypes: ["violations"]});
   const unsure = found.incomplete.filter(rule => rule.id === "color-contrast").flatMap(rule => rule.nodes)

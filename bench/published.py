@@ -1,17 +1,20 @@
-"""Every figure that the five source documents print, next to what comes out here.
+"""Every figure and every algorithm of the five source documents, next to what comes out here.
 
-    python -m bench.published
+    python -m bench.published [SECTION]        # free-list, tiered-memory, many-core ... wang-time
+    python -m bench.published algorithms
 
-A row has the document (docs/references.md), the item, the planners that stand for it, both figures and the
-difference; nothing is left out because it differs. The networks behind the figures are not public: those of
-Wang et al. 2025 are the shapes of ``bench.control_flow_table``, peaks are those of tensors alone on
-``luna-csk6``, and where several figures stand in one cell they are those of ``large-first``, ``short-first``
-and ``sequential``.
+A row has the document (docs/references.md), the item, the planners that stand for it, the command that prints
+the rows of that document alone, both figures and the difference; nothing is left out because it differs. Of
+an algorithm it has what the named command gives: the peak of SharedMemory, and the cycles of a run. The
+networks behind the figures are not public: those of Wang et al. 2025 are the shapes of
+``bench.control_flow_table``, peaks are those of tensors alone on ``luna-csk6``, and where several figures
+stand in one cell they are those of ``large-first``, ``short-first`` and ``sequential``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, product
@@ -29,12 +32,17 @@ from bench.known_answers import (
     made_for_face_detect,
     made_for_fusion_detect,
 )
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.nesting import Section
-from chipmodel.model.plan import Problem
+from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import Program
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.timing.transfer import transfer_cycles
 from docs.tools.markdown import code, table
+from docs.tools.samples import json_document
 from solvers.branches.mergers import merge_arms
+from solvers.context.live_blocks import AllocationRequest
 from solvers.heuristics.free_list import free_list
 from solvers.heuristics.pool import pool_nodes
 from workloads.zoo import build
@@ -90,19 +98,86 @@ PEAKS = (
 )
 
 Row = tuple[str, str, str, str, str, str]
-"""Document, item, planners or command, published, ours, difference."""
+"""Document, item, planners, published, ours, difference."""
+_SIMULATE = "chipmodel simulate zoo:{} --chip luna-csk6 --cascade off"
+_TIERS = (
+    "--set shared_memory.bytes=10KiB --set memories.sram2.bytes=16KiB "
+    "--set memories.sram2.load.bytes_per_cycle=8 --set memories.sram2.store.bytes_per_cycle=8"
+)
+ALGORITHMS = (
+    (
+        FREE_LIST,
+        "68, 104: lifetimes; 108: free list, its largest block enlarged",
+        "ds_cnn --packer free-list",
+    ),
+    (
+        TIERED,
+        "80 to 88: initial rule; 53 to 70: move, swap and reuse in segments; 90 to 98: cost; three tiers",
+        f"resnet8 --packer state-search:segment=3,actions=move+swap+reuse {_TIERS}",
+    ),
+    (
+        CORES,
+        "claim 6: combinations with the context that fit the core's memory",
+        "ds_cnn --packer context:core",
+    ),
+    (CORES, "the same in the smallest memory of those tried (ours)", "ds_cnn --packer context"),
+    (CORES, "claim 4: resource pool (name only)", "ds_cnn --packer context-pool"),
+    (CORES, "claim 4: evolutionary (name only)", "ds_cnn --packer context-evolutionary"),
+    (CORES, "claim 4: reinforcement learning (name only)", "ds_cnn --packer context-rl"),
+    (FRAMEWORK, "40: pool with a threshold, the baseline", "ds_cnn --packer pool:0.75"),
+    (FRAMEWORK, "50 to 52: greedy layout by size", "ds_cnn --packer greedy-best-fit"),
+    (FRAMEWORK, "38 to 45: weights just in time", "ds_cnn --streamer weight-pipeline"),
+    (PAPER, "Table 1: no reuse", "ds_cnn --packer naive"),
+    *((PAPER, f"Algorithm 1, {order}", f"ds_cnn --packer {order}") for order in ORDERS),
+    (PAPER, "Tables 1 and 2: arms before Algorithm 2", "wakeword --packer large-first --merge straight-line"),
+    (
+        PAPER,
+        "the same, a block for each arm (the other reading)",
+        "wakeword --packer large-first --merge none",
+    ),
+    (PAPER, "Algorithm 2, a block for the arms", "wakeword --packer large-first --merge unified-block"),
+    (PAPER, "the same with their results in it", "wakeword --packer large-first --merge unified-results"),
+    (PAPER, "Table 3: no overlap", "wakeword --packer large-first --streamer sync"),
+    (PAPER, "Algorithm 3, Regions of arms", "wakeword --packer large-first --streamer ping-pong"),
+    (PAPER, "conclusion: loops (named as further work)", "denoise --packer large-first"),
+)
+"""Document; paragraph, claim or table, and what it describes; workload and options of ``_SIMULATE``."""
 
 
-def rows() -> Iterator[Row]:
-    """Every figure of the five documents, document by document."""
-    yield from _free_list()
-    unknown = "not comparable: program and tiers not printed"
-    yield _text(TIERED, "cycles of figure 3", "--packer state-search", "111,528.862924", unknown)
-    yield _text(TIERED, "cycles of figure 4", "--packer state-search", "100,207.36", unknown)
+def rows(sections: Sequence[str] = ()) -> Iterator[tuple[str, Row]]:
+    """Every figure of the five documents, document by document, each with its section; ``sections``: those
+    alone."""
+    for name in sections or SECTIONS:
+        for each in SECTIONS[name]():
+            yield name, each
+
+
+def algorithms() -> Iterator[list[str]]:
+    """Each algorithm with its command, and the peak and the cycles that this gives."""
+    for source, item, options in ALGORITHMS:
+        workload, _, rest = options.partition(" ")
+        command = f"{_SIMULATE.format(workload)} {rest}"
+        found = json_document([*command.split()[1:], "--json", "FILE"])
+        yield [source, item, code(command), f"{found['peak_bytes']:,}", f"{found['total_cycles']:,}"]
+
+
+def _tiered() -> Iterator[Row]:
+    search, unknown = "--packer state-search", "not comparable: program and tiers not printed"
+    yield _text(TIERED, "cycles of figure 3", search, "111,528.862924", unknown)
+    yield _text(TIERED, "cycles of figure 4", search, "100,207.36", unknown)
+    states = f"{3**20:,} / {4 * 3**5:,}"
+    example = "an example: as many as actions succeed"
+    item = "states of 20 steps with 3 each, in one segment or in four"
+    yield _text(TIERED, item, f"{search}:segment=20 or 5", states, example)
+
+
+def _many_core() -> Iterator[Row]:
+    published = "allocation time, release time, size, kind, identifier"
+    names = {"start": "allocation time", "stop": "release time", "number": "identifier"}
+    fields = [names.get(name, name) for name in AllocationRequest._fields if name != "alignment"]
+    ours = ", ".join(sorted(fields, key=published.index))
+    yield _text(CORES, "claim 2, attributes of a request", "--packer context-rl", published, ours)
     yield _text(CORES, "no figure printed", "--packer context", "-", "-")
-    yield from _framework()
-    yield from _peaks()
-    yield from _times()
 
 
 def _free_list() -> Iterator[Row]:
@@ -117,6 +192,14 @@ def _free_list() -> Iterator[Row]:
     offsets = ", ".join(str(offset) for offset in plan.offsets.values())
     yield _text(FREE_LIST, "their offsets, B", planner, "0, 2048, 4096, 0, 4096, 0", offsets)
     yield _figures(FREE_LIST, "their arena, B", planner, (5120,), (plan.peak(example),))
+    parts = [Problem(example.buffers[:count]) for count in range(1, 7)]
+    grown = [free_list(part).peak(part) for part in parts]
+    after, arenas = "arena after each of them, B", (2048, 4096, 5120, 5120, 5120, 5120)
+    yield _figures(FREE_LIST, after, planner, arenas, grown)
+    two = (Buffer("a", 1, (Interval(1, 3),)), Buffer("b", 1, (Interval(3, 6),)))
+    reused = free_list(Problem(two)).offsets["b"] == 0
+    item = "lifetimes 1-2 and 3-5 (paragraph 85)"
+    yield _text(FREE_LIST, item, planner, "one block", "one block" if reused else "two blocks")
 
 
 def _framework() -> Iterator[Row]:
@@ -124,12 +207,25 @@ def _framework() -> Iterator[Row]:
     nodes = [size / MIB for size in pool_nodes(maps, 0).sizes]
     item, mib = "ResNet-18's nodes at 448 x 448, MiB", (12.25, 3.06, 3.06)
     yield _figures(FRAMEWORK, item, "--packer pool:0", mib, nodes, "{:.2f}")
+    chip, alexnet = platform(), build("alexnet", dtype="float32")
+    layers = [op for op in alexnet.ops() if op.weights]
+    loads = [transfer_cycles(chip, "weights", alexnet.block_bytes(op)) for op in layers]
+    computes = [op_cycles(chip.npu, op, op.work.rows, op.work.channels) for op in layers]
+    faster = sum(load < computed for load, computed in zip(loads, computes, strict=True))
+    item = "figure 3, AlexNet's layers that load faster than they compute"
+    yield _figures(FRAMEWORK, item, "--streamer weight-pipeline", (len(layers),), (faster,))
     saved = [row(network, platform()).saved for network in NETWORKS]
     item, planner = "memory saved, mean of six networks, %", "--streamer weight-pipeline"
     yield _figures(FRAMEWORK, item, planner, (100 * PUBLISHED,), (100 * sum(saved) / len(saved),), "{:.2f}")
 
 
 def _peaks() -> Iterator[Row]:
+    yield _text(PAPER, "introduction, tensors of Inception v3", "--packer naive", "37 %", "not in the zoo")
+    mobilenet = build("mobilenetv2", dtype="float32")
+    tensors = sum(tensor.bytes for tensor in mobilenet.tensors.values())
+    share = 100 * tensors / (tensors + mobilenet.weight_bytes)
+    yield _percent("introduction, tensors of MobileNetV2, of them and weights", "--packer naive", 63, share)
+    yield _text(PAPER, "figure 1, three orders", "--packer large-first", "-", "no sizes printed")
     chip, best = load_chip(CHIP), float("-inf")
     for network in PEAKS:
         program = network.make()
@@ -178,6 +274,9 @@ def _times() -> Iterator[Row]:
         item = f"Table 3, {each.shape.name}"
         yield _figures(PAPER, f"{item}, ms", both, each.shape.times or (), ours, "{:,.3f}")
         yield _percent(f"{item}, saved", both, -100 * (each.published or 0), -100 * each.change)
+    few = measure(SHAPES[-1], chip).change
+    item, slower = "conclusion, few tensors", "may be slower"
+    yield _text(PAPER, item, both, slower, slower if few > 0 else f"{few:+.2%}")
     yield _percent("abstract, ping-pong saves at most", both, 29, -100 * min(m.change for m in measured))
     for shares in product(*(_shares(measured, name) for name in ("FusionDetect", "wake word"))):
         chosen = [m for m in measured if "," not in m.shape.name or m in shares]
@@ -215,12 +314,34 @@ def _text(source: str, item: str, command: str, published: str, ours: str) -> Ro
     return source, item, command, published, ours, "same" if published == ours != "-" else "-"
 
 
+SECTIONS: Mapping[str, Callable[[], Iterator[Row]]] = {
+    "free-list": _free_list,
+    "tiered-memory": _tiered,
+    "many-core": _many_core,
+    "edge-framework": _framework,
+    "wang-memory": _peaks,
+    "wang-time": _times,
+}
+
+
 def main() -> None:
-    """Print the table, and how many rows agree."""
-    listed = list(rows())
-    cells = [[*each[:2], code(each[2]), *each[3:]] for each in listed]
-    print(table(("source", "item", "planner", ">published", ">ours", ">difference"), cells))
-    same = sum(each[-1] == "same" for each in listed)
+    """Print the table, and how many rows agree; or what the algorithms give."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("section", nargs="?", choices=[*SECTIONS, "algorithms"])
+    asked: str | None = parser.parse_args().section
+    if asked == "algorithms":
+        print(
+            table(("source", "paragraph, claim or table", "command", ">peak, B", ">cycles"), [*algorithms()])
+        )
+        return
+    listed = list(rows([asked] if asked else ()))
+    head = ("source", "item", "planner", "command", ">published", ">ours", ">difference")
+    cells = [
+        [*each[:2], code(each[2]), code(f"python -m bench.published {name}"), *each[3:]]
+        for name, each in listed
+    ]
+    print(table(head, cells))
+    same = sum(each[-1] == "same" for _, each in listed)
     print(f"\n{same} of {len(listed)} rows are the same.")
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from bench.published import ALGORITHMS
 from tests.bench.command import printed
 
 
@@ -19,6 +22,24 @@ def test_every_document_and_every_table_has_its_rows() -> None:
         assert f"Table 1, {name}, all tensors" in items
     for name in ("wake word", "FusionDetect", "denoise"):
         assert items.count(f"Table 2, {name}") == 2, "by both readings of Algorithm 2"
+
+
+def test_the_command_of_a_row_prints_that_row() -> None:
+    commands = {row[3]: row for row in table()}
+    assert len(commands) == 6
+    for command in ("free-list", "tiered-memory", "many-core"):
+        alone = printed("bench.published", command).splitlines()[2:-2]
+        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in alone]
+        assert cells == [row for row in table() if row[3] == f"`python -m bench.published {command}`"] != []
+
+
+def test_every_algorithm_has_a_command_and_every_kind_of_planner_its_rows() -> None:
+    assert len({source for source, *_ in ALGORITHMS}) == 5
+    named = " ".join(command for *_, command in ALGORITHMS)
+    for row in table():
+        for planner in re.findall(r"--packer ([a-z-]+)|--merge ([a-z-]+)|--streamer ([a-z-]+)", row[2]):
+            assert f" {max(planner)}" in named, row
+    assert {"unified-block", "unified-results", "context:core", "pool:0.75"} <= {*named.split()}
 
 
 def test_a_row_is_the_same_only_where_its_figures_are() -> None:

@@ -36,10 +36,27 @@ from chipmodel.hardware.measured_networks import (
 )
 from chipmodel.measured.compare import MeasuredTable, read_table
 from chipmodel.measured.network_fit import ROWS_PER_NUMBER, fit, free_numbers
-from chipmodel.measured.network_prediction import NETWORKS, predicted_networks
+from chipmodel.measured.network_prediction import (
+    NETWORKS,
+    chip_of,
+    measured_network,
+    milliseconds,
+    planned_network,
+)
 from chipmodel.measured.track_record import INSIDE
 
 TABLES = Path(chipmodel.measured.__file__).parent / "tables"
+
+
+def predicted_networks(table: MeasuredTable, chip: Chip) -> tuple[MeasuredNetwork, ...]:
+    """The rows of a table as ``chip`` predicts them, with no fit: ``held_out`` is what is predicted."""
+    found: list[MeasuredNetwork] = []
+    for row in table.rows:
+        board = chip_of(chip, row)
+        network = planned_network(row.text("workload"), board)
+        time = milliseconds(board, network.cycles)
+        found.append(measured_network(row, board, network, time, time))
+    return tuple(found)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

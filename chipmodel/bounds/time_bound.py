@@ -21,11 +21,6 @@ from chipmodel.timing.transfer import least_cost, least_cost_anywhere
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 
-def lower_bound_cycles(program: Program, chip: Chip, path: Mapping[str, str]) -> int:
-    """The cycles of ``time_bound``."""
-    return time_bound(program, chip, path).cycles
-
-
 def time_bound(
     program: Program,
     chip: Chip,
@@ -60,24 +55,11 @@ def time_bound(
     On a chip with further memories all of them hold with the least costs of any memory, and also for a chip
     whose SharedMemory has the bytes of all of these: there transfers among them take no time.
     """
+    joined: TimeBound | None = None
     if chip.memories:
         size = chip.shared_memory.bytes + sum(memory.bytes for memory in chip.memories)
-        joined = replace(chip.with_memory(size), memories=())
-        others = time_bound(program, joined, path, residency, deadline, cascades, inferences)
-        own = _time_bound(program, chip, path, residency, deadline, cascades, inferences)
-        return max(own, others, key=lambda bound: bound.cycles)
-    return _time_bound(program, chip, path, residency, deadline, cascades, inferences)
-
-
-def _time_bound(
-    program: Program,
-    chip: Chip,
-    path: Mapping[str, str],
-    residency: bool,
-    deadline: Deadline,
-    cascades: bool,
-    inferences: int,
-) -> TimeBound:
+        roomy = replace(chip.with_memory(size), memories=())
+        joined = time_bound(program, roomy, path, residency, deadline, cascades, inferences)
     program = bounded_program(program, chip)
     space = WITH_CASCADES if cascades else WITHOUT_CASCADES
     runs = [(op, times) for op, times in program.op_counts(path) if times]
@@ -96,7 +78,7 @@ def _time_bound(
         from chipmodel.bounds.residency import residency_bound
 
         found.append(residency_bound(program, chip, path, deadline=deadline))
-    best = max((bound for bound in found if bound is not None), key=lambda bound: bound.cycles)
+    best = max((bound for bound in (*found, joined) if bound is not None), key=lambda bound: bound.cycles)
     return replace(best, space=space)
 
 

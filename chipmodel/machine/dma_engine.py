@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import AnyTransfer, DmaMove, DmaStart
+from chipmodel.model.commands import AnyTransfer, DmaMove, DmaStart, clash
 from chipmodel.model.schedule import PSRAM, WEIGHTS
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Wait
 from chipmodel.timing.interruptions import Interruption, interruptions
@@ -255,7 +255,7 @@ class DmaEngine:
     def _admit(self, clock: int) -> None:
         while self.queue and None in self.channels:
             serial, command, core = self.queue[0]
-            if any(t and command.clashes(t.command, t.core == core) for t in self.channels):
+            if any(t and clash(command, t.command, t.core == core) for t in self.channels):
                 break
             self.queue.popleft()
             channel = self.channels.index(None)

@@ -8,7 +8,7 @@ actions times the energy of one; nothing depends on the values of the data.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,14 +16,14 @@ from chipmodel.answers.result import Result
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.energy import further_bytes
 from chipmodel.model.program import DTYPE_BITS, Op, Program
-from chipmodel.model.schedule import PSRAM, SHARED, WEIGHTS, Operand, Schedule, Step, ends_of, steps
+from chipmodel.model.schedule import Operand, Schedule, Step, ends_of, steps
 from chipmodel.model.trace import Event, Trace
 from chipmodel.npu.cycles import share_read
 from chipmodel.npu.models import launch_cycles, on_cpu
 
-READ = {PSRAM: "loaded_byte", WEIGHTS: "weight_byte"}
-"""What counts of a byte that a transfer reads off chip; in a further memory it has a name of its own."""
-WRITTEN = {PSRAM: "stored_byte"}
+OFF_CHIP = {"psram read": "loaded_byte", "weights read": "weight_byte", "psram written": "stored_byte"}
+"""What bytes count as that a transfer reads in a memory, or writes there. Those of a further one have names
+of their own, and those of SharedMemory no energy: a transfer's is that of its other end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,9 @@ def run_energy(program: Program, chip: Chip, schedules: Sequence[Schedule], trac
         if event.cause:
             continue
         if event.unit == "dma":
-            for key in _bytes_off_chip(*ends_of(traffic[event.core][event.name])):
-                counted[event.op][key] += event.bytes
+            source, target = ends_of(traffic[event.core][event.name])
+            for key in (f"{source} read", f"{target} written"):
+                counted[event.op][OFF_CHIP.get(key, key)] += event.bytes
         else:
             step = at[event.core][event.position]
             counted[event.op] += _computed(program, chip, ops[event.op], step, event)
@@ -100,14 +101,6 @@ def unknown_energy(chip: Chip) -> list[str]:
     lacks."""
     needed = further_bytes(memory.name for memory in chip.memories) if chip.energy else {}
     return [path for path, key in needed.items() if chip.energy and key not in chip.energy.pj]
-
-
-def _bytes_off_chip(source: str, target: str) -> Iterator[str]:
-    """Yield what counts of each byte of a transfer between two memories."""
-    if source != SHARED:
-        yield READ.get(source, f"{source} read")
-    if target != SHARED:
-        yield WRITTEN.get(target, f"{target} written")
 
 
 def result_energy(result: Result) -> RunEnergy | None:

@@ -12,7 +12,6 @@ from chipmodel.hardware.chip_file import with_overrides
 from chipmodel.hardware.measured_networks import APART, MeasuredNetwork
 from chipmodel.machine.energy import RunEnergy, run_energy
 from chipmodel.machine.simulate import simulate
-from chipmodel.measured.compare import MeasuredTable
 from chipmodel.measured.table import MeasuredRow, TableColumn, TableKind
 from chipmodel.measured.track_record import traits_of
 from chipmodel.model.program import Op, Program
@@ -105,17 +104,6 @@ def measured_network(
     measured = float(row.number(MILLISECONDS))
     times = measured, float(predicted), float(held_out)
     return MeasuredNetwork(workload_of(row), family_of(row), *times, traits)
-
-
-def predicted_networks(table: MeasuredTable, chip: Chip) -> tuple[MeasuredNetwork, ...]:
-    """The rows of a table as ``chip`` predicts them, with no fit: ``held_out`` is what is predicted."""
-    found: list[MeasuredNetwork] = []
-    for row in table.rows:
-        board = chip_of(chip, row)
-        network = planned_network(row.text("workload"), board)
-        time = milliseconds(board, network.cycles)
-        found.append(measured_network(row, board, network, time, time))
-    return tuple(found)
 
 
 def _predict(chip: Chip, row: MeasuredRow) -> Mapping[str, Fraction]:

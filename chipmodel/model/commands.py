@@ -120,11 +120,6 @@ class DmaStart:
         """The addresses off chip that it writes."""
         return self.home if self.direction == "store" else NOWHERE
 
-    def clashes(self, other: AnyTransfer, same_core: bool = True) -> bool:
-        """Whether the two must not be in flight at once: they share bytes of one SharedMemory, or one writes
-        bytes off chip that the other moves."""
-        return _clash(self, other, same_core)
-
 
 @dataclass(frozen=True, slots=True)
 class DmaMove(OffChipCopy):
@@ -149,16 +144,14 @@ class DmaMove(OffChipCopy):
         """The addresses that it writes."""
         return self.target
 
-    def clashes(self, other: AnyTransfer, same_core: bool = True) -> bool:
-        """Whether the two must not be in flight at once, as for ``DmaStart``."""
-        return _clash(self, other, same_core)
-
 
 AnyTransfer = DmaStart | DmaMove
 NOWHERE = Interval(0, 0)
 
 
-def _clash(one: AnyTransfer, other: AnyTransfer, same_core: bool) -> bool:
+def clash(one: AnyTransfer, other: AnyTransfer, same_core: bool = True) -> bool:
+    """Whether the two must not be in flight at once: they share bytes of one SharedMemory, or one writes
+    bytes off chip that the other moves."""
     if same_core and one.near.overlaps(other.near):
         return True
     return (

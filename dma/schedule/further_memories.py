@@ -28,7 +28,6 @@ from chipmodel.model.fit import OFF_CHIP_ALIGNMENT, further_addresses, off_chip_
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import (
     PSRAM,
-    SHARED,
     WEIGHTS,
     Hop,
     OffChipMove,
@@ -38,7 +37,6 @@ from chipmodel.model.schedule import (
     StepIf,
     StepLoop,
     StepNode,
-    Traffic,
     Transfer,
     steps,
 )
@@ -163,7 +161,8 @@ class _Placer:
         movable = [home for home, group in groups.items() if len(home) and self._may_move(group)]
         homed = {home for home in movable if self._may_have_home(groups[home])}
         lives = psram_lifetimes(self.program, self.schedule) if homed else {}
-        savings = {home: self._best_saving(groups[home]) / len(home) for home in movable}
+        most = {home: max(self._saving(groups[home], name) for name in self.spaces) for home in movable}
+        savings = {home: saving / len(home) for home, saving in most.items()}
         for home in sorted(movable, key=lambda each: (-savings[each], each)):
             group = groups[home]
             if home in homed and self._home(home, group, lives[home]):
@@ -187,19 +186,13 @@ class _Placer:
         outside = {*program.inputs, *program.outputs, *program.conditions.values()}
         return not any(t.part.weights or t.part.name in outside for t in group)
 
-    def _best_saving(self, group: Sequence[Transfer]) -> float:
-        return max(float(self._saving(group, name)) for name in self.spaces)
-
     def _saving(self, group: Iterable[Transfer], memory: str) -> int:
         """DMA cycles that the transfers save in a further memory, of one run."""
         return sum(
             self.times[t.due if t.direction == "load" else t.issue]
-            * (self._cycles(t, t.traffic) - self._cycles(t, _near(t, memory)))
+            * (self.cycles_of.of(t) - self.cycles_of.of(replace(t, memory=memory)))
             for t in group
         )
-
-    def _cycles(self, transfer: Transfer, traffic: Traffic) -> int:
-        return self.cycles_of(traffic, transfer.bytes, transfer.part.runs)
 
     # -- places --------------------------------------------------------------------------------
 
@@ -321,10 +314,6 @@ def _thing(part: Part) -> Part:
 
 def _begins(transfer: Transfer) -> int:
     return min(transfer.issues)
-
-
-def _near(transfer: Transfer, memory: str) -> Hop:
-    return Hop(memory, SHARED) if transfer.direction == "load" else Hop(SHARED, memory)
 
 
 def _times(body: Sequence[StepNode], times: int = 1) -> Iterator[int]:

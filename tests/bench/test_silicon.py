@@ -17,12 +17,12 @@ from bench.silicon import (
     lines,
     networks,
     outset,
+    predicted_networks,
     table,
 )
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits, mean_error
 from chipmodel.measured.network_fit import free_numbers
-from chipmodel.measured.network_prediction import predicted_networks
 
 BOARDS = sorted(path.stem for path in TABLES.glob("*.csv"))
 PARTS = 4

@@ -9,7 +9,6 @@ from random import Random
 
 import pytest
 
-from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
@@ -31,6 +30,7 @@ from dma.streamers import sync, weight_pipeline
 from dma.streamers.prefetch_greedy import SCREENING
 from dma.streamers.race import StreamerRace
 from solvers.core.bounds import contention
+from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_programs import TreeShape, random_program
 from tests.support.random_trees import RandomTree

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
@@ -24,6 +23,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.stream import streamers
 from tests.fuzz.fuzzer import Check, Fault
+from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import tiny_chip
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program

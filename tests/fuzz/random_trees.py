@@ -16,7 +16,6 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
@@ -31,6 +30,7 @@ from chipmodel.verify.commands import verify
 from dma.stream import streamers
 from solvers.branches.mergers import mergers
 from tests.fuzz.fuzzer import Check, Fault
+from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import tiny_chip
 from tests.support.random_programs import TreeShape, random_program
 from tests.support.stepper import step_through

@@ -32,6 +32,7 @@ from chipmodel.model.commands import (
     Plain,
     Release,
     Repeat,
+    clash,
     resolve_path,
 )
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Trace, Wait
@@ -194,7 +195,7 @@ class _Stepper:
         """Move the oldest transfers to free channels, unless they must follow one that is in flight."""
         while self.queue and None in self.channels:
             head = self.queue[0]
-            if any(t and head.command.clashes(t.command, t.core == head.core) for t in self.channels):
+            if any(t and clash(head.command, t.command, t.core == head.core) for t in self.channels):
                 return
             self.channels[self.channels.index(None)] = self.queue.pop(0)
 

@@ -10,7 +10,7 @@ import pytest
 
 from chipmodel.api.workload import load
 from chipmodel.bounds.cores import least_compute_cycles
-from chipmodel.bounds.time_bound import lower_bound_cycles, time_bound
+from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Channels, Chip, Dma, Route
 from chipmodel.hardware.further_memories import FurtherMemory
@@ -23,6 +23,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder

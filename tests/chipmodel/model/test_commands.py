@@ -14,6 +14,7 @@ from chipmodel.model.commands import (
     DmaWait,
     Located,
     Repeat,
+    clash,
     resolve_path,
     walk,
 )
@@ -39,7 +40,7 @@ def moved(direction: Direction, shared: int, home: tuple[int, int], size: int = 
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "clash"),
+    ("one", "other", "clashes"),
     [
         # A load of what is being stored would bring the old bytes; a store, the bytes of a load in flight.
         (moved("load", 0, (100, 108)), moved("store", 64, (100, 108)), True),
@@ -55,16 +56,16 @@ def moved(direction: Direction, shared: int, home: tuple[int, int], size: int = 
     ],
 )
 def test_transfers_of_the_same_bytes_must_follow_one_another(
-    one: DmaStart, other: DmaStart, clash: bool
+    one: DmaStart, other: DmaStart, clashes: bool
 ) -> None:
-    assert one.clashes(other) == other.clashes(one) == clash
+    assert clash(one, other) == clash(other, one) == clashes
 
 
 def test_cores_share_psram_and_no_sharedmemory() -> None:
     here, there = moved("load", 0, (0, 8)), moved("store", 0, (8, 16))
-    assert here.clashes(there)
-    assert not here.clashes(there, same_core=False)
-    assert here.clashes(moved("store", 0, (7, 16)), same_core=False)
+    assert clash(here, there)
+    assert not clash(here, there, same_core=False)
+    assert clash(here, moved("store", 0, (7, 16)), same_core=False)
 
 
 def test_walk_lists_every_command_in_linear_order_arms_one_after_another() -> None:

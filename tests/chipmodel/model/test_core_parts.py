@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from chipmodel.bounds.cores import least_compute_cycles
-from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
@@ -26,6 +25,7 @@ from chipmodel.plan_file.write import write_plan
 from chipmodel.verify.cores import verify_cores
 from chipmodel.verify.plan_file import verify_file
 from tests.chipmodel.verify.test_commands import once, rewritten
+from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import LUNA_LIKE
 from tests.support.folders import WORKLOADS
 from workloads.build.builder import ProgramBuilder

@@ -11,7 +11,6 @@ from random import Random
 import pytest
 
 from chipmodel.answers.result import CorePlan
-from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate_cores
@@ -24,6 +23,7 @@ from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.multicore import one_psram, plan_cores
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.cores import verify_cores
+from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import tiny_chip
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
+from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import with_psram
 from tests.support.folders import LIGHT_MODELS
 from tests.support.networks import CONTROL_FLOW, PLANNED

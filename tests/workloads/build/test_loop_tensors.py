@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 
-from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command, Compute, DmaStart, Repeat, resolve_path
@@ -18,6 +17,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.stream import streamers
+from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.random_trees import RandomTree
 from workloads.build.builder import ProgramBuilder

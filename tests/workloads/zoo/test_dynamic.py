@@ -8,7 +8,6 @@ from itertools import product
 
 import pytest
 
-from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
@@ -18,6 +17,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
+from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import with_psram
 from tests.support.networks import built_in as program
 from workloads import zoo

@@ -138,7 +138,7 @@ def print_calibration(
     table = ruled_table(
         ("field", ">before", ">after"),
         ((path, f"{old:,.10g}", f"{new:,.10g}" if new != old else "unchanged") for path, old, new in changes),
-        f"{chip}, fitted to {len(before)} rows",
+        f"{chip}, {'fitted to' if changes else 'with nothing to fit, compared with'} {len(before)} rows",
         UNBROKEN,
     )
     table.add_section()

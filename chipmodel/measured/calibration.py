@@ -42,6 +42,8 @@ FREE_CONSTANTS: Mapping[str, tuple[str, ...]] = {
 }
 """Constants by the kind of table; those of another DMA or NPU model than the chip's are ignored."""
 
+CALIBRATED = "-calibrated"
+"""What the name of a fitted chip ends with."""
 EQUAL_MOVES = 16
 """Moves of a constant after which the steps grow: a measurement far off would need millions (assumed)."""
 MAX_ROUNDS = 50
@@ -198,7 +200,7 @@ def chip_text(calibration: Calibration, base: str, table: str) -> str:
         if change.after != change.before:
             value = change.after if change.after.denominator == 1 else float(change.after)
             fields[change.path] = f"{{value: {value}, mark: derived, source: {json.dumps(source)}}}"
-    lines = [f"base: {base}", f"name: {calibration.chip.name}-calibrated"]
+    lines = [f"base: {base}", f"name: {calibration.chip.name.removesuffix(CALIBRATED)}{CALIBRATED}"]
     lines += (f"{path}: {text}" for path, text in fields.items())
     if calibration.networks:
         rows = "".join(f"\n  {line}" for line in network_rows(calibration.networks).splitlines())

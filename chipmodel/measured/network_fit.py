@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from statistics import fmean
 
 from chipmodel.errors import BadInput
@@ -78,10 +79,11 @@ class NetworkFit:
 
 
 def free_numbers(chip: Chip) -> tuple[str, ...]:
-    """The fields that are fitted unless others are named; none where all of the mechanism is published."""
-    if chip.npu.costs.operands == "serial":
-        return FREE_OF_CPU
-    return FREE_BY_MODEL.get(chip.figures["npu.model"].value, FREE_NUMBERS)
+    """The fields that are fitted unless others are named, as far as the chip uses them; none where all of the
+    mechanism is published."""
+    model = FREE_BY_MODEL.get(chip.figures["npu.model"].value, FREE_NUMBERS)
+    free = FREE_OF_CPU if chip.npu.costs.operands == "serial" else model
+    return tuple(text for text in free if not isinstance(_value(chip, text), BadInput))
 
 
 def fit(
@@ -95,11 +97,16 @@ def fit(
     ``trained``; fits without a family begin at ``outset``, or like the whole fit at the chip's own numbers.
 
     Raises BadInput for fields that the chip does not have or that are 0, for more of them than the rows
-    carry, and for numbers that run away (``refuse_runaways``).
+    carry, for rows of one family, and for numbers that run away (``refuse_runaways``).
     """
-    start = {text: _value(chip, text) for text in free}
+    start = dict[str, Fraction]()
+    for text in free:
+        value = _value(chip, text)
+        if isinstance(value, BadInput):
+            raise value
+        start[text] = value
     numbers = range(len(table.rows)) if trained is None else sorted(trained)
-    _refuse_too_many(len(start), len(numbers))
+    _refuse_too_few([table.rows[number] for number in numbers], len(start))
     rows = [_FittedRow(row, chip_of(chip, row)) for row in table.rows]
     found = _search(chip, [rows[number] for number in numbers], start)
     refuse_runaways(start, found)
@@ -121,14 +128,20 @@ def fit(
     )
 
 
-def _refuse_too_many(free: int, rows: int) -> None:
-    if free * ROWS_PER_NUMBER <= rows:
+def _refuse_too_few(rows: Sequence[MeasuredRow], free: int) -> None:
+    """Raise BadInput where there are too few networks for so many numbers, or none is left out of a fold."""
+    networks = len({workload_of(row) for row in rows})
+    if free and len(families(rows)) == 1 < networks:
+        what = "all networks are of one family, so that the fit cannot be tested on another"
+        raise BadInput(what, hint="measure networks of other families, or leave the column 'family' out")
+    if free * ROWS_PER_NUMBER <= networks:
         return
-    most = rows // ROWS_PER_NUMBER
+    most = networks // ROWS_PER_NUMBER
     numbers, verb = ("number", "is") if free == 1 else ("numbers", "are")
     more = f"measure more networks, {ROWS_PER_NUMBER} for each number"
     hint = f"name at most {most} with --free, or {more}" if most else more
-    raise BadInput(f"{free} {numbers} {verb} too many for {rows} rows", hint=hint)
+    of = f"{networks} network{'s' if networks > 1 else ''}"
+    raise BadInput(f"{free} {numbers} {verb} too many for {of}", hint=hint)
 
 
 def refuse_runaways(start: Mapping[str, Fraction], found: Mapping[str, Fraction]) -> None:
@@ -197,7 +210,10 @@ def _search(chip: Chip, rows: Sequence[_FittedRow], start: Mapping[str, Fraction
     once = _once(rows)
 
     def error(values: Mapping[str, Fraction]) -> float:
-        npu = with_overrides(chip, _settings(values)).npu if same else None
+        try:
+            npu = with_overrides(chip, _settings(values)).npu if same else None
+        except BadInput:
+            return inf  # beyond what the field may be
         return fmean(abs(float(row.predicted(values, npu) / measured - 1)) for row, measured in once)
 
     best = dict(start)
@@ -226,20 +242,26 @@ def _least(text: str) -> int:
     return 1 if FIELDS[text.split("+")[0]].kind == "whole" else 0
 
 
-def _value(chip: Chip, text: str) -> Fraction:
+def _value(chip: Chip, text: str) -> Fraction | BadInput:
+    """The value of the fields ``text``, or why they cannot be fitted."""
     values: set[Fraction] = set()
     for path in text.split("+"):
         if path not in chip.figures:
-            raise BadInput(f"{chip.name} has no {path}", hint=suggest(path, chip.figures, "its fields are"))
+            return BadInput(f"{chip.name} has no {path}", hint=suggest(path, chip.figures, "its fields are"))
         if FIELDS[path].kind not in ("whole", "rational"):
-            raise BadInput(f"{path} is no number to fit", hint="name fields of rates, cycles or clocks")
+            return BadInput(f"{path} is no number to fit", hint="name fields of rates, cycles or clocks")
         values.add(Fraction(chip.figures[path].value))
     if len(values) > 1:
-        raise BadInput(f"{text} have different values", hint="join only fields that are to be equal")
+        return BadInput(f"{text} have different values", hint="join only fields that are to be equal")
     (value,) = values
     if not value:
-        raise BadInput(f"{text} is 0, so it is not used", hint=f"begin with a value: --set {text}=1")
-    return value
+        return BadInput(f"{text} is 0, so it is not used", hint=f"begin with a value: --set {text}=1")
+    try:
+        unused = with_overrides(chip, _settings({text: rounded(text, 2 * value)})).npu == chip.npu
+    except BadInput as refusal:
+        return refusal
+    hint = "only what ops take is fitted: name fields of the NPU, or of the CPU in its place"
+    return BadInput(f"no op depends on {text}", hint=hint) if unused else value
 
 
 def _settings(values: Mapping[str, Fraction]) -> list[str]:

@@ -12,7 +12,6 @@ from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.measured.compare import MeasuredTable, read_table
 from chipmodel.measured.network_fit import fit, free_numbers, rounded
 from chipmodel.measured.network_prediction import NETWORKS, planned_network
-from chipmodel.measured.table import MeasuredRow
 
 BOARD = load_chip("stm32n6")
 NETS = (
@@ -20,6 +19,9 @@ NETS = (
     *("zoo:mobilenetv1_025?input=64", "zoo:resnet8?input=64", "zoo:ds_cnn?input=98"),
     *("zoo:mobilenetv1_025?width=0.5", "zoo:resnet8?input=48"),
 )
+
+
+PORTS = "npu.read_bytes_per_cycle+npu.write_bytes_per_cycle"
 
 
 def measured_on(*overrides: str) -> MeasuredTable:
@@ -65,7 +67,8 @@ def test_what_a_row_gives_is_not_fitted() -> None:
 @pytest.mark.parametrize(
     ("free", "fault"),
     [
-        (("npu.launch_cycles", "npu.macs_per_cycle.int8", "core_mhz"), "3 numbers are too many for 10 rows"),
+        (("npu.launch_cycles", "npu.macs_per_cycle.int8", PORTS), "3 numbers are too many for 10 networks"),
+        (("core_mhz",), "no op depends on core_mhz"),
         (("npu.lunch_cycles",), "stm32n6 has no npu.lunch_cycles"),
         (("npu.operands",), "npu.operands is no number to fit"),
         (("npu.window_elements_per_cycle",), "npu.window_elements_per_cycle is 0, so it is not used"),
@@ -77,9 +80,6 @@ def test_what_cannot_be_fitted_is_refused(free: tuple[str, ...], fault: str) -> 
     with pytest.raises(BadInput) as refusal:
         fit(read_table(text, "boards.csv", None, {NETWORKS.name: NETWORKS}), BOARD, free)
     assert refusal.value.what == fault
-
-
-PORTS = "npu.read_bytes_per_cycle+npu.write_bytes_per_cycle"
 
 
 @pytest.mark.parametrize(
@@ -98,17 +98,33 @@ def test_a_number_that_runs_away_is_refused(board: str, free: str, fault: str) -
     assert "howto/chip.md" in str(refusal.value.hint)
 
 
-def test_a_fold_does_not_begin_at_the_whole_fit() -> None:
-    """With no other family to fit to, a family is predicted by the numbers that the fit began with."""
+def test_one_family_is_refused() -> None:
+    """No other one could test the fit."""
     table = measured_on("npu.launch_cycles=5000")
-    one = MeasuredTable(table.file, table.kinds, tuple(_of_family(row, "one") for row in table.rows))
-    found = fit(one, BOARD, ("npu.launch_cycles",))
-    assert max(abs(row.relative) for row in found.after.rows) < 0.02
-    assert [row.predicted for row in found.held_out.rows] == [row.predicted for row in found.before.rows]
+    rows = tuple(replace(row, cells={**row.cells, "family": "one"}) for row in table.rows)
+    with pytest.raises(BadInput, match="all networks are of one family"):
+        fit(MeasuredTable(table.file, table.kinds, rows), BOARD, ("npu.launch_cycles",))
 
 
-def _of_family(row: MeasuredRow, name: str) -> MeasuredRow:
-    return replace(row, cells={**row.cells, "family": name})
+def test_rows_of_one_workload_are_one_network() -> None:
+    table = measured_on()
+    rows = (*table.rows[:4], table.rows[3])
+    with pytest.raises(BadInput, match="1 number is too many for 4 networks"):
+        fit(MeasuredTable(table.file, table.kinds, rows), BOARD, ("npu.launch_cycles",))
+
+
+def test_a_number_beyond_its_limit_is_not_tried() -> None:
+    """Where networks take no longer than their reads, the quicker the write port the better."""
+    board = load_chip("esp32s3")
+    text = "\n".join(["workload,milliseconds", *(f"{net},0.001" for net in NETS)])
+    table = read_table(text, "boards.csv", None, {NETWORKS.name: NETWORKS})
+    with pytest.raises(BadInput, match=r"npu\.write_bytes_per_cycle runs away"):
+        fit(table, board, free_numbers(board))
+
+
+def test_numbers_that_a_chip_does_not_use_are_not_free() -> None:
+    assert free_numbers(load_chip("corstone-320")) == ()
+    assert "npu.launch_cycles" not in free_numbers(load_chip("luna-arcs"))
 
 
 def test_rows_of_one_workload_count_once() -> None:

@@ -38,9 +38,10 @@ def hull(intervals: Iterable[Interval]) -> Interval:
 
 def merged(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
     """The same points as ``intervals``, as sorted intervals that neither touch nor overlap."""
-    solid = sorted([i for i in intervals if i.start < i.stop])
+    solid = [i for i in intervals if i.start < i.stop]
     if len(solid) < 2:  # as nearly always, hundreds of thousands of times in a large packing
         return tuple(solid)
+    solid.sort()
     result: list[Interval] = []
     for interval in solid:
         if result and interval.start <= result[-1].stop:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,7 +27,7 @@ class AliveBuffers:
 
 def live_bytes_curve(problem: Problem) -> LiveBytesCurve:
     """Sum the bytes alive at each time; a group of colocated buffers counts as its largest live member."""
-    changes: Counter[int] = Counter()
+    changes: dict[int, int] = defaultdict(int)
     for span, size in _live_spans(problem):
         changes[span.start] += size
         changes[span.stop] -= size
@@ -47,7 +47,7 @@ def _live_spans(problem: Problem) -> Iterator[tuple[Interval, int]]:
         if buffer.name in group_of:
             groups.setdefault(group_of[buffer.name], []).append(buffer)
         else:
-            for span in merged(buffer.live):
+            for span in buffer.live if len(buffer.live) == 1 else merged(buffer.live):
                 yield span, buffer.bytes
     for members in groups.values():
         yield from _group_spans(members)

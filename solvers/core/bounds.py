@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
@@ -93,7 +93,7 @@ def _heaviest(spans: list[_Span]) -> tuple[int, int]:
     """The largest sum of whole bytes less the largest padding, and the first position that has it: only the
     topmost buffer needs no padding."""
     spans.sort()
-    changes = Counter[int]()
+    changes: dict[int, int] = defaultdict(int)
     for start, stop, whole, _, _ in spans:
         changes[start] += whole
         changes[stop] -= whole

@@ -26,16 +26,17 @@ def free_list(problem: Problem) -> Plan:
     All sizes are rounded up to a multiple of every alignment, so that what moves stays aligned. Guarantee:
     the peak is at most the sum of these sizes, and optimal for buffers of one size without holes.
     """
-    step = lcm(*(b.alignment for b in problem.buffers))
+    step = lcm(*{b.alignment for b in problem.buffers})
     lives = [hull(b.live) for b in problem.buffers]
+    starts, stops = [life.start for life in lives], [life.stop for life in lives]
     sizes = [round_up(b.bytes, step) for b in problem.buffers]
-    solid = [i for i, life in enumerate(lives) if sizes[i] and life.start < life.stop]
+    solid = [i for i, size in enumerate(sizes) if size and starts[i] < stops[i]]
     arena = _FreeListArena(sizes)
-    ends = sorted((lives[i].stop, i) for i in solid)
+    ends = sorted(solid, key=stops.__getitem__)
     ended = 0
-    for start, index in sorted((lives[i].start, i) for i in solid):
-        while ends[ended][0] <= start:  # The last end is after every start.
-            arena.free(ends[ended][1])
+    for index in sorted(solid, key=starts.__getitem__):
+        while stops[ends[ended]] <= starts[index]:  # The last end is after every start.
+            arena.free(ends[ended])
             ended += 1
         arena.take(index)
     return Plan({b.name: offset for b, offset in zip(problem.buffers, arena.offsets.tolist(), strict=True)})

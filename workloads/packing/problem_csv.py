@@ -162,8 +162,8 @@ class _BufferRow:
             raise BadInput(what, where=line.place(min(wanted, found - 1)), hint=hint)
 
     def text(self, name: str) -> str:
-        index = self.columns.at.get(name)
-        return "" if index is None else self.line.cells[index]
+        at = self.columns.at
+        return self.line.cells[at[name]] if name in at else ""
 
     def place(self, name: str) -> Place:
         return self.line.place(self.columns.at.get(name, 0))
@@ -189,7 +189,7 @@ class _BufferRow:
         return value
 
     def optional(self, name: str, least: int) -> int | None:
-        return self.number(name, least) if self.text(name) else None
+        return self.number(name, least) if name in self.columns.at and self.text(name) else None
 
     def out_of_range(self, name: str, text: str, least: int) -> BadInput:
         low = "-2^61" if least == -MAX_VALUE else str(least)

@@ -33,9 +33,10 @@ from chipmodel.model.program import Op, Program
 from dma.residency.chip_tiers import PSRAM, ChipTierProblem
 from docs.tools.markdown import table
 from solvers.core.first_fit import Ints
+from solvers.core.outcome import Limits
 from solvers.tiers.actions import ActionRule
 from solvers.tiers.problem import Cost, Tier, TierBlock, TierProblem, TierState
-from solvers.tiers.search import TierSearchResult, initial_state, search
+from solvers.tiers.search import TierSearchResult, search
 from solvers.tiers.settings import TierSettings, tier_settings
 from workloads.load import load
 
@@ -211,7 +212,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     settings = tier_settings("state-search", asked.settings)["settings"]
     assert isinstance(settings, TierSettings)
     found = searched(problem, settings)
-    before, after = initial_state(problem), found.state
+    before, after = search(problem, Limits(nodes=0)).state, found.state
     rows: list[list[str]] = []
     for name, state in (("initial rule", before), (asked.settings, after)):
         replay = Replay(problem, state).run()

@@ -26,8 +26,9 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from dma.residency.chip_tiers import ChipTierProblem
 from dma.residency.greedy import decide
-from dma.stream import streamer_named
-from solvers.tiers.search import initial_state
+from dma.streamers import ping_pong
+from solvers.core.outcome import Limits
+from solvers.tiers.search import search
 from workloads.zoo import build, networks
 
 CHIPS = ("luna-arcs", "luna-csk6", "esp32s3", "gap9-psram", "stm32n6", "alif-e7")
@@ -49,7 +50,7 @@ def run_cycles(program: Program, chip: Chip, packer: str) -> int | None:
 def tiers_of(program: Program, chip: Chip) -> ChipTierProblem | None:
     """The tier problem; None where the network fits, or cannot run at all."""
     size = chip.shared_memory.bytes
-    reserve = streamer_named("ping-pong").reserve(program, size // PART_FOR_WEIGHTS)
+    reserve = ping_pong.STREAMER.reserve(program, size // PART_FOR_WEIGHTS)
     try:
         decide(program, size, reserve, spill=False)
         return None
@@ -57,7 +58,7 @@ def tiers_of(program: Program, chip: Chip) -> ChipTierProblem | None:
         pass
     try:
         tiers = ChipTierProblem(program, chip, size, reserve)
-        initial_state(tiers.problem)
+        search(tiers.problem, Limits(nodes=0))
     except DoesNotFit:
         return None
     return tiers
@@ -90,7 +91,7 @@ def main() -> None:
         if tiers is None:
             continue
         began = time.process_time()
-        initial_state(tiers.problem)
+        search(tiers.problem, Limits(nodes=0))
         between = time.process_time()
         found = tiers.found()
         ended = time.process_time()

@@ -19,7 +19,7 @@ from chipmodel.errors import DoesNotFit
 from solvers.core.outcome import Limits
 from solvers.tiers.actions import STANDARD_RULE, ActionRule, variants
 from solvers.tiers.fit import best_fit
-from solvers.tiers.placement import Event, TierRun, by_rule
+from solvers.tiers.placement import Event, TierRun
 from solvers.tiers.problem import TierProblem, TierState, TierStay
 from solvers.tiers.tables import TierTables
 
@@ -35,14 +35,6 @@ class TierSearchResult:
     initial_cycles: Fraction
     nodes: int
     """States examined."""
-
-
-def initial_state(problem: TierProblem) -> TierState:
-    """Return the state of the initial rule. Raises DoesNotFit where an op's reserve and staging exceed the
-    first tier."""
-    tables = TierTables(problem)
-    run = by_rule(tables)
-    return as_state(tables, run.events, run.cost)
 
 
 def default_limits(problem: TierProblem) -> Limits:

@@ -9,9 +9,10 @@ import pytest
 from bench.memory_tiers import Replay, searched, tier, tier_problem
 from chipmodel.errors import BadInput, DoesNotFit
 from solvers.tiers.problem import TierProblem
-from solvers.tiers.search import initial_state, search
+from solvers.tiers.search import search
 from solvers.tiers.settings import TierSettings
 from tests.solvers.tiers.test_search import random_problem
+from tests.support.tiers import initial_state
 from workloads.load import load
 
 THREE = ("sram,256KiB,1,16", "second,512KiB,8,2", "psram,,60,0.25")

@@ -20,10 +20,10 @@ from chipmodel.model.program import Program
 from dma.residency.chip_tiers import ChipTierProblem
 from dma.residency.greedy import decide
 from dma.streamers import ping_pong
-from solvers.tiers.search import initial_state
 from tests.fuzz.fuzzer import Fault
 from tests.solvers.tiers.relaxation import least_cycles
 from tests.support.networks import PLANNED
+from tests.support.tiers import initial_state
 from workloads.zoo import build
 
 CHIPS = ("luna-arcs", "luna-csk6", "esp32s3", "gap9-psram", "stm32n6", "alif-e7")

@@ -24,13 +24,14 @@ from dma.residency.chip_tiers import PSRAM, SHARED, ChipTierProblem
 from dma.residency.greedy import Residency
 from dma.residency.state_search import decide_tiers
 from dma.residency.tier_segments import residency_of
-from solvers.tiers.search import initial_state, search
+from solvers.tiers.search import search
 from tests.dma.residency.test_greedy import skip_connection
 from tests.fuzz.tier_search import cases, check_case
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program
 from tests.support.stepper import step_through
+from tests.support.tiers import initial_state
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import networks
 

@@ -263,5 +263,20 @@ def test_streamers_forecast_with_the_times_of_the_memories_that_transfers_use() 
     assert homes == {"", "second"}
 
 
+def test_the_first_schedule_stays_where_the_second_would_be_slower() -> None:
+    tried: list[int] = []
+
+    def issue(memory: MemoryBudget, emission: Emission) -> IssuePlan:
+        """The second time each load is issued only where it is due."""
+        issued = SCREENING.issue(memory, emission)
+        tried.append(len(tried))
+        late = [replace(each, issue=each.due, again=()) for each in issued.transfers]
+        return issued._replace(transfers=late) if len(tried) % 2 == 0 else issued
+
+    request = StreamRequest(build("resnet8"), chip(64 << 10), 20 << 10)
+    made = build_schedule(request, replace(SCREENING, issue=issue), BuildCache())
+    assert any(t.direction == "load" and t.issue < t.due for t in made.transfers)
+
+
 def needs(issued: Iterable[IssuedTransfer]) -> list[TransferNeed]:
     return [each.need for each in issued]

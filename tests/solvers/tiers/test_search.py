@@ -25,10 +25,11 @@ from solvers.tiers.problem import (
     TierState,
     TierStep,
 )
-from solvers.tiers.search import TierSearchResult, initial_state, search
+from solvers.tiers.search import TierSearchResult, search
 from solvers.tiers.settings import ACTIONS
 from solvers.tiers.tables import TierTables
 from tests.solvers.tiers.oracle import Oracle, cost_of
+from tests.support.tiers import initial_state
 
 
 def affine_cost(latency: int, bytes_per_cycle: int | Fraction) -> Cost:

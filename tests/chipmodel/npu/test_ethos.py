@@ -109,6 +109,12 @@ def test_each_block_is_vela_s(npu: str) -> None:
             assert f"{block.height}x{block.width}x{block.depth}" == row["block"], row
 
 
+def test_wide_accumulators_wait_longer_on_the_smallest_u85() -> None:
+    """Vela's answer for one micro-block of 16 bits, which the table does not have."""
+    op = Op("op", "conv", Conv(Window(3, 3, 1, 1, 3, 3, 3, 3), 64, 8), ("x",), ("y",), dtype="int16")
+    assert _cycles(U85["128"], op) == 1825
+
+
 @pytest.mark.parametrize("macs", list(CHIPS))
 def test_a_large_convolution_nears_all_macs(macs: str) -> None:
     """Whole blocks of 32 input channels; the last block's output and the first one's input remain."""

@@ -34,6 +34,8 @@ class MemoryPlan:
     cascades: tuple[CascadedOps, ...] = ()
     in_rows: tuple[tuple[str, int], ...] = ()
     """Ops whose output takes their input's memory row by row, with the most rows of a step."""
+    in_slices: tuple[tuple[str, int], ...] = ()
+    """Ops that run in slices of channels, with the number of these."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,19 @@ from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
-from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, Binding, TimeBound, Unit
+from chipmodel.model.time_bound import (
+    SAME_SLICES,
+    WITH_CASCADES,
+    WITHOUT_CASCADES,
+    Binding,
+    TimeBound,
+    Unit,
+)
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.rewrites.splittable import splittable
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost, least_cost_anywhere
+from dma.residency.channel_slices import has_slices
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 
@@ -62,6 +70,7 @@ def time_bound(
         joined = time_bound(program, roomy, path, residency, deadline, cascades, inferences)
     program = bounded_program(program, chip)
     space = WITH_CASCADES if cascades else WITHOUT_CASCADES
+    space = SAME_SLICES if has_slices(program) else space
     runs = [(op, times) for op, times in program.op_counts(path) if times]
     if not runs:
         return TimeBound(0, space=space)

@@ -19,6 +19,7 @@ from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Problem, Status
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
+from chipmodel.model.time_bound import PlanSpace
 from chipmodel.passes.liveness import liveness, scopes
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.multicore import one_psram, partition_of
@@ -152,15 +153,17 @@ def _packer_rows(
 def _streamer_rows(
     request: PlanRequest, choices: Mapping[str, str], streamers: Sequence[str]
 ) -> tuple[StreamerRow, ...]:
-    """A row for each streamer, all with the best lower bound that any of them has, and the cycles of
-    ``sync``."""
+    """A row for each streamer, with the best lower bound that any row has for the same plans, and the cycles
+    of ``sync``."""
     rows = [_streamer_row(replace(request, streamer=name), choices) for name in streamers]
-    best = max((row.lower_bound for row in rows), default=0)
+    best: dict[PlanSpace, int] = {}
+    for row in rows:
+        best[row.bound_space] = max(best.get(row.bound_space, 0), row.lower_bound)
     known = [row for row in rows if row.cycles is not None]
     if known:
         sync = next((row for row in rows if row.streamer == "sync"), None)
         cycles = (sync or _streamer_row(request.with_sync(), choices)).cycles
-        known = [replace(row, lower_bound=best, sync_cycles=cycles) for row in known]
+        known = [replace(row, lower_bound=best[row.bound_space], sync_cycles=cycles) for row in known]
     of_name = {row.streamer: row for row in known}
     return tuple(of_name.get(row.streamer, row) for row in rows)
 

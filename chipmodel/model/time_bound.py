@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 Unit = Literal["npu", "dma"]
-PlanSpace = Literal["plans whose ops run one after another", "plans with or without cascades"]
+PlanSpace = Literal[
+    "plans whose ops run one after another",
+    "plans with or without cascades",
+    "plans with the same slices of channels",
+]
 """The plans that a bound holds for."""
 WITHOUT_CASCADES: PlanSpace = "plans whose ops run one after another"
 """In the given order; outputs may take their inputs' memory row by row."""
@@ -15,6 +19,10 @@ WITH_CASCADES: PlanSpace = "plans with or without cascades"
 be computed more than once. Each op computes all of its rows at least once, on one core or, where it can be
 split, on several; ops that take turns run on the same core, and another core gets a tensor when all of it is
 made."""
+
+SAME_SLICES: PlanSpace = "plans with the same slices of channels"
+"""Those of the program whose wide tensors are cut so (``dma.residency.channel_slices``), its ops one after
+another or, where asked for, with cascades."""
 
 
 @dataclass(frozen=True, slots=True)

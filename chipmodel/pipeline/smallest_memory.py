@@ -10,7 +10,7 @@ Source: chipmodel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
@@ -30,6 +30,7 @@ from chipmodel.pipeline.rows_choice import comfortable_memory
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.cascade_choice.memory_bound import memory_bound
+from dma.residency.channel_slices import in_slices, slices_named, slices_of, with_slices
 from dma.residency.rows_in_place import least_rows_in_place
 
 PROBING_STREAMER = "sync"
@@ -55,13 +56,17 @@ def smallest_memory(
     if whole is None:
         raise DoesNotFit("no SharedMemory of up to 4 GiB is enough", hint="a smaller network")
     least = whole
-    candidates = least_memory_candidates(program, request.chip, request.recompute)
-    cascades = (with_cascades(program, each) for each in candidates)
-    for candidate in chain(least_rows_in_place(program, request.chip), cascades):
-        if request.deadline.ends("further sets of cascades"):
-            break
-        found = search.smallest(candidate, least.bytes)
-        least = found if found is not None and found.bytes < least.bytes else least
+    sliced = with_slices(program, 0)
+    bases = [program] if sliced is None else [program, sliced]
+    for candidate in chain(least_rows_in_place(program, request.chip), search.cascaded(program)):
+        least = search.smaller(candidate, least)
+    if sliced is not None:
+        cascaded_helps = least is not whole
+        least = search.smaller(sliced, least)
+        for candidate in search.cascaded(sliced) if cascaded_helps else ():
+            least = search.smaller(candidate, least)
+    if least.program is sliced and (fewer := with_slices(program, least.bytes)) is not None:
+        least = search.smallest(fewer, least.bytes) or least
     layerwise = search.fastest(whole)
     cascaded = layerwise if least is whole else search.fastest(least)
     front = search.front(cascaded, layerwise, points)
@@ -71,7 +76,7 @@ def smallest_memory(
         chip=request.chip.name,
         alignment=shared.alignment,
         capacity=shared.bytes,
-        lower_bound=memory_bound(program, request.recompute),
+        lower_bound=min(memory_bound(each, request.recompute) for each in bases),
         layerwise=layerwise,
         cascaded=cascaded,
         front=front,
@@ -92,6 +97,18 @@ class _Smallest(NamedTuple):
 class _MemorySearch:
     request: PlanRequest
     say: Callable[[object], None]
+
+    def smaller(self, candidate: Program, least: _Smallest) -> _Smallest:
+        """The plan of ``candidate`` if it is in less memory than the ``least`` so far, else that one."""
+        if self.request.deadline.ends("further sets of cascades"):
+            return least
+        found = self.smallest(candidate, least.bytes)
+        return found if found is not None and found.bytes < least.bytes else least
+
+    def cascaded(self, program: Program) -> Iterator[Program]:
+        """The program with sets of cascades, the one first that is expected to need the least."""
+        for each in least_memory_candidates(program, self.request.chip, self.request.recompute):
+            yield with_cascades(program, each)
 
     def smallest(self, program: Program, below: int) -> _Smallest | None:
         """The plan of ``program``, perhaps with cascades, in the smallest memory that a bisection finds;
@@ -132,7 +149,7 @@ class _MemorySearch:
         faster one, or the only one."""
         program, probed, size = smallest
         found = self.without_moves(self.request, program, size)
-        plans = [self.memory_plan(each, program, size) for each in (probed, found) if each is not None]
+        plans = [self.memory_plan(each, size) for each in (probed, found) if each is not None]
         return min(plans, key=lambda each: each.cycles)
 
     def front(self, cascaded: MemoryPlan, layerwise: MemoryPlan, points: int) -> tuple[MemoryPoint, ...]:
@@ -166,9 +183,11 @@ class _MemorySearch:
             found = plan(asked)
         except DoesNotFit:
             return None
-        return self.memory_plan(found, self.request.program, size) if found.solved.peak <= size else None
+        return self.memory_plan(found, size) if found.solved.peak <= size else None
 
-    def memory_plan(self, planned: Planned, program: Program, size: int) -> MemoryPlan:
+    def memory_plan(self, planned: Planned, size: int) -> MemoryPlan:
+        whole = self.request.program
+        names = {step.op for step in steps(planned.schedule.body)}
         schedule, chip = planned.schedule, self.request.chip.with_memory(size)
         trace = planned.trace or simulate(planned.commands, chip, {})
         return MemoryPlan(
@@ -177,9 +196,10 @@ class _MemorySearch:
             planned.solved.peak,
             schedule.moves_tensors,
             schedule.streamer,
-            steps_macs(self.request.program, steps(schedule.body)),
+            steps_macs(in_slices(whole, slices_named(whole, names)), steps(schedule.body)),
             _cascades(schedule),
             schedule.in_rows,
+            tuple(slices_of(step.op for step in steps(schedule.body)).items()),
         )
 
     def aligned(self, size: int) -> int:

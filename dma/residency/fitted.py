@@ -6,7 +6,7 @@ along other axes of its output (``chipmodel.rewrites.axis_cuts``). All other ops
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -14,13 +14,14 @@ from functools import partial
 from chipmodel.geometry.axis_cut import AxisCut
 from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Body, Node, Op, Program, with_bodies
+from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Vector
 from chipmodel.rewrites.axis_cuts import CutNeeds, axis_cut
 from chipmodel.rewrites.axis_relations import relations
 from chipmodel.rewrites.in_place import may_die
 from chipmodel.rewrites.op_shapes import is_pointwise, seen_inputs, seen_outputs
 from dma.residency.banded_ops import in_bands
+from dma.residency.channel_slices import with_slices
 from dma.residency.recurrent_ops import by_time_steps
 from dma.residency.rewritten_ops import (
     Rewritten,
@@ -28,6 +29,7 @@ from dma.residency.rewritten_ops import (
     in_memory_order,
     in_partial_sums,
     in_passes,
+    rewritten,
     streamed,
 )
 from dma.residency.tiling import least_parts, slice_bytes
@@ -54,6 +56,8 @@ def fitted(program: Program, chip: Chip, share: Fraction = ALL) -> Program:
     """
     capacity, least = chip.shared_memory.bytes, partial(least_part, alignment=chip.shared_memory.alignment)
     limit = int(capacity * share)
+    unfit = [op.name for op in program.ops() if least(program, op) > capacity]
+    program = (with_slices(program, capacity, unfit) if unfit else None) or program
     dying: dict[str, set[str]] | None = None
     kept: set[str] = set()
     for _ in range(MOST_REWRITINGS):
@@ -68,7 +72,7 @@ def fitted(program: Program, chip: Chip, share: Fraction = ALL) -> Program:
             for op in large
         }
         kept |= {name for name, change in changes.items() if change is None}
-        program = _rewritten(program, {name: each for name, each in changes.items() if each is not None})
+        program = rewritten(program, {name: each for name, each in changes.items() if each is not None})
     return program
 
 
@@ -108,28 +112,6 @@ def _least_moved(program: Program, found: Iterable[Rewritten | None]) -> Rewritt
 def _moved(program: Program, change: Rewritten) -> int:
     tensors = {**program.tensors, **{each.name: each for each in change.tensors}}
     return sum(tensors[name].bytes for op in change.ops for name in (*op.inputs, *op.outputs))
-
-
-def _rewritten(program: Program, changes: Mapping[str, Rewritten]) -> Program:
-    """``program`` with ops replaced by others, and with the tensors, weights and notes that these bring."""
-
-    def body(nodes: Body) -> Body:
-        found: list[Node] = []
-        for node in nodes:
-            change = changes.get(node.name) if isinstance(node, Op) else None
-            found += change.ops if change else (with_bodies(node, body),)
-        return tuple(found)
-
-    tensors, weights, notes = dict(program.tensors), dict(program.weights), list(program.notes)
-    for name, change in changes.items():
-        tensors |= {each.name: each for each in change.tensors}
-        weights |= {each.name: each for each in change.weights}
-        notes += [f"{name!r} does not fit and runs {change.note}"] if change.note else []
-    new = replace(program, body=body(program.body), tensors=tensors, weights=weights, notes=tuple(notes))
-    used = {name for op in new.ops() for name in op.weights}
-    before = {name for op in program.ops() for name in op.weights}
-    left = {name: weight for name, weight in weights.items() if name in used or name not in before}
-    return replace(new, weights=left)
 
 
 def least_part(program: Program, op: Op, alignment: int = 1) -> int:

@@ -8,7 +8,7 @@ counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd, prod
 
@@ -16,7 +16,7 @@ from chipmodel.geometry.axis_cut import AxisCut, OperandAxes, OperandAxis
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.layout import IMAGE_AXES, Layout, Storage
 from chipmodel.model.attributes import AxisOrder
-from chipmodel.model.program import DTYPE_BITS, Op, Program, Tensor, Weight
+from chipmodel.model.program import DTYPE_BITS, Body, Node, Op, Program, Tensor, Weight, with_bodies
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SummedPiece, Vector, Work
 from chipmodel.rewrites.op_shapes import SeenTensor, seen_inputs, seen_outputs
 from chipmodel.rewrites.true_parts import true_op
@@ -208,7 +208,7 @@ def in_partial_sums(program: Program, op: Op, capacity: int) -> Rewritten | None
         return None
     inputs, out = seen_inputs(op, program.tensors), seen_outputs(op, program.tensors)[0]
     kernel = max((program.weights[name] for name in op.weights), key=lambda weight: weight.elements)
-    total = _summed_over(op.work)
+    total = summed_over(op.work)
     if (
         total < 2
         or kernel.elements % total
@@ -247,7 +247,7 @@ def in_partial_sums(program: Program, op: Op, capacity: int) -> Rewritten | None
     return Rewritten((*ops, true_op(last, every)), tuple(tensors), tuple(weights))
 
 
-def _summed_over(work: Work) -> int:
+def summed_over(work: Work) -> int:
     """The elements of a row, or the input channels, that a product or convolution sums over; 0 for other
     work, and where that is a piece already."""
     match work:
@@ -284,3 +284,32 @@ def by_columns(op: Op) -> Rewritten | None:
     if not fits or not isinstance(work, Matmul) or work.solid or work.channels > 1 or work.cols < 2:
         return None
     return Rewritten((replace(op, work=replace(work, by_columns=True)),))
+
+
+def rewritten(program: Program, changes: Mapping[str, Rewritten]) -> Program:
+    """``program`` with ops replaced by others, and with the tensors, weights and notes that these bring."""
+
+    def body(nodes: Body) -> Body:
+        found: list[Node] = []
+        for node in nodes:
+            change = changes.get(node.name) if isinstance(node, Op) else None
+            found += change.ops if change else (with_bodies(node, body),)
+        return tuple(found)
+
+    tensors, weights, notes = dict(program.tensors), dict(program.weights), list(program.notes)
+    for name, change in changes.items():
+        tensors |= {each.name: each for each in change.tensors}
+        weights |= {each.name: each for each in change.weights}
+        notes += [f"{name!r} does not fit and runs {change.note}"] if change.note else []
+    new = replace(program, body=body(program.body), notes=tuple(notes))
+    gone = _named(program) - _named(new)
+    return replace(
+        new,
+        tensors={name: each for name, each in tensors.items() if name not in gone},
+        weights={name: each for name, each in weights.items() if name not in gone},
+    )
+
+
+def _named(program: Program) -> set[str]:
+    """The tensors and weights that an op uses."""
+    return {name for op in program.ops() for name in (*op.inputs, *op.outputs, *op.constants)}

@@ -54,6 +54,7 @@ def _plan(plan: MemoryPlan | None) -> dict[str, object] | None:
             for each in plan.cascades
         ],
         "in_place_by_rows": dict(plan.in_rows),
+        "channel_slices": dict(plan.in_slices),
     }
 
 
@@ -80,6 +81,9 @@ def headline(answer: MemoryAnswer) -> str:
 
 def _means(plan: MemoryPlan) -> str:
     ops = f"{len(plan.in_rows):,} ops" if len(plan.in_rows) > 1 else "an op"
+    if plan.in_slices:
+        means = f"{len(plan.in_slices)} ops in slices of channels"
+        return f"{means} and cascades" if plan.cascades else means
     return f"the outputs of {ops} in place row by row" if plan.in_rows else "cascades"
 
 

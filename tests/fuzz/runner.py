@@ -26,6 +26,7 @@ NAMES = (
     "broken-plans",
     "cascade-chains",
     "cascades",
+    "channel-slices",
     "core-cascades",
     "core-splits",
     "cycle-bounds",

@@ -66,10 +66,10 @@ def decode(
 ) -> int:
     """Say what a prompt and a token of a language model cost at each length of the context.
 
-    WORKLOAD is an ONNX file with a key-value cache, or zoo:stories. At each length it is planned and
-    simulated by itself, as chipmodel simulate does: a prompt at once, and three tokens in a row, of which the
-    last is the steady state. The answer has tokens a second, how far the tokens are above a lower bound
-    (gap), the weights that stay in SharedMemory, and where the cache lies.
+    WORKLOAD is an ONNX file with a key-value cache, or zoo:stories. Each length is planned
+    and simulated by itself, as chipmodel simulate does: first a prompt of that length, then three tokens in a
+    row; the last one counts. The answer has tokens per second, the gap to a lower bound, the weights that
+    stay in SharedMemory, and where the cache lies.
 
     Exit codes: 0 done, 1 WORKLOAD does not fit at some length, 2 bad input.
     """

@@ -40,12 +40,14 @@ def explain(
     json_file: str | None,
     html_file: str | None,
 ) -> None:
-    """Say what may lie between the predicted and the measured time of WORKLOAD, or between two boards.
+    """Say why WORKLOAD may take another time than predicted, or why two boards differ.
 
-    WORKLOAD is planned as the board's own tool does it and simulated; then again with one thing changed at a
-    time: no overlap, slower memories, less SharedMemory, another clock, other kernels, a CPU in the NPU's
-    place. Of a second chip each group of fields is taken alone. Causes are listed by how near they come to
-    the other time; --json has the changes of each. Exit codes: 0 done, 1 WORKLOAD does not fit, 2 bad input.
+    WORKLOAD is planned as the board's own tool does it, and simulated. Then one thing is changed at a time:
+    no overlap, slower memories, less SharedMemory, another clock, other kernels, a CPU in place of the NPU;
+    or, with a second chip, one group of its fields. The changes that come nearest to the other time are
+    listed first; --json has their fields.
+
+    Exit codes: 0 done, 1 WORKLOAD does not fit, 2 bad input.
     """
     from chipmodel.api.explain import explain as find
     from chipmodel.hardware.chip_file import load_chip

@@ -29,7 +29,7 @@ COMMANDS = {
     "decode": ("decode", "Say what a language model costs by its context."),
     "diff": ("diff", "Say what changed between two results, and why."),
     "examples": ("copied_examples", "Copy the example files of the documents into a folder."),
-    "explain": ("explain", "Say what lies between a prediction and a measurement, or two boards."),
+    "explain": ("explain", "Say why a time differs from the prediction, or between two boards."),
     "export": ("export", "Write a plan or a result in the format of another tool."),
     "memory": ("memory", "Find the smallest SharedMemory that a workload runs in."),
     "pack": ("pack", "Give every buffer of a CSV file an offset."),

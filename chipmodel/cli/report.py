@@ -85,16 +85,16 @@ def report(
 ) -> None:
     """Say what a study found: STUDY.yaml, or its store, STUDY.sqlite.
 
-    Without -o on the terminal: planners compared over the cases that all of them answered, by median gap,
-    wins, Wilcoxon's test and time; per workload the smallest memory within 5% of the best latency, where
-    memory is swept; the designs that meet the study's requirements, the cheapest first; what each step of a
-    field brings. The page has charts of all of it, methods and threats to validity, and every point with the
+    Without -o the terminal shows planners over the cases that all of them answered, by median gap, wins,
+    Wilcoxon's test and time; for each workload the smallest memory within 5% of the best latency, if memory
+    is swept; the designs that meet the study's requirements, cheapest first; and what each step of a field
+    brings. The page has charts of all of it, methods and threats to validity, and every point with the
     command that answers it again. Only what is stored is read, also while the study runs; no point is
     answered.
 
     With --points DIR, points that have a plan are planned again, and DIR gets their pages, as simulate and
     pack write them: of all points if they are few, or of those whose keys (each point's own page in the
-    report tells its key) begin with a KEY. Files that the study names are sought in the folder of STUDY.
+    report tells its key) begin with a KEY. Files that the study names are looked up in the folder of STUDY.
     """
     from chipmodel.api.report import report as read_report
     from reports.study.terminal import print_answer

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from chipmodel.answers.result import Result
 from chipmodel.answers.track_record import TrackRecord
-from chipmodel.hardware.measured_networks import SHARE, MeasuredNetwork, NetworkClass, mean_error
+from chipmodel.hardware.measured_networks import SHARE, NetworkClass, mean_error
 from reports.words import count, duration, percent, plural
 
 VENDOR = "vendor"
@@ -54,25 +54,20 @@ def board_words(result: Result) -> str:
     if result.record is None:
         return ""
     record, interval = result.record, board_milliseconds(result)
-    nearest = f"{record.nearest.workload.partition(' ')[0]}, predicted {_off(record.nearest)} than measured"
+    near, off = record.nearest.workload.partition(" ")[0], record.nearest.error
+    nearest = f"{near}, predicted {abs(off):.0%} {'slower' if off > 0 else 'faster'} than measured"
     if interval is None or record.like is None:
         return f"What the board takes is not known; the nearest measured network is {nearest}."
     low, high = interval
     share = f"{SHARE:.0%} of" if record.like.promises and record.like.is_known else "all of"
-    near = f"{share} {_networks(record.like)} were this close"
     return (
-        f"Expected on the board with its own tool: {_short(low)} to {_short(high)} ms ({near}). "
-        f"Nearest measured network: {nearest}."
+        f"Expected on the board with its own tool: {_short(low)} to {_short(high)} ms ({share} "
+        f"{_networks(record.like)} were this close). Nearest measured network: {nearest}."
     )
 
 
 def _short(milliseconds: float) -> str:
     return count(round(milliseconds)) if milliseconds >= 100 else f"{milliseconds:.3g}"
-
-
-def _off(row: MeasuredNetwork) -> str:
-    """``19% faster``."""
-    return f"{abs(row.error):.0%} {'faster' if row.error < 0 else 'slower'}"
 
 
 def record_document(result: Result) -> Mapping[str, object]:

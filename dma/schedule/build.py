@@ -16,13 +16,7 @@ from chipmodel.model.fit import own_weight_bytes
 from chipmodel.model.identity import Same
 from chipmodel.model.planner_table import imported
 from chipmodel.model.program import Op, Program, ops
-from chipmodel.model.schedule import (
-    BufferSpec,
-    Direction,
-    Schedule,
-    Transfer,
-    renamed,
-)
+from chipmodel.model.schedule import BufferSpec, Direction, Schedule, Transfer, renamed
 from chipmodel.model.work import Recurrent
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.tiling import (

@@ -218,8 +218,7 @@ class CascadeSearch:
             probes = tuple(each for each in portfolio.candidates if isinstance(each, MemoryProbe))
             return replace(portfolio, candidates=(*quick, *probes))
         fastest = replace(plain.streamer, cuts=None)  # its cuts are those of ops that may be in a cascade now
-        following = (plain.next_streamer,) if plain.next_streamer else ()
-        tried = dict.fromkeys((fastest, *following, weight_pipeline.STREAMER))
+        tried = dict.fromkeys((fastest, weight_pipeline.STREAMER))
         return replace(portfolio, candidates=(*quick, *tried), in_loops=())
 
     def is_enough(self, best: Planned, plain: Planned | None, forecast: float) -> bool:

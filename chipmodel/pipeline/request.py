@@ -94,9 +94,6 @@ class Planned:
     """The plan's simulation, where plans were compared by that."""
     streamer: Streamer | None = None
     """The one of a portfolio that made the schedule."""
-    next_streamer: Streamer | None = None
-    """The next best one, where that one chooses stripes by time: with cascades, which have their own stripes,
-    it may be the faster one."""
 
     def fit(self, chip: Chip) -> Fit:
         """What the plan needs of the memories of ``chip``."""

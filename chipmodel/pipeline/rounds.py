@@ -33,7 +33,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.steady_state import unrolled
 from dma.schedule.build import BuildCache, StreamRequest
 from dma.schedule.effort import StopCriterion
-from dma.schedule.streamer import Streamer, StreamerPortfolio
+from dma.schedule.streamer import StreamerPortfolio
 from dma.stream import streamer_named
 from dma.streamers import sync
 from dma.streamers.race import RankedSchedule, StreamerRace
@@ -144,8 +144,6 @@ class _Rounds:
     """The last commands that were simulated."""
     last_shares: list[Fraction] = field(default_factory=lambda: list(LAST_SHARES))
     less_shares: list[Fraction] = field(default_factory=lambda: list(LESS_SHARES))
-    equal_stripes: Streamer | None = None
-    """That of the fastest plan yet without stripes by time."""
     refused: RankedSchedule | None = None
     """The fastest schedule for which the packer had no plan."""
     schedules: Deadline = field(init=False)
@@ -195,7 +193,6 @@ class _Rounds:
             tried = replace(tried, trace=self._trace(tried, path))
         if self.best is None or self._rank(tried) < self._rank(self.best):
             self.best = tried
-            self.equal_stripes = self.equal_stripes if entry.streamer.cut else entry.streamer
 
     def _with_less(self) -> Iterator[RankedSchedule]:
         """Schedules for less memory, where tensors leave SharedMemory: a decision about whole tensors may be
@@ -293,10 +290,7 @@ class _Rounds:
 
     def result(self) -> Planned:
         assert self.best is not None
-        by_time = self.best.streamer is not None and self.best.streamer.cut is not None
-        following = (self.equal_stripes or self.race.with_equal_stripes) if by_time else None
-        attempts = tuple(self.attempts)
-        return replace(self.best, attempts=attempts, bound=self.bound, next_streamer=following)
+        return replace(self.best, attempts=tuple(self.attempts), bound=self.bound)
 
 
 def packer_limits(request: PlanRequest, began: float) -> Limits | None:

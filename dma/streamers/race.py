@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from itertools import islice
 from math import inf
 from time import perf_counter
 
@@ -52,8 +51,8 @@ class RankedSchedule:
     named: bool = False
     """Whether the buffers have readable names."""
     variant: bool = False
-    """Whether it differs from one that the packer has a plan for only in that no weights come in pieces, that
-    some ops are cut to end earlier, or that it is for less memory."""
+    """Whether it differs from one that the packer has a plan for only in that some ops are cut to end
+    earlier, or that it is for less memory."""
 
 
 class StreamerRace:
@@ -91,12 +90,6 @@ class StreamerRace:
     def least(self) -> float:
         """The fastest forecast of the schedules that wait to be packed."""
         return min((ranked.cycles for *_, ranked in self.waiting), default=inf)
-
-    @property
-    def with_equal_stripes(self) -> Streamer | None:
-        """The streamer of the fastest schedule that waits to be packed and has no stripes by time."""
-        waiting = (each.streamer for *_, each in sorted(self.waiting))
-        return next((each for each in waiting if not each.cut), None)
 
     @property
     def rounds(self) -> int:
@@ -144,10 +137,7 @@ class StreamerRace:
         """Report that the packer has a plan for ``ranked``. Returns whether to use it; if not, its followers
         are in the race now."""
         if ranked.probe is None:
-            if ranked.variant:
-                return True
-            self._follow_without_pieces(ranked)
-            return not self._follow_quicker(ranked)
+            return ranked.variant or not self._follow_quicker(ranked)
         self._wait(replace(ranked, probe=None))
         entered = inf
         for streamer, *fallbacks in ranked.probe.followers:
@@ -158,14 +148,6 @@ class StreamerRace:
             entered = self._follow(streamer, ranked.budget, fallbacks)
         return False
 
-    def _follow_without_pieces(self, ranked: RankedSchedule) -> None:
-        """Let the same schedule without pieces enter. Pieces make a forecast faster, which knows nothing of
-        what more transfers cost where users contend for memory."""
-        if self.stop.deadline.over:
-            return
-        if ranked.fallbacks and any(spec.within for spec in ranked.schedule.buffers.values()):
-            self._enter(ranked.fallbacks[0], ranked.budget, fallbacks=(), variant=True)
-
     def _follow_quicker(self, ranked: RankedSchedule) -> bool:
         """Let the same streamer with quicker cuts enter, if its schedule is the fastest that fits yet, and
         return whether that is faster. Then ``ranked`` comes after it."""
@@ -173,7 +155,10 @@ class StreamerRace:
             return False
         self.fastest = ranked.cycles
         if ranked.schedule.striped:
-            self._follow_in_stripes(ranked)
+            for each in self.in_stripes:
+                if each != ranked.streamer:
+                    self._follow(each, ranked.budget, ())
+            self.in_stripes = ()
         streamer = self._quicker(ranked)
         if streamer is None or self.stop.deadline.ends(FURTHER_SCHEDULES):
             return False
@@ -181,18 +166,6 @@ class StreamerRace:
             return False
         self._wait(replace(ranked, variant=True))
         return True
-
-    def _follow_in_stripes(self, ranked: RankedSchedule) -> None:
-        """Let the candidates for little memory enter, once, and where ``ranked`` has stripes by time already
-        the next one that overlaps with such stripes, too."""
-        entering = [each for each in self.in_stripes if each != ranked.streamer]
-        if ranked.streamer.cut and entering:
-            others = (each.streamer for *_, each in sorted(self.waiting))
-            found = (each for each in others if each.double_buffered and not each.cut)
-            entering += [replace(each, cut=cut_by_time) for each in islice(found, 1)]
-        for streamer in entering:
-            self._follow(streamer, ranked.budget, ())
-        self.in_stripes = ()
 
     def _quicker(self, ranked: RankedSchedule) -> Streamer | None:
         """The streamer of ``ranked`` with cuts that may be quicker."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.planner_table import whole_setting
@@ -26,8 +26,7 @@ from chipmodel.model.program import Op, ops
 from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.best_cuts import best_cut, quickest_slices, slices_cycles, whole_cut
 from dma.residency.tiling import NONE_KEPT, Tiling, least_weights, slice_bytes, sliced
-from dma.schedule.forecast import ChainTransfer
-from dma.schedule.steps import Emission, TransferNeed
+from dma.schedule.steps import Emission
 from dma.schedule.streamer import (
     Decider,
     IssuedTransfer,
@@ -39,12 +38,10 @@ from dma.schedule.streamer import (
     WeightSlices,
 )
 from dma.streamers import ping_pong_across, prefetch_greedy, resident_knapsack, weight_pipeline
-from dma.streamers.early_loads import EarlyLoads
-from dma.streamers.merged_steps import merge_steps
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.resident_slices import WHOLE_SHARE, issue_with_residents, resident_bytes
 from dma.streamers.sync import one_buffer
-from dma.streamers.weight_pipeline import straight_chains
+from dma.streamers.weight_pipeline import issued_weights
 from dma.streamers.weight_region import StepChain, issue_positions
 from solvers.core.outcome import Limits
 from solvers.loads.exact import solve_stream
@@ -87,8 +84,8 @@ def with_states(setting: str) -> StreamerPortfolio:
 
 
 def quick(name: str, weight_floor_divisor: int, slices_at_once: int) -> Streamer:
-    """Return one of the ways, under another ``name``: stripes by time, whose first loads may come early, what
-    stays by the state search, and no search of load times."""
+    """Return one of the ways, under another ``name``: stripes by time, what stays by the state search, and no
+    search of load times."""
     return replace(
         _streamer(_Variant("tiers", weight_floor_divisor, slices_at_once, 0)), name=name, recut=None
     )
@@ -221,65 +218,35 @@ def _issue(
     memory: MemoryBudget, emission: Emission, slice_bytes_at: Callable[[Op], int], states: int
 ) -> IssuePlan:
     tensors = TensorIssuer(memory, emission, slice_bytes_at)
-    early = EarlyLoads(memory, emission, [*stripes(emission), *tensors.transfers()], tensors.take)
+    others = [*stripes(emission), *tensors.transfers()]
     free = {op.name: tensors.slack[op.name] + slice_bytes_at(op) for op in ops(memory.program.body)}
 
     def issue_rest(decided: frozenset[int], free: Mapping[str, int], quickly: bool) -> list[IssuedTransfer]:
         rest = replace(emission, needs=[need for need in emission.needs if id(need) not in decided])
-        fixed = [transfer for transfer in early.fixed if id(transfer.need) not in decided]
-        others = [need for need in early.needs if id(need) not in decided]
-        for needs, chain in list(straight_chains(memory.chip, rest, fixed, free, others)):
-            since = [early.since(need, chain.first) for need in needs]
-            positions = _positions(needs, chain, since, 0 if quickly else states)
-            for need, position in zip(needs, positions, strict=True):
-                fixed.append(IssuedTransfer(need, need.buffer, position, need.first))
-        return fixed
+        fixed = [transfer for transfer in others if id(transfer.need) not in decided]
+        found = partial(_positions, states=0 if quickly else states)
+        return [*fixed, *issued_weights(memory, rest, fixed, free, found)]
 
     return issue_with_residents(memory, emission, free, issue_rest, states)
 
 
-def _positions(
-    needs: Sequence[TransferNeed], chain: StepChain, since: Sequence[int], states: int
-) -> list[int]:
-    """The positions that issue ``needs``, each from its position ``since`` on, by a search of ``states``."""
-    start = _start_positions(needs, chain)
-    merged = merge_steps(chain, since)
-    if not states or len(chain.slices) * len(merged.starts) > MAX_SLICE_STEPS:
+def _positions(chain: StepChain, states: int) -> Sequence[int]:
+    """The positions that issue the weights of ``chain``, by a search of ``states``."""
+    start = issue_positions(chain)
+    if not states or len(chain.slices) * len(chain.computes) > MAX_SLICE_STEPS:
         return start
-    problem = stream_problem(merged.chain, [merged.step(position) for position in since])
-    hint = tuple(merged.step(position) for position in start)
-    return [merged.starts[step] for step in _solved(problem, states, hint)]
+    hint = tuple(position - chain.first for position in start)
+    return [chain.first + step for step in _solved(stream_problem(chain), states, hint)]
 
 
-def _start_positions(needs: Sequence[TransferNeed], chain: StepChain) -> list[int]:
-    """Weights as ``dma.streamers.weight_region`` issues them, all other loads where they are due."""
-    positions = [need.first for need in needs]
-    weights = [i for i, need in enumerate(needs) if need.kind == "weights"]
-    room, fixed = list(chain.room), list(chain.fixed)
-    for need, load in zip(needs, chain.slices, strict=True):
-        if need.kind != "weights":
-            room[need.first - chain.first] -= load.bytes
-            fixed.append(ChainTransfer("load", need.first, need.first, load.cycles))
-    slices = tuple(chain.slices[i] for i in weights)
-    weights_only = replace(chain, room=tuple(room), fixed=tuple(fixed), slices=slices)
-    for index, position in zip(weights, issue_positions(weights_only), strict=True):
-        positions[index] = position
-    return positions
-
-
-def stream_problem(chain: StepChain, since: Sequence[int] = ()) -> StreamProblem:
-    """``run`` as a problem for ``solvers.loads.exact``, its first step being 0; its slices may be loaded from
-    the positions ``since`` on, or from the first."""
+def stream_problem(chain: StepChain) -> StreamProblem:
+    """``chain`` as a problem for ``solvers.loads.exact``, its first step being 0."""
     first = chain.first
     fixed = (StreamMove(t.direction, t.issue - first, t.due - first, t.cycles) for t in chain.fixed)
-    earliest = since or [first] * len(chain.slices)
     return StreamProblem(
         tuple(chain.computes),
         tuple(chain.room),
-        tuple(
-            StreamSlice(s.bytes, s.first - first, s.last - first, s.cycles, max(0, position - first))
-            for s, position in zip(chain.slices, earliest, strict=True)
-        ),
+        tuple(StreamSlice(s.bytes, s.first - first, s.last - first, s.cycles) for s in chain.slices),
         tuple(fixed),
     )
 

@@ -14,7 +14,7 @@ Source: the edge-framework patent (CN, 2021), weight pipeline (docs/references.m
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
@@ -125,31 +125,17 @@ def straight_chains(
     emission: Emission,
     fixed: list[IssuedTransfer],
     free: Mapping[str, int],
-    others: Sequence[TransferNeed] = (),
 ) -> Iterable[tuple[list[TransferNeed], StepChain]]:
-    """Return the straight chains that read weights or have ``others`` to load: those needs, and the run's
-    timing.
-
-    ``free`` are the bytes for weights at each op; where the others are due there is room for them already.
-    """
+    """Return the straight chains that read weights: the needs of these, and the run's timing. ``free`` are
+    the bytes for weights at each op."""
     inside: dict[int, list[Step]] = defaultdict(list)
     for step in steps(emission.body):
         inside[emission.straight_chain[step.position]].append(step)
     needs: dict[int, list[TransferNeed]] = defaultdict(list)
-    weights = [need for need in emission.needs if need.kind == "weights"]
-    for need in sorted((*weights, *others), key=lambda need: need.first):
+    weights = (need for need in emission.needs if need.kind == "weights")
+    for need in sorted(weights, key=lambda need: need.first):
         needs[emission.straight_chain[need.first]].append(need)
-    there = Counter[int]()
-    for need in others:
-        there[need.first] += emission.buffers[need.buffer].bytes
     cycles = TransferTimes(chip)
-
-    def to_load(need: TransferNeed) -> WeightSlice:
-        time = cycles.of(need)
-        if need.kind == "weights":
-            return WeightSlice(need.bytes, need.first, need.last, time)
-        return WeightSlice(emission.buffers[need.buffer].bytes, need.first, need.first, time)
-
     transfers: dict[int, list[ChainTransfer]] = defaultdict(list)
     for issued in fixed:
         need = issued.need
@@ -161,8 +147,8 @@ def straight_chains(
             StepChain(
                 first=inside[number][0].position,
                 computes=tuple(step.cycles for step in inside[number]),
-                room=tuple(free[step.op] + there[step.position] for step in inside[number]),
-                slices=tuple(to_load(need) for need in group),
+                room=tuple(free[step.op] for step in inside[number]),
+                slices=tuple(WeightSlice(n.bytes, n.first, n.last, cycles.of(n)) for n in group),
                 fixed=tuple(transfers[number]),
             ),
         )

@@ -14,14 +14,12 @@ from typing import Literal, NamedTuple
 
 
 class StreamSlice(NamedTuple):
-    """``bytes`` of weights that the steps ``first`` to ``last`` read; the load takes ``cycles`` and may be
-    issued from step ``since`` on."""
+    """``bytes`` of weights that the steps ``first`` to ``last`` read; the load takes ``cycles``."""
 
     bytes: int
     first: int
     last: int
     cycles: int
-    since: int = 0
 
 
 class StreamMove(NamedTuple):
@@ -64,7 +62,7 @@ class StreamProblem:
         if len(self.space) != count or min(self.computes, default=0) < 0:
             raise ValueError("every step has compute cycles, none negative, and space")
         for each in self.slices:
-            in_order = 0 <= each.since <= each.first <= each.last < count
+            in_order = 0 <= each.first <= each.last < count
             if not (in_order and each.bytes > 0 and each.cycles >= 0):
                 raise ValueError(f"{each} is no slice of {count} steps")
         for move in self.fixed:
@@ -90,7 +88,7 @@ class StreamProblem:
         """Whether every load is issued in time, and where there is space for it."""
         if len(positions) != len(self.slices):
             return False
-        if not all(s.since <= p <= s.first for s, p in zip(self.slices, positions, strict=True)):
+        if not all(0 <= p <= s.first for s, p in zip(self.slices, positions, strict=True)):
             return False
         return all(
             taken <= max(space, own)

@@ -74,7 +74,6 @@ class LoadSearch:
         self.tails = tail_bounds(problem, spare)
         self.firsts = [s.first for s in problem.slices]
         self.before = _must_go_before(problem)
-        self.issuable = _issuable(problem)
         self.reach = _reach(spare)
         self.fits_up_to = _fits_up_to(problem, spare)
         self.awaited = [(0, False)] * self.count
@@ -226,9 +225,9 @@ class _IssueSets:
 
     def _may(self, index: int, issued: int) -> bool:
         each = self.search.problem.slices[index]
-        if each.since > self.here or issued >> index & 1:
+        if issued >> index & 1:
             return False
-        if self.search.before[index] & self.search.issuable[self.here] & ~issued:
+        if self.search.before[index] & ~issued:
             return False
         return all(left >= each.bytes for left in self.left[: each.first - self.here])
 
@@ -340,12 +339,6 @@ def _must_go_before(problem: StreamProblem) -> list[int]:
                 bits |= 1 << other
         result.append(bits)
     return result
-
-
-def _issuable(problem: StreamProblem) -> list[int]:
-    """For each step the set (as bits) of slices that may be issued by then."""
-    steps = range(len(problem.computes))
-    return [sum(1 << i for i, s in enumerate(problem.slices) if s.since <= here) for here in steps]
 
 
 def _reach(spare: Sequence[int]) -> list[int]:

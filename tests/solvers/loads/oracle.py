@@ -32,12 +32,10 @@ def random_stream(seed: int, steps: int = 6, slices: int = 6, fixed: int = 3) ->
         )
     room = [random.randint(0, random.choice((big, 2 * big, 4 * big))) for _ in range(count)]
     computes = [random.randint(0, slow) for _ in range(count)]
-    if random.random() < 0.4:
-        weights = [w._replace(since=random.choice((0, random.randint(0, w.first)))) for w in weights]
     return StreamProblem(tuple(computes), tuple(room), tuple(weights), tuple(moves))
 
 
 def best_of_all(problem: StreamProblem) -> tuple[int, int]:
     """The fewest cycles of any plan, and the smallest peak of those."""
-    ways = product(*(range(s.since, s.first + 1) for s in problem.slices))
+    ways = product(*(range(s.first + 1) for s in problem.slices))
     return min((run(problem, way).end, problem.peak(way)) for way in ways if problem.fits(way))

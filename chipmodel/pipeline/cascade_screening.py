@@ -13,7 +13,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.pipeline.request import PlanRequest
-from dma.cascade_choice.neighbours import CascadeProposals, CascadeSet, Neighbourhood, every_set
+from dma.cascade_choice.neighbours import CascadeProposals, CascadeSet, Neighbourhood
 from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest, memory_budget
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import Streamer, StreamerPortfolio
@@ -21,8 +21,6 @@ from dma.stream import streamer_named
 from dma.streamers import prefetch_greedy, sync
 from dma.streamers.race import NEVER_STOP, StreamerRace
 
-MOST_SETS = 200
-"""Sets of cascades up to which a streamer that searches has all of them compared, which bounds its time."""
 FORECAST_SETS = 3
 """Sets of cascades of which a quick streamer's forecast is made; they come in the order of an estimate.
 A fourth one is the best on 1 of 82 rows, by 0.8 % (docs/decisions/0136)."""
@@ -111,27 +109,17 @@ class CascadeScreening:
             return False
         return True
 
-    def every(self) -> list[CascadeSet] | None:
-        """All sets of a small program; None for another."""
-        return every_set(self.request.program, self.request.chip.npu.rolling_buffers, MOST_SETS)
-
     def ranked(self) -> list[ScreenedSet]:
         """The sets that are worth a full plan, the fastest forecast first; without the empty one."""
         request, quick = self.request, self._quick()
         most_ahead = None if self.portfolio.searches_offsets else FORECAST_AHEAD
         proposed = self.known.proposed(request.program, request.chip, most_ahead, request.recompute)
         again = proposed.again if self.again else ()
-        candidates: Iterable[CascadeSet] = (
-            *proposed.rows,
-            *proposed.for_less,
-            *proposed.ahead,
-            *proposed.banded,
-            *again,
-        )
+        candidates: Iterable[CascadeSet]
         ahead: tuple[CascadeSet, ...] = ()
         if self.portfolio.searches_offsets:
-            every = self.every()
-            candidates = self._improved(candidates) if every is None else (*every, *again)
+            rest = (*proposed.for_less, *proposed.ahead, *proposed.banded, *again)
+            candidates = self._improved((*proposed.rows, *rest))
         else:
             rows, ahead = proposed.rows[:FORECAST_SETS], proposed.ahead
             banded = proposed.banded[:FORECAST_BANDED]

@@ -2,8 +2,7 @@
 
 Sets are compared by quick forecasts (``chipmodel.pipeline.cascade_screening``); the best of them are planned
 in full, and so is the program without cascades, unless its forecast is far behind. Nothing is cascaded where
-everything fits, unless the program is so small that a streamer that searches has all sets compared: a cascade
-also loads the weights of several ops at once.
+everything fits: a cascade also loads the weights of several ops at once.
 """
 
 from __future__ import annotations
@@ -56,8 +55,7 @@ FULL_PLANS = 3
 """Sets of cascades that are planned in full at most, which bounds the time; the first one that fits is the
 last."""
 SEARCHED_PLANS = 12
-"""The same for a streamer that searches, which goes on behind the first that fits, in a program of which not
-all sets are compared. It bounds the time."""
+"""The same for a streamer that searches, which goes on behind the first that fits. It bounds the time."""
 CLOSE_BEHIND = 1.1
 """How many times the cycles of its best plan a forecast may be for such a streamer to go on."""
 
@@ -92,12 +90,11 @@ def plan_with_cascades(
 @dataclass(frozen=True, slots=True)
 class _Rivals:
     """Sets of cascades by their forecasts, the plan without cascades where there is one that fits, and its
-    forecast. Of a ``few`` sets all are planned."""
+    forecast."""
 
     sets: Sequence[ScreenedSet]
     plain: Planned | None
     without: ScreenedSet | None
-    few: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +131,9 @@ class CascadeSearch:
         screened = request.until(self.share(SCREENING_SHARE))
         screening = CascadeScreening(screened, self.path, self.known, self.again)
         plain: Planned | None = None
-        few = self.searches and screening.every() is not None
         if screening.everything_stays():
             plain = self.plan(self.request.program)
-            if self.fits(plain) and not plain.schedule.moves_tensors and not few:
+            if self.fits(plain) and not plain.schedule.moves_tensors:
                 return plain
         sets = screening.ranked()
         if not sets:
@@ -145,7 +141,7 @@ class CascadeSearch:
         without = screening.without
         if plain is None and without is not None and without.cycles <= self.far_behind * sets[0].cycles:
             plain = self.without(without)
-        cascaded = self.cascaded(sets, plain, without, few)
+        cascaded = self.cascaded(sets, plain, without)
         if plain is None and not (cascaded and without and self.is_far_ahead(cascaded, without)):
             plain = self.without(without)
         found = [each for each in (plain, cascaded) if each is not None]
@@ -170,14 +166,13 @@ class CascadeSearch:
             return None
 
     def cascaded(
-        self, sets: Sequence[ScreenedSet], plain: Planned | None, without: ScreenedSet | None, few: bool
+        self, sets: Sequence[ScreenedSet], plain: Planned | None, without: ScreenedSet | None
     ) -> Planned | None:
         """The best plan with cascades, in the order of the forecasts; None for none, or where nothing is
-        expected to be faster than ``plain``, the best plan ``without`` them. Where there are ``few`` sets all
-        are planned: many of a small program have one forecast, which the packer and the search change. For a
-        quick streamer schedules with less memory are made only where the packer has no plan of any set."""
+        expected to be faster than ``plain``, the best plan ``without`` them. For a quick streamer schedules
+        with less memory are made only where the packer has no plan of any set."""
         known = None if plain is None or self.searches or not self.fits(plain) else plain
-        rivals = _Rivals(sets, known, None if known is None else without, few)
+        rivals = _Rivals(sets, known, None if known is None else without)
         portfolio = self.few_streamers(known)
         if portfolio is not None and not self.request.deadline.over:
             found = self.best_of(rivals, replace(portfolio, tries_less=False))
@@ -196,9 +191,9 @@ class CascadeSearch:
         for number, candidate in enumerate(rivals.sets):
             if rivals.without and candidate.cycles > WORTH_A_PLAN * rivals.without.cycles:
                 break
-            if best is not None and self.is_enough(best, rivals.plain, 0 if rivals.few else candidate.cycles):
+            if best is not None and self.is_enough(best, rivals.plain, candidate.cycles):
                 break
-            if number >= most and not rivals.few and (self.searches or best is None or not self.fits(best)):
+            if number >= most and (self.searches or best is None or not self.fits(best)):
                 break
             tried = self.planned(candidate.program, candidate.cache, portfolio)
             if tried is not None and (best is None or self.rank(tried) < self.rank(best)):

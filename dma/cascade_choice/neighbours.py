@@ -1,20 +1,15 @@
-"""Sets of cascades next to a given one, and all sets of a small program, for a search among them."""
+"""Sets of cascades next to a given one, for a search among them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
 
 from chipmodel.cascades.rewrite import CascadeChoice
-from chipmodel.cascades.shape import cascade_shape
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import Program
 from dma.cascade_choice.made_again import sole_tensors
 from dma.cascade_choice.straight_chains import op_chains
-
-ALL_HEIGHTS = 8
-"""Rows of an op up to which every height of a step is tried, otherwise powers of two."""
 
 CascadeSet = tuple[CascadeChoice, ...]
 
@@ -31,65 +26,6 @@ class CascadeProposals:
     """Sets for less memory, which may have no schedule."""
     again: tuple[CascadeSet, ...] = ()
     """Sets that compute rows again."""
-
-
-def every_set(program: Program, rolls: bool, most: int) -> list[CascadeSet] | None:
-    """Return all sets of cascades, each in all of ``stripe_heights``; None where there are more than
-    ``most``."""
-    every = [_cuts(program, chain, rolls, most) for chain in op_chains(program)]
-    count = 1
-    for cuts in every:
-        if cuts is None:
-            return None
-        count *= len(cuts)
-        if count > most:
-            return None
-    return [sum(each, ()) for each in product(*(cuts for cuts in every if cuts is not None))]
-
-
-def _cuts(program: Program, chain: Sequence[Op], rolls: bool, most: int) -> list[CascadeSet] | None:
-    """Every way to cut a chain into single ops and cascades; None where there are more than ``most``."""
-    found = list(islice(_cut_from(program, chain, 0, rolls), most + 1))
-    return None if len(found) > most else found
-
-
-def _cut_from(program: Program, chain: Sequence[Op], start: int, rolls: bool) -> Iterator[CascadeSet]:
-    if start >= len(chain):
-        yield ()
-        return
-    yield from _cut_from(program, chain, start + 1, rolls)
-    for stop in range(start + 2, len(chain) + 1):
-        for choice in _choices(program, chain[start:stop], rolls):
-            for rest in _cut_from(program, chain, stop, rolls):
-                yield (choice, *rest)
-
-
-def _choices(program: Program, ops: Sequence[Op], rolls: bool) -> Iterator[CascadeChoice]:
-    names = tuple(op.name for op in ops)
-    for heights in stripe_heights(program, ops):
-        yield CascadeChoice(names, heights, rolls)
-
-
-def stripe_heights(program: Program, ops: Sequence[Op]) -> list[tuple[int, ...]]:
-    """Heights of the steps of a cascade: stripes of the last op, with one row at a time of the others or as
-    many as belong to a stripe. Empty where ``ops`` cannot be a cascade."""
-    try:
-        shape = cascade_shape(program, ops)
-    except ValueError:
-        return []
-    last = len(ops) - 1
-    total = shape.op_rows(last)
-    found: dict[tuple[int, ...], None] = {}
-    for height in _sizes(total):
-        found[(*(1 for _ in range(last)), height)] = None
-        found[tuple(max(1, -(-shape.op_rows(index) * height // total)) for index in range(last + 1))] = None
-    return list(found)
-
-
-def _sizes(total: int) -> list[int]:
-    if total <= ALL_HEIGHTS:
-        return list(range(1, total + 1))
-    return [*(1 << bit for bit in range(total.bit_length()) if 1 << bit < total), total]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ from tests.fuzz.fuzzer import AdjustableFuzzer, Check, Fuzzer, PlainFuzzer
 NAMES = (
     "broken-merges",
     "broken-plans",
-    "cascade-chains",
     "cascades",
     "channel-slices",
     "core-cascades",

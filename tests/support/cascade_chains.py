@@ -7,15 +7,9 @@ from dataclasses import replace
 from itertools import product
 from random import Random
 
-from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.cascades.shape import cascade_shape
-from chipmodel.errors import DoesNotFit
-from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, with_ops
-from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.rounds import plan_in_rounds, search_bound
-from dma.schedule.expected_forecast import ScheduleForecast
-from tests.support.chips import with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 
@@ -69,15 +63,6 @@ def tall_chain(random: Random) -> Program:
     return builder.build()
 
 
-def small_memory(program: Program, chip: Chip, random: Random) -> Chip:
-    """``chip`` with less SharedMemory than the program's largest op needs with all that it touches."""
-    sizes = [
-        sum(program.tensors[n].bytes for n in (*op.inputs, *op.outputs)) + program.block_bytes(op)
-        for op in program.ops()
-    ]
-    return with_memory(chip, max(64, int(max(sizes) * random.uniform(0.4, 1.1))), alignment=1)
-
-
 def every_set_of_cascades(program: Program) -> Iterator[tuple[CascadeChoice, ...]]:
     """Each way to cut a chain into single ops and cascades, with each height of each op's steps."""
     run = list(program.ops())
@@ -100,22 +85,3 @@ def _choices(program: Program, ops: Sequence[Op]) -> Iterator[CascadeChoice]:
     heights = product(*(range(1, shape.op_rows(index) + 1) for index in range(len(ops))))
     names = tuple(op.name for op in ops)
     yield from (CascadeChoice(names, each) for each in heights)
-
-
-def least_forecast(request: PlanRequest) -> float | None:
-    """The fastest plan of all sets of cascades, each planned in full; None where none fits."""
-    bound = search_bound(request)
-    best: float | None = None
-    for choices in every_set_of_cascades(request.program):
-        program = with_cascades(request.program, choices)
-        try:
-            planned = plan_in_rounds(request, None, bound, program)
-        except DoesNotFit:
-            continue
-        if planned.solved.peak > request.chip.shared_memory.bytes:
-            continue
-        cycles = ScheduleForecast(request.program, request.chip).cycles(planned.schedule)
-        best = cycles if best is None else min(best, cycles)
-        if bound is not None and best <= bound.cycles:
-            break
-    return best

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from random import Random
 from typing import Any
 
 import pytest
@@ -29,8 +28,7 @@ from dma.schedule.streamer import StreamerPortfolio
 from dma.streamers import prefetch_greedy
 from dma.streamers.race import StreamerRace
 from solvers.core.deadline import Deadline
-from tests.support.cascade_chains import random_chain, small_memory
-from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.chips import with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -138,17 +136,6 @@ def test_a_candidate_is_tried_again_with_less_memory_unless_the_portfolio_says_n
         race.does_not_fit(first, 20_000)
         second = race.next()
         assert (second.budget if second else None) == (20_000 if tries_less else None)
-
-
-def test_a_search_goes_on_where_many_sets_do_not_keep_their_forecast() -> None:
-    """Twelve sets of this chain are forecast to be faster than all plans, and buffers of none of them pack.
-    The least cycles of all sets of cascades and heights are from ``python -m tests.fuzz cascade-chains``."""
-    random = Random(156)
-    program = random_chain(random)
-    chip = small_memory(program, LUNA_LIKE, random)
-    planned = plan(PlanRequest(program, chip, "large-first", "exact:0", cascade="auto"))
-    assert planned.solved.peak <= chip.shared_memory.bytes
-    assert ScheduleForecast(program, chip).cycles(planned.schedule) == 4_823
 
 
 def test_the_next_set_is_planned_where_the_first_turns_out_slower() -> None:

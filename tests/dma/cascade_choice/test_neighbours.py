@@ -1,4 +1,4 @@
-"""Sets of cascades next to a given one, against all sets of small programs and what one change is."""
+"""Sets of cascades next to a given one, against what one change of all sets of small programs is."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from itertools import combinations, pairwise, product
 
 import pytest
 
-from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.model.program import Program
-from dma.cascade_choice.neighbours import CascadeSet, Neighbourhood, every_set, stripe_heights
-from dma.cascade_choice.straight_chains import op_chains
+from dma.cascade_choice.neighbours import CascadeSet, Neighbourhood
 from workloads.build.builder import ProgramBuilder
 
 HEIGHTS = (1, 2)
@@ -139,44 +138,3 @@ def test_neighbours_keep_whether_their_buffers_roll() -> None:
     found = list(Neighbourhood(chain("a", "b", "c", "d")).of(given))
     assert found
     assert not any(choice.rolls for each in found for choice in each)
-
-
-def test_every_set_has_each_cut_in_each_height_once() -> None:
-    program = chain("a", "b", "c", loop=("p", "q"))
-    found = every_set(program, True, 10_000)
-    assert found is not None
-    chains = [tuple(op.name for op in chain) for chain in op_chains(program)]
-    assert chains == [("a", "b", "c", "copy"), ("p", "q")]
-    ops = {op.name: op for op in program.ops()}
-    wanted = set[CascadeSet]()
-    for cuts in product(*(list(every_cut(chain)) for chain in chains)):
-        pieces = [piece for cut in cuts for piece in cut]
-        heights = [stripe_heights(program, [ops[name] for name in piece]) for piece in pieces]
-        for each in product(*heights):
-            wanted.add(tuple(CascadeChoice(p, h) for p, h in zip(pieces, each, strict=True)))
-    assert len(found) == len(wanted)
-    assert set(found) == wanted
-    assert every_set(program, True, len(found)) == found
-    assert every_set(program, True, len(found) - 1) is None
-
-
-def test_every_set_is_possible() -> None:
-    program = chain("a", "b", "c")
-    for choices in every_set(program, True, 1_000) or ():
-        assert len(list(with_cascades(program, choices).ops())) == 3 - sum(len(c.ops) - 1 for c in choices)
-
-
-def test_heights_are_those_of_stripes_of_the_last_op() -> None:
-    """Eight rows each: all heights of the last op, next to one row or as many of the first."""
-    program = chain("a", "b")
-    expected = {(1, h) for h in range(1, 9)} | {(h, h) for h in range(1, 9)}
-    assert set(stripe_heights(program, list(program.ops()))) == expected
-
-
-def test_heights_of_many_rows_are_powers_of_two() -> None:
-    builder = ProgramBuilder("tall")
-    x = builder.conv("a", builder.input("x", (1, 2, 20, 4)), 2, 3, pad=1)
-    builder.output(builder.conv("b", x, 2, 1, stride=(2, 1)))
-    program = builder.build()
-    expected = {(1, h) for h in (1, 2, 4, 8, 10)} | {(2 * h, h) for h in (1, 2, 4, 8, 10)}
-    assert set(stripe_heights(program, list(program.ops()))) == expected

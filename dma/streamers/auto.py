@@ -18,8 +18,9 @@ PORTFOLIO = StreamerPortfolio(
     prefetch_greedy.PORTFOLIO.candidates,
     in_loops=(ping_pong_across.STREAMER, resident_knapsack.PROBE),
     in_stripes=(
-        exact.quick("prefetch-greedy by-time 8", 8, 2),
-        exact.quick("prefetch-greedy by-time 2", 2, 1),
+        exact.quick("prefetch-greedy by-time 8", "tiers", 8, 2),
+        exact.quick("prefetch-greedy by-time 2", "tiers", 2, 1),
+        exact.quick("prefetch-greedy by-time greedy", "greedy", 2, 1),
     ),
     chooses_by_cycles=True,
 )

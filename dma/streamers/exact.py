@@ -83,12 +83,11 @@ def with_states(setting: str) -> StreamerPortfolio:
     return _portfolio(f"{NAME}:{states}", states)
 
 
-def quick(name: str, weight_floor_divisor: int, slices_at_once: int) -> Streamer:
-    """Return one of the ways, under another ``name``: stripes by time, what stays by the state search, and no
+def quick(name: str, decider: Decider, weight_floor_divisor: int, slices_at_once: int) -> Streamer:
+    """Return one of the ways, under another ``name``: stripes by time, what stays by ``decider``, and no
     search of load times."""
-    return replace(
-        _streamer(_Variant("tiers", weight_floor_divisor, slices_at_once, 0)), name=name, recut=None
-    )
+    variant = _Variant(decider, weight_floor_divisor, slices_at_once, 0)
+    return replace(_streamer(variant), name=name, recut=None)
 
 
 def _portfolio(name: str, states: int) -> StreamerPortfolio:

@@ -8,7 +8,7 @@ from chipmodel.errors import DoesNotFit, TooManyParts
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from dma.residency.fitted import fitted
-from dma.schedule.build import MAX_PARTS, StreamRequest, refusal_of_cuts
+from dma.schedule.build import MAX_PARTS, StreamRequest, perhaps_many_parts, refusal_of_cuts
 from dma.schedule.least_pieces import least_parts
 from dma.streamers import sync
 
@@ -19,11 +19,12 @@ SIZES = tuple(1 << power for power in range(7, 33))
 def fitted_or_refused(program: Program, chip: Chip) -> Program:
     """Return ``program`` as ``fitted`` cuts it. Raises TooManyParts where ops would run in more than
     ``MAX_PARTS`` parts on a core: proven for any cuts, or with those of ``fitted`` and of streamer sync,
-    which needs the least memory. The message has a size that is enough."""
+    which needs the least memory. The message has a size that is enough, where one is."""
     if least_parts(program, chip.shared_memory.bytes) > MAX_PARTS * chip.cores:
         raise _too_little(program, chip)
     cut = fitted(program, chip)
-    if chip.cores == 1 and isinstance(_refusal(cut, chip), TooManyParts):
+    many = chip.cores == 1 and perhaps_many_parts(cut, chip.shared_memory.bytes)
+    if many and isinstance(_refusal(cut, chip), TooManyParts):
         raise _too_little(program, chip)
     return cut
 
@@ -39,10 +40,14 @@ def _too_little(program: Program, chip: Chip) -> TooManyParts:
         other = chip.with_memory(larger)
         return _refusal(fitted(program, other), other) is None
 
-    sizes = [each for each in SIZES if each > size]
-    found = sizes[bisect_left(sizes, True, hi=len(sizes) - 1, key=enough)]
-    return TooManyParts(
+    what = (
         f"{size:,} B of SharedMemory are too few for {program.name}: its ops would run in more than "
-        f"{MAX_PARTS:,} parts; {found:,} B are enough",
-        hint=f"--set shared_memory.bytes={found}, or chip(..., shared_memory__bytes={found})",
+        f"{MAX_PARTS:,} parts"
     )
+    sizes = [each for each in SIZES if each > size]
+    found = bisect_left(sizes, True, key=enough)
+    if found == len(sizes):
+        return TooManyParts(what, hint="a smaller network, or check the sizes of its ops")
+    least = sizes[found]
+    hint = f"--set shared_memory.bytes={least}, or chip(..., shared_memory__bytes={least})"
+    return TooManyParts(f"{what}; {least:,} B are enough", hint=hint)

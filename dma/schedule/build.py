@@ -185,11 +185,14 @@ def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCac
     return best[1]
 
 
+def perhaps_many_parts(program: Program, budget: int) -> bool:
+    """Whether ops may run in too many parts next to weights and other tensors."""
+    return _fewest_parts(Same(program), budget) * WEIGHTS_TAKE > MAX_PARTS
+
+
 def refusal_of_cuts(request: StreamRequest, streamer: Streamer) -> DoesNotFit | None:
     """Return why ``streamer`` cannot cut ops into few enough parts with the smallest weight floor; None where
-    it can, or where ops need so few parts that nobody need try."""
-    if _fewest_parts(Same(request.program), request.budget) * WEIGHTS_TAKE <= MAX_PARTS:
-        return None
+    it can."""
     try:
         _refuse_many_parts(request)
         floor = request.budget // WEIGHT_FLOOR_DIVISORS[-1]

@@ -32,6 +32,14 @@ def test_a_size_that_is_enough_has_a_plan() -> None:
     assert chipmodel.plan("zoo:resnet8", chip, streamer="sync", cascade="off").fits
 
 
+def test_where_no_size_is_enough_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chipmodel.pipeline.too_little_memory.SIZES", (512, 1024))
+    chip = chipmodel.chip("stm32n6", shared_memory__bytes=512)
+    with pytest.raises(TooManyParts, match=r"more than 30,000 parts\n") as refusal:
+        chipmodel.simulate("zoo:resnet18", chip)
+    assert "smaller network" in refusal.value.hint
+
+
 @pytest.mark.parametrize("size", [600, 2048, 8192])
 def test_few_calls_are_enough_to_refuse(size: int) -> None:
     """8 KiB took 13 seconds: all streamers and sets of cascades were tried first."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from functools import partial
+from itertools import takewhile
 
 from chipmodel.errors import DoesNotFit, TooManyParts
 from chipmodel.hardware.chip import Chip
@@ -36,18 +37,19 @@ def _refusal(cut: Program, chip: Chip) -> DoesNotFit | None:
 def _too_little(program: Program, chip: Chip) -> TooManyParts:
     size = chip.shared_memory.bytes
 
-    def enough(larger: int) -> bool:
-        other = chip.with_memory(larger)
-        return _refusal(fitted(program, other), other) is None
-
     what = (
         f"{size:,} B of SharedMemory are too few for {program.name}: its ops would run in more than "
         f"{MAX_PARTS:,} parts"
     )
-    sizes = [each for each in SIZES if each > size]
-    found = bisect_left(sizes, True, key=enough)
-    if found == len(sizes):
+    # From the largest on: the more there is, the fewer parts are tried.
+    larger = takewhile(partial(_is_enough, program, chip), (each for each in SIZES[::-1] if each > size))
+    least = min(larger, default=None)
+    if least is None:
         return TooManyParts(what, hint="a smaller network, or check the sizes of its ops")
-    least = sizes[found]
     hint = f"--set shared_memory.bytes={least}, or chip(..., shared_memory__bytes={least})"
     return TooManyParts(f"{what}; {least:,} B are enough", hint=hint)
+
+
+def _is_enough(program: Program, chip: Chip, size: int) -> bool:
+    other = chip.with_memory(size)
+    return _refusal(fitted(program, other), other) is None

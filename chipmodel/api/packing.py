@@ -223,7 +223,7 @@ def check_limits(seconds: float | None, nodes: int | None, seed: int) -> None:
 def _as_csv(rows: Sequence[BufferRow]) -> str:
     """The rows as text, with every column that one of them has."""
     named = [_by_column(row) for row in rows]
-    columns = list(dict.fromkeys([*REQUIRED, *(key for row in named for key in row)]))
+    columns = list(dict.fromkeys(key for row in named for key in row)) or REQUIRED
     lines = [tuple(_cell(column, row.get(column)) for column in columns) for row in named]
     return "\n".join(map(csv_line, [tuple(columns), *lines])) + "\n"
 

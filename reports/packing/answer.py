@@ -85,7 +85,8 @@ def headline(answer: PackingAnswer) -> str:
         best = "" if answer.peak is None else f" The best one found needs {exact_size(answer.peak)}."
         return f"No plan{within} was found for {buffers}, and it is not proven that there is none.{best}"
     share = "" if capacity is None else f", {percent(ratio(answer.peak, capacity))} of {exact_size(capacity)}"
-    fit = f"{buffers} fit in {exact_size(answer.peak)}{share}"
+    fits = "fits" if len(answer.problem.buffers) == 1 else "fit"
+    fit = f"{buffers} {fits} in {exact_size(answer.peak)}{share}"
     if answer.status == "optimal" or answer.peak == answer.lower_bound:
         return f"{fit}; no plan needs less."
     return f"{fit}; a plan with {size(answer.peak - answer.lower_bound)} less is not ruled out."

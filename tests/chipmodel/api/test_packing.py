@@ -47,6 +47,14 @@ def test_a_problem_is_its_table_holes_included() -> None:
     assert first.startswith("a,0,9,8,2-5,")
 
 
+def test_columns_may_have_the_names_of_minimalloc() -> None:
+    """``end`` is the last position of a lifetime."""
+    packing = cm.pack([{"buffer": "a", "start": 0, "end": 2, "size": "4KiB"}])
+    (buffer,) = packing.answer.problem.buffers
+    assert (buffer.live[0].stop, buffer.bytes) == (3, 4096)
+    assert packing.headline().startswith("1 buffer fits in 4.0 KiB")
+
+
 def test_progress_hears_of_the_search() -> None:
     heard: list[str] = []
     cm.pack("guillotine:n=20,seed=1", progress=heard.append)

@@ -206,7 +206,7 @@ def test_no_spill_is_respected() -> None:
     assert list(spilled.spilled) == sorted(spilled.spilled)
 
 
-def test_too_many_parts_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     builder = ProgramBuilder("steps")
     builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
     monkeypatch.setattr(module, "MAX_PARTS", 14)
@@ -216,7 +216,7 @@ def test_too_many_parts_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(stream(builder.build(), LUNA_LIKE, "sync", 8).transfers) == 2 * 16
     with pytest.raises(DoesNotFit) as refusal:
         stream(builder.build(), LUNA_LIKE, "sync", 7)
-    assert refusal.value.what.startswith("ops would run in more than 15 parts, 22 of them of op 'r'")
+    assert refusal.value.what.startswith("ops would run in more than 15 parts")
     assert "shared_memory.bytes" in refusal.value.hint
 
 
@@ -229,7 +229,7 @@ def test_hopeless_programs_are_refused_before_anything_is_decided(monkeypatch: p
         raise AssertionError("what stays was decided")
 
     monkeypatch.setattr(module, "decide", decided)
-    with pytest.raises(DoesNotFit, match="more than 14 parts, 16 of them of op 'r'"):
+    with pytest.raises(DoesNotFit, match="more than 14 parts"):
         stream(builder.build(), LUNA_LIKE, "sync", 8)
 
 

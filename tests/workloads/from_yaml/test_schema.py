@@ -74,6 +74,7 @@ assert EXAMPLES
             28 * 16 + 145 * 32 + 289 * 32 + 26 * 16 + (145 + 289) * 32 + 65 * 64 + 650,
             11,
         ),
+        ("wide_layers", 2 * 64 * 16384, 65 * 16384 + 16385 * 64, 3),
     ],
 )
 def test_examples(name: str, macs: int, parameters: int, nodes: int) -> None:
@@ -94,6 +95,7 @@ def test_every_example_is_tested() -> None:
         "spoken_words",
         "tiny_cnn",
         "two_cores",
+        "wide_layers",
     ]
     assert [p.stem for p in EXAMPLES] == names
 

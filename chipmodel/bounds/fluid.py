@@ -15,6 +15,7 @@ from itertools import groupby, islice, takewhile
 
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.cascades.accumulation import accumulating
+from chipmodel.cascades.columns import columns_read, op_columns, tensor_columns
 from chipmodel.cascades.shape import may_cascade
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip, Npu
@@ -143,18 +144,20 @@ def _divisions(op: Op, parts: int) -> set[tuple[int, int]]:
     return {(each, -(-parts // each)) for each in stripes}
 
 
-def _needs_rows_alike(op: Op, name: str) -> bool:
-    """Whether before each stripe of ``op`` at least that share of its input is needed that is left of the
-    output: rows of one are those of the other, or as many as a window reaches above them."""
-    if isinstance(op.work, Conv | Pool):
-        window = op.work.window
-        if window.stride_h != 1 or window.transposed or op.work.batch > 1:
-            return False
-    if isinstance(op.work, Vector) and (op.work.cut or op.work.reach):
-        return False
-    last = op.work.rows - 1
-    read = op.reads(op.inputs.index(name), Interval(last, last + 1), Interval(0, op.work.channels))
-    return read.rows.start * op.work.rows <= last * read.of_rows
+def _units(count: int) -> Iterator[Interval]:
+    return (Interval(at, at + 1) for at in range(count))
+
+
+def _is_in(at: int, count: int, part: Interval, of: int) -> bool:
+    """Whether unit ``at`` of ``count`` lies in a part of ``of`` units."""
+    return part.start * count <= at * of and (at + 1) * of <= part.stop * count
+
+
+def _reads_in_every_step(op: Op) -> bool:
+    """Whether any rows that an op makes need some of each input. Rows of padding or of a concat may not."""
+    if isinstance(op.work, Vector):
+        return not op.work.cut
+    return not (isinstance(op.work, Conv | Pool) and op.work.window.transposed)
 
 
 def _is_overwritten(op: Op, name: str) -> bool:
@@ -217,6 +220,7 @@ class _FluidBuilder:
                 counts,
                 op.work.rows,
                 *self._weight_loads(op, self._weight_bytes(new)),
+                len(new) < len(set(op.weights)),
             )
 
     def _part_counts(self, op: Op) -> tuple[int, ...]:
@@ -303,8 +307,8 @@ class _FluidBuilder:
             0 if run in absorbing else int(size * share)
             for run, share in zip(each.reads, shares, strict=True)
         ]
-        by_rows = self._taken_by_rows(each)
         store = stored = 0
+        written = self._written(each.made, each.name) if each.made is not None else 0
         if each.made is not None:
             if newest and each.name in self.program.outputs:
                 stored = int(self.costs.store(self._written(each.made, each.name)))
@@ -316,16 +320,35 @@ class _FluidBuilder:
             tuple(each.reads),
             tuple(loads),
             tuple(read),
-            self._written(each.made, each.name) if each.made is not None else 0,
+            written,
             store,
             stored,
             frozenset(r for r in each.reads if _is_overwritten(self.ops[r], each.name))
             | frozenset(absorbing),
-            by_rows,
-            frozenset(r for r in by_rows if _needs_rows_alike(self.ops[r], each.name)),
+            self._taken_by_rows(each),
             frozenset(run for run in each.reads if self._slices_read_all(self.ops[run], each.name)),
+            frozenset(
+                run
+                for run, share in zip(each.reads, shares, strict=True)
+                if share == 1 and written in (0, size) and self._needs_evenly(self.ops[run], each.name)
+            ),
+            frozenset(run for run in each.reads if _reads_in_every_step(self.ops[run])),
             min(absorbing, default=None),
         )
+
+    def _needs_evenly(self, op: Op, name: str) -> bool:
+        """Whether each row, and each column, that ``op`` makes needs all of an input that is in its place.
+        Then any share of them needs as large a share of it."""
+        op = accumulating(self.program, op)
+        apart = len(op.outputs) == op.inputs.count(name) == 1 and name not in op.absorbs
+        if not apart or op.accumulator or not _reads_in_every_step(op):
+            return False
+        operand, of = op.inputs.index(name), tensor_columns(self.program, name)
+        rows, columns = op.work.rows, op_columns(self.program, op) or 0
+        read = (op.reads(operand, each, Interval(0, op.work.channels)) for each in _units(rows))
+        wide = (columns_read(self.program, op, operand, each) or Interval(0, of) for each in _units(columns))
+        alike = all(_is_in(at, rows, share.rows, share.of_rows) for at, share in enumerate(read))
+        return alike and all(_is_in(at, columns, each, of) for at, each in enumerate(wide))
 
     def _slices_read_all(self, op: Op, name: str) -> bool:
         """Whether every slice of the output's channels of an op with one row reads the same part of an input.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from solvers.fluid.problem import FluidProblem
 from solvers.fluid.residents import Residents
-from solvers.fluid.stripes import Separations
+from solvers.fluid.stripes import Separations, Turns
 
 Integers = NDArray[np.int64]
 
@@ -40,7 +40,7 @@ class FluidAmounts:
     def __init__(self, problem: FluidProblem) -> None:
         self.problem, self.count = problem, len(problem.ops)
         self.residents = Residents(problem)
-        self.separations = Separations(problem)
+        self.separations, self.turns = Separations(problem), Turns(self.residents)
         self.further = [cache(op.further) for op in problem.ops]
         self.loads_after = self._loads_after()
         """The most DMA cycles of all loads of the runs after each border, which may come before it."""

@@ -1,13 +1,15 @@
 """Several runs as a group, a cascade: their parts take turns, and tensors between them never exist whole.
 
-A group holds the weights of its runs from its begin to its end, or loads them at least twice. A step of a run
-has room for a stripe of all that it reads and writes. What has been loaded for later runs only grows inside a
-group, so the room for it at any of its moments is a limit at its begin, too.
+A group holds the weights of its runs from its begin to its end, or loads them for each of several turns
+(``stripes.Turns``). A step of a run has room for a stripe of all that it reads and writes. What has been
+loaded for later runs only grows inside a group, so the room for it at any of its moments is a limit at its
+begin, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -56,24 +58,30 @@ def through_long_group(amounts: FluidAmounts, run: int, levels: Sequence[int], s
     """Return the ways over one run of a long group that holds weights of any of these ``levels``: to those
     after it, or with ``sets`` out of the group to each of so many sets of tensors."""
     op, most, joined = amounts.problem.ops[run], amounts.most, amounts.joined(run)
-    room = amounts.problem.capacity - op.weights
-    size = step_bytes(amounts.residents, run, *joined)
+    capacity = amounts.problem.capacity
+    room, size = capacity - op.weights, step_bytes(amounts.residents, run, *joined)
     least = max(least_stripes(amounts.separations, run, *joined), -(-size // max(1, room)))
+    others = amounts.turns.weighted.intersection(range(*joined))
     rows: list[tuple[int, ...]] = []
-    # Its weights are held, or loaded at least twice.
-    for held, stripes, times in ((op.weights, least, 1), (0, max(least, 2), 2))[: 2 if op.weights else 1]:
-        if room < 0 or (op.single and stripes > 1):
-            continue
-        last = amounts.last_stores(run) if stripes < 2 else amounts.last_part(run)
-        way = op.cycles + op.further(stripes) + last, times * int(amounts.loaded(op.weights)), most
-        for level in levels:
+    for level in levels:
+        left = capacity - capacity * level // HELD_LEVELS
+        again = max(2, min(amounts.turns.least(run, others, (), left), default=2))
+        # Its weights are held, or loaded in several turns.
+        choices = (op.weights, (run,), least, 1), (0, (), max(least, again), again)
+        for held, runs, stripes, times in choices[: 2 if op.weights else 1]:
+            before = range(run + 1 - LONGEST_GROUP, run)
+            stripes = max(stripes, *amounts.turns.least(run, before, runs, left - held))
             after = level + _held_levels(amounts, held)
-            if after <= HELD_LEVELS and sets:
+            if room < 0 or (op.single and stripes > 1) or after > HELD_LEVELS:
+                continue
+            last = amounts.last_stores(run) if stripes < 2 else amounts.last_part(run)
+            way = op.cycles + op.further(stripes) + last, times * int(amounts.loaded(op.weights)), most
+            if sets:
                 rows += [
                     (level, each, 0, *way, ahead, -most)
                     for each, ahead in _ahead_after(amounts, run + 1, after, sets)
                 ]
-            elif after <= HELD_LEVELS:
+            else:
                 rows.append((level, after, 0, *way, most, -most))
     return np.array(rows, np.int64).reshape(-1, 8)
 
@@ -117,7 +125,8 @@ class _Option(NamedTuple):
     whole_input: int
     """1 where the first run begins with all that it reads."""
     first: int
-    """DMA cycles of the weights of the program's first run, if nothing of the group can begin without."""
+    """The same as in ``_Weights``, like ``last``."""
+    last: int
 
 
 def _ways(
@@ -128,13 +137,13 @@ def _ways(
     set_up = min((op.set_up for op in ops if op.weights), default=0)
     if not options:
         return np.zeros((0, 8), np.int64)
-    held, loaded, further, inside, whole_input, first = np.array(options, np.int64).T[:, None, :]
+    held, loaded, further, inside, whole_input, first, last = np.array(options, np.int64).T[:, None, :]
     move = move_columns(moves)
     loads = set_up + loaded + move.loads
-    needed = np.maximum(amounts.loaded(held), first) + whole_input * move.first_loads
-    begin = problem.capacity - move.before_bytes - held
+    needed = amounts.loaded(held + first) + whole_input * move.first_loads
+    begin = problem.capacity - move.before_bytes - held - first
     during = problem.capacity - move.through_bytes - held - inside
-    at_end = problem.capacity - move.after_bytes - held
+    at_end = problem.capacity - move.after_bytes - held - last
     everything = loads + move.stores + amounts.ahead_in(during, start)
     ahead = np.minimum(needed + amounts.ahead_in(begin, start), everything)
     fits = np.minimum(np.minimum(begin, during), at_end)
@@ -146,7 +155,7 @@ def _options(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator
     """Every choice of the weights that are held, and of stripes, of a group that ends at ``end`` at the
     latest."""
     least = [least_stripes(amounts.separations, run, start, end) for run in range(start, stop)]
-    choices = list(_weights(amounts, start, stop))
+    choices = list(_weights(amounts, start, stop, end))
     for stripes in stripe_choices(amounts.residents, least, start, stop):
         for weights in choices:
             twice = tuple(map(max, stripes.counts, weights.counts))
@@ -159,28 +168,45 @@ class _Weights(NamedTuple):
     held: int
     """Bytes of them, at least."""
     counts: tuple[int, ...]
-    """The least stripes of each run: 2 of those that load theirs again."""
+    """The least stripes of each run."""
     loads: int
     """DMA cycles of all loads, without set-ups."""
     inside: int
     """The most bytes that are loaded again for one run."""
+    first: int
+    """Bytes of weights that are not held, but there when the group begins."""
+    last: int
+    """The same when it ends."""
 
 
-def _weights(amounts: FluidAmounts, start: int, stop: int) -> Iterator[_Weights]:
+def _weights(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator[_Weights]:
     """Every choice of the ops with the most weights."""
-    ops, sizes = amounts.problem.ops, [op.weights for op in amounts.problem.ops[start:stop]]
-    weighted = (at for at, size in enumerate(sizes) if size)
-    chosen = sorted(weighted, key=lambda at: -sizes[at])[:CHOSEN_WEIGHTS]
+    runs, ops = range(start, stop), amounts.problem.ops
+    weighted = (run for run in runs if ops[run].weights)
+    chosen = sorted(weighted, key=lambda run: -ops[run].weights)[:CHOSEN_WEIGHTS]
+    unknown = amounts.turns.weighted.intersection(range(start, end)).difference(chosen)
+    begins = amounts.turns.begins(start, end) * ops[start].weights
+    ends = (stop == end and amounts.turns.ends(start, stop)) * ops[stop - 1].weights
     for choice in range(1 << len(chosen)):
-        again = [at for bit, at in enumerate(chosen) if choice >> bit & 1]
-        if any(ops[start + at].single for at in again):
+        again = {run for bit, run in enumerate(chosen) if choice >> bit & 1}
+        held = set(chosen) - again
+        size = sum(ops[run].weights for run in held)
+        least = partial(amounts.turns.least, held=held, room=amounts.problem.capacity - size)
+        times = dict.fromkeys(runs, 1)
+        for run in again:
+            known = again if len(again) > 1 else unknown
+            of = max if len(again) > 1 else min
+            times[run] = max(2, of(least(run, known), default=2))
+        counts = tuple(max(times[run], *least(run, runs)) for run in runs)
+        if any(count > 1 and ops[run].single for run, count in zip(runs, counts, strict=True)):
             continue
-        twice = sum(sizes[at] for at in again)
         yield _Weights(
-            sum(sizes[at] for at in chosen) - twice,
-            tuple(2 if at in again else 1 for at in range(len(sizes))),
-            amounts.loaded(sum(sizes) + twice),
-            max((sizes[at] for at in again), default=0),
+            size,
+            counts,
+            amounts.loaded(sum(ops[run].weights * each for run, each in times.items())),
+            max((ops[run].weights for run in again), default=0),
+            begins if start not in held else 0,
+            ends if stop - 1 not in held else 0,
         )
 
 
@@ -189,31 +215,23 @@ def _first_stripes(
 ) -> Iterator[_Option]:
     """Stripes of the program's first run, if nothing of its group can run before it: one, which begins with
     all that it reads, or more."""
-    ops, begins = amounts.problem.ops, not start and _begins_with_first(amounts, end)
-    first = int(amounts.loaded(ops[0].weights)) if begins else 0
+    ops, begins = amounts.problem.ops, not start and amounts.turns.begins(0, end)
     if not begins or stripes.counts[0] > 1 or not ops[0].striped:
-        yield _option(amounts, start, stripes, weights, 0, first)
+        yield _option(amounts, start, stripes, weights, 0)
         return
-    yield _option(amounts, start, stripes, weights, 1, first)
+    yield _option(amounts, start, stripes, weights, 1)
     if not ops[0].single:
-        yield _option(amounts, start, stripes._replace(counts=(2, *stripes.counts[1:])), weights, 0, first)
+        yield _option(amounts, start, stripes._replace(counts=(2, *stripes.counts[1:])), weights, 0)
 
 
 def _option(
-    amounts: FluidAmounts, start: int, stripes: Stripes, weights: _Weights, whole_input: int, first: int
+    amounts: FluidAmounts, start: int, stripes: Stripes, weights: _Weights, whole_input: int
 ) -> _Option:
     stop = start + len(stripes.counts)
     further = sum(of(count) for of, count in zip(amounts.further[start:stop], stripes.counts, strict=True))
     last = amounts.last_part(stop - 1) if stripes.counts[-1] > 1 else amounts.last_stores(stop - 1)
     # A step has the weights of its run.
     inside = max(stripes.inside, weights.inside)
-    return _Option(weights.held, weights.loads, further + last, inside, whole_input, first)
-
-
-def _begins_with_first(amounts: FluidAmounts, stop: int) -> bool:
-    """Whether the runs from 1 up to ``stop`` all need what run 0 makes."""
-    needing = {0}
-    for tensor in amounts.problem.tensors:
-        if tensor.made in needing:
-            needing.update(tensor.reads)
-    return needing.issuperset(range(stop))
+    return _Option(
+        *(weights.held, weights.loads, further + last, inside, whole_input, weights.first, weights.last)
+    )

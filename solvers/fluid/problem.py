@@ -42,6 +42,8 @@ class FluidOp:
     """Bytes of weights of one channel: a slice has whole ones."""
     most_loaded: int = 0
     """The most bytes of its weights that one load brings, if they take many; 0 where one may bring all."""
+    shares: bool = False
+    """Whether it also has weights that an earlier run has had."""
 
     @property
     def linear(self) -> bool:
@@ -77,11 +79,12 @@ class FluidTensor:
     """The runs that read it and may write over it, or build their output around it."""
     by_rows: frozenset[int] = frozenset()
     """The runs on their own that may write over it in several stripes, each what no later one reads."""
-    rows_alike: frozenset[int] = frozenset()
-    """Those of ``by_rows`` before each stripe of which as large a share of it is needed, at least, as is left
-    of what they make."""
     by_all_slices: frozenset[int] = frozenset()
     """The runs of which every slice of channels reads all that the run reads."""
+    evenly: frozenset[int] = frozenset()
+    """The runs that read all of it, at least as large a share as that of the rows or columns they make."""
+    by_every_step: frozenset[int] = frozenset()
+    """The runs of which every step reads some of it."""
     until: int | None = None
     """The run after which it may be part of another tensor's bytes."""
 

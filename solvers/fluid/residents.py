@@ -163,7 +163,7 @@ class Residents:
         if not made or not able:
             return 0, 0, 0
         most = max(able, key=lambda tensor: tensor.bytes)
-        return most.bytes, made, int(all(run in tensor.rows_alike for tensor in able))
+        return most.bytes, made, int(all(run in tensor.evenly for tensor in able))
 
     def _between(self, start: int, stop: int) -> _Transit:
         read: dict[int, int] = {}

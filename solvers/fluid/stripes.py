@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from solvers.fluid.residents import Residents
 SHARES = (4, 3, 2, 1)
 """Quarters of the most that a step takes of any run in one stripe, and then less by halves."""
 HALVINGS = 4
+UNBOUNDED = 1 << 40
+"""Bytes that pass from a run to itself."""
 
 
 class Stripes(NamedTuple):
@@ -87,3 +90,47 @@ def step_bytes(residents: Residents, run: int, start: int, stop: int) -> int:
     there before and after the group."""
     through = {id(t) for t in residents.crossing[start]} & {id(t) for t in residents.crossing[stop]}
     return sum(size for tensor, size in residents.streamed(run).items() if tensor not in through)
+
+
+class Turns:
+    """How often runs of a group take turns.
+
+    All that a run makes and another one needs lies in SharedMemory, in some tensor between them, at some turn
+    from the one to the other: while the last step before it has its weights, and the first one after it.
+    """
+
+    def __init__(self, residents: Residents) -> None:
+        self.ops, self.making = residents.problem.ops, residents.making
+        self.weighted = {run for run, op in enumerate(self.ops) if op.weights or op.shares}
+        self.passing = cache(self._passing)
+
+    def _passing(self, first: int) -> dict[int, int]:
+        """The least bytes that pass from a run to each later one."""
+        found = {first: UNBOUNDED}
+        for run in range(first, len(self.ops)):
+            for tensor in self.making[run] if run in found else ():
+                for reader in tensor.evenly:
+                    found[reader] = max(found.get(reader, 0), min(found[run], tensor.bytes))
+        return found
+
+    def least(self, run: int, others: Iterable[int], held: Collection[int], room: int) -> Iterator[int]:
+        """Yield how many steps a run has at least between those of each of some others, in a group that holds
+        the weights of the runs ``held``, and has ``room`` beside them."""
+        left = room if run in held else room - self.ops[run].weights
+        for other in others:
+            if other != run:
+                passing = self.passing(min(run, other)).get(max(run, other), 0)
+                beside = left if other in held else min(left, room - self.ops[other].weights)
+                yield -(-passing // max(1, beside))
+
+    def begins(self, start: int, stop: int) -> bool:
+        """Return whether no run of ``[start, stop)`` has a step before the first one."""
+        after = {start}
+        for run in range(start, stop):
+            after.update(*(tensor.by_every_step for tensor in self.making[run] if run in after))
+        return after.issuperset(range(start, stop))
+
+    def ends(self, start: int, stop: int) -> bool:
+        """Return whether none has one after the last one, as all that they make is read."""
+        made = (self.making[run] for run in range(start, stop - 1))
+        return all(any(run < stop for tensor in each for run in tensor.evenly) for each in made)

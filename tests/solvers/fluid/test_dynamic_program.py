@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from solvers.fluid.amounts import FluidAmounts
 from solvers.fluid.dynamic_program import least_time
+from solvers.fluid.groups import group, through_long_group
 from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
+from solvers.fluid.residents import Residents
+from solvers.fluid.stripes import Turns
 from tests.solvers.fluid.fluid_twin import twin_time
 from tests.solvers.fluid.parts_oracle import Part, PartsOracle, divisions
 
@@ -32,6 +36,11 @@ def whole(cycles: int, weights: int = 0, joins: bool = False) -> FluidOp:
 def between(size: int, made: int, *reads: int) -> FluidTensor:
     each = tuple(size for _ in reads)
     return FluidTensor(size, made, reads, each, each, size, store=size)
+
+
+def evenly(size: int, made: int, *reads: int) -> FluidTensor:
+    """Each row of what reads it needs that row of it."""
+    return replace(between(size, made, *reads), evenly=frozenset(reads), by_every_step=frozenset(reads))
 
 
 def cycles_of(problem: FluidProblem) -> int:
@@ -162,7 +171,7 @@ def in_place_by_rows(capacity: int, *, weights: int = 0, rows: int = 600, alike:
     """Cycles of three runs with tensors of 600 bytes between them, the second one of which may take the first
     one's memory; each further stripe of the second run takes 100 cycles."""
     taken, runs = between(600, 0, 1), frozenset((1,))
-    taken = replace(taken, by_rows=runs, rows_alike=runs if alike else frozenset())
+    taken = replace(taken, by_rows=runs, evenly=runs if alike else frozenset())
     hundreds = tuple(100 * (count - 1) for count in PART_COUNTS)
     ops = (whole(10), FluidOp(10, hundreds, hundreds, weights, rows=rows), whole(10))
     return cycles_of(run_of(*ops, capacity=capacity, tensors=(taken, between(600, 1, 2))))
@@ -238,7 +247,7 @@ def problems(draw: st.DrawFn) -> FluidProblem:
     tensors = [FluidTensor(9, None, (0,), (9,))]
     for made in range(count - 1):
         reads = tuple(sorted(draw(st.sets(st.integers(made + 1, count - 1), min_size=1, max_size=2))))
-        tensors.append(between(draw(st.integers(1, 30)), made, *reads))
+        tensors.append(draw(st.sampled_from([between, evenly]))(draw(st.integers(1, 30)), made, *reads))
     tensors.append(FluidTensor(7, count - 1, (), (), stored=7))
     return FluidProblem(tuple(ops), tuple(tensors), draw(st.integers(60, 200)), Fraction(1), Fraction(1), 2)
 
@@ -296,10 +305,67 @@ def test_a_longer_group_holds_weights_or_loads_them_twice(count: int) -> None:
     assert 300 * (count + count // 2 - 2) <= cycles <= 300 * (2 * count - 3)
 
 
+def test_weights_that_have_no_room_together_are_loaded_for_each_turn() -> None:
+    """Beside one of two weights 400 bytes are left for 1,000 between them: three turns. Both at once leave
+    100. If a tensor of 700 bytes comes after it, no more than that passes: two turns."""
+    runs = (FluidOp(10, weights=500), FluidOp(10, sliced=LAUNCH, weights=500, joins=True))
+    assert cycles_of(run_of(*runs, capacity=900, tensors=(evenly(1000, 0, 1),))) == 3 * 1000
+    assert cycles_of(run_of(*runs, capacity=900, tensors=(between(1000, 0, 1),))) == 2 * 1000
+    assert cycles_of(run_of(*runs, capacity=1100, tensors=(evenly(1000, 0, 1),))) == 1000 + 20
+    three = (runs[0], FluidOp(10, joins=True), runs[1])
+    passing = evenly(1000, 0, 1), evenly(700, 1, 2)
+    assert cycles_of(run_of(*three, capacity=900, tensors=passing)) == 2 * 1000
+
+
+def test_room_for_what_passes_is_what_the_heavier_one_leaves() -> None:
+    ops = (FluidOp(10, weights=500), FluidOp(10, weights=100, joins=True))
+    turns = Turns(Residents(run_of(*ops, tensors=(evenly(1000, 0, 1),))))
+    for held, least in (((), 3), ((0,), 2), ((1,), 3), ((0, 1), 2)):
+        assert list(turns.least(0, (0, 1), held, 900)) == list(turns.least(1, (0, 1), held, 900)) == [least]
+    assert Turns(Residents(run_of(replace(ops[0], weights=0, shares=True)))).weighted == {0}
+
+
+def test_an_unknown_run_may_take_turns_with_one_of_a_longer_group() -> None:
+    """Nothing is known to pass between the first run, which may be the one, and the others: the last of eight
+    runs is loaded twice, not seven times as often as its neighbours need."""
+    ops = tuple(FluidOp(10, weights=100, joins=run > 0) for run in range(8))
+    tensors = (between(700, 0, 1), *(evenly(700, run, run + 1) for run in range(1, 7)))
+    amounts = FluidAmounts(run_of(*ops, capacity=200, tensors=tensors))
+    loads = through_long_group(amounts, 7, [0], 1)[:, 4]
+    assert set(loads.tolist()) == {100, 200}
+    alike = (evenly(700, 0, 1), *tensors[1:])
+    amounts = FluidAmounts(run_of(*ops, capacity=200, tensors=alike))
+    assert set(through_long_group(amounts, 7, [0], 1)[:, 4].tolist()) == {100, 700}
+
+
+def test_steps_of_a_group_take_turns_as_often_as_what_passes_needs() -> None:
+    """1,000 bytes pass in 150: seven steps of each run, with a launch each. A run in one step needs all."""
+    launches = tuple(100 * (count - 1) for count in PART_COUNTS)
+    runs = (FluidOp(10, launches, launches), FluidOp(10, launches, launches, joins=True))
+    tensors = (evenly(1000, 0, 1),)
+    assert cycles_of(run_of(*runs, capacity=150, tensors=tensors)) == 20 + 2 * 600
+    single = (runs[0], replace(runs[1], single=True))
+    assert cycles_of(run_of(*single, capacity=990, tensors=tensors)) > 1000
+    assert cycles_of(run_of(*single, capacity=1000, tensors=tensors)) == 20
+
+
+@pytest.mark.parametrize("capacity", [900, 899])
+@pytest.mark.parametrize("side", [0, 1])
+def test_weights_have_room_beside_a_tensor_where_a_group_begins_and_ends(side: int, capacity: int) -> None:
+    """600 bytes before the group, or after it, and 300 of weights of its first run, or of its last one."""
+    weights = (FluidOp(10, weights=300), FluidOp(10, weights=300, joins=True))
+    ops = (*weights, FluidOp(10)) if side else (FluidOp(10), *weights)
+    sizes = (10, 600) if side else (600, 10)
+    tensors = tuple(evenly(size, run, run + 1) for run, size in enumerate(sizes))
+    table = group(FluidAmounts(run_of(*ops, capacity=capacity, tensors=tensors)), 1 - side, 3 - side)
+    assert any(table[:, side]) == (capacity == 900)
+
+
 def test_a_group_begins_with_the_weights_of_its_first_run() -> None:
     group = (FluidOp(500, sliced=LAUNCH, weights=300), FluidOp(500, joins=True))
-    tensors = (between(900, 0, 1),)
+    tensors = (replace(between(900, 0, 1), by_every_step=frozenset((1,))),)
     assert cycles_of(run_of(*group, capacity=1000, tensors=tensors)) == 1300
+    assert cycles_of(run_of(*group, capacity=1000, tensors=(between(900, 0, 1),))) == 1000
 
 
 COUNTS = (2, 3, 4, 5, 9)

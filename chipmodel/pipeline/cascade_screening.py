@@ -49,6 +49,8 @@ class ScreenedSet:
     moves: bool
     cache: BuildCache
     """What was built for the forecast, for the full plan."""
+    passes: bool = False
+    """Whether tensors pass through SharedMemory; forecasts of such sets are less exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +120,25 @@ class CascadeScreening:
         candidates: Iterable[CascadeSet]
         ahead: tuple[CascadeSet, ...] = ()
         if self.portfolio.searches_offsets:
-            rest = (*proposed.for_less, *proposed.ahead, *proposed.banded, *again)
+            rest = (*proposed.passing, *proposed.ahead, *proposed.banded, *again)
             candidates = self._improved((*proposed.rows, *rest))
         else:
             rows, ahead = proposed.rows[:FORECAST_SETS], proposed.ahead
             banded = proposed.banded[:FORECAST_BANDED]
-            candidates = (*rows, *proposed.for_less, *ahead, *banded, *again)
+            candidates = (*rows, *proposed.passing, *ahead, *banded, *again)
         found: list[ScreenedSet] = []
         for each in candidates:
-            known = (each, quick) in self.known.forecasts
+            used = (*quick, *self.portfolio.in_stripes) if each in proposed.passing else quick
+            known = (each, used) in self.known.forecasts
             if found and not known and request.deadline.ends(FURTHER_SETS):
                 break
-            screened = self.screened(each, quick) if each else None
+            screened = self.screened(each, used) if each else None
             found += [screened] if screened is not None else []
-        return sorted(found, key=lambda each: each.cycles / (AHEAD_GAIN if each.cascades in ahead else 1))
+        found.sort(key=lambda each: each.cycles / (AHEAD_GAIN if each.cascades in ahead else 1))
+        if found and found[0].cascades in proposed.passing:
+            others = (each for each in found if each.cascades not in proposed.passing)
+            return [replace(found[0], passes=True), *others]
+        return found
 
     def _quick(self) -> tuple[Streamer, ...]:
         return screening_streamers(self.portfolio)

@@ -191,7 +191,8 @@ class CascadeSearch:
         for number, candidate in enumerate(rivals.sets):
             if rivals.without and candidate.cycles > WORTH_A_PLAN * rivals.without.cycles:
                 break
-            if best is not None and self.is_enough(best, rivals.plain, candidate.cycles):
+            first = number <= rivals.sets[0].passes  # forecasts of two kinds may be in the wrong order
+            if best is not None and not first and self.is_enough(best, rivals.plain, candidate.cycles):
                 break
             if number >= most and (self.searches or best is None or not self.fits(best)):
                 break

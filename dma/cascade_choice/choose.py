@@ -15,7 +15,6 @@ from fractions import Fraction
 from functools import cache, partial
 from itertools import islice
 from math import inf
-from typing import get_args
 
 import numpy as np
 
@@ -24,13 +23,12 @@ from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.geometry.memory_sizes import smaller_sizes
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import PlainTraffic
-from chipmodel.timing.transfer import transfer_cycles
-from dma.cascade_choice.cuts import EXCLUDED, cheapest_cut
+from dma.cascade_choice.cuts import EXCLUDED, TransferEstimate, cheapest_cut
 from dma.cascade_choice.least_memory import least_memory_candidates
-from dma.cascade_choice.load_ahead import ChainCosts, LoadRate, soonest_cut
+from dma.cascade_choice.load_ahead import ChainCosts, soonest_cut
 from dma.cascade_choice.made_again import with_less_held
 from dma.cascade_choice.neighbours import CascadeProposals
+from dma.cascade_choice.passing_cuts import passing_cut
 from dma.cascade_choice.reloads import Reloading
 from dma.cascade_choice.segment_table import CascadeSegment
 from dma.cascade_choice.segmented_chains import (
@@ -45,9 +43,10 @@ from dma.cascade_choice.segmented_chains import (
     with_fine_heights,
     with_reloads,
 )
-from dma.cascade_choice.stripe_heights import Counts
 from dma.residency.tiling import cascade_bytes
 
+Cutting = Callable[[SegmentedChain], Sequence[int]]
+"""Finds the numbers of the segments of a cut."""
 BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 14, 12, 9, 6, 4))
 """Shares of the capacity that tensors and a cascade's weights may take."""
 RUNGS = 3
@@ -84,7 +83,7 @@ def proposed_cascades(
     if recompute is None or not chip.npu.rolling_buffers:
         return proposed
     extra = (recompute - 1) * computed(program)
-    first = (sets[:AGAIN] for sets in (proposed.rows, proposed.banded, proposed.for_less, proposed.ahead))
+    first = (sets[:AGAIN] for sets in (proposed.rows, proposed.banded, proposed.passing, proposed.ahead))
     again = dict.fromkeys(
         tuple(_made_again(program, each, share * extra) for each in cascades)
         for cascades in (each for sets in first for each in sets)
@@ -112,7 +111,7 @@ def kept_cascades(
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
     plain = segmented_chains(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
     chains = [with_reloads(chain, rolls, Reloading(capacity, RELOADED, RELOADING_OPS)) for chain in plain]
-    times = _TransferEstimate(chip)
+    times = TransferEstimate(chip)
     singles = [(chain, single) for chain in chains for single in chain.single_ops]
 
     @cache
@@ -127,37 +126,36 @@ def kept_cascades(
     if scarce is None:
         return CascadeProposals(rows, ahead)
     banded = [with_bands(chain, rolls, scarce + 1, in_psram=True) for chain in chains]
-    found = _ranked(program, times, [banded], scarce, alone, rolls)
+    found = _ranked(program, times, [banded], scarce, alone, rolls, banded=True)
     in_bands = tuple(each for each in found if any(c.bands > 1 for c in each))
-    known, others = {*rows, *in_bands}, list[Candidate]()
-    for offer in (chains, banded) if scarce == capacity else ():
-        for_less = _for_less(times, offer, capacity, alone, rolls)
-        new = (each for each in for_less if each not in known and is_possible(program, each))
-        others += islice(new, 1)
-    return CascadeProposals(rows, ahead, in_bands, tuple(others))
+    passing = _passing(times, [chains, banded], capacity, rolls) if scarce == capacity else ()
+    new = (each for each in dict.fromkeys(passing) if each and each not in (*rows, *in_bands))
+    return CascadeProposals(rows, ahead, in_bands, tuple(each for each in new if is_possible(program, each)))
 
 
 def _ranked(
     program: Program,
-    times: _TransferEstimate,
+    times: TransferEstimate,
     offers: list[list[SegmentedChain]],
     capacity: int,
     alone: Callable[[int], int],
     rolls: bool,
+    banded: bool = False,
 ) -> tuple[Candidate, ...]:
     """The cuts of chains for several budgets that are worthwhile, the fastest estimate first. Of several
     ``offers`` of segments the next one is looked at where weights are loaded again.
 
     An estimate counts the bytes that are too many, a plan moves whole tensors. So where the first one moves
     any, or there is none, the fastest of those that move none comes first, also of those that are worthwhile
-    in less memory."""
+    in less memory; and of ``banded`` ones the first that is worthwhile only there comes second."""
     found: dict[Candidate, int] = {}
     stays: set[Candidate] = set()
 
     def look(room: int, budget: int, size: int = capacity) -> None:
         for index, offered in enumerate(offers):
-            offers[index] = fitting = _fitting(times, offered, room, budget, rolls)
-            segments = _placed(times, fitting, room, budget)
+            cut = partial(_cut, times, capacity=room, budget=budget)
+            offers[index] = fitting = _fitting(offered, cut, room, rolls)
+            segments = _placed(fitting, cut)
             candidate, cycles = cascade_choices(segments, rolls), _estimate(times, size, segments)
             new = bool(candidate) and candidate not in found
             if new and cycles < WORTHWHILE * alone(size) and is_possible(program, candidate):
@@ -171,31 +169,27 @@ def _ranked(
     ranked = sorted(_worth_loading_again(found), key=found.__getitem__)
     if ranked and ranked[0] in stays:
         return tuple(ranked)
+    known = set(found)
     for size in smaller_sizes(capacity, RUNGS):
         look(size, size, size)
     first = sorted(stays, key=found.__getitem__)[:1]
-    return tuple(dict.fromkeys((*first, *ranked)))
+    less = [each for each in found if each not in known][:1] if banded else ()
+    return tuple(dict.fromkeys((*first, *ranked[:1], *less, *ranked)))
 
 
-def _for_less(
-    times: _TransferEstimate,
-    chains: Sequence[SegmentedChain],
-    capacity: int,
-    alone: Callable[[int], int],
-    rolls: bool,
+def _passing(
+    times: TransferEstimate, offers: Sequence[list[SegmentedChain]], capacity: int, rolls: bool
 ) -> Iterator[Candidate]:
-    """The cheapest cuts for smaller memories that are worthwhile there, the largest first. As an estimate
-    only counts the bytes that are too many, it may have none for this memory, or worse ones."""
-    for size in smaller_sizes(capacity, RUNGS):
-        segments = _placed(times, _fitting(times, chains, size, size, rolls), size, size)
-        if _estimate(times, size, segments) < WORTHWHILE * alone(size):
-            yield cascade_choices(segments, rolls)
+    """The fastest cut of each of ``offers`` where tensors stay in SharedMemory or pass through it in stripes,
+    without cascades that do not fit."""
+    cut = partial(passing_cut, times, capacity=capacity, alone={})
+    return (cascade_choices(_placed(_fitting(each, cut, capacity, rolls), cut), rolls) for each in offers)
 
 
-def _moves(times: _TransferEstimate, chains: Sequence[SegmentedChain], room: int, rolls: bool) -> bool:
+def _moves(times: TransferEstimate, chains: Sequence[SegmentedChain], room: int, rolls: bool) -> bool:
     """Whether the cheapest cut moves tensors to Psram."""
-    best = _placed(times, _fitting(times, chains, room, room, rolls), room, room)
-    return any(segment.bytes > room for _, segment in best)
+    cut = partial(_cut, times, capacity=room, budget=room)
+    return any(each.bytes > room for _, each in _placed(_fitting(chains, cut, room, rolls), cut))
 
 
 def _loads_again(candidate: Candidate) -> bool:
@@ -208,47 +202,7 @@ def _worth_loading_again(found: Mapping[Candidate, int]) -> Iterator[Candidate]:
     yield from (each for each, cycles in found.items() if cycles < fastest or not _loads_again(each))
 
 
-class _TransferEstimate:
-    """Cycles of transfers as a line through those of two sizes: thousands are asked for."""
-
-    SMALL, LARGE = 1 << 12, 1 << 17
-    """Bytes of the two transfers that the line is through."""
-
-    def __init__(self, chip: Chip) -> None:
-        self.lines = {each: self.line(chip, each) for each in get_args(PlainTraffic)}
-
-    def line(self, chip: Chip, traffic: PlainTraffic) -> tuple[int, float]:
-        """The cycles of ``SMALL`` bytes, and those of each further byte."""
-        small, large = (transfer_cycles(chip, traffic, size) for size in (self.SMALL, self.LARGE))
-        return small, (large - small) / (self.LARGE - self.SMALL)
-
-    def cycles(self, traffic: PlainTraffic, size: int) -> int:
-        """Cycles of a transfer, 0 of none."""
-        small, each = self.lines[traffic]
-        return max(0, round(small + each * (size - self.SMALL))) if size > 0 else 0
-
-    def of_each(self, traffic: PlainTraffic, sizes: Counts) -> Counts:
-        """``cycles`` of each of ``sizes``."""
-        small, each = self.lines[traffic]
-        cycles = np.maximum(0, np.rint(small + each * (sizes - self.SMALL))).astype(np.int64)
-        return np.where(sizes > 0, cycles, 0)
-
-    @property
-    def weight_rate(self) -> LoadRate:
-        """The line of weights."""
-        small, each = self.lines["weights"]
-        return LoadRate(max(0.0, small - each * self.SMALL), each)
-
-    def spills(self, excess: Counts) -> Counts:
-        """``spill`` of each of ``excess``."""
-        return self.of_each("store", excess) + self.of_each("load", excess)
-
-    def spill(self, excess: int) -> int:
-        """Cycles to store bytes that do not fit, and to load them again."""
-        return self.cycles("store", excess) + self.cycles("load", excess)
-
-
-def _cut(times: _TransferEstimate, chain: SegmentedChain, capacity: int, budget: int) -> tuple[int, ...]:
+def _cut(times: TransferEstimate, chain: SegmentedChain, capacity: int, budget: int) -> tuple[int, ...]:
     """The numbers of the segments of the cheapest cut of a chain."""
     table = chain.table
     costs = table.cycles + times.of_each("weights", table.bytes - budget)
@@ -256,18 +210,16 @@ def _cut(times: _TransferEstimate, chain: SegmentedChain, capacity: int, budget:
     return cheapest_cut(table, np.where(chain.allowed, costs, EXCLUDED)).numbers
 
 
-def _placed(
-    times: _TransferEstimate, chains: Sequence[SegmentedChain], capacity: int, budget: int
-) -> list[PlacedSegment]:
-    """The cheapest cut of all chains."""
-    return [(chain, chain.table.segment(n)) for chain in chains for n in _cut(times, chain, capacity, budget)]
+def _placed(chains: Sequence[SegmentedChain], cut: Cutting) -> list[PlacedSegment]:
+    """The ``cut`` of all chains."""
+    return [(chain, chain.table.segment(number)) for chain in chains for number in cut(chain)]
 
 
 def _loading_ahead(
-    program: Program, times: _TransferEstimate, chains: Sequence[SegmentedChain], capacity: int, rolls: bool
+    program: Program, times: TransferEstimate, chains: Sequence[SegmentedChain], capacity: int, rolls: bool
 ) -> Iterator[Candidate]:
     """The cuts that are over first by ``load_ahead``, their cascades in stripes of the best heights."""
-    chains = _fitting(times, chains, capacity, capacity, rolls)
+    chains = _fitting(chains, partial(_cut, times, capacity=capacity, budget=capacity), capacity, rolls)
     found: set[Candidate] = set()
     for share in AHEAD_SHARES:
         cuts = _soonest(times, chains, capacity, share)
@@ -282,7 +234,7 @@ def _loading_ahead(
 
 
 def _soonest(
-    times: _TransferEstimate, chains: Sequence[SegmentedChain], capacity: int, share: Fraction
+    times: TransferEstimate, chains: Sequence[SegmentedChain], capacity: int, share: Fraction
 ) -> list[list[CascadeSegment]]:
     """Return the segments of the cut that is over first in a ``share`` of the capacity, by chain."""
     costs = [_run_costs(times, chain, capacity, int(capacity * share)) for chain in chains]
@@ -292,7 +244,7 @@ def _soonest(
     return cuts
 
 
-def _run_costs(times: _TransferEstimate, chain: SegmentedChain, capacity: int, budget: int) -> ChainCosts:
+def _run_costs(times: TransferEstimate, chain: SegmentedChain, capacity: int, budget: int) -> ChainCosts:
     table = chain.table
     room = np.maximum(budget - table.bytes, 0)
     cycles = table.cycles + times.spills(table.bytes - capacity)
@@ -300,35 +252,28 @@ def _run_costs(times: _TransferEstimate, chain: SegmentedChain, capacity: int, b
 
 
 def _fitting(
-    times: _TransferEstimate, chains: Sequence[SegmentedChain], capacity: int, budget: int, rolls: bool
+    chains: Sequence[SegmentedChain], cut: Cutting, capacity: int, rolls: bool
 ) -> list[SegmentedChain]:
     """``chains`` without the cascades of a cut that do not fit even where all that crosses their border
     passes in stripes, by their exact geometry; one that is impossible keeps no set from being planned."""
-    return [_fitting_chain(times, chain, capacity, budget, rolls) for chain in chains]
+    found: list[SegmentedChain] = []
+    for chain in chains:
+        for _ in range(MOST_CUTS):
+            cascades = ((n, chain.table.segment(n)) for n in cut(chain) if chain.table.cascaded[n])
+            large = [n for n, each in cascades if exact_bytes(chain, each, rolls, in_psram=True) > capacity]
+            if not large:
+                break
+            chain = chain.without(large)
+        found.append(chain)
+    return found
 
 
-def _fitting_chain(
-    times: _TransferEstimate, chain: SegmentedChain, capacity: int, budget: int, rolls: bool
-) -> SegmentedChain:
-    table, cascaded = chain.table, chain.table.cascaded
-    for _ in range(MOST_CUTS):
-        cascades = [n for n in _cut(times, chain, capacity, budget) if cascaded[n]]
-        large = [n for n in cascades if exact_bytes(chain, table.segment(n), rolls, in_psram=True) > capacity]
-        if not large:
-            break
-        chain = chain.without(large)
-    return chain
-
-
-def _estimate(times: _TransferEstimate, capacity: int, segments: Sequence[PlacedSegment]) -> int:
+def _estimate(times: TransferEstimate, capacity: int, segments: Sequence[PlacedSegment]) -> int:
     """Cycles of segments one after another, where weights are loaded during the segment before as far as
     memory is left there."""
-    total, before, free = 0, 0, 0
-    for _, segment in segments:
-        cycles = segment.cycles + times.spill(segment.bytes - capacity)
-        early = min(segment.weights, max(0, free))
-        load = times.cycles("weights", segment.weights)
-        hidden = min(before, load * early // segment.weights) if segment.weights else 0
-        total += cycles + load - hidden
-        before, free = cycles, capacity - segment.bytes
-    return total
+    amounts = np.array([(each.cycles, each.bytes, each.weights) for _, each in segments], np.int64)
+    cycles, size, weights = amounts.reshape(-1, 3).T
+    cycles, loads = cycles + times.spills(size - capacity), times.of_each("weights", weights)
+    early = np.minimum(weights[1:], np.maximum(0, capacity - size[:-1]))
+    hidden = np.minimum(cycles[:-1], loads[1:] * early // np.maximum(1, weights[1:]))
+    return int(cycles.sum() + loads.sum() - hidden.sum())

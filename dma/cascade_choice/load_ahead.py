@@ -21,9 +21,6 @@ from dma.cascade_choice.stripe_heights import Counts
 
 MOST_LABELS = 48
 """Cuts up to one op that are kept: the time grows with them."""
-COMPARED_FIRST = (1.0, 0.0, 0.5, 3.0)
-"""What a loaded byte is taken to be worth, in the cycles of its load: by each of these the best cut drops the
-ones that are worse in both, before the others are sorted: that saves time, and changes no result."""
 
 Amounts = NDArray[np.float64]
 
@@ -152,8 +149,7 @@ def after(chain: ChainCosts, numbers: Counts, ahead: Amounts, rate: LoadRate) ->
 def _kept(cycles: Amounts, ahead: Amounts, rate: LoadRate) -> Counts:
     """The numbers of the cuts that no other one is as good as in both, and of these some of many: that which
     is best if all is waited for, and others evenly."""
-    order: Counts = _worth_sorting(cycles, ahead, rate)
-    order = order[np.lexsort((-ahead[order], cycles[order]))]
+    order: Counts = np.lexsort((-ahead, cycles))
     further = np.maximum.accumulate(ahead[order])
     order = order[np.append(True, further[1:] > further[:-1])]
     if len(order) <= MOST_LABELS:
@@ -162,14 +158,3 @@ def _kept(cycles: Amounts, ahead: Amounts, rate: LoadRate) -> Counts:
     evenly = np.linspace(0, len(order) - 1, MOST_LABELS).astype(np.int64)
     chosen: Counts = order[sorted({*evenly.tolist(), best})]
     return chosen
-
-
-def _worth_sorting(cycles: Amounts, ahead: Amounts, rate: LoadRate) -> Counts:
-    """The numbers of the cuts that are not worse in both than one of a few: most are."""
-    left = np.arange(len(cycles))
-    for share in COMPARED_FIRST:
-        took, there = cycles[left], ahead[left]
-        best = int((took - share * rate.each * there).argmin())
-        equal = (took == took[best]) & (there == there[best])
-        left = left[(took < took[best]) | (there > there[best]) | equal]
-    return left

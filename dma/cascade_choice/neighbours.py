@@ -22,8 +22,8 @@ class CascadeProposals:
     rows: tuple[CascadeSet, ...]
     ahead: tuple[CascadeSet, ...] = ()
     banded: tuple[CascadeSet, ...] = ()
-    for_less: tuple[CascadeSet, ...] = ()
-    """Sets for less memory, which may have no schedule."""
+    passing: tuple[CascadeSet, ...] = ()
+    """Sets where tensors that do not fit pass through SharedMemory in stripes."""
     again: tuple[CascadeSet, ...] = ()
     """Sets that compute rows again."""
 

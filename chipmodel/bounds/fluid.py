@@ -2,8 +2,8 @@
 
 ``solvers.fluid`` has the relaxation; here a program on a chip becomes its numbers, each the least that any
 plan may have. It holds for plans whose ops run in the given order, on their own or as cascades of neighbours
-in one body: a cascade holds the weights of an op from its first step to its last, or loads them for every turn
-of that op, as planners do.
+in one body: a cascade holds the weights of an op from its first step to its last, or loads them for every
+turn of that op, as planners do.
 """
 
 from __future__ import annotations

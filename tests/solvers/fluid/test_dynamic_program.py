@@ -318,8 +318,8 @@ def test_weights_that_have_no_room_together_are_loaded_for_each_turn() -> None:
 
 
 def test_a_run_may_take_turns_with_the_least_of_those_that_are_not_looked_at() -> None:
-    """Of five weights the three largest are held or not. Where the one of 500 bytes alone is not, 100 bytes are
-    left, in which it may take turns with the first run three times, or with the second one ten times."""
+    """Of five weights the three largest are held or not. Where the one of 500 bytes alone is not, 100 bytes
+    are left, in which it may take turns with the first run three times, or with the second one ten times."""
     ops = tuple(FluidOp(10, weights=size, joins=size != 200) for size in (200, 100, 500, 400, 300))
     tensors = tuple(evenly(size, run, run + 1) for run, size in enumerate((300, 1000, 5000, 5000)))
     amounts = FluidAmounts(run_of(*ops, capacity=1300, tensors=tensors))

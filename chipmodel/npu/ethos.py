@@ -29,6 +29,8 @@ from chipmodel.npu.ethos_blocks import Block, choose_block, one_row
 from chipmodel.npu.ethos_layers import (
     BRICK,
     CHANNELS,
+    DECODED,
+    DECODED_CHANNELS,
     SCALE_BYTES,
     SCALES_AHEAD,
     UNITS,
@@ -43,10 +45,6 @@ from chipmodel.npu.ethos_layers import (
 from chipmodel.npu.ethos_u85 import u85_layer_cycles
 
 Ethos = EthosNpu | EthosU85
-
-DECODED = 32
-"""Cycles in which the weights of a step for 8 output channels are decoded."""
-DECODED_CHANNELS = 8
 
 OUTPUTS = {
     **dict.fromkeys(("add", "sub"), "add"),

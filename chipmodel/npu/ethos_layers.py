@@ -23,6 +23,9 @@ STEP = 4
 """Cycles of a step on one micro-block."""
 CHANNELS = 8
 """Input channels of a step over several elements of the kernel."""
+DECODED = 32
+"""Cycles in which a decoder has the weights of a step for ``DECODED_CHANNELS`` output channels."""
+DECODED_CHANNELS = 8
 SCALE_BYTES = 10
 """Bytes of scale and bias of an output channel."""
 SCALES_AHEAD = 256

@@ -12,13 +12,21 @@ from math import ceil
 
 from chipmodel.geometry.rounding import ceil_div, round_up
 from chipmodel.hardware.ethos_u85 import EthosU85
-from chipmodel.npu.ethos_layers import BRICK, CHANNELS, SCALE_BYTES, SCALES_AHEAD, STEP, UNITS, Layer, Size
+from chipmodel.npu.ethos_layers import (
+    BRICK,
+    CHANNELS,
+    DECODED,
+    DECODED_CHANNELS,
+    SCALE_BYTES,
+    SCALES_AHEAD,
+    STEP,
+    UNITS,
+    Layer,
+    Size,
+)
 from chipmodel.npu.ethos_layers import weight_bytes as bytes_of_weights
 from chipmodel.npu.ethos_u85_blocks import U85Block, choose_u85_block, takes_kernel_first
 
-DECODED_CHANNELS = 8
-DECODED = 32
-"""Cycles in which a decoder has the weights of a step for so many output channels."""
 WIDE_DELAY_MACS = 128
 """MACs of the variant of which accumulators of 48 bits wait a cycle longer between steps."""
 

@@ -81,22 +81,6 @@ SHOTS = (
         "#timeline-section",
     ),
     Shot(
-        "stalls",
-        "Where each cycle went",
-        "What a run would take if the NPU never waited, what each kind of wait adds, and the lower "
-        "bound: the mark on the last bar.",
-        _RUN,
-        "#waterfall-section",
-    ),
-    Shot(
-        "roofline",
-        "Roofline",
-        "Each op by its MACs per byte moved on or off chip and by its speed, with the ceilings of "
-        "the chip's MAC array, flash and Psram.",
-        _RUN,
-        "#roofline-section",
-    ),
-    Shot(
         "rolling",
         "Memory map with rolling buffers",
         "Every byte of SharedMemory over time. Hatched buffers hold a few rows of a tensor inside "

@@ -7,15 +7,11 @@ from dataclasses import dataclass
 
 from chipmodel.answers.result import Result
 from reports.run.bandwidth import bandwidth, bus_peaks, peaks_in_words
-from reports.run.cascade_lanes import cascade_lanes
 from reports.run.figures import RunChart, timeline
 from reports.run.memory_map import memory_map
 from reports.run.merging import NONE, merging, saved_words
 from reports.run.rolling_rows import cascade_runs
-from reports.run.roofline import roofline
-from reports.run.totals import RunTotals
-from reports.run.waterfall import waterfall
-from reports.words import mhz, off_chip, size, verdict, weight_memory
+from reports.words import mhz, off_chip, size, verdict
 
 MAP_HINT = (
     "Every box is a buffer: its width is its lifetime, its height its size, its position its address. "
@@ -95,54 +91,6 @@ def _memories(result: Result, most: int) -> list[ChartSection]:
         )
         for name, of, seen in views or [("memory", "", result)]
         if seen.problem.buffers or not result.cores
-    ]
-
-
-def of_work(result: Result, sums: RunTotals) -> tuple[ChartSection, ChartSection]:
-    """The waterfall and the roofline chart."""
-    fall, roof = waterfall(result, sums), roofline(result, sums)
-    return (
-        ChartSection(
-            id="waterfall",
-            kind="waterfall",
-            title="From compute to run time",
-            hint="If the NPU never waited, a run would take the cycles that it computes; each wait adds to "
-            f"them. The mark on the run's bar is the lower bound for {result.bound.space} on this chip.",
-            label="Waterfall of the NPU's cycles by cause. The tables below hold the same numbers.",
-            chart=fall,
-            height=84 + 34 * fall.marks,
-        ),
-        ChartSection(
-            id="roofline",
-            kind="roofline",
-            title="Roofline",
-            hint="Each op by its MACs per byte of traffic off chip and the MACs that it got done per second, "
-            f"waits included. Larger marks took longer; a cascade is one mark. {_slopes(result)} "
-            "An op above the slope had its weights loaded while earlier ops ran.",
-            label="Roofline of the ops. The table of ops holds the same numbers.",
-            chart=roof,
-        ),
-    )
-
-
-def _slopes(result: Result) -> str:
-    memory = weight_memory(result)
-    return "The slope is the Psram's bus." if memory == "Psram" else f"A slope each for {memory} and Psram."
-
-
-def of_cascades(result: Result) -> list[ChartSection]:
-    """The lanes of the cascades that take longest."""
-    return [
-        ChartSection(
-            id=f"cascade-{number}",
-            kind="lanes",
-            title=f"{run.name}{f' on core {run.core}' if result.cores else ''}",
-            hint="",
-            label=f"The steps of the {len(run.plan.ops)} ops of cascade {run.name} over time, a lane each.",
-            chart=chart,
-            height=96 + 26 * len(run.plan.ops),
-        )
-        for number, (run, chart) in enumerate(cascade_lanes(result), 1)
     ]
 
 

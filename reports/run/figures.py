@@ -309,10 +309,9 @@ def figure(
     last: int,
     y_axis: Mapping[str, object],
     x_axis: Mapping[str, object] = CYCLES,
-    start: int = 0,
     **more: object,
 ) -> dict[str, object]:
-    """A figure of bars whose horizontal axis is the run from ``start`` to ``last``; ``more`` is of its
+    """A figure of bars whose horizontal axis is the run up to ``last``; ``more`` is of its
     layout."""
     layout = {
         "barmode": "overlay",
@@ -321,7 +320,7 @@ def figure(
         "hovermode": "closest",
         "dragmode": "zoom",
         "uniformtext": {"minsize": LABEL_SIZE, "mode": "hide"},
-        "xaxis": {"range": [start, last], "zeroline": False, **x_axis},
+        "xaxis": {"range": [0, last], "zeroline": False, **x_axis},
         "yaxis": y_axis,
         **more,
     }

@@ -13,12 +13,12 @@ from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.page_parts import PageColumn, SummaryTile
 from reports.run.bars import MOST_BARS
 from reports.run.cascade_totals import CascadeTotals, cascade_totals, heights_words, kept_words, ops_words
-from reports.run.charts import charts_data, of_cascades, of_merging, of_work, over_time
+from reports.run.charts import charts_data, of_merging, over_time
 from reports.run.cores import CoreTotals, core_of_ops, core_totals, core_waits, speed_up_factor
 from reports.run.energy import energy_rows
 from reports.run.figures import EVENTS, Category
 from reports.run.further_memories import further_words
-from reports.run.limits import bound_words, late_ops, psram_words
+from reports.run.limits import bound_words, psram_words
 from reports.run.network import network
 from reports.run.paths import part_lines, path_lines
 from reports.run.steady_state import resident_words, steady_of
@@ -50,8 +50,6 @@ MOST_CONFLICTS = 25
 MOST_ROWS = 400
 """Rows of the table of ops in the HTML; the script adds the others when a reader scrolls, sorts or
 filters."""
-MOST_LATE = 25
-"""Rows of the table of ops whose weights arrive too late."""
 
 SCRIPTS = ("timeline.js", "network.js", "page.js")
 LAYOUT = "dagre"
@@ -76,13 +74,12 @@ def render_page(
     """The page as text, the same for the same result. ``most_bars`` limits the bars of each chart; ``plotly``
     says where its script is."""
     sums, energy = run_totals(result), result_energy(result)
-    late = late_ops(result.schedule)
     columns = _columns(result, sums, energy)
     rows = [[column.value(row) for column in columns] for row in enumerate(sums.ops, 1)]
     idle = [index for index, op in enumerate(sums.ops, 1) if not op.runs]
-    timed, work = over_time(result, most_bars), of_work(result, sums)
+    timed = over_time(result, most_bars)
     saved, merged = of_merging(result)
-    lanes, cascades = of_cascades(result), cascade_totals(result)
+    cascades = cascade_totals(result)
     graph = network(result, sums, energy)
     values: dict[str, object] = {
         "result": result,
@@ -95,11 +92,8 @@ def render_page(
         "core_waits": core_waits(result),
         "core_causes": _core_causes(core_totals(result)),
         "timed": timed,
-        "waterfall": work[0],
-        "roofline": work[1],
         "merged": merged,
         "saved": saved,
-        "lanes": lanes,
         "cascades": [_cascade_row(each, sums) for each in cascades],
         "kept": kept_words(cascades) if cascades else "",
         "units": {_npus(result): _npu_slices(result, sums), "DMA": _dma_slices(result, sums)},
@@ -116,8 +110,6 @@ def render_page(
         "path_parts": part_lines(result.paths) if result.paths else [],
         "bank_conflicts": sums.bank_conflicts[:MOST_CONFLICTS],
         "more_bank_conflicts": len(sums.bank_conflicts[MOST_CONFLICTS:]),
-        "late": late[:MOST_LATE],
-        "more_late": len(late[MOST_LATE:]),
         "chip_figures": list(result.chip.figures.items()),
         "names": {
             "spilled": result.schedule.spilled,
@@ -130,7 +122,7 @@ def render_page(
         "numeric": [column.numeric for column in columns],
         "rows": rows[MOST_ROWS:],
         "idle": [index for index in idle if index > MOST_ROWS],
-        **charts_data((*timed, *work, *merged, *lanes), {op.name: i for i, op in enumerate(sums.ops)}),
+        **charts_data((*timed, *merged), {op.name: i for i, op in enumerate(sums.ops)}),
         "network": graph,
     }
     return render("page.html.j2", values, ("page.css",), PageScript(SCRIPTS, data, plotly, (LAYOUT,)))

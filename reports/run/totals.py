@@ -30,8 +30,6 @@ class OpTotals:
     """Cycles that the NPU waited on the op's behalf, by cause."""
     loaded_bytes: int
     stored_bytes: int
-    loaded_weight_bytes: int = 0
-    """The part of ``loaded_bytes`` that is weights."""
 
     @property
     def stall_cycles(self) -> int:
@@ -161,14 +159,7 @@ def _with_cascade_weights(result: Result, totals: tuple[OpTotals, ...]) -> tuple
         if event.kind == "load weights" and not event.cause and event.name in loads:
             moved[event.op] -= event.bytes
             moved.update(op_bytes(loads[event.name], blocks, event.bytes))
-    return tuple(
-        replace(
-            op,
-            loaded_bytes=op.loaded_bytes + moved[op.name],
-            loaded_weight_bytes=op.loaded_weight_bytes + moved[op.name],
-        )
-        for op in totals
-    )
+    return tuple(replace(op, loaded_bytes=op.loaded_bytes + moved[op.name]) for op in totals)
 
 
 def _totals(op: Op, runs: int, step_count: int, events: list[Event]) -> OpTotals:
@@ -190,5 +181,4 @@ def _totals(op: Op, runs: int, step_count: int, events: list[Event]) -> OpTotals
         stalls=by_cause(stalls),
         loaded_bytes=sum(e.bytes for e in moves if e.kind in ("load weights", "load tensor")),
         stored_bytes=sum(e.bytes for e in moves if e.kind == "store tensor"),
-        loaded_weight_bytes=sum(e.bytes for e in moves if e.kind == "load weights"),
     )

@@ -37,7 +37,6 @@ loaded().then((data) => {
       shapes: (layout.shapes ?? []).map((shape) => ruled(shape, theme)),
       xaxis: {
         ...layout.xaxis, ...axis(theme, layout.xaxis), title: titled(layout.xaxis),
-        ...(narrow() && layout.meta?.narrow ? { range: layout.meta.narrow } : {}),
         ...(data.linked.includes(id) ? { minallowed: 0, maxallowed: data.cycles } : {}),
       },
       yaxis: { ...layout.yaxis, ...axis(theme, layout.yaxis), title: titled(layout.yaxis) },
@@ -56,7 +55,7 @@ loaded().then((data) => {
       next.xaxis = { ...next.xaxis, range: kept.x };
       next.yaxis = { ...next.yaxis, range: kept.y };
     }
-    return Plotly.react(chart, traces.map((t, i) => ({ ...toned(t, theme), visible: shown[i] ?? true })), next, { ...CONFIG, displayModeBar: layout.dragmode !== false && "hover" });
+    return Plotly.react(chart, traces.map((t, i) => ({ ...toned(t, theme), visible: shown[i] ?? true })), next, { ...CONFIG, displayModeBar: "hover" });
   }));
   const preferred = () => THEMES[dark.matches ? "dark" : "light"];
 

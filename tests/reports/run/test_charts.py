@@ -3,8 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from reports.run.charts import charts_data, of_merging, of_work, over_time
-from reports.run.totals import run_totals
+from reports.run.charts import charts_data, of_merging, over_time
 from tests.reports.run.test_cores import result as two_cores
 from tests.reports.run.test_merging import result as merged
 from tests.reports.sample import sample
@@ -13,8 +12,8 @@ from tests.reports.sample import sample
 def test_charts_over_time_are_linked_and_the_others_are_not() -> None:
     timed = over_time(sample(), 1000)
     assert [s.id for s in timed] == ["timeline", "bandwidth", "memory"]
-    others = [*of_work(sample(), run_totals(sample())), *of_merging(merged())[1]]
-    assert [s.id for s in others] == ["waterfall", "roofline", "merging-before", "merging-after"]
+    others = of_merging(merged())[1]
+    assert [s.id for s in others] == ["merging-before", "merging-after"]
     data: Any = charts_data([*timed, *others], {op.name: n for n, op in enumerate(sample().program.ops())})
     assert data["linked"] == [s.id for s in timed]
     assert list(data["charts"]) == [s.id for s in (*timed, *others)]

@@ -8,7 +8,6 @@ from chipmodel.answers.result import Result
 from chipmodel.model.schedule import Late
 from reports.run.document import document
 from reports.run.limits import LateOp, late_ops
-from reports.run.page import MOST_LATE, render_page
 from reports.run.summary import print_summary
 from tests.reports.console import on_console
 from tests.reports.sample import sample
@@ -45,12 +44,3 @@ def test_the_document_has_every_step() -> None:
         {"op": "b", "position": 1, "cycles": 700},
     ]
     assert document(sample())["late_weights"] == []
-
-
-def test_the_page_has_a_table_of_them() -> None:
-    many = render_page(late_sample(*LATE, *(Late(f"o{i}", i, 5) for i in range(4, 4 + MOST_LATE))))
-    assert "Weights that arrive too late" in many
-    assert '<tr><td>b</td><td class="num">2</td><td class="num">1,500</td></tr>' in many
-    assert "3 more ops wait for fewer cycles." in many
-    assert "&lt;c&gt;" in render_page(late_sample(*LATE))
-    assert "come too late" not in render_page(sample())

@@ -10,15 +10,9 @@ from itertools import islice
 from chipmodel.bounds.windows import OpRun, ReadData, window_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
-from chipmodel.model.time_bound import (
-    WITH_CASCADES,
-    WITHOUT_CASCADES,
-    Binding,
-    ProofSegment,
-    ProvenCycles,
-    TimeBound,
-)
+from chipmodel.model.time_bound import Binding, ProofSegment, ProvenCycles, TimeBound, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
+from chipmodel.rewrites.splittable import has_slices
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost_anywhere
 from chipmodel.verify.proven_cycles import borders, is_straight, segment_cycles
@@ -51,14 +45,14 @@ def proven_cycles(program: Program, chip: Chip) -> Iterator[ProvenCycles]:
     ops = list(program.ops_along({}))
     runs = _op_runs(program, chip, ops) if len(ops) <= MAX_PROVEN_RUNS else []
     least = 0
-    for space in (WITH_CASCADES, WITHOUT_CASCADES) if runs else ():
-        allowed = list(borders(ops, space == WITH_CASCADES))
+    for cascades in (True, False) if runs else ():
+        allowed = list(borders(ops, cascades))
         found = window_bound(runs, chip.shared_memory.bytes, allowed)
         segments = tuple(ProofSegment(s.unit, s.start, s.stop) for s in found.segments)
-        cycles = sum(segment_cycles(program, chip, segment, space) for segment in segments)
+        cycles = sum(segment_cycles(program, chip, segment, cascades) for segment in segments)
         if cycles > least:
             least = cycles
-            yield ProvenCycles(space, cycles, segments)
+            yield ProvenCycles(plan_space(cascades, has_slices(program)), cycles, segments)
 
 
 def _op_runs(program: Program, chip: Chip, ops: list[Op]) -> list[OpRun]:

@@ -13,19 +13,11 @@ from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
-from chipmodel.model.time_bound import (
-    SAME_SLICES,
-    WITH_CASCADES,
-    WITHOUT_CASCADES,
-    Binding,
-    TimeBound,
-    Unit,
-)
+from chipmodel.model.time_bound import Binding, TimeBound, Unit, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
-from chipmodel.rewrites.splittable import splittable
+from chipmodel.rewrites.splittable import has_slices, splittable
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost, least_cost_anywhere
-from dma.residency.channel_slices import has_slices
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 
@@ -69,8 +61,7 @@ def time_bound(
         roomy = replace(chip.with_memory(size), memories=())
         joined = time_bound(program, roomy, path, residency, deadline, cascades, inferences)
     program = bounded_program(program, chip)
-    space = WITH_CASCADES if cascades else WITHOUT_CASCADES
-    space = SAME_SLICES if has_slices(program) else space
+    space = plan_space(cascades, has_slices(program))
     runs = [(op, times) for op, times in program.op_counts(path) if times]
     if not runs:
         return TimeBound(0, space=space)

@@ -9,7 +9,8 @@ Unit = Literal["npu", "dma"]
 PlanSpace = Literal[
     "plans whose ops run one after another",
     "plans with or without cascades",
-    "plans with the same slices of channels",
+    "plans with the same slices whose ops run one after another",
+    "plans with the same slices, with or without cascades",
 ]
 """The plans that a bound holds for."""
 WITHOUT_CASCADES: PlanSpace = "plans whose ops run one after another"
@@ -19,10 +20,22 @@ WITH_CASCADES: PlanSpace = "plans with or without cascades"
 be computed more than once. Each op computes all of its rows at least once, on one core or, where it can be
 split, on several; ops that take turns run on the same core, and another core gets a tensor when all of it is
 made."""
+SAME_SLICES: tuple[PlanSpace, PlanSpace] = (
+    "plans with the same slices whose ops run one after another",
+    "plans with the same slices, with or without cascades",
+)
+"""Those, without cascades and with, of a program whose wide tensors are cut into slices of channels
+(``dma.residency.channel_slices``): none of a plan that cuts them otherwise."""
 
-SAME_SLICES: PlanSpace = "plans with the same slices of channels"
-"""Those of the program whose wide tensors are cut so (``dma.residency.channel_slices``), its ops one after
-another or, where asked for, with cascades."""
+
+def plan_space(cascades: bool, slices: bool) -> PlanSpace:
+    """Return the plans of a program, in ``slices`` of channels or not, without ``cascades`` or with."""
+    return (SAME_SLICES if slices else (WITHOUT_CASCADES, WITH_CASCADES))[cascades]
+
+
+def has_turns(space: PlanSpace) -> bool:
+    """Return whether ops may take turns in plans of ``space``."""
+    return space in (WITH_CASCADES, SAME_SLICES[True])
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.chances import Chances, chances_of
 from chipmodel.model.commands import Branch, Command, Plain, Repeat, resolve_path
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Sample
-from chipmodel.model.time_bound import WITHOUT_CASCADES, TimeBound
+from chipmodel.model.time_bound import TimeBound, has_turns
 from chipmodel.passes.lower import lower
 from chipmodel.paths.decisions import Decision, Decisions, by_name, concatenate
 from chipmodel.paths.exact import AnalysisBudget, AnalysisTooCostly, ExactAnalysis, PartKey, PartTotals
@@ -75,7 +75,7 @@ def _bound(result: Result, path: Mapping[str, str]) -> TimeBound:
     quick = asked is not None and not streamer_named(asked.streamer).searches_offsets
     if quick and path == result.trace.path and not result.cores:
         return result.bound
-    return time_bound(program, result.chip, path, cascades=result.bound.space != WITHOUT_CASCADES)
+    return time_bound(program, result.chip, path, cascades=has_turns(result.bound.space))
 
 
 def analyse_paths(

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from chipmodel.answers.result import Result
 from chipmodel.errors import DoesNotFit
-from chipmodel.model.time_bound import SAME_SLICES
 from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_PACKER, VENDOR_STREAMER
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.rewrites.splittable import has_slices
 
 
 def with_vendor(result: Result, request: PlanRequest) -> Result:
@@ -32,7 +32,7 @@ def with_vendor(result: Result, request: PlanRequest) -> Result:
         cascade=CASCADE_AUTO,
     )
     # The bound takes long to find. It is for the plans of both, but where only one may have cascades.
-    same = request.cascades == asked.cascades and result.bound.space != SAME_SLICES
+    same = request.cascades == asked.cascades and not has_slices(result.program)
     bound = result.bound if same else None
     try:
         found = run(asked, result.trace.path, bound)

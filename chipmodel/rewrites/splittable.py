@@ -15,6 +15,14 @@ from chipmodel.rewrites.op_shapes import is_pointwise, seen_inputs, seen_outputs
 MOVERS = ("concat", "split", "gather")
 """Kinds that only move bytes: a part of one costs as much as the whole moves, or less than its share."""
 
+SLICE_MARK = "@slice"
+"""What the names of slices of channels have, and no name of a program that is cut into these."""
+
+
+def has_slices(program: Program) -> bool:
+    """Return whether ops of ``program`` run in slices of channels."""
+    return any(SLICE_MARK in op.name for op in program.ops())
+
 
 def row_axis(tensor: Tensor) -> int | None:
     """Return the axis of ``tensor`` that is outermost in memory, where a range of its indices is a range of

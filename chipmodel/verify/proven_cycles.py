@@ -23,8 +23,9 @@ from chipmodel.cascades.shape import may_cascade
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
-from chipmodel.model.time_bound import WITH_CASCADES, ProofSegment, ProvenCycles
+from chipmodel.model.time_bound import ProofSegment, ProvenCycles, has_turns, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
+from chipmodel.rewrites.splittable import has_slices
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost_anywhere
 
@@ -37,7 +38,11 @@ def proof_faults(program: Program, chip: Chip, proof: ProvenCycles) -> Iterator[
         return
     program = bounded_program(program, chip)
     ops = [op for op in program.body if isinstance(op, Op)]
-    allowed = set(borders(ops, proof.space == WITH_CASCADES))
+    cascades = has_turns(proof.space)
+    space = plan_space(cascades, has_slices(program))
+    if proof.space != space:
+        yield f"{stated} holds only for {space}"
+    allowed = set(borders(ops, cascades))
     end = 0
     for segment in proof.segments:
         if (
@@ -48,7 +53,7 @@ def proof_faults(program: Program, chip: Chip, proof: ProvenCycles) -> Iterator[
             yield f"{stated} has a segment that cannot be one: ops {segment.start} to {segment.stop}"
             return
         end = segment.stop
-    proven = sum(segment_cycles(program, chip, segment, proof.space) for segment in proof.segments)
+    proven = sum(segment_cycles(program, chip, segment, cascades) for segment in proof.segments)
     if proven != proof.cycles:
         yield f"{stated} is not proven: its segments take {proven:,}"
 
@@ -66,10 +71,9 @@ def borders(ops: Sequence[Op], cascades: bool) -> Iterator[int]:
             yield after
 
 
-def segment_cycles(program: Program, chip: Chip, segment: ProofSegment, space: str) -> int:
-    """Return the least cycles of a segment."""
+def segment_cycles(program: Program, chip: Chip, segment: ProofSegment, columns: bool) -> int:
+    """Return the least cycles of a segment, with ``columns`` of ops in bands of columns, as in cascades."""
     ops = [op for op in program.body if isinstance(op, Op)]
-    columns = space == WITH_CASCADES
     if segment.unit == "npu":
         own = ops[segment.start : segment.stop]
         return sum(least_cycles(chip.npu, op, columns=columns) for op in own)

@@ -35,14 +35,12 @@ from chipmodel.model.program import (
 from chipmodel.model.work import Conv, Matmul, SingleWork, Vector
 from chipmodel.rewrites.core_split import part_tensor, slice_work
 from chipmodel.rewrites.in_place import reuse
-from chipmodel.rewrites.splittable import bands, channel_axis, channelwise, may_split_channels
+from chipmodel.rewrites.splittable import SLICE_MARK, bands, channel_axis, channelwise, may_split_channels
 from chipmodel.rewrites.true_parts import true_op
 from dma.residency.greedy import ResidencyTable
 from dma.residency.rewritten_ops import SUM_TYPES, Rewritten, rewritten, summed_over
 from dma.residency.tiling import least_weights
 
-MARK = "@slice"
-"""What the names of slices have and no name of a program that is cut into slices."""
 SUM = ".sum"
 """The end of the names of sums of several slices."""
 MOST_SLICES = 64
@@ -55,12 +53,7 @@ Slices = Mapping[str, int]
 
 def whole_name(part: str) -> str:
     """Return the name of the op that a slice is of: its own name for an op that is not cut into slices."""
-    return part.split(MARK)[0]
-
-
-def has_slices(program: Program) -> bool:
-    """Return whether ops of ``program`` run in slices of channels."""
-    return any(MARK in op.name for op in program.ops())
+    return part.split(SLICE_MARK)[0]
 
 
 def slices_named(program: Program, names: Iterable[str]) -> Slices:
@@ -73,7 +66,7 @@ def slices_named(program: Program, names: Iterable[str]) -> Slices:
 def slices_of(names: Iterable[str]) -> Slices:
     """Return in how many slices each op runs of which slices are among ``names``."""
     return Counter(
-        whole_name(name) for name in dict.fromkeys(names) if MARK in name and not name.endswith(SUM)
+        whole_name(name) for name in dict.fromkeys(names) if SLICE_MARK in name and not name.endswith(SUM)
     )
 
 
@@ -113,7 +106,7 @@ def _loaded(op: Op) -> Op:
 
 def _is_first(program: Program, op: Op, channels: int = 2) -> bool:
     """Whether an op is a convolution or dense layer with at least so many output channels."""
-    plain = isinstance(op.work, Conv | Matmul) and MARK not in op.name
+    plain = isinstance(op.work, Conv | Matmul) and SLICE_MARK not in op.name
     return plain and may_split_channels(program, _loaded(op), channels) and not channelwise(program, op)
 
 
@@ -144,7 +137,7 @@ def _sums(program: Program, op: Op, number: int = 0) -> Tensor:
     out = program.tensors[op.outputs[0]]
     wide = SUM_TYPES[out.dtype.startswith(("float", "bfloat"))]
     size = out.bytes * 8 // DTYPE_BITS[out.dtype] * DTYPE_BITS[wide] // 8
-    return Tensor(f"{out.name}{MARK}{number}", size, out.shape, wide, out.storage)
+    return Tensor(f"{out.name}{SLICE_MARK}{number}", size, out.shape, wide, out.storage)
 
 
 def with_slices(program: Program, budget: int, large: Collection[str] = ()) -> Program | None:
@@ -241,7 +234,7 @@ class _Making:
         assert axis is not None
         assert not isinstance(op.work, CascadeWork)
         of = whole.shape[axis]
-        out = part_tensor(whole, f"{whole.name}{MARK}{number}", axis, len(channels))
+        out = part_tensor(whole, f"{whole.name}{SLICE_MARK}{number}", axis, len(channels))
         made = {name: (len(channels), of) for name in op.constants}
         if isinstance(op.work, Vector):  # as many rows, if they divide the slice
             rows = replace(op.work, rows=of)
@@ -305,11 +298,11 @@ class _Making:
         names: list[str] = []
         for name, (part, of) in made.items():
             whole = self.program.weights[name]
-            names.append(name if part == of else f"{name}{MARK}{number}")
+            names.append(name if part == of else f"{name}{SLICE_MARK}{number}")
             self.weights[names[-1]] = Weight(names[-1], whole.bytes * part // of, whole.elements * part // of)
         own = replace(
             op,
-            name=f"{op.name}{MARK}{number}",
+            name=f"{op.name}{SLICE_MARK}{number}",
             work=work,
             inputs=given,
             outputs=(out.name,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chipmodel.answers.memory import MemoryAnswer, MemoryPlan
-from reports.memory.rows import cascade_rows, front_rows, gap, headline, moves, smallest_rows
+from reports.memory.rows import cascade_rows, front_rows, gap, headline, kind, legend, smallest_rows
 from reports.page_parts import SummaryTile
 from reports.svg_chart import ChartAxis, ChartLine, ChartMark, SvgChart, round_numbers, stepped
 from reports.template import PLAIN, render
@@ -27,7 +27,7 @@ def render_memory(answer: MemoryAnswer) -> str:
             "smallest": smallest_rows(answer),
             "cascades": cascade_rows(answer),
             "front": front_rows(answer),
-            "moves": moves(answer),
+            "legend": legend(answer),
             "charts": _charts(answer),
         },
         PLAIN,
@@ -36,13 +36,13 @@ def render_memory(answer: MemoryAnswer) -> str:
 
 def _tiles(answer: MemoryAnswer) -> list[SummaryTile]:
     alone, cascaded = answer.layerwise, answer.cascaded
-    used = ratio(cascaded.bytes, answer.capacity)
+    name, used = kind(cascaded), ratio(cascaded.bytes, answer.capacity)
     return [
         SummaryTile(
-            "With cascades", size(cascaded.bytes), f"{percent(used)} of {size(answer.capacity)}", used
+            name.capitalize(), size(cascaded.bytes), f"{percent(used)} of {size(answer.capacity)}", used
         ),
         SummaryTile("Layer by layer", size(alone.bytes), f"{count(alone.bytes)} B"),
-        SummaryTile("Cycles with cascades", magnitude(cascaded.cycles), f"{count(cascaded.cycles)} cycles"),
+        SummaryTile(f"Cycles {name}", magnitude(cascaded.cycles), f"{count(cascaded.cycles)} cycles"),
         SummaryTile("Lower bound", size(answer.lower_bound), f"the smallest plan is {gap(answer)} above it"),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 
 FORMAT = "chipmodel-memory/1"
 """The version of the JSON document; a key that changes its meaning makes it another."""
+
+MARKS: tuple[tuple[str, Callable[[MemoryPlan], bool], str], ...] = (
+    ("*", lambda plan: plan.moves, "moves tensors to Psram and back, or in stripes"),
+    ("+", lambda plan: bool(plan.in_slices), "runs wide tensors in slices of channels"),
+)
+"""What is said of plans of the front: a mark, which have it, and what it means."""
 
 
 def document(answer: MemoryAnswer) -> dict[str, object]:
@@ -87,10 +94,17 @@ def _means(plan: MemoryPlan) -> str:
     return f"the outputs of {ops} in place row by row" if plan.in_rows else "cascades"
 
 
+def kind(plan: MemoryPlan) -> str:
+    """What a plan needs little memory with, in a few words."""
+    if plan.in_slices:
+        return "with slices and cascades" if plan.cascades else "with slices"
+    return "row by row" if plan.in_rows and not plan.cascades else "with cascades"
+
+
 def smallest_rows(answer: MemoryAnswer) -> list[tuple[str, ...]]:
     """Both smallest plans and the lower bound: kind, bytes, size, cycles, MACs if they may be computed again,
     streamer."""
-    kinds = (("layer by layer", answer.layerwise), ("with cascades", answer.cascaded))
+    kinds = (("layer by layer", answer.layerwise), (kind(answer.cascaded), answer.cascaded))
     least = answer.lower_bound
     return [
         *(
@@ -151,7 +165,7 @@ def front_rows(answer: MemoryAnswer) -> list[tuple[str, ...]]:
 def _cycles(plan: MemoryPlan | None) -> str:
     if plan is None:
         return "does not fit"
-    return count(plan.cycles) + ("*" if plan.moves else "")
+    return count(plan.cycles) + "".join(mark for mark, has, _ in MARKS if has(plan))
 
 
 def _saved(point: MemoryPoint) -> str:
@@ -173,14 +187,14 @@ def print_memory(answer: MemoryAnswer, console: Console) -> None:
     if answer.front:
         heads = (">SharedMemory B", ">cycles layer by layer", ">with cascades", *macs_heads(answer), ">saved")
         console.print(ruled_table(heads, front_rows(answer)))
-        if moves(answer):
-            print_line(console, "* moves tensors to Psram and back, or in stripes")
+        for line in legend(answer):
+            print_line(console, line)
 
 
-def moves(answer: MemoryAnswer) -> bool:
-    """Whether any plan of the front moves tensors."""
-    plans = (plan for point in answer.front for plan in (point.layerwise, point.cascaded))
-    return any(plan.moves for plan in plans if plan is not None)
+def legend(answer: MemoryAnswer) -> list[str]:
+    """What the marks of the plans of the front mean."""
+    plans = [plan for point in answer.front for plan in (point.layerwise, point.cascaded) if plan is not None]
+    return [f"{mark} {words}" for mark, has, words in MARKS if any(map(has, plans))]
 
 
 def _smallest_table(answer: MemoryAnswer) -> Table:

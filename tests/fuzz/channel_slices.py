@@ -19,8 +19,8 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Pool
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import CHOICES, reuse
-from chipmodel.rewrites.splittable import bands
-from dma.residency.channel_slices import MARK, SUM, Chain, chains, in_slices, whole_name
+from chipmodel.rewrites.splittable import SLICE_MARK, bands
+from dma.residency.channel_slices import SUM, Chain, chains, in_slices, whole_name
 from tests.fuzz import cascades
 from tests.fuzz.fuzzer import Fault
 from tests.support.chips import tiny_chip
@@ -126,8 +126,8 @@ def sliced_weights(
     found = dict(whole)
     parts = bands(chain[0].work.channels, count)
     for name, weight in program.weights.items():
-        if MARK in name:
-            own, number = name.split(MARK)
+        if SLICE_MARK in name:
+            own, number = name.split(SLICE_MARK)
             part = parts[int(number)]
             last = own in chain[-1].weights
             found[name] = (

@@ -24,7 +24,7 @@ from chipmodel.hardware.chip import Chip, Cpu, Dma, Psram, Route
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
-from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
+from chipmodel.model.time_bound import has_turns
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
@@ -136,8 +136,8 @@ def random_runs(
 
 
 def _bounds(program: Program, chip: Chip, path: Mapping[str, str], cascades: bool) -> tuple[int, bool]:
-    spaces = (WITH_CASCADES,) if cascades else (WITH_CASCADES, WITHOUT_CASCADES)
-    proven = max((p.cycles for p in proven_cycles(program, chip) if p.space in spaces), default=0)
+    proofs = [each for each in proven_cycles(program, chip) if has_turns(each.space) or not cascades]
+    proven = max((each.cycles for each in proofs), default=0)
     if cascades:
         found = time_bound(program, chip, path, cascades=True)
         return max(found.cycles, proven), len(found.bindings) > 1

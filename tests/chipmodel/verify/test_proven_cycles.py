@@ -18,13 +18,21 @@ from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Dma, Route
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op, Program, Tensor, Weight
-from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, ProofSegment, ProvenCycles
+from chipmodel.model.time_bound import (
+    SAME_SLICES,
+    WITH_CASCADES,
+    WITHOUT_CASCADES,
+    ProofSegment,
+    ProvenCycles,
+)
 from chipmodel.model.work import Vector
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.proven_cycles import proof_faults
+from dma.residency.fitted import fitted
 from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.dma.residency.test_channel_slices import wide
 from tests.fuzz.cycle_bounds import random_case
-from tests.support.chips import with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.load import load
 
 BYTE_A_CYCLE = replace(PLAIN, dma=Dma(Route(0, 1, Fraction(0)), Route(0, 1, Fraction(0)), port_bytes=1))
@@ -124,6 +132,18 @@ def test_a_plan_states_what_check_verifies() -> None:
     with_cascades, without = (f"{proof.cycles:,} cycles" for proof in made.file.bounds)
     assert f"{with_cascades} ({WITH_CASCADES})" in verified.summary
     assert f"{without} (plans whose ops run one after another)" in verified.summary
+
+
+def test_the_bound_of_a_plan_in_slices_holds_for_the_same_slices() -> None:
+    """Another plan of the network, which cuts it otherwise or not at all, may take fewer cycles."""
+    chip = with_memory(LUNA_LIKE, 512)
+    program = fitted(wide(), chip)
+    proofs = list(proven_cycles(program, chip))
+    assert {proof.space for proof in proofs} <= {*SAME_SLICES}
+    assert proofs
+    assert not any(fault for proof in proofs for fault in proof_faults(program, chip, proof))
+    (fault,) = proof_faults(program, chip, replace(proofs[0], space=WITH_CASCADES))
+    assert f"holds only for {SAME_SLICES[True]}" in fault
 
 
 def test_check_refuses_a_bound_that_is_not_proven(tmp_path: Path) -> None:

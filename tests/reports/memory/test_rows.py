@@ -67,6 +67,18 @@ def test_the_terminal_shows_what_moves_and_what_is_saved() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_a_plan_in_slices_is_called_so() -> None:
+    sliced = replace(CASCADED, cascades=(), in_slices=(("wide", 4),))
+    answer = replace(ANSWER, cascaded=sliced, front=(MemoryPoint(4096, SPILLED, sliced),))
+    text, page = _printed(answer), render_memory(answer)
+    assert re.search(r"with slices +4,096", text)
+    assert re.search(r"4,096 +2,000\* +1,000\+ +50\.0%", text)
+    assert "+ runs wide tensors in slices" in text
+    assert "+ runs wide tensors in slices" in page
+    assert "Cycles with slices" in page
+    assert "+ runs" not in _printed(ANSWER) + render_memory(ANSWER)
+
+
 def test_macs_are_shown_where_they_may_be_computed_again() -> None:
     assert "MACs" not in _printed(ANSWER) + render_memory(ANSWER).split("<p", 1)[1]
     ops = CascadedOps(("a", "b", "c"), (1, 2, 1), (), 2, ("a",))

@@ -20,9 +20,8 @@ from chipmodel.studies.pages import SHORT, chosen, pages_of
 from chipmodel.studies.store import read_rows
 from chipmodel.studies.store_place import is_store, store_path
 from chipmodel.terminal.progress import stage
-from reports.study.figures import figures
 from reports.study.markdown import study_markdown
-from reports.study.page import render_study
+from reports.study.page import figures, render_study
 from reports.study.scores import statistics_table
 from reports.study.words import answer, scope
 from reports.template import PLOTLY_FILE, plotly_script

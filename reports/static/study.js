@@ -1,6 +1,5 @@
 "use strict";
 loaded().then((data) => {
-  const resize = drawStudy(data);
   const { columns, cells, values } = data.table;
   const byId = (id) => document.getElementById(id);
   const search = byId("filter");
@@ -134,15 +133,19 @@ loaded().then((data) => {
       byId("point-title").focus({ preventScroll: true });
     } else if (was) {
       document.title = TITLE;
-      resize();
       window.scrollTo(0, scrolled);
       byId(location.hash.slice(1))?.focus({ preventScroll: scrolled > 0 });
     }
   };
   window.addEventListener("hashchange", show);
+  overview.addEventListener("click", (event) => {
+    const mark = event.target.closest("[data-row]");
+    if (mark) location.hash = `point-${data.points[mark.dataset.row].key}`;
+  });
   page.addEventListener("keydown", (event) => {
     if (event.key === "Escape") location.hash = byId("point-back").hash;
   });
   list();
   show();
+  document.documentElement.dataset.ready = "1";
 });

@@ -1,12 +1,11 @@
-"""A chart of the study page: a plotly figure, its legend, and its layout on a narrow screen."""
+"""A chart of a study: traces and axes by Plotly's names, which ``figures`` draws as SVG, and a legend."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from reports.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
-from reports.plotly import hover, scatter
 from reports.study.scale import AxisLabels
 from reports.words import plural
 
@@ -20,8 +19,6 @@ class SeriesStyle:
     dash: str = ""
     """Plotly's name of the line's dashes; empty for marks alone."""
     symbol: str = ""
-    traces: int = 1
-    """How many consecutive traces of the figure the entry stands for."""
 
     def named(self, label: str) -> SeriesStyle:
         """The same style for a line with a name."""
@@ -30,27 +27,25 @@ class SeriesStyle:
 
 @dataclass(frozen=True, slots=True)
 class StudyChart:
-    """A plotly figure. The page sets the colours of texts, grid lines and background."""
+    """Traces and axes of one chart, with its legend."""
 
     figure: Mapping[str, object]
     legend: tuple[SeriesStyle, ...]
     height: int
-    """In pixels."""
-    narrow: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Replacements in the layout for a narrow screen."""
+    """In pixels, without the legend."""
     remark: str = ""
 
 
 def axis(ticks: AxisLabels) -> dict[str, object]:
-    """Plotly's settings for an axis with these labels."""
-    return {"tickmode": "array", "tickangle": 0, **ticks.axis()}
+    """The settings of an axis with these labels."""
+    return {"tickvals": [round(place, 4) for place in ticks.places], "ticktext": list(ticks.texts)}
 
 
 def trace(
-    mode: str, x: Sequence[float], y: Sequence[object], texts: Sequence[str], **more: object
+    mode: str, x: Sequence[float | None], y: Sequence[object], texts: Sequence[str] = (), **more: object
 ) -> dict[str, object]:
-    """Points with a text for each, which a reader sees who points at it."""
-    return scatter(mode, x, y, hover("%{text}"), text=texts, **more)
+    """Points, perhaps with a text for each, which a reader sees who points at its mark."""
+    return {"mode": mode, "x": x, "y": y, "text": texts, **more}
 
 
 LINES = (
@@ -75,4 +70,4 @@ def lines_legend(names: Sequence[str]) -> tuple[SeriesStyle, ...]:
     rest = len(names) - len(named)
     if not rest:
         return tuple(named)
-    return (*named, SeriesStyle(plural(rest, "other"), GREY, dash="solid", traces=rest))
+    return (*named, SeriesStyle(plural(rest, "other"), GREY, dash="solid"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 from math import log2
 from typing import Any
 
@@ -11,7 +10,6 @@ from chipmodel.answers.study_results import StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.files.sizes import format_bytes
 from reports.colours import GREY
-from reports.plotly import scatter
 from reports.study.chart import LINES, SeriesStyle, StudyChart, axis, trace
 from reports.study.design import (
     CHIP,
@@ -24,7 +22,7 @@ from reports.study.design import (
     number,
     setting_words,
 )
-from reports.study.scale import AxisLabels, outside_in, spread
+from reports.study.scale import outside_in, spread
 from reports.words import count
 
 MOST_PANELS = 12
@@ -92,10 +90,9 @@ def _panel(
         traces.append(_front(scale, front(group, name, measure), measure))
     layout = {
         "xaxis": scale.axis(),
-        "yaxis": {"title": {"text": measure.unit}, "nticks": 5, "rangemode": "tozero"},
-        "hovermode": "closest",
+        "yaxis": {"title": {"text": measure.unit}},
     }
-    return StudyChart({"data": traces, "layout": layout}, (), HEIGHT, {}, _missing(name, group))
+    return StudyChart({"data": traces, "layout": layout}, (), HEIGHT, _missing(name, group))
 
 
 def _series(
@@ -160,19 +157,19 @@ class _SweepAxis:
         return f"{found:,g} {unit}".rstrip()
 
     def axis(self) -> dict[str, object]:
-        """Plotly's settings of the axis, with the labels that do not overlap."""
+        """The settings of the axis, with the labels that do not overlap."""
         at = {place: text for text, place in self.places.items()}
         places = sorted(at)
         ends = (places[0], places[-1])
         wanted = outside_in(places)
         apart = 0.0 if self.words or len(places) < 2 else LABEL_DISTANCE
-        ticks = spread(wanted, float, lambda place: escape(self.text(at[place])), ends, apart)
+        ticks = spread(wanted, float, lambda place: self.text(at[place]), ends, apart)
         margin = (ends[1] - ends[0]) * 0.07 or 0.5
-        title = {MEMORY: "SharedMemory", CHIP: "chip"}.get(self.name, escape(self.name))
+        title = {MEMORY: "SharedMemory", CHIP: "chip"}.get(self.name, self.name)
         return {
             "title": {"text": title},
             "range": [ends[0] - margin, ends[1] + margin],
-            **axis(AxisLabels(ticks.places, ticks.texts)),
+            **axis(ticks),
         }
 
 
@@ -198,20 +195,20 @@ def _line(
 def _front(scale: _SweepAxis, found: Sequence[Design], measure: DesignMeasure) -> dict[str, object]:
     x = [round(scale.places[_value(scale.name, design)], 5) for design in found]
     marker = {"color": FRONT.colour, "symbol": FRONT.symbol, "size": 17, "line": {"width": 2.5}}
-    return scatter("markers", x, list(map(measure.of, found)), name=FRONT.label, marker=marker)
+    return trace("markers", x, list(map(measure.of, found)), name=FRONT.label, marker=marker)
 
 
 def _text(scale: _SweepAxis, design: Design, row: Row, measure: DesignMeasure) -> str:
-    at = escape(scale.text(_value(scale.name, design)))
+    at = scale.text(_value(scale.name, design))
     lines = [
-        f"<b>{measure.of_row(row):,.3f} {measure.unit}</b> at {at}",
-        escape(setting_words(design, scale.name)),
-        escape(_planners(row)),
+        f"{measure.of_row(row):,.3f} {measure.unit} at {at}",
+        setting_words(design, scale.name),
+        _planners(row),
         ""
         if row.peak_bytes is None
         else f"SharedMemory {format_bytes(design.bytes)}, peak {count(row.peak_bytes)} B",
     ]
-    return "<br>".join(line for line in lines if line)
+    return "\n".join(line for line in lines if line)
 
 
 def _planners(row: Row) -> str:

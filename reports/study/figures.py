@@ -1,18 +1,14 @@
-"""The charts of a study as SVG files for papers: what its page draws, without scripts and style sheets."""
+"""The charts of a study as SVG, on its page and as files for papers."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from html import unescape
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, zip_longest
 from math import ceil, floor, log10
 from typing import Any, cast
 
-from chipmodel.answers.study_results import StudyResults
 from reports.study.chart import SeriesStyle, StudyChart
-from reports.study.page import charts_of, sweeps_of
 from reports.svg_chart import ChartAxis, Point, stepped
 from reports.template import render_part
 
@@ -62,6 +58,10 @@ class FigureMark:
     fill: str
     stroke: str
     width: float
+    title: str = ""
+    """What a reader sees who points at it."""
+    row: int | None = None
+    """The number of its point in the study."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,24 +99,8 @@ class _Plot:
         return round(self.bottom - self.y.share(value) * (self.bottom - TOP), 1)
 
 
-def figures(study: StudyResults) -> Mapping[str, str]:
-    """The SVG files of all charts by their names: gaps, performance profiles, the best plan over time, and
-    latency and energy over each varied field for each workload. The same for the same rows."""
-    found = {name: figure_svg(chart, chart.legend) for name, chart in charts_of(study).items()}
-    for sweep in sweeps_of(study):
-        for workload, _, chart in sweep.panels:
-            found[_file_name(f"{sweep.measure.name.lower()}-{sweep.title}-{workload}")] = figure_svg(
-                chart, sweep.legend
-            )
-    return {f"{name}.svg": text for name, text in found.items()}
-
-
-def _file_name(text: str) -> str:
-    return re.sub(r"[^\w.=-]+", "_", text)
-
-
 def figure_svg(chart: StudyChart, legend: Sequence[SeriesStyle]) -> str:
-    """One chart with its legend below."""
+    """One chart with its legend below. A style sheet may change the colours of what is no mark or line."""
     figure = cast("Mapping[str, Any]", chart.figure)
     traces = cast("Sequence[Mapping[str, Any]]", figure["data"])
     layout = cast("Mapping[str, Mapping[str, Any]]", figure["layout"])
@@ -139,9 +123,8 @@ def figure_svg(chart: StudyChart, legend: Sequence[SeriesStyle]) -> str:
 def _axis(asked: Mapping[str, Any], values: Sequence[Sequence[float | None]]) -> ChartAxis:
     """Plotly's axis; where it has no ends, from 0 to the largest of ``values``."""
     log = asked.get("type") == "log"
-    title = unescape(str(asked.get("title", {}).get("text", "")))
-    texts = [unescape(str(text)).replace("<br>", " ") for text in asked.get("ticktext", ())]
-    labels = tuple(zip(asked.get("tickvals", ()), texts, strict=True))
+    title = asked.get("title", {}).get("text", "")
+    labels = tuple(zip(asked.get("tickvals", ()), asked.get("ticktext", ()), strict=True))
     if "range" in asked:
         low, high = asked["range"]
         return ChartAxis(title, (10**low, 10**high) if log else (low, high), labels, log)
@@ -176,12 +159,13 @@ def _corners(points: tuple[Point, ...], steps: bool, plot: _Plot) -> str:
 def _marks(trace: Mapping[str, Any], plot: _Plot) -> Iterator[FigureMark]:
     if "markers" not in trace["mode"]:
         return
-    style = trace["marker"]
-    points = [(x, y) for x, y in zip(trace["x"], trace["y"], strict=True) if x is not None and y is not None]
+    style, width = trace["marker"], trace["marker"].get("line", {}).get("width", 1)
+    told = zip_longest(trace["x"], trace["y"], trace["text"], trace.get("customdata", ()))
+    points = [point for point in told if None not in point[:2]]
     every = ceil(len(points) / style["maxdisplayed"]) if style.get("maxdisplayed") and points else 1
-    for x, y in points[::every]:
-        width = style.get("line", {}).get("width", 1)
-        yield _mark(plot.across(x), plot.up(y), style["symbol"], style["color"], style["size"] / 8, width)
+    for x, y, text, row in points[::every]:
+        made = _mark(plot.across(x), plot.up(y), style["symbol"], style["color"], style["size"] / 8, width)
+        yield replace(made, title=text or "", row=row)
 
 
 def _mark(x: float, y: float, symbol: str, colour: str, scale: float, width: float) -> FigureMark:

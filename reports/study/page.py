@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from chipmodel.answers.study_results import (
     PEAK,
@@ -30,19 +33,22 @@ from reports.study.design import (
 )
 from reports.study.design_chart import has_front, legend, panels, series_names
 from reports.study.effects import STEP_HEADS, field_steps, is_flat, step_rows
+from reports.study.figures import figure_svg
 from reports.study.methods import methods, threats
 from reports.study.requirements import design_heads, design_rows
 from reports.study.scores import score_table
 from reports.study.strips import gap_strips, profile
 from reports.study.table import columns, details, has_energy, table
-from reports.study.time import over_time, searching, trajectories
+from reports.study.time import over_time, searching
 from reports.study.words import answer, best_words, scope, space_words
 from reports.template import PageScript, render
 from reports.words import count, percent, plural, ratio, seconds_text
 
 FIRST_ROWS = 500
 """Rows of the table in the HTML; the script adds the others."""
-SCRIPTS = ("study_charts.js", "study.js")
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +57,8 @@ class SweepSection:
 
     title: str
     ident: str
-    panels: tuple[tuple[str, str, StudyChart], ...]
-    """Workload, HTML id and chart."""
+    panels: tuple[tuple[str, StudyChart], ...]
+    """Workload and chart."""
     legend: tuple[SeriesStyle, ...]
     combined: str
     """What the best of each point is taken over, in a sentence."""
@@ -65,18 +71,6 @@ def render_study(study: StudyResults) -> str:
     """The page as text, the same for the same rows."""
     found = designs(study) if axes(study) else ()
     sweeps = _sweeps(study, found)
-    charts = charts_of(study)
-    search = searching(study)
-    lines = {s.planner: number for number, s in enumerate(search)}
-    questions = trajectories(study, lines)
-    data = {
-        "charts": {name: _chart_data(chart) for name, chart in charts.items()}
-        | {ident: _chart_data(chart) for sweep in sweeps for _, ident, chart in sweep.panels},
-        "planners": [s.planner for s in search],
-        "questions": questions,
-        "table": table(study),
-        "points": details(study),
-    }
     values: dict[str, object] = {
         "study": study,
         "spaces": space_words(study),
@@ -84,12 +78,12 @@ def render_study(study: StudyResults) -> str:
         "scope": scope(study) if study.rows else "",
         "answer": answer(study),
         "tiles": _tiles(study),
-        "charts": charts,
+        "charts": _charts(study),
+        "svg": _svg,
         "metrics": study.metrics,
         "score_tables": [(metric, score_table(metric, study.scores(metric))) for metric in study.metrics],
         "methods": methods(study),
         "threats": threats(study),
-        "questions": [question["label"] for question in questions],
         "sweeps": sweeps,
         "sufficient_memories": [_memory_cells(each, study) for each in sufficient_memories(found)],
         "candidates": design_rows(study) if study.requirements and found else [],
@@ -102,15 +96,28 @@ def render_study(study: StudyResults) -> str:
         "rows": study.rows[:FIRST_ROWS],
         "statuses": _statuses(study),
     }
-    script = PageScript(SCRIPTS, data, "inside" if charts or sweeps else "none")
-    return render("study.html.j2", values, ("page.css", "study.css"), script)
+    data = {"table": table(study), "points": details(study)}
+    return render("study.html.j2", values, ("page.css", "study.css"), PageScript(("study.js",), data, "none"))
 
 
-def _chart_data(chart: StudyChart) -> dict[str, object]:
-    return {**chart.figure, "narrow": chart.narrow}
+def _svg(chart: StudyChart, legend: Sequence[SeriesStyle]) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(figure_svg(chart, legend))
 
 
-def charts_of(study: StudyResults) -> dict[str, StudyChart]:
+def figures(study: StudyResults) -> Mapping[str, str]:
+    """The SVG files of all charts by their names: gaps, performance profiles, the best plan over time, and
+    latency and energy over each varied field for each workload. The same for the same rows."""
+    found = {name: figure_svg(chart, chart.legend) for name, chart in _charts(study).items()}
+    for sweep in _sweeps(study, designs(study) if axes(study) else ()):
+        for workload, chart in sweep.panels:
+            name = re.sub(r"[^\w.=-]+", "_", f"{sweep.measure.name.lower()}-{sweep.title}-{workload}")
+            found[name] = figure_svg(chart, sweep.legend)
+    return {f"{name}.svg": text for name, text in found.items()}
+
+
+def _charts(study: StudyResults) -> dict[str, StudyChart]:
     """The charts of gaps, profiles and progress by name. A metric by which every plan is at its bound has
     none: the page has a sentence instead."""
     index = {row.key: number for number, row in enumerate(study.rows)}
@@ -171,12 +178,8 @@ def _spent(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def sweeps_of(study: StudyResults) -> list[SweepSection]:
-    """The charts of latency and energy over each varied field."""
-    return _sweeps(study, designs(study) if axes(study) else ())
-
-
 def _sweeps(study: StudyResults, found: tuple[Design, ...]) -> list[SweepSection]:
+    """The charts of latency and energy over each varied field."""
     sweeps: list[SweepSection] = []
     timed = len({design.workload for design in found if design.row})
     steps = field_steps(study, found)
@@ -188,10 +191,9 @@ def _sweeps(study: StudyResults, found: tuple[Design, ...]) -> list[SweepSection
         drawn = panels(study, name, found)
         if drawn:
             names = series_names(study, name, found)
-            ids = tuple((workload, f"sweep-{number}-{k}", chart) for k, (workload, chart) in enumerate(drawn))
             title = {MEMORY: "SharedMemory", CHIP: "the chip"}.get(name, name)
             marks, words = legend(names, has_front(study, name)), _combined(study, names)
-            sweeps.append(SweepSection(title, f"sweep-{number}", ids, marks, words, timed - len(ids)))
+            sweeps.append(SweepSection(title, f"sweep-{number}", drawn, marks, words, timed - len(drawn)))
             if has_energy(study) and has_front(study, name):
                 sweeps.append(_with_energy(study, name, sweeps[-1], by_energy(found)))
     return sweeps
@@ -201,10 +203,8 @@ def _with_energy(
     study: StudyResults, name: str, latency: SweepSection, found: tuple[Design, ...]
 ) -> SweepSection:
     """The same charts of energy."""
-    ident = f"{latency.ident}-energy"
-    drawn = enumerate(panels(study, name, found, ENERGY))
-    ids = tuple((workload, f"{ident}-{k}", chart) for k, (workload, chart) in drawn)
-    return replace(latency, ident=ident, panels=ids, measure=ENERGY)
+    drawn = panels(study, name, found, ENERGY)
+    return replace(latency, ident=f"{latency.ident}-energy", panels=drawn, measure=ENERGY)
 
 
 def _combined(study: StudyResults, names: tuple[str, ...]) -> str:

@@ -1,10 +1,10 @@
-"""A scale for gaps: linear around 0 and logarithmic above, so that 0, small gaps and huge gaps all fit."""
+"""A scale for gaps: linear near 0 and logarithmic above, so that 0, small gaps and huge gaps all fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import copysign, log10
+from math import log10
 
 from reports.words import percent
 
@@ -12,8 +12,8 @@ UNIT = 0.01
 """The gap below which the scale is nearly linear, and above which it is nearly logarithmic."""
 LEAST, MOST = 0.01, 1000.0
 """An axis ends at a gap of at least ``LEAST``; gaps above ``MOST`` are drawn there."""
-WIDE, HALF, NARROW = 0.06, 0.11, 0.22
-"""Least distances between two labels, as shares of the axis: on wide, half-wide and narrow charts."""
+APART = 0.11
+"""Least distance between two labels, as a share of the axis."""
 _GAPS = (0.0, *(mantissa * 10.0**power for mantissa in (1, 5, 2) for power in (0, -1, -2, 1, 2, 3, -3)))
 """Gaps for labels, the most important first."""
 
@@ -25,21 +25,16 @@ class AxisLabels:
     places: tuple[float, ...]
     texts: tuple[str, ...]
 
-    def axis(self) -> dict[str, object]:
-        """The labels in plotly's terms."""
-        return {"tickvals": [round(place, 4) for place in self.places], "ticktext": list(self.texts)}
-
 
 def place(gap: float) -> float:
-    """The position of a gap on the scale; bounds below the best one have negative gaps."""
-    return copysign(log10(1 + min(abs(gap), MOST) / UNIT), gap)
+    """The position of a gap on the scale."""
+    return log10(1 + min(gap, MOST) / UNIT)
 
 
-def gap_ticks(most: float, apart: float, least: float = 0.0) -> AxisLabels:
-    """Labels from ``least`` to ``most``, which are gaps."""
-    low, high = place(least), place(max(most, LEAST))
-    wanted = [gap * sign for gap in _GAPS for sign in (1, -1) if gap or sign > 0]
-    return spread([g for g in wanted if low <= place(g) <= high], place, _text, (low, high), apart)
+def gap_ticks(most: float) -> AxisLabels:
+    """Labels from 0 to ``most``, a gap."""
+    high = place(max(most, LEAST))
+    return spread([gap for gap in _GAPS if place(gap) <= high], place, _text, (0.0, high), APART)
 
 
 def spread(

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from itertools import chain
 from statistics import quantiles
 
-from chipmodel.answers.study_results import ANSWERED, JOIN, PEAK, StudyMetric, StudyResults
+from chipmodel.answers.study_results import ANSWERED, PEAK, StudyMetric, StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.answers.study_statistics import PlannerScore
 from reports.colours import BLUE, GREY, VERMILION
-from reports.plotly import scatter
 from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend, trace
-from reports.study.scale import HALF, LEAST, NARROW, WIDE, AxisLabels, gap_ticks, place
+from reports.study.scale import LEAST, AxisLabels, gap_ticks, place
 from reports.words import count, percent, size
 
 MOST_STRIPS = 40
 """Planners that are drawn."""
 MOST_MARKS = 4000
 """Marks that are drawn: more would take a browser seconds. Of more, every strip shows an even sample."""
-ROW_HEIGHT, TWO_LINES, FRAME_HEIGHT = 26, 34, 66
-"""Pixels of a row, of a row whose name has two lines on a narrow screen, and of the frame around the rows."""
+ROW_HEIGHT, FRAME_HEIGHT = 26, 66
+"""Pixels of a row, and of the frame around the rows."""
 SPREAD = 0.62
 """The share of a row's height over which marks are spread, so that equal gaps do not hide each other."""
 GOLDEN = 0.6180339887
@@ -55,14 +53,9 @@ def gap_strips(study: StudyResults, metric: StudyMetric, index: Mapping[str, int
             SeriesStyle("middle half", GREY, dash="solid"),
             SeriesStyle("median", VERMILION, symbol="tick"),
         ),
-        FRAME_HEIGHT + _row_height(scores) * max(3, len(scores)),
-        {"xaxis": axis(gap_ticks(most, NARROW)), "yaxis": _names(scores, "<br>")},
+        FRAME_HEIGHT + ROW_HEIGHT * max(3, len(scores)),
         " ".join(remarks),
     )
-
-
-def _row_height(scores: Sequence[PlannerScore]) -> int:
-    return TWO_LINES if any(JOIN in score.planner for score in scores) else ROW_HEIGHT
 
 
 def _groups(metric: StudyMetric, marks: Sequence[Placed]) -> tuple[tuple[SeriesStyle, list[Placed]], ...]:
@@ -109,19 +102,19 @@ def _marks(
 
 
 def mark_text(study: StudyResults, metric: StudyMetric, row: Row) -> str:
-    """The tooltip of a mark; names are escaped, because plotly interprets tags."""
+    """What a mark says to a reader who points at it."""
     value, bound, gap = metric.value(row), metric.bound(row), metric.gap(row)
     if value is None or bound is None or gap is None:
         return ""
     where = [point for point in (row.point.chip, *(f"{n} {v}" for n, v in row.point.overrides)) if point]
     lines = [
-        f"<b>{escape(row.point.workload)}</b>",
-        *([escape(", ".join(where))] if where else []),
-        f"{escape(study.label(row))}: {row.status}",
+        row.point.workload,
+        *([", ".join(where)] if where else []),
+        f"{study.label(row)}: {row.status}",
         f"{metric.noun} {_amount(metric, value)}",
         f"bound {_amount(metric, bound)}, gap {percent(gap)}",
     ]
-    return "<br>".join(lines)
+    return "\n".join(lines)
 
 
 def _amount(metric: StudyMetric, value: int) -> str:
@@ -139,7 +132,7 @@ def _halves(scores: Sequence[PlannerScore]) -> dict[str, object]:
             low, _, high = quantiles(score.gaps, n=4, method="inclusive")
             xs += [round(place(low), 4), round(place(high), 4), None]
             ys += [level, level, None]
-    return scatter("lines", xs, ys, line={"color": GREY, "width": 4}, opacity=0.7)
+    return trace("lines", xs, ys, line={"color": GREY, "width": 4}, opacity=0.7)
 
 
 def _medians(scores: Sequence[PlannerScore]) -> dict[str, object]:
@@ -149,10 +142,7 @@ def _medians(scores: Sequence[PlannerScore]) -> dict[str, object]:
         "markers",
         [round(place(s.median), 4) for _, s in known],
         [level for level, _ in known],
-        [
-            f"<b>{escape(s.planner)}</b><br>median gap {percent(s.median)} of {count(len(s.gaps))} cases"
-            for _, s in known
-        ],
+        [f"{s.planner}\nmedian gap {percent(s.median)} of {count(len(s.gaps))} cases" for _, s in known],
         marker={"color": VERMILION, **marker},
     )
 
@@ -161,25 +151,20 @@ def _strip_layout(most: float, scores: Sequence[PlannerScore]) -> dict[str, obje
     x: dict[str, object] = {
         "title": {"text": "gap to the bound"},
         "range": _range(most),
-        **axis(gap_ticks(most, WIDE)),
+        **axis(gap_ticks(most)),
     }
     y: dict[str, object] = {
         "range": [-0.6, len(scores) - 0.4],
-        **_names(scores, JOIN),
-        "fixedrange": True,
+        "tickvals": list(range(len(scores))),
+        "ticktext": [score.planner for score in reversed(scores)],
     }
-    return {"xaxis": x, "yaxis": y, "hovermode": "closest"}
+    return {"xaxis": x, "yaxis": y}
 
 
 def _range(most: float) -> list[float]:
     """From a little below 0 to a little above the largest gap, so that no mark is cut off."""
     width = place(max(most, LEAST))
     return [-0.03 * width, 1.04 * width]
-
-
-def _names(scores: Sequence[PlannerScore], join: str) -> dict[str, object]:
-    names = [escape(s.planner).replace(JOIN, join) for s in reversed(scores)]
-    return {"tickvals": list(range(len(names))), "ticktext": names}
 
 
 def profile(study: StudyResults, metric: StudyMetric) -> StudyChart:
@@ -191,17 +176,10 @@ def profile(study: StudyResults, metric: StudyMetric) -> StudyChart:
         _profile_line(s, style, most) for s, style in zip(scores, line_styles(len(scores)), strict=True)
     ]
     legend = lines_legend([s.planner for s in scores])
-    x = {"title": {"text": "gap to the bound, at most"}, "range": _range(most)}
-    y = {"title": {"text": "share of cases"}, "range": [-0.015, 1.03], **AxisLabels(*_SHARES).axis()}
+    x = {"title": {"text": "gap to the bound, at most"}, "range": _range(most), **axis(gap_ticks(most))}
+    y = {"title": {"text": "share of cases"}, "range": [-0.015, 1.03], **axis(AxisLabels(*_SHARES))}
     return StudyChart(
-        {
-            "data": traces,
-            "layout": {"xaxis": {**x, **axis(gap_ticks(most, HALF))}, "yaxis": y, "hovermode": "closest"},
-        },
-        legend,
-        min(560, 300 + 14 * len(scores)),
-        {"xaxis": axis(gap_ticks(most, NARROW))},
-        "",
+        {"data": traces, "layout": {"xaxis": x, "yaxis": y}}, legend, min(560, 300 + 14 * len(scores))
     )
 
 
@@ -218,7 +196,7 @@ def _profile_line(score: PlannerScore, style: SeriesStyle, most: float) -> dict[
         [round(place(gap), 4) for gap, _ in known],
         [round(share, 4) for _, share in known],
         [
-            f"<b>{escape(score.planner)}</b><br>{percent(share)} of {count(len(score.gaps))} cases "
+            f"{score.planner}\n{percent(share)} of {count(len(score.gaps))} cases "
             f"within {percent(gap)} of the bound"
             for gap, share in known
         ],

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from html import escape
 from math import inf, log10
 from statistics import median
 
-from chipmodel.answers.study_results import PEAK, StudyResults, compared_case
+from chipmodel.answers.study_results import PEAK, StudyResults
 from chipmodel.answers.study_row import Improved, Row
 from chipmodel.answers.study_statistics import PlannerScore
 from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend, trace
-from reports.study.scale import NARROW, WIDE, AxisLabels, gap_ticks, outside_in, place, spread
+from reports.study.scale import APART, AxisLabels, gap_ticks, outside_in, place, spread
 from reports.words import count, percent, seconds_text
 
 LEAST_SECONDS = 1e-4
@@ -38,65 +37,14 @@ def over_time(study: StudyResults) -> StudyChart:
     styles = line_styles(len(curves))
     traces = [_trace(s, style, curve) for s, style, curve in zip(scores, styles, curves, strict=True)]
     return StudyChart(
-        {"data": traces, "layout": _layout(span, most, WIDE)},
+        {"data": traces, "layout": _layout(span, most)},
         lines_legend([s.planner for s in scores]),
         360,
-        _layout(span, most, NARROW),
     )
-
-
-def trajectories(study: StudyResults, places: dict[str, int]) -> list[dict[str, object]]:
-    """For each question the steps of every planner, which a reader can select one by one. ``places`` has the
-    number of each planner's line."""
-    groups: dict[object, list[Row]] = {}
-    for row in study.rows:
-        if study.planner(PEAK, row) in places and _steps(row) and PEAK.bound(row):
-            groups.setdefault((compared_case(PEAK, row), row.point.seed), []).append(row)
-    return [_question(study, rows, places) for rows in groups.values()]
-
-
-def _question(study: StudyResults, rows: Sequence[Row], places: dict[str, int]) -> dict[str, object]:
-    return {
-        "label": question_words(study, rows[0]),
-        "lines": [
-            [
-                places[study.planner(PEAK, row)],
-                [_step(study, row, step) for step in [*_steps(row), _end(row)]],
-            ]
-            for row in rows
-        ],
-    }
-
-
-def question_words(study: StudyResults, row: Row) -> str:
-    """A row's question without its planner, as far as the questions vary."""
-    points = [each.point for each in study.rows]
-    point = row.point
-    parts = [point.workload]
-    parts += [point.chip] if point.chip and len({p.chip for p in points if p.chip}) > 1 else []
-    parts += [f"{name} {value}" for name, value in point.overrides]
-    parts += [f"seed {point.seed}"] if len({p.seed for p in points}) > 1 else []
-    return ", ".join(parts)
-
-
-def _step(study: StudyResults, row: Row, step: Improved) -> list[object]:
-    """Coordinates and bytes: seconds, height of the peak, peak, height of the bound, bound."""
-    best = PEAK.bound(row) or 1
-    peak = None if step.peak_bytes is None else round(place(step.peak_bytes / best - 1), 4)
-    bound = round(place(step.lower_bound_bytes / best - 1), 4)
-    return [round(max(step.seconds, LEAST_SECONDS), 6), peak, step.peak_bytes, bound, step.lower_bound_bytes]
 
 
 def _steps(row: Row) -> list[Improved]:
     return [step for step in row.trajectory if step.peak_bytes is not None]
-
-
-def _end(row: Row) -> Improved:
-    """The final answer at the time when the planner ended, which may be long after its last step."""
-    last = row.trajectory[-1]
-    return Improved(
-        max(row.packer_seconds or row.seconds, last.seconds), row.peak_bytes, row.peak_lower_bound_bytes or 0
-    )
 
 
 def _curve(study: StudyResults, score: PlannerScore) -> list[tuple[float, float]]:
@@ -140,8 +88,7 @@ def _trace(
         [round(seconds, 6) for seconds, _ in curve],
         [round(place(gap), 4) for _, gap in curve],
         [
-            f"<b>{escape(score.planner)}</b><br>median gap {percent(gap)} after {seconds_text(seconds)}, "
-            f"{number} points"
+            f"{score.planner}\nmedian gap {percent(gap)} after {seconds_text(seconds)}, {number} points"
             for seconds, gap in curve
         ],
         name=score.planner,
@@ -156,10 +103,10 @@ def _span(seconds: Sequence[float]) -> tuple[float, float]:
     return first, max([first * 10, *seconds])
 
 
-def _layout(span: tuple[float, float], most: float, apart: float) -> dict[str, object]:
+def _layout(span: tuple[float, float], most: float) -> dict[str, object]:
     ends = log10(span[0]) - 0.05, log10(span[1]) + 0.05
     powers = [10.0**power for power in range(-4, 8) if ends[0] <= power <= ends[1]]
-    seconds = spread(outside_in(powers), log10, _power_text, ends, apart * 0.8)
+    seconds = spread(outside_in(powers), log10, _power_text, ends, APART)
     return {
         "xaxis": {
             "type": "log",
@@ -170,9 +117,8 @@ def _layout(span: tuple[float, float], most: float, apart: float) -> dict[str, o
         "yaxis": {
             "title": {"text": "best plan so far, gap to the bound"},
             "range": [-0.06, place(max(most, 0.01)) * 1.06],
-            **axis(gap_ticks(most, 0.09)),
+            **axis(gap_ticks(most)),
         },
-        "hovermode": "closest",
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from reports.study.page import render_study
 from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS, Visit, visit
 from tests.reports.sample import write
-from tests.reports.study_sample import EVIL, designs, many, small
+from tests.reports.study_sample import EVIL, small
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
 
@@ -29,27 +30,14 @@ def column(page: Page, number: int) -> list[str]:
     return [text.strip() for text in page.locator(f"#rows tbody tr > :nth-child({number})").all_inner_texts()]
 
 
-def marks(page: Page, chart: str) -> int:
-    return page.locator(f"#{chart} .scatterlayer .point").count()
-
-
-def last_mark(page: Page) -> tuple[float, float]:
-    """The middle of the last mark of the second planner, on the screen."""
-    page.locator("#peak-gaps").evaluate("chart => chart.scrollIntoView({block: 'center'})")
-    box = page.locator("#peak-gaps .scatterlayer .trace").nth(1).locator(".point").last.bounding_box()
-    assert box is not None
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-def test_every_plan_is_a_mark_and_hover_has_units(opened: Visit) -> None:
-    page = opened.page
-    assert marks(page, "peak-gaps") == 10 + 3  # the plans and the medians
-    page.mouse.move(*last_mark(page))
-    page.wait_for_selector("#peak-gaps .hovertext")
-    text = page.locator("#peak-gaps .hovertext").text_content() or ""
-    assert " B" in text
-    assert "gap" in text
-    assert "%" in text
+def test_every_plan_is_a_mark_that_says_what_it_is_and_opens_its_point(opened: Visit) -> None:
+    marks = opened.page.locator("[aria-label^='Gaps of the peak'] [data-row]")
+    assert marks.count() == 10
+    said = marks.last.locator("title").text_content() or ""
+    assert re.search(r"\npeak [0-9]+ B\nbound [0-9]+ B, gap [0-9.]+%$", said)
+    marks.last.evaluate("mark => mark.scrollIntoView({block: 'center'})")
+    marks.last.click()
+    expect(opened.page.locator("#point-title")).to_have_text(said.partition("\n")[0])
 
 
 def test_a_hostile_name_is_shown_not_run(opened: Visit) -> None:
@@ -127,60 +115,9 @@ def test_a_link_opens_a_point_directly(browser: Browser, tmp_path: Path) -> None
     page.wait_for_selector("html[data-ready]")
     assert page.inner_text("#point-title") == "a.csv"
     assert page.locator("#point-steps tr").count() == 3
-    page.set_viewport_size({"width": 1000, "height": 900})
-    # Charts that are hidden cannot follow. A page runs its timers in the order of their ends: after this
-    # one, that of Plotly's resizing (0.1 s) has run.
-    page.evaluate("() => new Promise((done) => setTimeout(done, 300))")
     page.click("#point-back")
     expect(page.locator("#overview")).to_be_visible()
-    width = "document.querySelector('#peak-gaps .main-svg').getBoundingClientRect().width"
-    found.wait_until(f"900 < {width} && {width} < 1000")
     context.close()
-
-
-def test_a_click_on_a_mark_opens_its_point(opened: Visit) -> None:
-    opened.page.mouse.click(*last_mark(opened.page))
-    opened.page.wait_for_selector("#point:not([hidden])")
-    assert opened.page.inner_text("#point-planner") in ("best-fit", "naive", "exact")
-
-
-def test_the_legend_hides_and_shows(opened: Visit) -> None:
-    page = opened.page
-    button = page.locator("[data-charts=peak-gaps]", has_text="not proven")
-    button.focus()
-    page.keyboard.press("Enter")
-    assert button.get_attribute("aria-pressed") == "false"
-    opened.wait_until("document.querySelectorAll('#peak-gaps .point').length === 7")
-    button.click()
-    opened.wait_until("document.querySelectorAll('#peak-gaps .point').length === 13")
-
-
-def test_one_question_can_be_selected_in_the_chart_over_time(browser: Browser, tmp_path: Path) -> None:
-    found = visit(browser, write(tmp_path, "time.html", render_study(many(57))))
-    page = found.page
-    before = page.locator("#time .scatterlayer .js-line").count()
-    page.select_option("#question", "1")
-    found.wait_until(f"document.querySelectorAll('#time .scatterlayer .js-line').length > {before}")
-    assert page.evaluate("document.getElementById('time').layout.yaxis.range[0]") < -0.1
-    page.select_option("#question", "-1")
-    found.wait_until(f"document.querySelectorAll('#time .scatterlayer .js-line').length === {before}")
-    assert found.complaints == []
-    page.context.close()
-
-
-def test_panels_of_the_design_space(browser: Browser, tmp_path: Path) -> None:
-    found = visit(browser, write(tmp_path, "designs.html", render_study(designs())))
-    page = found.page
-    assert page.locator(".panels figure").count() == 4
-    assert marks(page, "sweep-0-1") == 4 * 3 + 3  # four lines, and the front
-    assert page.locator("figcaption", has_text="no plan fits at 128 KiB").count() == 1
-    page.locator("#sweep-0-1").scroll_into_view_if_needed()
-    box = page.locator("#sweep-0-1 .scatterlayer .trace").nth(3).locator(".point").first.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.wait_for_selector("#sweep-0-1 .hovertext")
-    assert "40.000 ms at 128 KiB" in (page.locator("#sweep-0-1 .hovertext").text_content() or "")
-    page.context.close()
 
 
 def test_a_point_links_to_the_page_of_its_plan(browser: Browser, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from chipmodel.answers.study_row import Improved
 from reports.study.chart import LINES, StudyChart
 from reports.study.scale import place
 from reports.study.strips import MOST_MARKS, gap_strips, mark_text, profile
-from reports.study.time import over_time, searching, trajectories
+from reports.study.time import over_time, searching
 from tests.reports.study_sample import EVIL, designs, many, packing, small
 
 
@@ -40,12 +40,11 @@ def test_every_plan_is_a_mark_of_its_planners_strip() -> None:
     assert layout["yaxis"]["ticktext"] == ["naive", "best-fit", "exact"]
 
 
-def test_the_tooltip_of_a_mark_has_units_and_escapes_names() -> None:
+def test_the_tooltip_of_a_mark_has_units_and_names_as_they_are() -> None:
     study = small()
     row = next(r for r in study.rows if r.point.workload == EVIL and r.point.packer == "best-fit")
     text = mark_text(study, PEAK, row)
-    assert "<script" not in text
-    assert "&lt;script&gt;" in text
+    assert text.startswith(f"{EVIL}\n")
     assert "peak 500 B" in text
     assert "bound 400 B, gap 25.0%" in text
     timed = designs()
@@ -76,12 +75,12 @@ def test_of_nineteen_planners_the_first_have_distinct_lines() -> None:
     chart = profile(many(), PEAK)
     assert len(traces(chart)) == 19
     assert [mark.label for mark in chart.legend][-1] == "13 others"
-    assert chart.legend[-1].traces == 13
     shapes = {(mark.dash, mark.symbol) for mark in chart.legend}
     assert len(shapes) == len(chart.legend) == len(LINES) + 1  # apart without colour too
 
 
 def test_the_median_over_time_by_hand() -> None:
+    assert [s.planner for s in searching(small())] == ["exact"]
     one = replace(packing("a", "p", 100, 100), seconds=9.0)
     rows = (
         replace(one, trajectory=(Improved(1.0, 200, 50), Improved(3.0, 100, 100))),
@@ -93,16 +92,3 @@ def test_the_median_over_time_by_hand() -> None:
     assert line["x"] == [2.0, 3.0, 9.0]
     assert line["y"] == [round(place(gap), 4) for gap in (0.6, 0.1, 0.1)]
     assert "after 2.00 s, 2 points" in line["text"][0]
-
-
-def test_a_single_question_has_all_steps_and_the_end() -> None:
-    study = small()
-    assert [s.planner for s in searching(study)] == ["exact"]
-    (question,) = trajectories(study, {"exact": 0})
-    assert question["label"] == "a.csv"
-    lines: Any = question["lines"]
-    ((planner, steps),) = lines
-    assert planner == 0
-    assert [step[2] for step in steps] == [150, 120, 100, 100]
-    assert steps[0][3] == round(place(80 / 100 - 1), 4) < 0
-    assert steps[-1][0] == 0.5

@@ -8,7 +8,8 @@ import pytest
 
 from chipmodel.answers.study_results import StudyResults
 from reports.study.chart import SeriesStyle, StudyChart, trace
-from reports.study.figures import WIDTH, figure_svg, figures
+from reports.study.figures import WIDTH, figure_svg
+from reports.study.page import figures
 from tests.reports.study_sample import designs, many, merged, network, small
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -58,7 +59,8 @@ def test_marks_and_lines_are_where_the_values_are() -> None:
     and 594 for the axis from 0 to 2. The line is broken where there is no value, and its steps are level."""
     line = {"color": "#123", "shape": "hv"}
     marker = {"color": "#456", "symbol": "circle-open", "size": 16}
-    drawn = trace("lines+markers", [0, 1, None, 2], [0, 1, None, 4], [], line=line, marker=marker)  # type: ignore[list-item]
+    told = ["<a>\n1 B"] * 4
+    drawn = trace("lines+markers", [0, 1, None, 2], [0, 1, None, 4], told, line=line, marker=marker)
     layout = {
         "xaxis": {"title": {"text": "x"}, "range": [0, 2], "tickvals": [1], "ticktext": ["one"]},
         "yaxis": {"range": [0, 4], "tickvals": [4], "ticktext": ["a"]},
@@ -78,3 +80,4 @@ def test_marks_and_lines_are_where_the_values_are() -> None:
     ]
     assert (marks[0].attrib["fill"], marks[3].attrib["fill"]) == ("none", "#456")
     assert texts(svg) == ["a", "one", "x", "kind"]
+    assert [node.findtext(f"{SVG}title") for node in marks] == ["<a>\n1 B"] * 3 + [None]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from reports.study.figures import figures
 from reports.study.markdown import study_markdown
+from reports.study.page import figures
 from tests.reports.study_sample import EVIL, designs, merged, small
 
 

@@ -120,7 +120,7 @@ class Tally:
             if cycles and (fastest is None or cycles < fastest[0]):
                 fastest = cycles, name
             if bounded:
-                bound = time_bound(program, chip, {}, True, cascades=True).cycles
+                bound = time_bound(program, chip, {}, cascades=True).cycles
                 if least is not None and bound > least:
                     self.bounds += 1
                     yield f"BOUND {least:,} -> {name} {bound:,}"

@@ -71,10 +71,8 @@ GUARDS = {
     "chipmodel/execute/steps.py": ("chipmodel/execute/test_machine.py", "chipmodel/execute/test_check.py"),
     # bounds
     "chipmodel/bounds/windows.py": ("chipmodel/bounds/test_windows.py",),
-    "chipmodel/bounds/stripe_options.py": ("chipmodel/bounds/test_stripe_options.py",),
     "chipmodel/bounds/time_bound.py": ("chipmodel/bounds/test_time_bound.py",),
     "chipmodel/npu/least_costs.py": ("chipmodel/bounds/test_time_bound.py",),
-    "chipmodel/bounds/residency.py": ("chipmodel/bounds/test_residency.py",),
     "chipmodel/bounds/program_windows.py": ("chipmodel/bounds/test_windows.py",),
     "chipmodel/bounds/fluid.py": (
         "chipmodel/bounds/test_fluid.py",

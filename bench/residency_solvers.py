@@ -1,11 +1,10 @@
 """SCIP and CP-SAT side by side on the mixed-integer programs of what stays in SharedMemory.
 
-The models are those that ``solvers.residency.milp`` gives SCIP, unchanged: of the bound
-(``chipmodel.bounds.residency``) and of the exact streamer's plan (``dma.residency.joint``), for networks in a
-half and a quarter of the least SharedMemory at which ping-pong spills nothing. Each solver has one thread,
-the same seconds of wall clock and the same gap at which it may stop. CP-SAT knows integers only, so its
-interface for mixed-integer programs counts the model's shares in thousandths here. As set by default it
-counts them in units, and calls models infeasible that SCIP solves.
+The models are those that ``solvers.residency.milp`` gives SCIP, unchanged, for the exact streamer's plan
+(``dma.residency.joint``) of networks in a half and a quarter of the least SharedMemory at which ping-pong
+spills nothing. Each solver has one thread, the same seconds of wall clock and the same gap at which it may
+stop. CP-SAT knows integers only, so its interface for mixed-integer programs counts the model's shares in
+thousandths here. As set by default it counts them in units, and calls models infeasible that SCIP solves.
 
     python -m bench.residency_solvers [--pairs resnet8:gap9-psram,...] [--seconds 20]
 """
@@ -20,7 +19,6 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from chipmodel.bounds.residency import residency_problem
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
@@ -43,14 +41,11 @@ WEIGHT_FLOOR_DIVISOR = 16
 """The streamer reserves a sixteenth of the memory for weights."""
 
 
-def models(program: Program, chip: Chip) -> Iterator[tuple[str, ResidencyModel]]:
-    """The model of the bound and of the plan, where the network has one."""
-    problem = residency_problem(program, chip, {})
-    if problem is not None:
-        yield "bound", ResidencyModel(problem, False, 0.0)
+def model(program: Program, chip: Chip) -> ResidencyModel:
+    """The model of the plan."""
     size = chip.shared_memory.bytes
     tiers = ChipTierProblem(program, chip, size, one_buffer(program, size // WEIGHT_FLOOR_DIVISOR))
-    yield "plan", ResidencyModel(JointQuestion(tiers).problem(), False, DMA_CYCLE_COST)
+    return ResidencyModel(JointQuestion(tiers).problem(), DMA_CYCLE_COST)
 
 
 def answer(proto: Any, name: str, seconds: float) -> list[str]:
@@ -80,13 +75,12 @@ def rows(pairs: str, seconds: float) -> Iterator[list[str]]:
         for part in PARTS:
             size = least // part // memory.alignment * memory.alignment
             chip = replace(whole, shared_memory=replace(memory, bytes=size))
-            for question, model in models(program, chip):
-                proto = protos.MPModelProto()
-                model.accounts.solver.ExportModelToProto(proto)
-                whole_numbers = sum(variable.is_integer for variable in proto.variable)
-                counts = f"{len(proto.variable):,}", f"{whole_numbers:,}", f"{len(proto.constraint):,}"
-                cells = [cell for solver in SOLVERS for cell in answer(proto, solver, seconds)]
-                yield [network, name, f"{size:,}", question, *counts, *cells]
+            proto = protos.MPModelProto()
+            model(program, chip).accounts.solver.ExportModelToProto(proto)
+            whole_numbers = sum(variable.is_integer for variable in proto.variable)
+            counts = f"{len(proto.variable):,}", f"{whole_numbers:,}", f"{len(proto.constraint):,}"
+            cells = [cell for solver in SOLVERS for cell in answer(proto, solver, seconds)]
+            yield [network, name, f"{size:,}", *counts, *cells]
 
 
 def main() -> None:
@@ -94,7 +88,7 @@ def main() -> None:
     parser.add_argument("--pairs", default=PAIRS, help="networks of the zoo and chips, NETWORK:CHIP")
     parser.add_argument("--seconds", type=float, default=20.0, help="limit of each solver on each model [20]")
     asked = parser.parse_args()
-    titles = ["network", "chip", ">bytes", "model", ">variables", ">integer", ">constraints"]
+    titles = ["network", "chip", ">bytes", ">variables", ">integer", ">constraints"]
     for solver in SOLVERS:
         titles += [f">{solver}", ">bound", ">gap", ">CPU s"]
     print(f"OR-Tools {version('ortools')}, {asked.seconds:g} s\n")

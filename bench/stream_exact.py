@@ -2,7 +2,7 @@
 
 Per network, chip and SharedMemory (the least at which ping-pong spills nothing, a half and a quarter of it):
 simulated cycles of each without cascades, the bound that no such plan beats
-(``chipmodel.bounds.time_bound.time_bound`` with residency), how far ``exact`` is above it (gap; "proven"
+(``chipmodel.bounds.time_bound.time_bound``), how far ``exact`` is above it (gap; "proven"
 within 1 %), by how much its forecast missed what was simulated, and process seconds of the exact plan and its
 simulation. Then the same with cascades: cycles of the default streamer without and with them, of ``exact``
 with them, the bound of all plans with or without cascades, the gap to it, and process seconds of that plan.
@@ -11,8 +11,7 @@ with them, the bound of all plans with or without cascades, the gap to it, and p
         [--time-limit SECONDS]
     python -m bench.stream_exact --join luna-arcs.txt stm32n6.txt gap9-psram.txt
 
-The second form sums up tables of several such processes. ``python -m tests.fuzz exact-streamer`` compares the
-search with all plans of small problems.
+The second form sums up tables of several such processes.
 """
 
 from __future__ import annotations
@@ -156,8 +155,8 @@ def row(network: str, program: Program, chip: Chip, part: int, limit: float | No
         began = time.process_time()
         cascaded[name], _ = run_cycles(program, chip, streamer, cascade, limit)
         cascade_seconds = time.process_time() - began
-    bound = time_bound(program, chip, {}, True).cycles
-    cascade_bound = time_bound(program, chip, {}, True, cascades=True).cycles
+    bound = time_bound(program, chip, {}).cycles
+    cascade_bound = time_bound(program, chip, {}, cascades=True).cycles
     size = chip.shared_memory.bytes
     return Row(
         network,

@@ -106,9 +106,9 @@ _ENTRIES = (
         "exact",
         "portfolio",
         "dma.streamers.exact:PORTFOLIO",
-        "load times by exact search, for many tilings; exact:20000 searches longer",
+        "what stays by mixed-integer programming, in many tilings; exact:20000 tries more",
         "chipmodel",
-        "dma.streamers.exact:with_states",
+        "dma.streamers.exact:with_steps",
     ),
 )
 _BUILT_IN = {entry.name: entry for entry in _ENTRIES}

@@ -35,7 +35,6 @@ HEAVY = {
 }
 """Packages that take long to import: what needs them may be imported where it is used."""
 LATE = {
-    "chipmodel.bounds.residency",
     "chipmodel.npu.luna_op",
     "chipmodel.paths.run",
     "chipmodel.pipeline.order_search",

@@ -109,16 +109,6 @@ class LeastTransferCosts:
         self.store_once *= alone
         self.weights_once *= alone
 
-    @property
-    def any_load_once(self) -> int:
-        """The least set-up of a load of tensors or weights."""
-        return min(self.load_once, self.weights_once)
-
-    @property
-    def any_load_each(self) -> Fraction:
-        """The least cycles of a byte of tensors or weights."""
-        return min(self.load_each, self.weights_each)
-
     def load(self, size: int) -> Fraction:
         return self.load_once + size * self.load_each
 

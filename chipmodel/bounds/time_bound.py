@@ -18,15 +18,12 @@ from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.rewrites.splittable import has_slices, splittable
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost, least_cost_anywhere
-from solvers.core.deadline import NO_DEADLINE, Deadline
 
 
 def time_bound(
     program: Program,
     chip: Chip,
     path: Mapping[str, str],
-    residency: bool = False,
-    deadline: Deadline = NO_DEADLINE,
     cascades: bool = False,
     inferences: int = 1,
 ) -> TimeBound:
@@ -43,12 +40,10 @@ def time_bound(
     ``cascades`` any neighbours may be one. ``program`` has ``inferences`` of them
     (``steady_state.unrolled``), whose ops do not take turns.
 
-    Others hold only where ops run one after another, so not with ``cascades``:
+    Another holds only where ops run one after another, so not with ``cascades``:
 
     *Windows*, of runs that are too long for the fluid: data that SharedMemory cannot hold beforehand are
     moved while ops run (``chipmodel.bounds.windows``).
-    *Residency*, where asked for: data that leave SharedMemory have to come back
-    (``chipmodel.bounds.residency``); this one may take seconds, and at the ``deadline`` proves what it has.
 
     Where the planner may choose which ops read their weights in place, weights cost nothing in any of them.
 
@@ -59,7 +54,7 @@ def time_bound(
     if chip.memories:
         size = chip.shared_memory.bytes + sum(memory.bytes for memory in chip.memories)
         roomy = replace(chip.with_memory(size), memories=())
-        joined = time_bound(program, roomy, path, residency, deadline, cascades, inferences)
+        joined = time_bound(program, roomy, path, cascades, inferences)
     program = bounded_program(program, chip)
     space = plan_space(cascades, has_slices(program))
     runs = [(op, times) for op, times in program.op_counts(path) if times]
@@ -74,10 +69,6 @@ def time_bound(
     found.insert(0, fluid)
     if fluid is None and not cascades:
         found.append(window_time_bound(program, chip, path))
-    if residency and not cascades:
-        from chipmodel.bounds.residency import residency_bound
-
-        found.append(residency_bound(program, chip, path, deadline=deadline))
     best = max((bound for bound in (*found, joined) if bound is not None), key=lambda bound: bound.cycles)
     return replace(best, space=space)
 

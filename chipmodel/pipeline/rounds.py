@@ -38,7 +38,7 @@ from dma.stream import streamer_named
 from dma.streamers import sync
 from dma.streamers.race import RankedSchedule, StreamerRace
 from solvers.branches.mergers import merge_arms
-from solvers.core.deadline import NO_DEADLINE, Deadline
+from solvers.core.deadline import Deadline
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named
 from solvers.squeeze import squeezed
@@ -51,32 +51,26 @@ ROUNDS = 16
 RUNGS = 2
 """Smaller memories for which the fastest streamer's schedule is made as well, where tensors leave
 SharedMemory."""
-BOUND_SHARE = 0.35
-"""The share of the time until a deadline that the bound may take at which streamers stop."""
 SCHEDULES_SHARE = 0.7
 """The share of the rest after which no schedule is made any more where a plan fits; the rest is for packing
 those that were made."""
 
 
-def one_path_bound(
-    program: Program, chip: Chip, residency: bool, deadline: Deadline = NO_DEADLINE, cascades: bool = False
-) -> TimeBound | None:
-    """``time_bound`` of a program that has one path; None of one with branches or loops. With ``residency``
-    the sharper bound that knows which tensors must leave SharedMemory; with ``cascades`` one that also holds
-    for plans with cascades."""
+def one_path_bound(program: Program, chip: Chip, cascades: bool) -> TimeBound | None:
+    """``time_bound`` of a program that has one path; None of one with branches or loops. With ``cascades``
+    one that also holds for plans with cascades."""
     inferences, program = program.inferences, unrolled(program)
     one_path = all(isinstance(node, Op) for node in program.body)
     if not one_path:
         return None
-    return time_bound(program, chip, {}, residency, deadline, cascades, inferences)
+    return time_bound(program, chip, {}, cascades, inferences)
 
 
 def search_bound(request: PlanRequest) -> TimeBound | None:
     """The bound at which the streamer of ``request`` stops its search; None for one that does not search."""
     if not streamer_named(request.streamer).searches_offsets:
         return None
-    share = request.deadline.share(BOUND_SHARE)
-    return one_path_bound(request.program, request.chip, True, share, request.cascades)
+    return one_path_bound(request.program, request.chip, request.cascades)
 
 
 def plan_in_rounds(

@@ -18,7 +18,6 @@ from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.steady_state import inferences_of, unrolled
-from dma.stream import streamer_named
 from solvers.branches.mergers import merger_named
 
 PLAN_SHARE = 0.8
@@ -81,11 +80,8 @@ def _bound(request: PlanRequest, trace: Trace, planned: Planned) -> TimeBound:
     made = inferences_of(request.program, trace.path)
     if planned.bound and made == request.program.inferences:
         return planned.bound
-    residency = streamer_named(request.streamer).searches_offsets
     program = unrolled(request.program, made)
-    return time_bound(
-        program, request.chip, trace.path, residency, request.deadline, request.cascades, made or 1
-    )
+    return time_bound(program, request.chip, trace.path, request.cascades, made or 1)
 
 
 def _sync_cycles(request: PlanRequest, choices: Mapping[str, str], trace: Trace) -> int | None:

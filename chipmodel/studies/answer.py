@@ -234,7 +234,7 @@ def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache)
     trace = planned.trace or simulate(planned.commands, chip, {})
     row = replace(row, status=planned.solved.status, simulation_seconds=process_time() - began)
     sync = trace.cycles if task.point.streamer == "sync" else None
-    # A streamer that asks what no plan is below has a sharper bound; rows of the same question share it.
+    # Rows of the same question share a bound, unless the streamer has asked for it.
     bound, seconds = (
         (planned.bound, 0.0) if planned.bound else kept.bound(task, planned.program, chip, trace.path)
     )

@@ -59,8 +59,6 @@ LEFT_OUT = "the joint decision of what stays in SharedMemory"
 SOLVER_SHARE = 0.25
 """Share of the time that is left at a deadline that one mixed-integer program may take: several such
 candidates follow one another."""
-MAX_NODES = 500
-"""Nodes of branch and bound: well under a second."""
 
 
 def decide_jointly(
@@ -84,7 +82,7 @@ def decide_jointly(
     question = JointQuestion(tiers).problem()
     horizon = HORIZON if count <= MAX_DETAILED_OPS else LONG_PROGRAM_HORIZON
     until = deadline.share(SOLVER_SHARE)
-    found = solve_residency(question, MAX_NODES, dma_weight=DMA_CYCLE_COST, horizon=horizon, deadline=until)
+    found = solve_residency(question, dma_weight=DMA_CYCLE_COST, horizon=horizon, deadline=until)
     deadline.ends(LEFT_OUT)
     if found.cycles is None:
         return residency_of(tiers, tiers.found(deadline).state)

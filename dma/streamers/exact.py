@@ -1,10 +1,9 @@
-"""``exact``: when each weight slice is loaded, by exact search, with a proof of what it finds.
+"""``exact``: what stays in SharedMemory by mixed-integer programming, for many tilings, refined by forecasts.
 
-On each straight chain of steps ``solvers.loads.exact`` decides at which step every load is issued, and so the
-order of the queue and how far ahead it goes. What the search is given is tried in several ways, and the
-fastest schedule is used: how large slices are, and what stays on chip besides them. Then
-``dma.schedule.refine`` tiles single ops again. ``sync``, ``ping-pong``, ``weight-pipeline`` and
-``prefetch-greedy`` are candidates too, so the forecast is never slower than theirs.
+How large slices are, and what stays on chip besides them, is tried in several ways, and the fastest schedule
+is used. Then ``dma.schedule.refine`` tiles single ops again. ``sync``, ``ping-pong``, ``weight-pipeline`` and
+``prefetch-greedy`` are candidates too, so the forecast is never slower than theirs. Weights are loaded at the
+positions of ``dma.streamers.weight_region``.
 
 Not decided together: offsets (the packer's, afterwards, in its usual rounds), tensors that leave SharedMemory
 (``dma.residency.joint``, the state search over memory tiers or ``dma.residency.greedy``, whichever gives the
@@ -16,9 +15,8 @@ well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.planner_table import whole_setting
@@ -42,23 +40,13 @@ from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.resident_slices import WHOLE_SHARE, issue_with_residents, resident_bytes
 from dma.streamers.sync import one_buffer
 from dma.streamers.weight_pipeline import issued_weights
-from dma.streamers.weight_region import StepChain, issue_positions
-from solvers.core.outcome import Limits
-from solvers.loads.exact import solve_stream
-from solvers.loads.problem import StreamMove, StreamProblem, StreamSlice
+from dma.streamers.weight_region import issue_positions
 
 NAME = "exact"
-STATES_PER_RUN = 2_000
-"""States that the search visits on each straight chain of each candidate: about 0.1 s (measured)."""
-REFINED_STEPS_PER_STATE = 4
-"""Steps of schedules that ``dma.schedule.refine`` may try for each of those states."""
-RUN_GAP = 0.001
-"""Share of the bound: a straight chain this near to its bound is not searched further."""
-MAX_STATES = 10**9
-"""States that a user may ask for; more is a typing error."""
-MAX_SLICE_STEPS = 100_000
-"""Slices times steps of a straight chain that is searched; a longer one keeps the positions of
-``dma.streamers.weight_region``."""
+REFINED_STEPS = 8_000
+"""Steps of all schedules together with which ``dma.schedule.refine`` may try other tilings of single ops."""
+MAX_STEPS = 10**9
+"""Steps that a user may ask for; more is a typing error."""
 WEIGHT_FLOOR_DIVISORS = (8, 64)
 """Weight floors that are tried, as ``dma.schedule.build.WEIGHT_FLOOR_DIVISORS``."""
 SLICES_AT_ONCE = (4, 2, 8, 1)
@@ -76,23 +64,24 @@ WHOLE_INPUT_DIVISOR = 4
 memory left."""
 
 
-def with_states(setting: str) -> StreamerPortfolio:
-    """Return the portfolio that searches the number of states that a user writes. Raises BadInput."""
-    hint = f"0 to {MAX_STATES:,}, as in {NAME}:20000"
-    states = whole_setting(NAME, setting, Interval(0, MAX_STATES + 1), "number of states to search", hint)
-    return _portfolio(f"{NAME}:{states}", states)
+def with_steps(setting: str) -> StreamerPortfolio:
+    """Return the portfolio that tries tilings of single ops in as many steps as a user writes. Raises
+    BadInput."""
+    hint = f"0 to {MAX_STEPS:,}, as in {NAME}:20000"
+    steps = whole_setting(NAME, setting, Interval(0, MAX_STEPS + 1), "number of steps to try", hint)
+    return _portfolio(f"{NAME}:{steps}", steps)
 
 
 def quick(name: str, decider: Decider, weight_floor_divisor: int, slices_at_once: int) -> Streamer:
     """Return one of the ways, under another ``name``: stripes by time, what stays by ``decider``, and no
-    search of load times."""
+    tilings of single ops."""
     variant = _Variant(decider, weight_floor_divisor, slices_at_once, 0)
     return replace(_streamer(variant), name=name, recut=None)
 
 
-def _portfolio(name: str, states: int) -> StreamerPortfolio:
+def _portfolio(name: str, steps: int) -> StreamerPortfolio:
     searched = (
-        _streamer(_Variant(decider, divisor, slices_at_once, states))
+        _streamer(_Variant(decider, divisor, slices_at_once, steps))
         for divisor in WEIGHT_FLOOR_DIVISORS
         for slices_at_once in SLICES_AT_ONCE
         for decider in DECIDERS
@@ -110,12 +99,12 @@ def _portfolio(name: str, states: int) -> StreamerPortfolio:
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """One way to divide the memory, and the states searched for it."""
+    """One way to divide the memory, and the steps with which single ops are tiled again."""
 
     decider: Decider
     weight_floor_divisor: int
     slices_at_once: int
-    states: int
+    steps: int
 
 
 def _streamer(variant: _Variant, given: Mapping[str, Tiling] | None = None) -> Streamer:
@@ -126,13 +115,13 @@ def _streamer(variant: _Variant, given: Mapping[str, Tiling] | None = None) -> S
         return _slices(memory, variant.slices_at_once, tilings)
 
     def issue(memory: MemoryBudget, emission: Emission) -> IssuePlan:
-        return _issue(memory, emission, slices(memory).bytes_at, variant.states)
+        return _issue(memory, emission, slices(memory).bytes_at, variant.steps > 0)
 
     def cut(memory: MemoryBudget, op: Op, left: int) -> Tiling | None:
         return tilings[op.name] if op.name in tilings else _cut(memory, op, left)
 
     def recut(cuts: Mapping[str, Tiling], quickly: bool) -> Streamer:
-        return _streamer(replace(variant, states=0) if quickly else variant, cuts)
+        return _streamer(replace(variant, steps=0) if quickly else variant, cuts)
 
     return Streamer(
         name=NAME,
@@ -143,7 +132,7 @@ def _streamer(variant: _Variant, given: Mapping[str, Tiling] | None = None) -> S
         cut=cut,
         weight_floor_divisors=(variant.weight_floor_divisor,),
         decider=variant.decider,
-        recut=Recut(recut, REFINED_STEPS_PER_STATE * variant.states),
+        recut=Recut(recut, variant.steps),
     )
 
 
@@ -214,46 +203,18 @@ def _cut(memory: MemoryBudget, op: Op, left: int) -> Tiling | None:
 
 
 def _issue(
-    memory: MemoryBudget, emission: Emission, slice_bytes_at: Callable[[Op], int], states: int
+    memory: MemoryBudget, emission: Emission, slice_bytes_at: Callable[[Op], int], thorough: bool
 ) -> IssuePlan:
     tensors = TensorIssuer(memory, emission, slice_bytes_at)
     others = [*stripes(emission), *tensors.transfers()]
     free = {op.name: tensors.slack[op.name] + slice_bytes_at(op) for op in ops(memory.program.body)}
 
-    def issue_rest(decided: frozenset[int], free: Mapping[str, int], quickly: bool) -> list[IssuedTransfer]:
+    def issue_rest(decided: frozenset[int], free: Mapping[str, int]) -> list[IssuedTransfer]:
         rest = replace(emission, needs=[need for need in emission.needs if id(need) not in decided])
         fixed = [transfer for transfer in others if id(transfer.need) not in decided]
-        found = partial(_positions, states=0 if quickly else states)
-        return [*fixed, *issued_weights(memory, rest, fixed, free, found)]
+        return [*fixed, *issued_weights(memory, rest, fixed, free, issue_positions)]
 
-    return issue_with_residents(memory, emission, free, issue_rest, states)
-
-
-def _positions(chain: StepChain, states: int) -> Sequence[int]:
-    """The positions that issue the weights of ``chain``, by a search of ``states``."""
-    start = issue_positions(chain)
-    if not states or len(chain.slices) * len(chain.computes) > MAX_SLICE_STEPS:
-        return start
-    hint = tuple(position - chain.first for position in start)
-    return [chain.first + step for step in _solved(stream_problem(chain), states, hint)]
+    return issue_with_residents(memory, emission, free, issue_rest, thorough)
 
 
-def stream_problem(chain: StepChain) -> StreamProblem:
-    """``chain`` as a problem for ``solvers.loads.exact``, its first step being 0."""
-    first = chain.first
-    fixed = (StreamMove(t.direction, t.issue - first, t.due - first, t.cycles) for t in chain.fixed)
-    return StreamProblem(
-        tuple(chain.computes),
-        tuple(chain.room),
-        tuple(StreamSlice(s.bytes, s.first - first, s.last - first, s.cycles) for s in chain.slices),
-        tuple(fixed),
-    )
-
-
-@lru_cache(maxsize=256)
-def _solved(problem: StreamProblem, states: int, start: tuple[int, ...]) -> tuple[int, ...]:
-    """Cached, as candidates with the same tilings lead to the same problem."""
-    return solve_stream(problem, Limits(nodes=states), hint=start, gap=RUN_GAP).positions
-
-
-PORTFOLIO = _portfolio(NAME, STATES_PER_RUN)
+PORTFOLIO = _portfolio(NAME, REFINED_STEPS)

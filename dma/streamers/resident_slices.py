@@ -34,9 +34,8 @@ WHOLE_SHARE = 0.99
 
 SliceSet = frozenset[int]
 """Slices by their numbers."""
-IssueRest = Callable[[frozenset[int], Mapping[str, int], bool], list[IssuedTransfer]]
-"""Issues all transfers except the needs with these ids, with a number of bytes for weights at each op; True
-asks for a quick version that is only forecast."""
+IssueRest = Callable[[frozenset[int], Mapping[str, int]], list[IssuedTransfer]]
+"""Issues all transfers except the needs with these ids, with a number of bytes for weights at each op."""
 
 
 def resident_bytes(memory: MemoryBudget) -> dict[str, int]:
@@ -52,18 +51,17 @@ def resident_bytes(memory: MemoryBudget) -> dict[str, int]:
 
 
 def issue_with_residents(
-    memory: MemoryBudget, emission: Emission, free: Mapping[str, int], issue: IssueRest, states: int
+    memory: MemoryBudget, emission: Emission, free: Mapping[str, int], issue: IssueRest, thorough: bool
 ) -> IssuePlan:
     """Return the fastest of the plans that ``issue`` makes for different sets of slices that stay for their
     loop, and for loads for a loop's next iteration.
 
-    ``free`` bytes are there for weights at each op. ``issue`` searches ``states`` states; with 0 only the
-    obvious sets are tried.
+    ``free`` bytes are there for weights at each op. Only the obvious sets are tried unless ``thorough``.
     """
     probabilities = branch_probabilities(memory.program)
     if not probabilities.iterations:
-        return IssuePlan(issue(frozenset(), free, False), {})
-    return decide_once(_ResidentSearch(memory, emission, free, issue, probabilities, states))
+        return IssuePlan(issue(frozenset(), free), {})
+    return decide_once(_ResidentSearch(memory, emission, free, issue, probabilities, thorough))
 
 
 class _ResidentSearch:
@@ -77,19 +75,19 @@ class _ResidentSearch:
         free: Mapping[str, int],
         issue: IssueRest,
         probabilities: BranchProbabilities,
-        states: int,
+        thorough: bool,
     ) -> None:
         self.memory, self.emission, self.free, self.issue = memory, emission, free, issue
         self.loops = LoopResidency(memory, emission, free, probabilities)
         self.stays = self.loops.candidates()
         self.steps = list(steps(emission.body))
-        self.max_sets = min(MAX_SETS, MAX_FORECAST_STEPS // len(self.steps)) if states else 0
+        self.max_sets = min(MAX_SETS, MAX_FORECAST_STEPS // len(self.steps)) if thorough else 0
         computes = [step.cycles for step in self.steps]
         self.forecast = PathForecast(self.loops.root, computes, probabilities)
-        loads = tuple(sorted(issue(frozenset(), free, True), key=queue_order))
+        loads = tuple(sorted(issue(frozenset(), free), key=queue_order))
         asked = tuple(_as_asked(memory, self.stays))
         program, chip = id(memory.program), id(memory.chip)
-        self.key = (program, chip, states, loads, tuple(free.items()), tuple(computes), asked)
+        self.key = (program, chip, thorough, loads, tuple(free.items()), tuple(computes), asked)
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -109,23 +107,21 @@ class _ResidentSearch:
         options = [(chosen, self.next_loads(chosen)) for chosen in (sets if self.max_sets else sets[:1])]
         best, loads = min(options, key=lambda option: self.cycles(*option))
         buffers = {self.stays[n].need.buffer: self.stays[n].buffer for n in best}
-        return IssuePlan(self.transfers(best, loads, quickly=False), buffers)
+        return IssuePlan(self.transfers(best, loads), buffers)
 
     def fits(self, chosen: SliceSet, loads: Sequence[NextIterationLoad] = ()) -> bool:
         return self.loops.left_with((self.stays[n] for n in chosen), further_bytes(loads)) is not None
 
     def cycles(self, chosen: SliceSet, loads: Sequence[NextIterationLoad] = ()) -> float:
         """The forecast with ``chosen`` and ``loads``, without those loads that stay or do not fit then."""
-        transfers = self.transfers(chosen, self._possible(chosen, loads), quickly=True)
+        transfers = self.transfers(chosen, self._possible(chosen, loads))
         return self.forecast.cycles(path_transfers(transfers, self.loops.cycles_of))
 
-    def transfers(
-        self, chosen: SliceSet, loads: Sequence[NextIterationLoad], quickly: bool
-    ) -> list[IssuedTransfer]:
+    def transfers(self, chosen: SliceSet, loads: Sequence[NextIterationLoad]) -> list[IssuedTransfer]:
         stays = [self.stays[number] for number in sorted(chosen)]
         decided: list[tuple[TransferNeed, IssuePositions]] = [(s.need, s.issues) for s in stays]
         decided += [(load.need, load.issues) for load in loads]
-        others = self.issue(frozenset(id(n) for n, _ in decided), self._left(stays, loads), quickly)
+        others = self.issue(frozenset(id(n) for n, _ in decided), self._left(stays, loads))
         once = (IssuedTransfer(n, n.buffer, issues[0], n.first, issues[1:]) for n, issues in decided)
         return [*others, *once]
 

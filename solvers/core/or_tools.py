@@ -12,5 +12,5 @@ def cp_sat_solver() -> Any:
 
 
 def linear_solvers() -> Any:
-    """SCIP and GLOP, a module without types."""
+    """SCIP, a module without types."""
     return import_module("ortools.linear_solver.pywraplp")

@@ -23,10 +23,9 @@ class ResidencyAccounts:
     """Sums for a problem: variables are shares of items from 0 to 1, times are in units of ``unit``
     cycles."""
 
-    def __init__(self, problem: ResidencyProblem, relaxed: bool) -> None:
+    def __init__(self, problem: ResidencyProblem) -> None:
         self.problem = problem
-        self.relaxed = relaxed
-        self.solver = linear_solvers().Solver.CreateSolver("GLOP" if relaxed else "SCIP")
+        self.solver = linear_solvers().Solver.CreateSolver("SCIP")
         self.infinity = self.solver.infinity()
         self.unit = _unit(problem)
         count = len(problem.steps)
@@ -38,16 +37,8 @@ class ResidencyAccounts:
         """Loads and stores that must end before the step computes."""
         self.held: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
         """Bytes in SharedMemory at the end of each step's compute."""
-        self.through: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
-        """Bytes in SharedMemory throughout the step."""
-        self.meanwhile: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
-        """Bytes of streamed items and of the step's own weights that move while it computes."""
         self.operands: list[dict[int, Any]] = [{} for _ in range(count)]
-        """Most bytes that a step's own items take at any time, by item."""
-        self.endings: list[dict[int, Any]] = [{} for _ in range(count)]
-        """The same at the end of the step."""
-        self.shrinks: set[int] = {option.step for option in problem.options if option.ending is not None}
-        """Steps whose operands take less at the end."""
+        """Bytes that a step's own items take, by item."""
         self.options: defaultdict[int, list[tuple[PassingOption, Any]]] = defaultdict(list)
         for option in problem.options:
             self.options[option.step].append((option, self.binary()))
@@ -61,11 +52,7 @@ class ResidencyAccounts:
         return self.solver.NumVar(0, 1, "")
 
     def binary(self) -> Any:
-        return self.share() if self.relaxed else self.solver.BoolVar("")
-
-    def occupy(self, step: int, size: int, share: Any) -> None:
-        self.held[step].append((size, share))
-        self.through[step].append((size, share))
+        return self.solver.BoolVar("")
 
     def load(self, interval: int, cycles: Fraction) -> Any:
         share = self.share()
@@ -101,14 +88,13 @@ class ResidencyAccounts:
     def _share_in_place(self) -> None:
         """Ensure that items that share bytes in place take those of the larger side."""
         for overlay in self.problem.overlays:
-            for taken, lie in ((self.operands, self.through), (self.endings, self.held)):
-                sides = list(self._sides(overlay, taken[overlay.step]))
-                if len(sides) < 2:
-                    continue
-                both = self.solver.NumVar(0, self.infinity, "")
-                for side in sides:
-                    self.solver.Add(both >= side)
-                lie[overlay.step].append((1, both))
+            sides = list(self._sides(overlay, self.operands[overlay.step]))
+            if len(sides) < 2:
+                continue
+            both = self.solver.NumVar(0, self.infinity, "")
+            for side in sides:
+                self.solver.Add(both >= side)
+            self.held[overlay.step].append((1, both))
 
     def _sides(self, overlay: InPlaceItems, operands: dict[int, Any]) -> Iterator[Any]:
         if overlay.over not in operands or not any(i in operands for i in overlay.under):
@@ -122,25 +108,9 @@ class ResidencyAccounts:
         waited = self.time(self.waited[step])
         more = sum(float(option.cycles / self.unit) * chosen for option, chosen in self.options.get(step, ()))
         less = sum(float(cycles / self.unit) * chosen for cycles, chosen in self.saved.get(step, ()))
-        waited += self._interrupted(step)
         self.solver.Add(duration >= waited + self.problem.steps[step].cycles / self.unit + more - less)
         self.solver.Add(duration >= self.time(self.moved[step]))
         return duration
-
-    def _interrupted(self, step: int) -> Any:
-        """Ensure that the step waits for transfers for which its option leaves no memory while it
-        computes."""
-        options = self.options.get(step, ())
-        limits = [(option.meanwhile, chosen) for option, chosen in options if option.meanwhile is not None]
-        if not limits or not self.problem.each:
-            return 0
-        capacity = self.problem.capacity
-        waits = self.solver.NumVar(0, self.infinity, "")
-        every = sum(size for size, _ in self.meanwhile[step]) / capacity
-        free = sum((most / capacity - every) * chosen for most, chosen in limits)
-        moves = sum(size / capacity * share for size, share in self.meanwhile[step])
-        self.solver.Add(moves <= waits + every + free)
-        return float(self.problem.each * capacity / self.unit) * waits
 
     def _after(self) -> Any:
         duration = self.solver.NumVar(0, self.infinity, "")
@@ -158,21 +128,15 @@ class ResidencyAccounts:
             idle = left
 
     def _memory(self, step: int) -> None:
-        """Ensure that operands, kept items and loaded items fit SharedMemory at the end of the step, and
-        where its operands take most, if that is more."""
-        self._fit(self.held[step], self.endings[step])
-        if step in self.shrinks:
-            self._fit(self.through[step], self.operands[step])
-
-    def _fit(self, lie: list[tuple[int, Any]], operands: dict[int, Any]) -> None:
+        """Ensure that operands, kept items and loaded items fit SharedMemory at the end of the step."""
         capacity = self.problem.capacity
         summed: defaultdict[int, float] = defaultdict(float)
         variables: dict[int, Any] = {}
-        for size, share in lie:
+        for size, share in self.held[step]:
             variables[share.index()] = share
             summed[share.index()] += size / capacity
         total = sum(summed[i] * variables[i] for i in summed)
-        self.solver.Add(total + sum(operands.values()) * (1 / capacity) <= 1)
+        self.solver.Add(total + sum(self.operands[step].values()) * (1 / capacity) <= 1)
 
 
 def _unit(problem: ResidencyProblem) -> Fraction:

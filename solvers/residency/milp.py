@@ -2,9 +2,7 @@
 
 Time has one interval for each step, from the end of the previous step to its own end: first waiting, then
 compute. The DMA engine is modelled as a fluid: an item may be loaded in any interval since its previous touch
-where there is space. All that is left out (offsets, order of the queue, set-up of slices, bank conflicts)
-only costs more. So if all given numbers are lower bounds, the result is a lower bound for every plan whose
-items are in SharedMemory as a whole or streamed.
+where there is space. Offsets, the order of the queue, set-up of slices and bank conflicts are left out.
 
 Source: this project (docs/references.md).
 """
@@ -19,8 +17,8 @@ from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.residency.accounts import ResidencyAccounts
 from solvers.residency.problem import Joined, ResidencyFound, ResidencyItem, ResidencyProblem
 
-MAX_NODES = 2_000
-"""Default limit of branch-and-bound nodes."""
+MAX_NODES = 500
+"""Default limit of branch-and-bound nodes: well under a second."""
 HORIZON = 64
 """Intervals in which loads ahead of a step, and stores after it, are modelled one by one. Beyond it they have
 no exact interval, and need memory only where the horizon begins; otherwise variables would grow with the
@@ -30,37 +28,29 @@ STORE_DELAY = 3
 SETTINGS = "limits/gap = 0.0005\nseparating/maxroundsroot = 5"
 """SCIP stops within 0.05 % of the optimum. More rounds of cuts at the root cost more than they save
 (measured: 5.6 instead of 19 s on ShuffleNetV1 with 145,664 B of luna-arcs, the slowest of many)."""
-TOLERANCE = 1e-6
-"""SCIP's feasibility tolerance, by which the bound is reduced."""
 
 
 def solve_residency(
     problem: ResidencyProblem,
-    nodes: int = MAX_NODES,
-    relaxed: bool = False,
     dma_weight: float = 0.0,
     horizon: int = HORIZON,
     deadline: Deadline = NO_DEADLINE,
 ) -> ResidencyFound:
-    """Return the least cycles over all residencies, within a limit of ``nodes`` and until the ``deadline``.
+    """Return the least cycles over all residencies, within ``MAX_NODES`` and until the ``deadline``.
 
-    ``relaxed`` allows items to be kept in part, which takes milliseconds and still gives a lower bound. With
-    ``dma_weight`` each DMA cycle costs that share of a cycle, even if it is hidden by compute, so that the
-    answer leaves the engine idle where it can; the bound is then not one of cycles. A shorter ``horizon``
-    (see ``HORIZON``) is solved sooner and gives a lower bound.
+    With ``dma_weight`` each DMA cycle costs that share of a cycle, even if it is hidden by compute, so that
+    the answer leaves the engine idle where it can. A shorter ``horizon`` (see ``HORIZON``) is solved sooner.
     """
-    return ResidencyModel(problem, relaxed, dma_weight, horizon).solved(nodes, deadline)
+    return ResidencyModel(problem, dma_weight, horizon).solved(deadline)
 
 
 class ResidencyModel:
     """Variables of items and options, entered in the ``accounts``."""
 
-    def __init__(
-        self, problem: ResidencyProblem, relaxed: bool, dma_weight: float, horizon: int = HORIZON
-    ) -> None:
+    def __init__(self, problem: ResidencyProblem, dma_weight: float, horizon: int = HORIZON) -> None:
         self.problem = problem
         self.horizon = max(1, horizon)
-        self.accounts = ResidencyAccounts(problem, relaxed)
+        self.accounts = ResidencyAccounts(problem)
         self.add = self.accounts.solver.Add
         self.there: list[list[Any]] = []
         self.kept: list[list[Any]] = []
@@ -108,7 +98,7 @@ class ResidencyModel:
             self.add(lies >= stays)
         for step in range(*item.loop):
             if step not in item.touches:
-                self.accounts.occupy(step, item.bytes, stays)
+                self.accounts.held[step].append((item.bytes, stays))
         return stays
 
     def _choice(self, item: ResidencyItem) -> Any:
@@ -130,27 +120,14 @@ class ResidencyModel:
     def _at_touch(self, index: int, item: ResidencyItem, touch: int, stays: Any) -> None:
         """Enter the bytes of a touch, and of what is kept since the previous one."""
         step = item.touches[touch]
-        inside = item.absorbed is not None and step > item.absorbed
-        if not inside:
-            every = step in self.accounts.options and item.whole
-            passing, ending = (0 if every else min(p[touch], item.bytes) for p in _passing(item))
-            # Of an item kept in part, only the streamed bytes are needed before the end.
-            if item.loop is None:
-                self.accounts.operands[step][index] = passing + (item.bytes - passing) * (
-                    stays if item.whole else 0
-                )
-                self.accounts.endings[step][index] = ending + (item.bytes - ending) * stays
-            else:
-                self.accounts.operands[step][index] = (
-                    item.bytes * self.staying[index] + passing * self.cut[index]
-                )
-                self.accounts.endings[step][index] = item.bytes * stays + ending * self.cut[index]
-            if ending < passing:
-                self.accounts.shrinks.add(step)
-            between = range(item.touches[touch - 1] + 1, step) if touch else range(0)
-            for over in between:
-                if item.absorbed is None or over <= item.absorbed:
-                    self.accounts.occupy(over, item.bytes, self.kept[index][touch])
+        passes = step in self.accounts.options and item.whole
+        passing = 0 if passes else min(item.passing[touch], item.bytes)
+        own = passing + (item.bytes - passing) * stays
+        if item.loop is not None:
+            own = item.bytes * stays + passing * self.cut[index]
+        self.accounts.operands[step][index] = own
+        for over in range(item.touches[touch - 1] + 1, step) if touch else ():
+            self.accounts.held[over].append((item.bytes, self.kept[index][touch]))
 
     def _loaded(self, item: ResidencyItem, touch: int, there: list[Any], kept: Any) -> None:
         """Ensure that a read has everything: kept, loaded in an earlier interval, loaded while the step
@@ -171,16 +148,12 @@ class ResidencyModel:
             if touch and interval == item.touches[0] and item.made:
                 self.add(load <= 1 - there[0])
             self.accounts.held[interval].append((item.reads[touch], held))
-            if early is not None:
-                self.accounts.through[interval].append((item.reads[touch], early))
             early = held
         own = self.accounts.load(step, cycles)
         self.accounts.waited[step].append((cycles, own))
         meanwhile = self.accounts.load(step, cycles)
         if item.whole:
             self.add(meanwhile <= 1 - stays)
-        if item.whole or len(item.touches) == 1:
-            self.accounts.meanwhile[step].append((item.reads[touch], meanwhile))
         self.add(kept + (0 if early is None else early) + own + meanwhile + self.staying[-1] >= 1)
 
     def _stored(self, item: ResidencyItem, there: list[Any], kept: list[Any]) -> list[tuple[int, Any]]:
@@ -191,7 +164,6 @@ class ResidencyModel:
         last = len(self.problem.steps) if item.ends else item.touches[-1] - 1
         passed = self.accounts.load(made, item.store)
         self.add(passed <= 1 - there[0])
-        self.accounts.meanwhile[made].append((item.bytes, passed))
         stored = [(made, passed)]
         soon = min(last, made + self.horizon)
         stored += [
@@ -221,15 +193,13 @@ class ResidencyModel:
         stop = item.touches[1] if len(kept) > 1 else len(self.problem.steps)
         stays = kept[1] if len(kept) > 1 else 0
         for interval in range(made, min(stop, made + STORE_DELAY)):
-            if item.absorbed is not None and interval > item.absorbed:
-                return
             left = -sum(share for at, share in stored if at <= interval) + 1
             if interval > made:
                 left -= stays
             elif any(overlay.over == index for overlay in self.problem.overlays):
                 continue
             else:
-                left -= there + (item.ending or item.passing)[0] / item.bytes
+                left -= there + item.passing[0] / item.bytes
             rest = self.accounts.solver.NumVar(0, 1, "")
             self.add(rest >= left)
             self.accounts.held[interval].append((item.bytes, rest))
@@ -247,10 +217,7 @@ class ResidencyModel:
                 passing = sum(chosen for option, chosen in options if index in option.passing)
                 self.add(self.there[index][item.touches.index(step)] == 1 - passing)
         for option, chosen in options:
-            self.accounts.through[step].append((option.bytes, chosen))
-            self.accounts.held[step].append(
-                (option.bytes if option.ending is None else option.ending, chosen)
-            )
+            self.accounts.held[step].append((option.bytes, chosen))
             if option.moved:
                 self.accounts.moved[step].append((Fraction(option.moved), chosen))
 
@@ -266,41 +233,29 @@ class ResidencyModel:
         made = {part: items[part].touches[0] for part in join.parts}
         for step in range(min(made.values()), join.step):
             alive = sum(items[part].bytes for part, first in made.items() if first <= step)
-            self.accounts.occupy(step, items[join.whole].bytes - alive, chosen)
-        self.accounts.occupy(join.step, -sum(items[part].bytes for part in join.parts), chosen)
+            self.accounts.held[step].append((items[join.whole].bytes - alive, chosen))
+        dead = sum(items[part].bytes for part in join.parts)
+        self.accounts.held[join.step].append((-dead, chosen))
         self.accounts.saved[join.step].append((join.saved, chosen))
         return chosen
 
     # -- answer --------------------------------------------------------------------------------
 
-    def solved(self, nodes: int, deadline: Deadline = NO_DEADLINE) -> ResidencyFound:
-        solver, relaxed, unit = self.accounts.solver, self.accounts.relaxed, float(self.accounts.unit)
-        if not relaxed:
-            solver.SetSolverSpecificParametersAsString(f"limits/nodes = {nodes}\n{SETTINGS}")
+    def solved(self, deadline: Deadline = NO_DEADLINE) -> ResidencyFound:
+        solver, unit = self.accounts.solver, float(self.accounts.unit)
+        solver.SetSolverSpecificParametersAsString(f"limits/nodes = {MAX_NODES}\n{SETTINGS}")
         if deadline.left is not None:
             solver.SetTimeLimit(max(1, int(deadline.left * 1000)))
         status = solver.Solve()
-        objective = solver.Objective()
-        # Out of time, GLOP's value is one of a plan, and no bound.
-        if status != solver.OPTIMAL and (relaxed or status != solver.FEASIBLE):
-            bound = 0.0 if relaxed or status == solver.INFEASIBLE else objective.BestBound()
-            return ResidencyFound(max(0.0, bound) * unit, None)
-        bound = objective.Value() if relaxed else objective.BestBound()
+        if status not in (solver.OPTIMAL, solver.FEASIBLE):
+            return ResidencyFound(None)
         return ResidencyFound(
-            bound * unit * (1 - TOLERANCE),
-            objective.Value() * unit,
+            solver.Objective().Value() * unit,
             tuple(_is_set(v) for v in self.joined),
             tuple(tuple(_is_set(v) for v in values) for values in self.there),
             tuple(tuple(_is_set(v) for v in values) for values in self.kept),
             tuple(0.0 if isinstance(v, int) else v.solution_value() for v in self.staying),
-            tuple(d.solution_value() * unit for d in self.accounts.durations),
-            0 if relaxed else solver.nodes(),
         )
-
-
-def _passing(item: ResidencyItem) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Streaming buffers of an item at each touch: at most, and at the end."""
-    return item.passing, item.ending or item.passing
 
 
 def _is_set(variable: Any) -> bool:

@@ -37,10 +37,6 @@ class ResidencyItem(NamedTuple):
     """Whether it may be in one memory at one touch and in the other at the next."""
     pinned: bool | None = None
     """In SharedMemory at every touch (True), or never (False)."""
-    absorbed: int | None = None
-    """The step after which it may be part of another item and takes no bytes of its own."""
-    ending: tuple[int, ...] = ()
-    """How much of ``passing`` is needed at the end of each touch; all of it where empty."""
     since: int = 0
     """The first interval that may load it for its first touch."""
     loop: tuple[int, int] | None = None
@@ -86,11 +82,6 @@ class PassingOption(NamedTuple):
     """NPU cycles in addition to those with all items in SharedMemory."""
     moved: int
     """DMA cycles in addition to those of loading and storing each item once."""
-    ending: int | None = None
-    """How much of ``bytes`` is needed at the end of the step; all where None."""
-    meanwhile: int | None = None
-    """Bytes of what is streamed, and of weights that only this step uses, that can move while it computes;
-    less than 0 where something in ``moved`` must wait. None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +100,6 @@ class ResidencyProblem:
     overlays: tuple[InPlaceItems, ...] = ()
     options: tuple[PassingOption, ...] = ()
     joins: tuple[Joined, ...] = ()
-    each: Fraction = Fraction(0)
-    """The least DMA cycles for a byte."""
 
     def __post_init__(self) -> None:
         for item in self.items:
@@ -131,13 +120,12 @@ class ResidencyProblem:
 
 @dataclass(frozen=True, slots=True)
 class ResidencyFound:
-    """``cycles`` of the best answer in the idealised machine, and a lower ``bound`` for all answers.
+    """``cycles`` of the best answer in the idealised machine.
 
     ``there[i][j]``: whether item ``i`` is in SharedMemory at its touch ``j``; ``kept[i][j]``: whether it
     stayed there since the previous touch (False at the first). Empty where no answer was found.
     """
 
-    bound: float
     cycles: float | None
     joined: tuple[bool, ...] = ()
     """For each of the problem's ``joins``, whether it is done in place."""
@@ -145,6 +133,3 @@ class ResidencyFound:
     kept: tuple[tuple[bool, ...], ...] = ()
     staying: tuple[float, ...] = ()
     """For each item, the share that stays for all iterations of its loop."""
-    durations: tuple[float, ...] = ()
-    """Cycles of each step's interval, and at last of the stores after all steps."""
-    nodes: int = 0

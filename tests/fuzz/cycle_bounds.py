@@ -2,8 +2,8 @@
 
 For each seed one program, with or without in-place reuse, on one chip: any DMA and NPU model, one channel
 or more, memories from tight to large. Each streamer plans it with a packer, and it runs along random paths.
-No run may take fewer cycles than ``time_bound`` with residency gives for its path. With ``--cascades`` it is
-the bound for plans with cascades, which plans without them may not beat either. Proven bounds count, too.
+No run may take fewer cycles than ``time_bound`` gives for its path. With ``--cascades`` it is the bound for
+plans with cascades, which plans without them may not beat either. Proven bounds count, too.
 With ``--zoo`` the seeds number networks of the zoo instead, each on four chips with all, 1/2 and 1/4 of the
 memory.
 """
@@ -58,8 +58,7 @@ class BoundedRun:
     cycles: int
     bound: int
     joint: bool
-    """Whether residency makes the bound higher; for plans with cascades, whether the NPU and the DMA engine
-    take turns in it."""
+    """Whether the NPU and the DMA engine take turns in the bound."""
 
     @property
     def beaten(self) -> bool:
@@ -138,11 +137,8 @@ def random_runs(
 def _bounds(program: Program, chip: Chip, path: Mapping[str, str], cascades: bool) -> tuple[int, bool]:
     proofs = [each for each in proven_cycles(program, chip) if has_turns(each.space) or not cascades]
     proven = max((each.cycles for each in proofs), default=0)
-    if cascades:
-        found = time_bound(program, chip, path, cascades=True)
-        return max(found.cycles, proven), len(found.bindings) > 1
-    bound = time_bound(program, chip, path, True).cycles
-    return max(bound, proven), bound > time_bound(program, chip, path).cycles
+    found = time_bound(program, chip, path, cascades)
+    return max(found.cycles, proven), len(found.bindings) > 1
 
 
 def zoo_runs(network: str, streamer: str, cascades: bool = False) -> Iterator[BoundedRun]:
@@ -170,7 +166,7 @@ def _zoo_run(case: str, program: Program, chip: Chip, streamer: str, cascades: b
 
 
 def tally(runs: Iterator[BoundedRun]) -> Counter[str]:
-    """Counts of runs; of those whose bound residency decides, and of those that take no longer than it.
+    """Counts of runs; of those in whose bound both units take turns, and of those that take no longer.
 
     Raises Fault where a run takes fewer cycles than its bound."""
     seen: Counter[str] = Counter()

@@ -113,7 +113,7 @@ def _checked(planned: Planned, chip: Chip, seed: int, where: str) -> Counter[str
         trace = simulate(commands, chip, choices)
         if trace.cycles <= LONGEST and trace != step_through(commands, chip, choices):
             raise Fault(f"{where}: the two simulators differ")
-        bounds = [time_bound(planned.program, chip, trace.path, residency=True)]
+        bounds = [time_bound(planned.program, chip, trace.path)]
         bounds.append(time_bound(planned.program, chip, trace.path, cascades=True))
         least = max(bound.cycles for bound in bounds)
         if trace.cycles < least:

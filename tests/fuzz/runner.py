@@ -30,7 +30,6 @@ NAMES = (
     "core-splits",
     "cycle-bounds",
     "exact-packers",
-    "exact-streamer",
     "execution",
     "further-memories",
     "hostile-inputs",

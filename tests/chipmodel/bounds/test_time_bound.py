@@ -80,8 +80,8 @@ def test_bounds_by_hand(arm: str, iterations: int, computed: int, loaded: int, l
 
 def test_a_bound_names_the_plans_that_it_holds_for() -> None:
     path = {"gate": "left", "loop": "2"}
-    alone = time_bound(gated(), PLAIN, path, residency=True)
-    together = time_bound(gated(), PLAIN, path, residency=True, cascades=True)
+    alone = time_bound(gated(), PLAIN, path)
+    together = time_bound(gated(), PLAIN, path, cascades=True)
     assert (alone.space, together.space) == (WITHOUT_CASCADES, WITH_CASCADES)
     assert together.cycles <= alone.cycles
     assert time_bound(gated(), PLAIN, {"gate": "left", "loop": "0"}, cascades=True).cycles > 0

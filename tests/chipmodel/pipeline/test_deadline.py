@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from chipmodel.bounds import residency
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
@@ -35,7 +34,6 @@ def test_after_the_deadline_no_search_begins(monkeypatch: pytest.MonkeyPatch) ->
         raise AssertionError("a search was begun")
 
     for module, search in (
-        (residency, "solve_residency"),
         (joint, "solve_residency"),
         (portfolio, "solve_component"),
     ):
@@ -45,7 +43,7 @@ def test_after_the_deadline_no_search_begins(monkeypatch: pytest.MonkeyPatch) ->
     result = run(request)
     assert result.fits
     assert result.bound == time_bound(request.program, CHIP, {})
-    assert {residency.LEFT_OUT, "further streamers"} <= set(said)
+    assert {"further streamers"} <= set(said)
 
 
 def test_a_deadline_that_comes_during_the_first_search_ends_the_others() -> None:

@@ -147,10 +147,7 @@ def check(program: Program, chip: Chip, streamer: str) -> Planned:
 def least_cycles(program: Program, chip: Chip, path: Mapping[str, str]) -> int:
     """The larger of the bounds of plans with and without cascades."""
     flat, made = unrolled(program), program.inferences
-    every = (
-        time_bound(flat, chip, path, not cascades, cascades=cascades, inferences=made)
-        for cascades in (False, True)
-    )
+    every = (time_bound(flat, chip, path, cascades, made) for cascades in (False, True))
     return max(bound.cycles for bound in every)
 
 

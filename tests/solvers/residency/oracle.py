@@ -105,13 +105,8 @@ class _Linear:
         self.first: list[Any] = [0.0] * (count + 1)
         """What has to end before the step computes."""
         self.memory: list[Any] = [0.0] * count
-        """At the end of each step."""
-        self.through: list[Any] = [0.0] * count
-        """All along."""
-        self.meanwhile: list[Any] = [0.0] * count
-        """Bytes that move while a step computes, of what passes and of what it alone touches."""
-        self.taken: list[dict[int, Any]] = [{} for _ in range(count)]
-        self.left: list[dict[int, Any]] = [{} for _ in range(count)]
+        """At the end of each step, without its own items."""
+        self.own: list[dict[int, Any]] = [{} for _ in range(count)]
         for index, item in enumerate(self.problem.items):
             self._item(index, item)
         self._steps()
@@ -130,17 +125,11 @@ class _Linear:
             self._looped(index, item, kept[0])
             return
         for touch, step in enumerate(item.touches):
-            if item.absorbed is None or step <= item.absorbed:
-                free = item.whole and any(o.step == step for o in self.problem.options)
-                least = 0 if free else min(item.bytes, item.passing[touch])
-                sure = shares[touch] if item.whole else 0.0
-                self.taken[step][index] = least + (item.bytes - least) * sure
-                least = 0 if free else min(item.bytes, (item.ending or item.passing)[touch])
-                self.left[step][index] = least + (item.bytes - least) * shares[touch]
-                for between in range(item.touches[touch - 1] + 1 if touch else step, step):
-                    if item.absorbed is None or between <= item.absorbed:
-                        self.memory[between] += item.bytes * stayed[touch]
-                        self.through[between] += item.bytes * stayed[touch]
+            free = item.whole and any(o.step == step for o in self.problem.options)
+            least = 0 if free else min(item.bytes, item.passing[touch])
+            self.own[step][index] = least + (item.bytes - least) * shares[touch]
+            for between in range(item.touches[touch - 1] + 1 if touch else step, step):
+                self.memory[between] += item.bytes * stayed[touch]
             if (touch or not item.made) and item.loads[touch]:
                 self._loads(item, touch, there, stayed[touch])
 
@@ -148,16 +137,13 @@ class _Linear:
         """A share of an item with one touch stays throughout the loop, in addition to what is streamed."""
         assert item.loop
         (step,), (passing,) = item.touches, item.passing
-        (ending,) = item.ending or item.passing
         stays = 1.0 if entire else self._amount()
         if not entire:
             self.solver.Add(item.bytes * stays + passing <= item.bytes)
-        self.taken[step][index] = item.bytes * stays + (0 if entire else passing)
-        self.left[step][index] = item.bytes * stays + (0 if entire else ending)
+        self.own[step][index] = item.bytes * stays + (0 if entire else passing)
         for position in range(*item.loop):
             if position != step:
                 self.memory[position] += item.bytes * stays
-                self.through[position] += item.bytes * stays
         self._loads(item, 0, (True,), stays)
 
     def _loads(self, item: ResidencyItem, touch: int, lies: tuple[bool, ...], stayed: Any) -> None:
@@ -167,14 +153,11 @@ class _Linear:
         first = item.touches[touch - 1] + made_whole if touch else item.since
         there: Any = 0.0
         for interval in range(first, step):
-            self.through[interval] += item.reads[touch] * there
             there += self._move(interval, item.loads[touch])
             self.memory[interval] += item.reads[touch] * there
         there += self._move(step, item.loads[touch], waits=True)
         if not (lies[touch] and item.whole):
-            others = self._move(step, item.loads[touch])
-            there += others
-            self.meanwhile[step] += item.reads[touch] * others * (item.whole or len(item.touches) == 1)
+            there += self._move(step, item.loads[touch])
         self.solver.Add(there + stayed >= 1)
 
     def _stores(
@@ -183,8 +166,6 @@ class _Linear:
         made = item.touches[0]
         stop = len(self.problem.steps) + 1 if item.ends else item.touches[-1]
         stored = [(t, self._move(t, item.store)) for t in range(made + there[0], stop)]
-        for step, amount in stored[:1]:
-            self.meanwhile[made] += item.bytes * amount * (step == made)
         for touch in range(1, len(there)):
             back = item.touches[touch]
             now = [(back, self._move(back, item.store, waits=True))]
@@ -206,10 +187,9 @@ class _Linear:
         for interval in range(made, stop):
             counted = item.bytes * (stayed[1] if len(stayed) > 1 else 0.0)
             if interval == made:
-                counted = item.bytes if self.line[index][0][0] else (item.ending or item.passing)[0]
-            inside = item.absorbed is not None and interval > item.absorbed
+                counted = item.bytes if self.line[index][0][0] else item.passing[0]
             over = interval == made and any(o.over == index for o in self.problem.overlays)
-            if not (inside or over):
+            if not over:
                 rest = self.solver.NumVar(0, item.bytes, "")
                 gone = item.bytes * sum(amount for at, amount in stored if at <= interval)
                 self.solver.Add(rest >= item.bytes - gone - counted)
@@ -219,14 +199,9 @@ class _Linear:
         problem = self.problem
         more = [step.cycles for step in problem.steps]
         for step, option in self.options.items():
-            self.through[step] += option.bytes
-            self.memory[step] += option.bytes if option.ending is None else option.ending
+            self.memory[step] += option.bytes
             self.busy[step] += option.moved
             more[step] += option.cycles
-            if option.meanwhile is not None:
-                waits = self.solver.NumVar(0, self.solver.infinity(), "")
-                self.solver.Add(self.meanwhile[step] - waits <= option.meanwhile)
-                self.first[step] += float(problem.each) * waits
         for join, made in zip(problem.joins, self.joined, strict=True):
             if made:
                 self._join(join, more)
@@ -243,24 +218,17 @@ class _Linear:
         more[join.step] -= join.saved
         for step in range(min(items[p].touches[0] for p in join.parts), join.step):
             made = sum(items[p].bytes for p in join.parts if items[p].touches[0] <= step)
-            self._lie(step, items[join.whole].bytes - made)
-        self._lie(join.step, -sum(items[p].bytes for p in join.parts))
-
-    def _lie(self, step: int, size: int) -> None:
-        self.memory[step] += size
-        self.through[step] += size
+            self.memory[step] += items[join.whole].bytes - made
+        self.memory[join.step] -= sum(items[p].bytes for p in join.parts)
 
     def _room(self, step: int) -> None:
-        self._fits(step, self.left[step], self.memory[step])
-        self._fits(step, self.taken[step], self.through[step])
-
-    def _fits(self, step: int, own: dict[int, Any], others: Any) -> None:
+        own = self.own[step]
         sides: list[tuple[Any, Any]] = []
         for overlay in self.problem.overlays:
             under = [i for i in overlay.under if i in own]
             if overlay.step == step and overlay.over in own and under:
                 sides.append((own.pop(overlay.over), sum(own.pop(i) for i in under)))
-        alone = others + sum(own.values())
+        alone = self.memory[step] + sum(own.values())
         for picked in product(*sides):
             self._below(alone + sum(picked))
 
@@ -310,8 +278,7 @@ def random_problem(seed: int) -> ResidencyProblem:
     overlays = tuple(_overlays(random, items))
     options = () if random.random() < 0.5 else tuple(_some_options(random, items, count))
     joins = () if random.random() < 0.7 or overlays else tuple(_joins(random, items))
-    each = Fraction(random.choice((0, 1, 4)), 4)
-    return ResidencyProblem(steps, tuple(items), random.randint(20, 160), overlays, options, joins, each)
+    return ResidencyProblem(steps, tuple(items), random.randint(20, 160), overlays, options, joins)
 
 
 def _item(random: Random, name: str, count: int, most: int) -> ResidencyItem:
@@ -336,8 +303,6 @@ def _item(random: Random, name: str, count: int, most: int) -> ResidencyItem:
         whole=whole,
         moves=random.random() < 0.8 or not whole,
         pinned=random.choice((None, None, None, True, False)) if whole else None,
-        absorbed=None if loop else random.choice((None, None, None, touches[0])),
-        ending=random.choice(((), tuple(random.randint(1, p) for p in passing))),
         since=random.choice((0, 0, random.randint(0, touches[0]))),
         loop=loop,
     )
@@ -357,10 +322,8 @@ def _some_options(random: Random, items: list[ResidencyItem], count: int) -> Ite
         for _ in range(random.choice((0, 1, 2)) if here else 0):
             passing = tuple(random.sample(here, random.randint(0, len(here))))
             size = random.randint(0, 40)
-            ending = random.choice((None, size // 2))
-            meanwhile = random.choice((None, random.randint(-20, 60)))
             more, moved = random.choice((0, 3, 20)), random.choice((0, 9))
-            yield PassingOption(step, passing, size, more, moved, ending, meanwhile)
+            yield PassingOption(step, passing, size, more, moved)
 
 
 def _joins(random: Random, items: list[ResidencyItem]) -> Iterator[Joined]:

@@ -42,17 +42,8 @@ def problem(computes: tuple[int, ...], *items: ResidencyItem, capacity: int = 10
 
 
 def cycles(asked: ResidencyProblem) -> float | None:
-    """The cycles of the answer, which must equal its bound."""
     found = solve_residency(asked)
-    if found.cycles is None:
-        assert not found.bound
-        return None
-    assert found.bound == pytest.approx(found.cycles, rel=GAP)
-    assert found.bound <= found.cycles
-    assert (
-        sum(t.times * d for t, d in zip(asked.steps, found.durations, strict=False)) <= found.cycles * 1.001
-    )
-    return round(found.cycles, 3)
+    return None if found.cycles is None else round(found.cycles, 3)
 
 
 def test_without_items_steps_follow_one_another() -> None:
@@ -191,22 +182,6 @@ def test_in_place_both_sides_take_the_bytes_of_the_larger() -> None:
     assert cycles(replace(in_place, capacity=70)) == 30 + 10
 
 
-def test_an_item_inside_another_takes_no_bytes() -> None:
-    """x is read again at step 2, when it has been inside y since step 1."""
-    y = item("y", 70, 1, 2, made=True, pinned=True)
-    x = item("x", 60, 0, 1, 2, made=True, loads=99, store=99, pinned=True, absorbed=1)
-    asked = replace(problem((10, 10, 10), x, y), overlays=(InPlaceItems(1, (0,), 1),))
-    assert cycles(asked) == 30
-    # Without, there is no room for both at step 2.
-    assert cycles(replace(asked, items=(x._replace(absorbed=None), y))) is None
-    # Nor does it take any while it is kept for later with z.
-    kept = x._replace(touches=(0, 1, 3))
-    z = item("z", 30, 2, made=True, pinned=True)
-    other = replace(problem((10, 10, 10, 10), kept, y, z), overlays=asked.overlays)
-    assert cycles(other) == 40
-    assert cycles(replace(other, capacity=99)) is None
-
-
 def test_concatenation_in_place_saves_its_cycles() -> None:
     """Both parts are made in the whole (70 B), which is there from step 0 on; apart, step 2 moves them."""
     parts = [item(n, 35, t, 2, made=True, pinned=True) for n, t in (("a", 0), ("b", 1))]
@@ -243,22 +218,6 @@ def test_options_that_stream_nothing_must_be_chosen() -> None:
     assert cycles(replace(asked, capacity=79)) is None
 
 
-def test_operands_smaller_at_the_end_leave_space_for_loads() -> None:
-    """Step 0 needs 80 bytes for its stripes, and 30 at its end: with those 70 of the 80 bytes of x come, in
-    35 of 40 cycles. What came before must be in memory with all 80: 20 bytes, 10 cycles, and 10 while it
-    computes."""
-    w = item("w", 90, 0, made=True, passing=80, pinned=False, ending=(30,))
-    x = item("x", 80, 1, loads=40, pinned=True)
-    assert cycles(problem((100, 10), w, x)) == 100 + 5 + 10
-    assert cycles(problem((100, 10), w._replace(ending=()), x)) == 100 + 30 + 10
-    before = problem((100, 10, 10), item("v", 10, 0, made=True), *(_later(i) for i in (w, x)))
-    assert cycles(before) == 100 + 10 + 20 + 10
-
-
-def _later(each: ResidencyItem) -> ResidencyItem:
-    return each._replace(touches=tuple(t + 1 for t in each.touches))
-
-
 def test_weights_may_stay_in_part() -> None:
     """Two ops in turn, twice, at every touch 20 bytes pass. Of the second block 80 of 100 bytes stay with
     them. Where it is read first they take 20 + 4 / 5 * 80 bytes already, so of the first block 16 stay."""
@@ -268,13 +227,7 @@ def test_weights_may_stay_in_part() -> None:
     assert cycles(problem((0, 0, 0, 0), *blocks, capacity=100)) == 200 + 20 + 84
 
 
-def test_relaxed_bounds_from_below_and_a_dma_weight_idles_the_engine() -> None:
-    y = item("y", 60, 0, 2, loads=30, made=True, store=30, pinned=True)
-    z = item("z", 60, 1, made=True, pinned=True)
-    asked = problem((10, 0, 10), y, z)
-    assert cycles(asked) == 10 + 30 + 30 + 10
-    relaxed = solve_residency(asked, relaxed=True)
-    assert relaxed.bound == pytest.approx(10 + 10 + 10 + 10, rel=GAP)  # 40 of the 60 bytes stay
+def test_a_dma_weight_idles_the_engine() -> None:
     # What may come at no cost comes no more.
     idle = item("x", 50, 0, 1, loads=20, pinned=True)
     assert solve_residency(problem((50, 50), idle), dma_weight=0.1).kept == ((False, True),)
@@ -285,27 +238,11 @@ def test_relaxed_bounds_from_below_and_a_dma_weight_idles_the_engine() -> None:
 def test_agrees_with_every_residency(seed: int) -> None:
     asked = random_problem(seed)
     best, found = best_of_all(asked), solve_residency(asked)
-    relaxed = solve_residency(asked, relaxed=True)
     if best is None:
         assert found.cycles is None
         return
     assert found.cycles is not None
     assert best * (1 - 1e-4) - 1e-3 <= found.cycles <= best * (1 + GAP) + 1e-3
-    assert best * (1 - GAP) - 1e-3 <= found.bound <= best * (1 + 1e-5) + 1e-3
-    assert relaxed.bound <= best * (1 + 1e-5) + 1e-3
-
-
-def test_transfers_without_memory_during_compute_are_waited_for() -> None:
-    """Of 60 bytes of weights, a cycle each, 20 can come while 50 cycles are computed; or all of them, or, of
-    what the option moves again, 10 have to wait too."""
-    weights = item("w", 60, 0, loads=60, whole=False)
-    for meanwhile, least in ((20, 40 + 50), (60, 60), (None, 60), (-10, 70 + 50)):
-        asked = replace(
-            problem((50,), weights, capacity=200),
-            options=(PassingOption(0, (), 0, 0, 0, None, meanwhile),),
-            each=Fraction(1),
-        )
-        assert cycles(asked) == pytest.approx(least, rel=GAP)
 
 
 def test_bytes_not_stored_yet_take_memory() -> None:
@@ -319,14 +256,14 @@ def test_bytes_not_stored_yet_take_memory() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(SEEDS, st.integers(1, 2))
-def test_a_shorter_horizon_gives_a_lower_bound(seed: int, horizon: int) -> None:
-    """Of runs without loops, as those of the bound are: what a loop repeats costs more in it than before."""
+def test_a_shorter_horizon_is_no_slower(seed: int, horizon: int) -> None:
+    """In its own count, without loops: what a loop repeats costs more in it than before."""
     drawn = random_problem(seed)
     asked = replace(drawn, steps=tuple(step._replace(times=1) for step in drawn.steps))
     best, found = best_of_all(asked), solve_residency(asked, horizon=horizon)
     if best is not None:
         assert found.cycles is not None
-        assert found.bound <= best * (1 + 1e-5) + 1e-3
+        assert found.cycles <= best * (1 + GAP) + 1e-3
 
 
 def test_loads_beyond_the_horizon_need_an_idle_engine_and_free_memory() -> None:
@@ -335,62 +272,16 @@ def test_loads_beyond_the_horizon_need_an_idle_engine_and_free_memory() -> None:
     busy = item("x", 60, 0, 3, loads=0, pinned=True)
     late = item("y", 60, 3, loads=60, pinned=True)
     asked = problem((30, 30, 0, 10), busy, late, capacity=120)
-    assert solve_residency(asked, horizon=1).bound == pytest.approx(30 + 30 + 10, rel=GAP)
+    assert solve_residency(asked, horizon=1).cycles == pytest.approx(30 + 30 + 10, rel=GAP)
     quick = problem((30, 0, 0, 10), busy, late, capacity=120)
-    assert solve_residency(quick, horizon=1).bound == pytest.approx(60 + 10, rel=GAP)
+    assert solve_residency(quick, horizon=1).cycles == pytest.approx(60 + 10, rel=GAP)
     assert solve_residency(replace(asked, capacity=100), horizon=1).cycles is None
-
-
-def never_slower(asked: ResidencyProblem, better: ResidencyProblem) -> None:
-    one, other = solve_residency(asked), solve_residency(better)
-    if one.cycles is not None:
-        assert other.cycles is not None
-        assert other.bound <= one.cycles * (1 + 1e-5) + 1e-3
-        assert other.cycles <= one.cycles * (1 + GAP) + 1e-3
-
-
-@settings(max_examples=30, deadline=None)
-@given(SEEDS, st.integers(0, 80))
-def test_more_memory_is_never_slower(seed: int, more: int) -> None:
-    asked = random_problem(seed)
-    never_slower(asked, replace(asked, capacity=asked.capacity + more))
-
-
-@settings(max_examples=30, deadline=None)
-@given(SEEDS, st.integers(0, 8))
-def test_faster_transfers_are_never_slower(seed: int, eighths: int) -> None:
-    """All of them, as with more bandwidth or a faster Psram."""
-    asked = random_problem(seed)
-    quick = [
-        i._replace(loads=tuple(c * eighths / 8 for c in i.loads), store=i.store * eighths / 8)
-        for i in asked.items
-    ]
-    options = tuple(o._replace(moved=o.moved * eighths // 8) for o in asked.options)
-    never_slower(asked, replace(asked, items=tuple(quick), options=options))
-
-
-@settings(max_examples=30, deadline=None)
-@given(SEEDS, st.integers(0, 8))
-def test_a_faster_npu_is_never_slower(seed: int, eighths: int) -> None:
-    asked = replace(random_problem(seed), joins=())
-    steps = tuple(s._replace(cycles=s.cycles * eighths // 8) for s in asked.steps)
-    never_slower(asked, replace(asked, steps=steps))
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_same_problem_has_the_same_answer(seed: int) -> None:
     asked = random_problem(seed)
     assert solve_residency(asked) == solve_residency(asked)
-
-
-def test_fewer_nodes_still_give_a_bound() -> None:
-    for seed in range(20):
-        asked = random_problem(seed)
-        found = solve_residency(asked, nodes=1)
-        best = best_of_all(asked)
-        if best is not None:
-            assert found.bound <= best * (1 + 1e-5) + 1e-3, seed
-            assert found.cycles is None or found.cycles >= best * (1 - 1e-4) - 1e-3, seed
 
 
 def test_items_pinned_beyond_the_capacity_have_no_answer() -> None:

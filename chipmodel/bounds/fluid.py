@@ -300,15 +300,14 @@ class _FluidBuilder:
         size = self.program.tensors[each.name].bytes
         shares = [read_share(self.ops[run], each.name, 1, columns=self.cascades) for run in each.reads]
         absorbing = [run for run in each.reads if each.name in self.ops[run].absorbs]
-        loads = [
-            0 if run in absorbing else self._load(int(size * share))
-            for run, share in zip(each.reads, shares, strict=True)
-        ]
         read = [
             0 if run in absorbing else int(size * share)
             for run, share in zip(each.reads, shares, strict=True)
         ]
         store = stored = 0
+        by_rows = self._taken_by_rows(each)
+        # Ops that run one after another take no turns.
+        in_parts = {*each.reads} if self.cascades else by_rows
         written = self._written(each.made, each.name) if each.made is not None else 0
         if each.made is not None:
             if newest and each.name in self.program.outputs:
@@ -319,19 +318,22 @@ class _FluidBuilder:
             size,
             each.made,
             tuple(each.reads),
-            tuple(loads),
+            tuple(map(self._load, read)),
             tuple(read),
             written,
             store,
             stored,
             frozenset(r for r in each.reads if _is_overwritten(self.ops[r], each.name))
             | frozenset(absorbing),
-            self._taken_by_rows(each),
+            by_rows,
             frozenset(run for run in each.reads if self._slices_read_all(self.ops[run], each.name)),
             frozenset(
                 run
                 for run, share in zip(each.reads, shares, strict=True)
-                if share == 1 and written in (0, size) and self._needs_evenly(self.ops[run], each.name)
+                if share == 1
+                and written in (0, size)
+                and run in in_parts
+                and self._needs_evenly(self.ops[run], each.name)
             ),
             frozenset(run for run in each.reads if _reads_in_every_step(self.ops[run])),
             min(absorbing, default=None),

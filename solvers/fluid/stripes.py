@@ -102,7 +102,13 @@ class Turns:
     def __init__(self, residents: Residents) -> None:
         self.ops, self.making = residents.problem.ops, residents.making
         self.weighted = {run for run, op in enumerate(self.ops) if op.weights or op.shares}
-        self.passing = cache(self._passing)
+        self.weights = [op.weights for op in self.ops]
+        self.passing, self.between = cache(self._passing), cache(self._between)
+
+    def _between(self, run: int) -> list[int]:
+        """The least bytes that pass between a run and each one, by its number."""
+        pairs = ((min(run, other), max(run, other)) for other in range(len(self.ops)))
+        return [self.passing(first).get(later, 0) for first, later in pairs]
 
     def _passing(self, first: int) -> dict[int, int]:
         """The least bytes that pass from a run to each later one."""
@@ -116,12 +122,12 @@ class Turns:
     def least(self, run: int, others: Iterable[int], held: Collection[int], room: int) -> Iterator[int]:
         """Yield how many steps a run has at least between those of each of some others, in a group that holds
         the weights of the runs ``held``, and has ``room`` beside them."""
-        left = room if run in held else room - self.ops[run].weights
+        weights, between = self.weights, self.between(run)
+        left = room if run in held else room - weights[run]
         for other in others:
             if other != run:
-                passing = self.passing(min(run, other)).get(max(run, other), 0)
-                beside = left if other in held else min(left, room - self.ops[other].weights)
-                yield -(-passing // max(1, beside))
+                beside = left if other in held else min(left, room - weights[other])
+                yield -(-between[other] // max(1, beside))
 
     def begins(self, start: int, stop: int) -> bool:
         """Return whether no run of ``[start, stop)`` has a step before the first one."""

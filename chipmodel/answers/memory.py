@@ -1,4 +1,4 @@
-"""The smallest SharedMemory that a program runs in, and what more of it is worth."""
+"""The smallest SharedMemory that a program runs in, and the cycles with more."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def decode(
     total_size: str = "",
     **options: Unpack[PlanOptions],
 ) -> Decode:
-    """Return what a prompt and a token of a language model cost at each length of the context.
+    """Return the cycles of a prompt and of a token of a language model at each length of its context.
 
     At each length the model is loaded with its sizes and planned and simulated by itself, as ``simulate``
     does: a prompt of that length at once, and three tokens in a row, each the last of so many. The last of

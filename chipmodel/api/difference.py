@@ -36,7 +36,7 @@ class Difference(PageAnswer):
         return diff_document(self.result)
 
     def to_html(self) -> str:
-        """Both results on one page: their ops above each other, what changed and why."""
+        """Both results on one page: the ops of one above those of the other, what changed and why."""
         return render_diff(self.result)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""The smallest SharedMemory that a workload runs in, and what more of it is worth."""
+"""The smallest SharedMemory that a workload runs in, and the cycles with more."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def smallest_memory(
     cancel: Cancel | None = None,
     progress: Progress | None = None,
 ) -> MemoryFront:
-    """Return the smallest SharedMemory that a workload runs in, and what more of it is worth.
+    """Return the smallest SharedMemory that a workload runs in, and the cycles with more.
 
     Parameters
     ----------

@@ -64,8 +64,8 @@ packer, streamer, merge
 spill
     Whether tensors may leave SharedMemory for Psram.
 in_place
-    Ops whose output may overwrite an input: ``"all"``, ``"elementwise"``, ``"concat"``, ``"rows"``,
-    ``"declared"`` or ``"none"``.
+    Ops whose output may overwrite an input: ``"all"``, ``"elementwise"``, ``"concat"``, ``"rows"`` (ops that
+    run in stripes of rows), ``"declared"`` (ops of which the workload says so) or ``"none"``.
 cascade
     Ops that run stripe by stripe: ``"auto"``, ``"off"``, or names with commas between them.
 recompute

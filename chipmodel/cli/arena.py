@@ -63,14 +63,13 @@ def arena(
 ) -> None:
     """Say how large tensor_arena_size must be for MODEL.tflite, and plan the arena.
 
-    The head holds tensors and what kernels ask for at run time. It is given to the byte: as the runtime's
-    own planner lays it out, and as small as it can be, with its lower bound. The tail stays for good and is
-    estimated. Kernels are TensorFlow Lite Micro's reference kernels; those for one processor may ask for
-    more.
+    The head holds the tensors and the memory that kernels request. Its size is exact to the byte: with the
+    layout of the runtime's own planner, and as small as possible, with a lower bound. The tail stays for
+    good; its size is estimated. Kernels are TensorFlow Lite Micro's reference kernels; kernels for one
+    processor may request more.
 
-    With --sram and --psram tensors lie in two memories: those that operators access most for their size in
-    SRAM, the others in Psram, each with the price of its accesses. --write-header has the plan for the
-    runtime as it is released.
+    With --sram and --psram tensors lie in two memories, chosen so that accesses to Psram cost the least.
+    --write-header writes that plan for the released runtime.
 
     Exit codes: 0 planned, 1 two memories are too small, 2 bad input, 3 no plan found within the limits.
     """

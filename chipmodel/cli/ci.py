@@ -1,4 +1,4 @@
-"""``chipmodel ci``: fail where a model outgrows its budget."""
+"""``chipmodel ci``: fail if a model outgrows its budget."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def ci(
     """Compare every workload of BUDGET.yaml with its limits, in a firmware project's continuous integration.
 
     \b
-      title      what the report is called
+      title      the title of the report
       budgets    a list of:
         workload   as simulate takes it; files are relative to BUDGET.yaml
         chip       a preset or a chip file [luna-arcs]; set: {FIELD: VALUE}
         limits     any of peak (SharedMemory: 320KiB), latency (milliseconds),
-                   energy (microjoules, where the chip file says it), cycles,
+                   energy (microjoules, if the chip file has it), cycles,
                    traffic (bytes to and from Psram in a run), weights and
                    psram (bytes)
         name, dtype, streamer, cascade

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     help="Lengths in tokens: both ends and the powers of two between them, or a list.",
 )
 @click.option("--tokens-size", metavar="NAME", help="Symbolic size of new tokens. [sequence_length]")
-@click.option("--past-size", metavar="NAME", help="That of tokens in the cache. [past_sequence_length]")
-@click.option("--total-size", metavar="NAME", help="That of both, if ONNX has it as a size of its own.")
+@click.option("--past-size", metavar="NAME", help="Symbolic size of the cache. [past_sequence_length]")
+@click.option("--total-size", metavar="NAME", help="Symbolic size of both together, if the file has one.")
 @chip_options
 @planner_options()
 @memory_options
@@ -64,7 +64,7 @@ def decode(
     json_file: str | None,
     html_file: str | None,
 ) -> int:
-    """Say what a prompt and a token of a language model cost at each length of the context.
+    """Find how long a language model takes for a prompt and for a token at each length of its context.
 
     WORKLOAD is an ONNX file with a key-value cache, or zoo:stories. Each length is planned
     and simulated by itself, as chipmodel simulate does: first a prompt of that length, then three tokens in a

@@ -24,7 +24,7 @@ def diff(*, a_file: str, b_file: str, json_file: str | None, html_file: str | No
 
     First come the settings that differ (chip fields, planners, path), then the answer in a sentence, then
     totals, causes and ops, the largest changes first. Ops are matched by name; the parts of a difference
-    add up to it exactly. The page shows both runs above each other. The exit code is 0, whichever is faster.
+    add up to it exactly. The page shows one run above the other. The exit code is 0, whichever is faster.
     """
     from chipmodel.api.difference import diff as compare_runs
     from reports.diff.table import print_diff

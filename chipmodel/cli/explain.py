@@ -28,7 +28,7 @@ from chipmodel.pipeline.choices import DEFAULT_CHIP
     metavar="FIELD=VALUE",
     help="Change a number of the first chip, such as psram.clock_mhz=100. Repeatable.",
 )
-@click.option("--measured", metavar="TIME", help="What a board takes: 3.6s, 20ms, 850us.")
+@click.option("--measured", metavar="TIME", help="The time that a board takes: 3.6s, 20ms, 850us.")
 @json_option
 @html_option
 def explain(
@@ -40,12 +40,12 @@ def explain(
     json_file: str | None,
     html_file: str | None,
 ) -> None:
-    """Say why WORKLOAD may take another time than predicted, or why two boards differ.
+    """Say why WORKLOAD may take longer or shorter than predicted, or why two boards differ.
 
     WORKLOAD is planned as the board's own tool does it, and simulated. Then one thing is changed at a time:
     no overlap, slower memories, less SharedMemory, another clock, other kernels, a CPU in place of the NPU;
-    or, with a second chip, one group of its fields. The changes that come nearest to the other time are
-    listed first; --json has their fields.
+    or, with a second chip, one group of its fields. The list begins with the changes that come nearest to the
+    other time; --json has their fields.
 
     Exit codes: 0 done, 1 WORKLOAD does not fit, 2 bad input.
     """

@@ -28,8 +28,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("The same with a change", "stm32n6 --set shared_memory.bytes=1MiB"),
     ),
     "ci": (
-        ("Fail where a limit is exceeded", "budget.yaml --junit budget.xml --markdown budget.md"),
-        ("Fail where a value grew by more than 2 %", "budget.yaml --against base.json --growth 2"),
+        ("Fail if a limit is exceeded", "budget.yaml --junit budget.xml --markdown budget.md"),
+        ("Fail if a value grew by more than 2 %", "budget.yaml --against base.json --growth 2"),
     ),
     "compare": (
         ("All packers on the buffers of a network", "zoo:resnet8 --html packers.html"),
@@ -76,7 +76,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("The result for diff, and the plan for check", "zoo:resnet8 --json result.json --plan plan.json"),
     ),
     "study": (
-        ("Answer what has no row yet, on four cores", "study.yaml --workers 4"),
+        ("Answer all points without a row, on four cores", "study.yaml --workers 4"),
         ("How far it is", "study.yaml --status"),
     ),
     "validate": (("The error of each row, and a chart", "conv2d.csv --html errors.html"),),

@@ -24,9 +24,9 @@ COMMANDS = {
     "calibrate": ("measurements", "Fit the few free constants of a chip to measurements."),
     "check": ("check", "Verify a plan with code that shares no decision with the planners."),
     "chips": ("lists", "List the chip presets, or every number of one with its origin."),
-    "ci": ("ci", "Fail where a model outgrows its budget of memory, time or traffic."),
+    "ci": ("ci", "Fail if a model outgrows its budget of memory, time or traffic."),
     "compare": ("compare", "Compare packers, mergers and streamers on a workload."),
-    "decode": ("decode", "Say what a language model costs by its context."),
+    "decode": ("decode", "Find the speed of a language model by the length of its context."),
     "diff": ("diff", "Say what changed between two results, and why."),
     "examples": ("copied_examples", "Copy the example files of the documents into a folder."),
     "explain": ("explain", "Say why a time differs from the prediction, or between two boards."),
@@ -44,7 +44,7 @@ COMMANDS = {
     "zoo": ("lists", "List the built-in networks."),
 }
 """For each name, the module of ``chipmodel.cli`` that holds the command, and its line in ``chipmodel
---help``, which so needs none of the modules."""
+--help``, which therefore imports none of the modules."""
 GARBAGE_THRESHOLD = 100_000
 """Objects made between two searches for cycles of garbage, of which planning leaves few: with Python's own
 700 they take a tenth of a command's time (measured)."""

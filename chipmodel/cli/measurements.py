@@ -61,9 +61,9 @@ def validate(
 ) -> None:
     """Compare the model with the measurements in TABLE.csv, row by row.
 
-    The columns tell the kind of table, in any order; columns that a kind does not have are not used.
-    Times are cycles, of networks milliseconds. The last column before "and" is the one that counts;
-    those after it may be missing. The exit code is 0 however large the errors are.
+    The columns, in any order, decide the kind of table; other columns are ignored. Times are in cycles, for
+    networks in milliseconds. The last column before "and" is compared; the columns after it may be missing.
+    The exit code is 0 however large the errors are.
 
     Of a chip (luna-arcs, unless --chip names another), bytes and shapes per row:
 
@@ -136,11 +136,10 @@ def calibrate(
 ) -> None:
     """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
 
-    The tables are those of chipmodel validate. Only constants that no document tells are fitted: set-ups,
+    The tables are those of chipmodel validate. Only constants that no document states are fitted: set-ups,
     overheads and configurations. For networks on boards these are the launch, the ports, the rate and the
-    CPU's share, or the fields of --free, at most one for five rows. The error is given again for each family,
-    as a fit to all others predicts it. A number that runs away is refused: the base lacks what takes that
-    time.
+    CPU's share, or the fields of --free, at most one for five rows. Each family also gets the error of a fit
+    to all others. A number that runs away is refused: the base chip lacks the mechanism that takes that time.
     """
     from chipmodel.api.measured import calibrate as fit_chip
 

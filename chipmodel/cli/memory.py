@@ -1,4 +1,4 @@
-"""``chipmodel memory``: the smallest SharedMemory that a workload runs in, and what more of it is worth."""
+"""``chipmodel memory``: the smallest SharedMemory that a workload runs in, and the cycles with more."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def memory(
     json_file: str | None,
     html_file: str | None,
 ) -> None:
-    """Find the smallest SharedMemory that WORKLOAD runs in, and what more of it is worth.
+    """Find the smallest SharedMemory that WORKLOAD runs in, and how much faster it is with more.
 
     In that memory only inputs and outputs of WORKLOAD go to Psram; weights pass through it. The answer has
     two sizes: layer by layer, and with cascades, which run ops stripe by stripe so that the tensors between

@@ -204,8 +204,8 @@ memory_options = group(
         type=click.Choice(("all", "elementwise", "concat", "rows", "declared", "none")),
         default="all",
         show_default=True,
-        help="Ops whose output may overwrite an input: of these kinds, those that run in stripes of rows, "
-        "or those that WORKLOAD declares.",
+        help="Which outputs may overwrite an input: those of a kind of ops, of ops in stripes (rows), or of "
+        "ops for which WORKLOAD says so (declared).",
     ),
     click.option(
         "--merge",
@@ -219,8 +219,8 @@ memory_options = group(
         metavar="auto|off|OP,...",
         default=CASCADE_AUTO,
         show_default=True,
-        help="Run ops stripe by stripe, so that the tensors between them never exist as a whole: where that "
-        "is faster, nowhere, or the neighbours among the named ops.",
+        help="Ops that run stripe by stripe, so that tensors between them never exist as a whole: chosen by "
+        "speed, none, or neighbours among the named ops.",
     ),
     recompute_option,
 )

@@ -67,7 +67,8 @@ def plan(
 
     chipmodel check verifies the plan, chipmodel export turns it into a C header. The forecast of its cycles
     (without contention) and their lower bound are on stderr. Only for chips with one core. The default
-    streamer is exact, which searches longer than auto, that of simulate: a plan is made once and kept.
+    streamer is exact. It searches longer than auto, the default of simulate, because a plan is made once and
+    kept.
 
     Exit codes: 0 fits, 1 does not fit, 2 bad input, 3 the time limit came before a plan that fits.
     """

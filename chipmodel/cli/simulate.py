@@ -113,8 +113,7 @@ def simulate(
 ) -> int:
     """Plan WORKLOAD's memory and transfers, simulate the plan, and say what it costs and why.
 
-    The default streamer is auto, which answers sooner than exact, that of chipmodel plan: a simulation is one
-    of many tries.
+    The default streamer is auto. The default of chipmodel plan is exact, which searches longer.
 
     Exit codes: 0 fits, 1 does not fit, 2 bad input, 3 the time limit came before a plan that fits.
     """

@@ -1,5 +1,4 @@
-"""Two runs above each other: the ops of each one after another, at one scale of time, and between the runs
-the ops that changed most."""
+"""Two runs at one scale of time, one above the other: their ops, and between them the ones that changed."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ GAP = 44
 
 
 def plotly_figure(sections: Sequence[ChartSection]) -> Any:
-    """Return the charts above each other over one axis of cycles: a ``plotly.graph_objects.Figure``."""
+    """Return the charts one above another, over one axis of cycles: a ``plotly.graph_objects.Figure``."""
     figure: Any = import_module("plotly.graph_objects").Figure  # slow to import
 
     heights = [section.height or HEIGHTS[section.kind] for section in sections]

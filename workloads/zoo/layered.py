@@ -1,23 +1,32 @@
 """Networks whose layers are written in the catalogue (``layers`` in networks/*.yaml), one word a layer.
 
 A word is a kind, then after a colon what the kind takes: channels, kernel ``k``, stride ``s``, dilation
-``d``, groups ``g``, repeats ``n``, expansion ``t``, ``u`` for no padding. ``{option}`` is an option's value,
-``+`` and ``*`` add and multiply, and channels that end in ``w`` are scaled by the option ``width`` and
-rounded as MobileNet v2's code rounds them, in ``v`` rounded down. Convolutions have "same" padding.
+``d``, groups ``g``, repeats ``n``, expansion ``t``, padding ``p`` on each side, ``u`` for none; by default it
+is "same". ``{option}`` is an option's value, ``+`` and ``*`` add and multiply, and channels that end in ``w``
+are scaled by the option ``width`` and rounded as MobileNet v2's code rounds them, in ``v`` rounded down, in
+``y`` too but to no fewer than 8. Where a network has variants, each has its words.
 
 ==============================  ==========================================================================
 ``input:1,49,10``               the input: channels, rows, columns (by default a square image of 3 channels)
 ``conv:16,k3,s2``               a convolution, by default 1x1; ``dw:k3`` a depthwise one; ``sep:16`` both
 ``up-conv:16,k2,s2``            a transposed convolution
-``max:3,s2`` ``avg:2`` ``mean`` pooling; by default the stride is the kernel; ``mean`` is of all the image
-``block:24,t6,k5,s2,n3,e4,a``   inverted residuals (MobileNet v2), ``e4`` with squeeze and excitation,
-                                ``a`` with hard swishes, ``b`` with swishes
+``max:3,s2`` ``avg:2`` ``mean`` pooling; by default the stride is the kernel, and ``mean`` is of all the
+                                image; ``c`` rounds sizes up
+``to:7``                        pooling to 7 x 7, as PyTorch's AdaptiveAvgPool2d
+``block:24,t6,k5,s2,n3,e4,a``   inverted residuals (MobileNet v2), ``a`` with hard swishes, ``b`` swishes;
+                                ``f`` with a whole convolution in place of the first two; ``e4`` with squeeze
+                                and excitation by a quarter of the channels inside, ``q`` of those before,
+                                ``z`` with a clip before the gate; ``p`` pads by half of the kernel
+``fire:16``                     SqueezeNet's: a squeeze to 16, then 1x1 and 3x3 side by side, 64 each
 ``units:116,n4``                a stage of ShuffleNet v2
 ``half`` ``shuffle:2``          the second half of the channels; channels as blocks of 2 x 2 pixels
 ``dense:10`` ``softmax`` ...    a dense layer, of the flattened image; element-wise functions by their names
+``head:10``                     the mean, a dense layer, and what the option ``head`` says; nothing where the
+                                option ``body`` is ``chain``, which also leaves out additions in blocks
+``flat``                        the image as one row
 ``save:a`` ``from:a``           names the tensor so far, or goes on from it
 ``add:a`` ``concat:a,b``        joins the tensor so far with others
-``up:2`` ``up:a``               repeats pixels: twice, or to the size of ``a``
+``up:2`` ``up:a``               enlarges the image: twice, or to the size of ``a``; ``n`` repeats pixels
 ``add( ... )``                  a residual: the sum of what is inside and of its input, which a
                                 convolution projects where the shapes differ
 ``3*( ... )``                   three times
@@ -35,7 +44,18 @@ from typing import Literal
 from chipmodel.model.attributes import PixelBlocks, Scaling
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.layers import add, concat, depthwise, divisible, excited, image, softmax, swish
+from workloads.zoo.layers import (
+    adaptive_pool,
+    add,
+    classified,
+    concat,
+    depthwise,
+    divisible,
+    excited,
+    image,
+    softmax,
+    swish,
+)
 from workloads.zoo.shufflenet import unit_v2
 
 OptionValues = Mapping[str, int | float | str]
@@ -51,6 +71,8 @@ class LayeredNetwork:
         self.saved: dict[str, Value] = {}
         self.x: Value | None = None
         self.size = int(values["input"])
+        self.head = str(values.get("head", "logits"))
+        self.whole = values.get("body") != "chain"
         self.number = 0
         self.outputs: set[str] = set()
 
@@ -118,7 +140,7 @@ class LayeredNetwork:
             )
             self.x = joined
         elif kind == "up":
-            self.x = self._enlarged(self._now(), texts[0])
+            self.x = self._enlarged(self._now(), texts[0], linear="n" not in texts)
         else:
             made = _MAKERS.get(kind)
             name, x = self._name(kind), self._now()
@@ -145,13 +167,14 @@ class LayeredNetwork:
     def _factor(self, text: str) -> float:
         if text.endswith("w"):
             return divisible(int(text[:-1]) * self.width)
-        return max(1, int(int(text[:-1]) * self.width)) if text.endswith("v") else float(text or 1)
+        least = {"v": 1, "y": 8}.get(text[-1:])
+        return max(least, int(int(text[:-1]) * self.width)) if least else float(text or 1)
 
-    def _enlarged(self, x: Value, text: str) -> Value:
+    def _enlarged(self, x: Value, text: str, linear: bool) -> Value:
         sizes = [n * int(text) for n in x.shape[2:]] if text.isdigit() else list(self.saved[text].shape[2:])
         shape = (*x.shape[:2], *sizes)
         return self.net.vector(
-            "resize", self._name("up"), [x], shape, rows=sizes[0], attributes=Scaling(linear=True)
+            "resize", self._name("up"), [x], shape, rows=sizes[0], attributes=Scaling(linear)
         )
 
     def conv(self, name: str, x: Value, channels: int, given: Mapping[str, int]) -> Value:
@@ -163,7 +186,13 @@ class LayeredNetwork:
             channels,
             (kernel, given.get("l", kernel)),
             stride=given.get("s", 1),
-            pad=dilation * (kernel // 2) if dilation > 1 else 0 if "u" in given else "same",
+            pad=given["p"]
+            if "p" in given
+            else dilation * (kernel // 2)
+            if dilation > 1
+            else 0
+            if "u" in given
+            else "same",
             dilation=dilation,
             groups=given.get("g", 1),
         )
@@ -186,16 +215,45 @@ class LayeredNetwork:
         """Inverted residuals, the first of which has the stride."""
         for index in range(given.get("n", 1)):
             stride, own = given.get("s", 1) if index == 0 else 1, f"{name}.{index}"
-            hidden = given.get("h", x.shape[1] * given.get("t", 1))
-            y = self.net.conv(f"{own}.expand", x, hidden, 1) if hidden != x.shape[1] else x
-            y = self._curved(f"{own}.expand", y, given) if hidden != x.shape[1] else y
-            y = depthwise(self.net, f"{own}.depthwise", y, given.get("k", 3), stride, "same")
-            y = self._curved(f"{own}.depthwise", y, given)
-            if "e" in given:
-                y = excited(self.net, own, y, divisible(y.shape[1] / given["e"]))
-            y = self.net.conv(f"{own}.project", y, channels, 1)
-            x = add(self.net, f"{own}.add", y, x) if y.shape == x.shape else y
+            y = (self._fused if "f" in given else self._inverted)(own, x, channels, stride, given)
+            x = add(self.net, f"{own}.add", y, x) if self.whole and y.shape == x.shape else y
         return x
+
+    def _inverted(self, own: str, x: Value, channels: int, stride: int, given: Mapping[str, int]) -> Value:
+        hidden, kernel = given.get("h", x.shape[1] * given.get("t", 1)), given.get("k", 3)
+        y = self.net.conv(f"{own}.expand", x, hidden, 1) if hidden != x.shape[1] else x
+        y = self._curved(f"{own}.expand", y, given) if hidden != x.shape[1] else y
+        y = depthwise(self.net, f"{own}.depthwise", y, kernel, stride, None if "p" in given else "same")
+        y = self._curved(f"{own}.depthwise", y, given)
+        if "e" in given:
+            y = excited(self.net, own, y, divisible(y.shape[1] / given["e"]))
+        if "q" in given:
+            middle = max(1, x.shape[1] // 4)
+            y = excited(self.net, own, y, middle, swished="b" in given, clipped="z" in given)
+        return self.net.conv(f"{own}.project", y, channels, 1)
+
+    def _fused(self, own: str, x: Value, channels: int, stride: int, given: Mapping[str, int]) -> Value:
+        hidden = x.shape[1] * given["t"] if "t" in given else channels
+        y = self._curved(own, self.net.conv(own, x, hidden, 3, stride=stride, pad="same"), given)
+        return self.net.conv(f"{own}.project", y, channels, 1) if "t" in given else y
+
+    def fire(self, name: str, x: Value, channels: int, _: Mapping[str, int]) -> Value:
+        """SqueezeNet's fire module."""
+        x = self.net.conv(f"{name}.squeeze", x, channels, 1)
+        parts = (self.net.conv(f"{name}.expand{k}", x, 4 * channels, k, pad=k // 2) for k in (1, 3))
+        return concat(self.net, f"{name}.concat", list(parts))
+
+    def classifier(self, name: str, x: Value, classes: int, _: Mapping[str, int]) -> Value:
+        """The end of a network that names classes; ``x`` itself in a chain."""
+        return classified(self.net, name, x, classes, self.head) if self.whole else x
+
+    def flat(self, _: str, x: Value, __: int, ___: Mapping[str, int]) -> Value:
+        """The image as one row."""
+        return self.net.flatten(x)
+
+    def adapted(self, name: str, x: Value, size: int, _: Mapping[str, int]) -> Value:
+        """Average pooling to a size."""
+        return adaptive_pool(self.net, name, x, size)
 
     def _curved(self, name: str, x: Value, given: Mapping[str, int]) -> Value:
         """``x`` after a hard swish (``a``) or a swish (``b``), where there is one."""
@@ -231,8 +289,9 @@ class LayeredNetwork:
             x,
             kernels,
             stride=(stride, min(stride, kernels[1])),
-            pad=0 if "u" in given else "same",
+            pad=0 if "u" in given or "c" in given else "same",
             kind=kind,
+            ceil="c" in given,
         )
 
     def shuffle_unit(self, name: str, x: Value, channels: int, given: Mapping[str, int]) -> Value:
@@ -265,6 +324,10 @@ _MAKERS: Mapping[str, Callable[[LayeredNetwork, str, Value, int, Mapping[str, in
     "dw": LayeredNetwork.depthwise,
     "sep": LayeredNetwork.separable,
     "block": LayeredNetwork.block,
+    "fire": LayeredNetwork.fire,
+    "head": LayeredNetwork.classifier,
+    "flat": LayeredNetwork.flat,
+    "to": LayeredNetwork.adapted,
     "dense": LayeredNetwork.dense,
     "max": LayeredNetwork.maximum,
     "avg": LayeredNetwork.average,
@@ -277,7 +340,7 @@ _MAKERS: Mapping[str, Callable[[LayeredNetwork, str, Value, int, Mapping[str, in
 
 def append(net: ProgramBuilder, layers: str | Mapping[str, str], values: OptionValues) -> None:
     """Append ``layers`` to ``net``, of a mapping those of the option ``variant``."""
-    text = layers if isinstance(layers, str) else layers[str(values["variant"])]
+    text = layers if isinstance(layers, str) else layers[str(values.get("variant", values.get("version")))]
     network = LayeredNetwork(net, values)
     network.run(list(_words(text.format(**values))))
     network.end()

@@ -1,6 +1,6 @@
-"""The four reference models of MLPerf Tiny v1 (Banbury et al. 2021, arXiv:2106.07597).
+"""Two of the four reference models of MLPerf Tiny v1 (Banbury et al. 2021, arXiv:2106.07597).
 
-ResNet-8 follows the Keras code in github.com/mlcommons/tiny (16 filters), the others public ports of
+ResNet-8 follows the Keras code in github.com/mlcommons/tiny (16 filters), DS-CNN a public port of
 it: padding is TensorFlow's "same" and the classifiers end in a softmax.
 """
 
@@ -35,12 +35,3 @@ def _residual(net: ProgramBuilder, name: str, x: Value, filters: int, stride: in
     if stride != 1:
         x = net.conv(f"{name}.shortcut", x, filters, 1, stride=stride, pad="same")
     return add(net, f"{name}.add", x, y)
-
-
-def autoencoder(net: ProgramBuilder, *, size: int, width: int, bottleneck: int) -> None:
-    """Anomaly detection: ``size`` log-mel features through a bottleneck and back to as many."""
-    x = net.input("input", (1, size))
-    hidden = [width] * 4 + [bottleneck] + [width] * 4
-    for i, features in enumerate(hidden, start=1):
-        x = net.dense(f"dense{i}", x, features)
-    net.output(net.dense(f"dense{len(hidden) + 1}", x, size))

@@ -1,7 +1,6 @@
-"""MobileNet v1 (Howard et al. 2017, arXiv:1704.04861), v2 (Sandler et al. 2018, arXiv:1801.04381) and
-FD-MobileNet (Qin et al. 2018, arXiv:1802.03750).
+"""MobileNet v1 (Howard et al. 2017, arXiv:1704.04861) and v2 (Sandler et al. 2018, arXiv:1801.04381).
 
-All three have the channels of Keras' and torchvision's networks at every width; only the padding of
+Both have the channels of Keras' and torchvision's networks at every width; only the padding of
 convolutions with stride 2 differs (Keras pads behind, torchvision around), which changes no count.
 """
 
@@ -36,42 +35,12 @@ V2_STAGES: tuple[tuple[int, int, int, int], ...] = (
 """Expansion t, output channels c, blocks n, stride s of the first (Sandler et al., Table 2)."""
 
 
-FD_BLOCKS: tuple[tuple[int, int], ...] = (
-    (64, 2),
-    (128, 2),
-    (128, 1),
-    (256, 2),
-    (256, 1),
-    (512, 2),
-    *((512, 1),) * 4,
-    (1024, 1),
-)
-"""The same for FD-MobileNet, which halves the image five times within seven layers (Qin et al., Table 1)."""
-
-
 def mobilenetv1(
     net: ProgramBuilder, *, size: int, channels: int, classes: int, width: float, head: str
 ) -> None:
     """Build MLPerf Tiny's visual wake words model: "same" padding, a dense layer and a softmax."""
-    _separable(net, V1_BLOCKS, image(net, size, channels), classes, width, head)
-
-
-def fdmobilenet(net: ProgramBuilder, *, size: int, classes: int, width: float, head: str) -> None:
-    """Build pytorchcv's fdmobilenet, which is ST's fdmobilenet.py."""
-    _separable(net, FD_BLOCKS, image(net, size), classes, width, head)
-
-
-def _separable(
-    net: ProgramBuilder,
-    blocks: tuple[tuple[int, int], ...],
-    x: Value,
-    classes: int,
-    width: float,
-    head: str,
-) -> None:
-    """A convolution of stride 2, then depthwise separable ones."""
-    x = net.conv("conv1", x, _scaled(32, width), 3, stride=2, pad="same")
-    x = separable_chain(net, x, ((_scaled(channels, width), stride) for channels, stride in blocks))
+    x = net.conv("conv1", image(net, size, channels), _scaled(32, width), 3, stride=2, pad="same")
+    x = separable_chain(net, x, ((_scaled(wide, width), stride) for wide, stride in V1_BLOCKS))
     net.output(classified(net, "fc", x, classes, head))
 
 

@@ -109,11 +109,11 @@ class TierWalk:
                 yield from self.combinations(after, step + 1, stop)
 
     def follow(self, run: TierRun, step: int) -> int | None:
-        """The total cost if the rule continues from ``run``; None as soon as it is no cheaper than the kept
-        state."""
+        """The total cost if the rule continues from ``run``; None as soon as it cannot be cheaper than the
+        kept state."""
         run = run.copy()
         run.events.clear()
-        while run.cost < self.total:
+        while run.cost + self.tables.rest[step] < self.total:
             if step == len(self.before):
                 return run.cost
             kept = self.before[step]

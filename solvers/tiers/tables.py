@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import accumulate
 from math import lcm
 
 from chipmodel.errors import MORE_MEMORY, DoesNotFit
@@ -58,6 +59,12 @@ class TierTables:
             for step in steps
         ]
         """The accesses of each step: the block, whether it is written, and what that costs in each tier."""
+        least = [
+            t * sum(min(costs) for _, _, costs in tasks)
+            for t, tasks in zip(self.times, self.tasks, strict=True)
+        ]
+        self.rest = [0, *accumulate(reversed(least))][::-1]
+        """What the accesses from each step on cost at least, with every block in its cheapest tier."""
 
     def overlap(self, block: int, other: int) -> bool:
         """Whether two blocks, one allocated during the life of the other, ever hold data at the same step."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from fractions import Fraction
@@ -21,6 +22,17 @@ DOING = {
     SHARING: "sharing the work",
 }
 """What an NPU spends cycles on, after the words "more" or "less"."""
+TOTALS = {
+    "total_cycles": "run time",
+    "lower_bound_cycles": "time lower bound",
+    "compute_cycles": "computing",
+    "stall_cycles": "waiting",
+    "dma_cycles": "DMA busy",
+    "hidden_cycles": "hidden by computing",
+    "psram_bytes": "Psram used",
+    "executed_macs": "MACs done",
+}
+"""What the totals with other names than their keys are called."""
 EXPLAINED_SHARE = 0.8
 """Reasons are added to the sentence until they explain this share of the change."""
 MOST_REASONS = 3
@@ -197,8 +209,9 @@ def _op(op: OpChange) -> dict[str, object]:
 
 
 def setting_rows(diff: RunDifference) -> list[tuple[str, ...]]:
-    """The settings that differ, with their values in A and B."""
-    return [(one.name, one.a or "-", one.b or "-") for one in diff.settings]
+    """The settings that differ, with their values in A and B; ``1MiB`` as ``1 MiB``."""
+    spaced = re.compile(r"(?<=\d)(?=[KMG]iB$)")
+    return [(one.name, *(spaced.sub(" ", value or "-") for value in (one.a, one.b))) for one in diff.settings]
 
 
 def total_rows(diff: RunDifference) -> list[tuple[str, ...]]:
@@ -209,8 +222,7 @@ def total_rows(diff: RunDifference) -> list[tuple[str, ...]]:
 
 def _total(total: TotalPair) -> tuple[str, ...]:
     share = percent(total.change / total.a) if total.a else ""
-    name = total.name.removesuffix("_cycles").removesuffix("_bytes").replace("_", " ")
-    name = name.replace("psram", "Psram used").replace("executed macs", "MACs done")
+    name = TOTALS.get(total.name) or total.name.removesuffix("_bytes").replace("_", " ")
     numbers = (count(total.a), count(total.b), signed(total.change))
     return name, *numbers, share.replace("-", MINUS), total.unit
 

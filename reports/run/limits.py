@@ -40,7 +40,7 @@ def _segment(binding: Binding) -> str:
     where = (
         f"from {binding.first} to {binding.last}" if binding.first != binding.last else f"at {binding.last}"
     )
-    full = ", as memory has no room to load more before" if binding.full else ""
+    full = ", because memory has no room to load more before" if binding.full else ""
     return f"{UNITS[binding.unit]} {where}, {count(binding.cycles)} cycles{full}"
 
 

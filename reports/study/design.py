@@ -245,7 +245,7 @@ def design_words(study: StudyResults) -> str:
     what = (
         "every workload on every chip" if any(a.smallest.value(CHIP) for a in answers) else "every workload"
     )
-    return f"{format_bytes(most)} of SharedMemory bring {what} {near.replace('the', 'its')}{rest}."
+    return f"With {format_bytes(most)} of SharedMemory {what} is {near.replace('the', 'its')}{rest}."
 
 
 def setting_words(design: Design, *without: str) -> str:

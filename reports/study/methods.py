@@ -31,14 +31,12 @@ def _cases(networks: list[Row]) -> str:
     )
     if all(row.point.buffers == "same" for row in networks):
         return words + (
-            "Packers are compared by the peak on the same buffers: those of the one schedule that"
-            " each streamer "
-            "makes with packer auto, whatever the capacity."
+            "Packers are compared by the peak on the same buffers: those of the one schedule that each "
+            "streamer makes with packer auto, whatever the capacity."
         )
     return words + (
-        "Each packer takes part in the rounds of its own schedule, so packers are compared by the"
-        " peak only where "
-        "they packed the same buffers."
+        "Each packer has its own rounds of scheduling, so packers are compared by the peak only if they "
+        "packed the same buffers."
     )
 
 
@@ -65,8 +63,8 @@ def _limits(study: StudyResults) -> str:
 
 def _bounds(study: StudyResults) -> str:
     parts = [
-        "A gap is (value - bound) / bound; all rows of a question share the highest bound that "
-        "any of them proved."
+        "A gap is (value - bound) / bound. All rows of a question share the highest bound that any of them "
+        "proved."
     ]
     if PEAK in study.metrics:
         parts.append(
@@ -135,7 +133,7 @@ def _uncompared(study: StudyResults) -> Iterable[str]:
         left = found.possible - found.cases
         if left:
             of = f"{plural(left, 'case')} of {count(found.possible)} {'is' if left == 1 else 'are'}"
-            yield f"By {metric.noun}, {of} left out, as some planner has no plan."
+            yield f"By {metric.noun}, {of} left out, because some planner has no plan."
         if found.unranked:
             names = listed(found.unranked)
             yield f"Not ranked by {metric.noun}, with a plan for at most half of the cases: {names}."

@@ -105,7 +105,7 @@ def test_of_many_workloads_the_answer_is_the_memory_that_all_need() -> None:
         for size in (64, 128, 256)
     ]
     words = (
-        "256 KiB of SharedMemory bring every workload within 5% of its best latency; 3 of the 4 need less."
+        "With 256 KiB of SharedMemory every workload is within 5% of its best latency; 3 of the 4 need less."
     )
     assert design_words(StudyResults("four", tuple(rows))) == words
     only = StudyResults("one", tuple(rows[:3]))

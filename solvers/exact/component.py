@@ -79,13 +79,13 @@ def solve_component(
     hard = goal == "minimise" or not part.problem.plain
     if has_trial(part.problem, limits, goal):
         trial = solver.search(_briefly(limits, TRIAL_SEARCH_NODES), None)
-        if not _done(trial, goal):
-            trial = solver.with_further_plans(trial)
         if trial.proof.startswith("not searched"):
-            return solver.then_cp_sat(_rest(limits, began, trial), trial)
+            return solver.then_cp_sat(_rest(limits, began, trial), solver.with_further_plans(trial))
         trial = solver.then_cp_sat(_briefly(_rest(limits, began, trial), TRIAL_CP_SAT_NODES), trial)
-        limits = _rest(limits, began, trial)
-        if _done(trial, goal) or 0 in (limits.seconds, limits.nodes):
+        if _done(trial, goal):
+            return trial
+        trial, limits = solver.with_further_plans(trial), _rest(limits, began, trial)
+        if 0 in (limits.seconds, limits.nodes):
             return trial
     if limits.nodes is not None or limits.threads < 2:
         return _in_turn(solver, limits, trial)

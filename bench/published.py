@@ -156,7 +156,8 @@ def algorithms() -> Iterator[list[str]]:
     """Each algorithm with its command, and the peak and the cycles that this gives."""
     for source, item, options in ALGORITHMS:
         workload, _, rest = options.partition(" ")
-        command = f"{_SIMULATE.format(workload)} {rest}"
+        streamer = "" if "--streamer" in rest else " --streamer sync"
+        command = f"{_SIMULATE.format(workload)} {rest}{streamer}"
         found = json_document([*command.split()[1:], "--json", "FILE"])
         yield [source, item, code(command), f"{found['peak_bytes']:,}", f"{found['total_cycles']:,}"]
 

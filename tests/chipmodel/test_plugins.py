@@ -398,9 +398,9 @@ BEATEN = "plug_square.* states least cycles by which no run takes under"
 @pytest.mark.parametrize("cores", [1, 2])
 def test_a_least_that_parts_go_below_is_refused(other: Install, cores: int) -> None:
     other("plug-square", {"chipmodel.npu_models": {"plug_square": "plug_square"}}, {"plug_square.py": SQUARE})
-    chip = cm.chip("gap9", npu__model="plug_square", shared_memory__bytes="24KiB", cores=cores)
+    chip = cm.chip("gap9", npu__model="plug_square", shared_memory__bytes="8KiB", cores=cores)
     with pytest.raises(PluginFault, match=BEATEN):
-        cm.simulate("zoo:resnet8", chip)
+        cm.simulate("zoo:resnet8", chip, streamer="ping-pong", packer="large-first", cascade="off")
 
 
 @pytest.mark.parametrize("cores", [1, 2])

@@ -36,7 +36,7 @@ from tests.reports.compare.test_rows import COMPARISON
 from tests.reports.decode.test_decode import ANSWER as DECODE
 from tests.reports.diff.test_strips import A, B
 from tests.reports.memory.test_rows import ANSWER as MEMORY
-from tests.reports.packing.test_answer import ANSWER, EMPTY, INFEASIBLE, OPTIMAL, UNKNOWN
+from tests.reports.packing.test_answer import ANSWER, EMPTY, INFEASIBLE
 from tests.reports.run.test_browser import merged
 from tests.reports.run.test_cores import result as two_cores
 from tests.reports.sample import EVIL, write
@@ -58,8 +58,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "study without an answer": lambda: render_study(StudyResults("none", (), points=3)),
     "packing that fits": lambda: render_packing(ANSWER),
     "packing that does not": lambda: render_packing(INFEASIBLE),
-    "optimal packing": lambda: render_packing(OPTIMAL),
-    "open packing": lambda: render_packing(UNKNOWN),
     "empty packing": lambda: render_packing(EMPTY),
     "comparison": lambda: render_comparison(COMPARISON),
     "difference": lambda: render_diff(compare_results(A, B)),
@@ -88,12 +86,7 @@ LABELS = """() => [...document.querySelectorAll(".chart .xaxislayer-above")].map
 """Of every label: its sides, the size of its font, its colour."""
 
 
-SCREENS: tuple[tuple[int, ColorScheme], ...] = (
-    (1280, "light"),
-    (1280, "dark"),
-    (400, "dark"),
-    (400, "light"),
-)
+SCREENS: tuple[tuple[int, ColorScheme], ...] = ((1280, "light"), (400, "dark"))
 PLAIN_TABLES = (
     "() => document.querySelectorAll('.scroll').forEach(e => { e.style.backgroundImage = 'none'; })"
 )

@@ -98,7 +98,10 @@ def test_what_does_not_fit_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert "largest live set" in err
     assert "layer by layer, the smallest capacity" in err
     assert "'chipmodel memory'" in err
-    code, out, err = call(capsys, "simulate", "zoo:resnet18", "--packer", "naive", "--json", "-")
+    code, out, err = call(
+        *(capsys, "simulate", "zoo:resnet8", "--packer", "naive", "--streamer", "sync", "--json", "-"),
+        *("--set", "shared_memory.bytes=64KiB"),
+    )
     assert code == 1
     assert json.loads(out)["fits"] is False
     assert "does not fit" in err

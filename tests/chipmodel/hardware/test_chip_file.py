@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.hardware.chip import BurstDma, CdmaDma, Channels, Chip, Dma, EfPsramDma, HyperBusDma, Route
+from chipmodel.hardware.chip import Channels, Chip, Dma, HyperBusDma
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.fields import FIELDS
 from chipmodel.hardware.psram_parts import device_named
@@ -51,12 +51,6 @@ def write(folder: Path, text: str, name: str = "mine.yaml") -> str:
     return str(path)
 
 
-def core_cycles_per_32_bytes(chip: Chip, route: Route) -> Fraction:
-    data = route.burst_bytes / chip.psram.bytes_per_clock
-    clocks = Fraction(32, route.burst_bytes) * (route.burst_overhead_clocks + data)
-    return clocks * chip.core_mhz / chip.psram.clock_mhz
-
-
 def refused(path_or_name: str, *overrides: str) -> BadInput:
     with pytest.raises(BadInput) as caught:
         load_chip(path_or_name, overrides)
@@ -84,60 +78,7 @@ def test_every_number_of_a_preset_has_a_document_or_says_what_would_settle_it(na
             assert re.search(r"Settled by: \w.{20,}\.$", source), (path, source)
 
 
-def test_luna_arcs_has_the_published_numbers() -> None:
-    chip = load_chip("luna-arcs")
-    assert chip.core_mhz == 300
-    assert (chip.shared_memory.bytes, chip.psram.bytes) == (384 * 1024, 8 * 1024 * 1024)
-    assert chip.psram.clock_mhz == 240
-    assert chip.psram.bytes_per_clock == 2
-    assert chip.dma == BurstDma(634, 4, 8, 5, 2, 3, 256)
-    assert chip.psram.device is not None
-    assert (chip.psram.device.latency_code, chip.psram.device.ce_high_min) == (16, 8)
-    assert chip.npu.macs_per_cycle == {8: 64, 16: 16, 32: 4}
-    assert chip.npu.array == (8, 2, 4)
-    assert chip.npu.read_bytes_per_cycle == 8
-    assert chip.npu.write_bytes_per_cycle == 16
-
-
 # Computed by hand from the datasheets: overhead and data clocks of a burst, times core / Psram clock.
-@pytest.mark.parametrize(
-    ("name", "load", "store"),
-    [
-        # The fits of luna_transfer.csv, 30.891 and 24.702 at 240 MHz, at 200 MHz.
-        ("luna-csk6", Fraction("30.891") * 240 / 200, Fraction("24.702") * 240 / 200),
-        # (26 + 32) and (17 + 32) clocks per 64 B, 240 MHz core, 80 MHz Psram.
-        ("esp32s3", Fraction(58 * 3, 2), Fraction(49 * 3, 2)),
-        # (30.4 + 16) and (15 + 16) clocks per 32 B.
-        ("esp32s3-sram", Fraction("46.4") * 3, Fraction(31 * 3)),
-        # 7 + 4 + 128 clocks per 256 B, 370 and 133 MHz.
-        ("gap9-psram", Fraction(139 * 370, 8 * 133), Fraction(139 * 370, 8 * 133)),
-        # 9 + 5 + 16 clocks per 64 B, 1000 and 200 MHz.
-        ("stm32n6", Fraction(30 * 5, 2), Fraction(30 * 5, 2)),
-        # 6 + 1 + 64 clocks per 128 B, 400 and 100 MHz.
-        ("alif-e7", Fraction(71 * 4, 4), Fraction(71 * 4, 4)),
-    ],
-)
-def test_core_cycles_per_32_bytes(name: str, load: Fraction, store: Fraction) -> None:
-    chip = load_chip(name)
-    assert isinstance(chip.dma, Dma)
-    assert core_cycles_per_32_bytes(chip, chip.dma.load) == load
-    assert core_cycles_per_32_bytes(chip, chip.dma.store) == store
-
-
-@pytest.mark.parametrize(
-    ("name", "shared", "macs"),
-    [
-        ("luna-csk6", 640 << 10, 256),
-        ("gap9-psram", 1536 << 10, Fraction("203.784")),  # 150.8 GOPS / 2 / 370 MHz
-        ("stm32n6", 2816 << 10, 133),  # fitted to whole networks; the peak is 300
-    ],
-)
-def test_memory_and_mac_rate(name: str, shared: int, macs: Fraction) -> None:
-    chip = load_chip(name)
-    assert chip.shared_memory.bytes == shared
-    assert chip.npu.macs_per_cycle == {8: macs, 16: Fraction(macs) / 4, 32: Fraction(macs) / 16}
-
-
 @pytest.mark.parametrize(("name", "macs"), [("corstone-300-64", 64), ("corstone-300", 128), ("alif-e7", 256)])
 def test_ethos_u55_has_the_macs_of_its_micro_block(name: str, macs: int) -> None:
     """Eight for each element of the micro-block; half as many on 16 bits."""
@@ -352,18 +293,6 @@ def test_a_psram_part_has_its_own_clocks(tmp_path: Path) -> None:
     assert "LUNA-ARCS" in refused("luna-arcs", "psram.device=DDR4").hint
     assert load_chip("luna-arcs", ["psram.collision=worst"]).psram.collision == "worst"
     assert "means nothing" in refused("luna-arcs", "psram.bytes_per_clock=4").what
-
-
-def test_controllers_hold_the_published_constants() -> None:
-    """As in the RTL: pulp-platform/hyperbus (reset values of hyperbus_pkg.sv), verilog-axi, EF_PSRAM_CTRL."""
-    pulp, copy, serial = (load_chip(name) for name in ("pulp-hyperbus", "axi-cdma", "ef-psram"))
-    assert pulp.dma == HyperBusDma(6, 1, 350, 256, 8, 3, 5, 6, 9, 8, Fraction(2, 1000))
-    assert [pulp.psram.clock_mhz, pulp.psram.bytes_per_clock] == [100, 2]
-    assert copy.dma == CdmaDma(64, 16, 4096, channels=Channels(strided=False))
-    assert [copy.psram.clock_mhz, copy.psram.bytes_per_clock] == [copy.core_mhz, 8]
-    assert serial.dma == EfPsramDma("QPI", "QPI", 6, 4, 2, 2, 1)
-    # SCK is half the clock and moves four bits.
-    assert [serial.psram.clock_mhz, serial.psram.bytes_per_clock] == [20, Fraction(1, 2)]
 
 
 def test_a_controllers_numbers_can_be_set() -> None:

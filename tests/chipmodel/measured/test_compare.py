@@ -129,14 +129,6 @@ def test_further_columns_are_predicted_whether_measured_or_not() -> None:
     assert "write_bursts" not in only
 
 
-def test_the_order_of_the_columns_does_not_matter() -> None:
-    lines = (HARDWARE / "rtl_hyperbus_read.csv").read_text().splitlines()
-    turned = "\n".join(",".join(reversed(line.split(","))) for line in lines)
-    first, second = compared("\n".join(lines)), compared(turned)
-    assert [r.answers for r in first.rows] == [r.answers for r in second.rows]
-    assert document(first) == document(second)
-
-
 def test_queued_reads_may_have_a_latency_column() -> None:
     plain = "sys_mhz,ck_mhz,reads,bytes_each,total_sys_cycles\n100,100,2,64,110\n"
     slow = f"latency_clocks,latency_multiple,{plain}".replace("\n100", "\n6,2,100")
@@ -162,25 +154,6 @@ def test_conv_and_depthwise_are_recognised_by_the_rows() -> None:
 
 
 NPU = ("luna_conv2d", "luna_depthwise2d")
-
-
-@pytest.mark.parametrize("name", [name for name in TABLES if name.startswith("luna_")])
-def test_another_chip_predicts_something_else(name: str) -> None:
-    text = (HARDWARE / f"{name}.csv").read_text()
-    if name == "luna_transfer":
-        lines = text.splitlines()
-        text = "\n".join([lines[0], *(line for line in lines if line.startswith("dma psram->shared"))])
-    kind = read_table(text, "t.csv", name)
-    usual, other = (compare(kind, chip_for(kind, chip)) for chip in (None, "esp32s3"))
-    assert (usual.chip, other.chip) == ("luna-arcs", "esp32s3")
-    assert [r.predicted for r in usual.rows] != [r.predicted for r in other.rows]
-    assert [r.measured for r in usual.rows] == [r.measured for r in other.rows]
-
-
-def test_a_changed_number_of_the_chip_is_used() -> None:
-    text = "route,bytes,core_cycles\ndma psram->shared,65536,63922\n"
-    usual, slow = compared(text), compared(text, None, None, "psram.clock_mhz=120")
-    assert slow.rows[0].predicted > Fraction(3, 2) * usual.rows[0].predicted
 
 
 @given(st.lists(st.tuples(st.integers(1, 4000), st.integers(1, 10_000)), min_size=1, max_size=8))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache
 
 import pytest
@@ -116,22 +115,6 @@ def test_wide_accumulators_wait_longer_on_the_smallest_u85() -> None:
 
 
 @pytest.mark.parametrize("macs", list(CHIPS))
-def test_a_large_convolution_nears_all_macs(macs: str) -> None:
-    """Whole blocks of 32 input channels; the last block's output and the first one's input remain."""
-    op = Op("op", "conv", Conv(Window(64, 64, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1), 256, 256), ("x",), ("y",))
-    ideal = op.work.macs / int(macs)
-    assert ideal < _cycles(NPUS[macs], op) < 1.3 * ideal
-
-
-def test_a_dense_layer_of_one_row_is_bound_by_decoding_weights() -> None:
-    """Thirty-two cycles for 32 inputs by 8 outputs, and two of delay between steps: 8 weights a cycle."""
-    op = Op("op", "dense", Matmul(1, 1024, 1024), ("x",), ("y",))
-    for npu in NPUS.values():
-        steps = 1024 // 32 * 1024 // 8
-        assert steps * 32 <= _cycles(npu, op) <= steps * 34.5
-
-
-@pytest.mark.parametrize("macs", list(CHIPS))
 def test_border_blocks_take_what_lies_inside(macs: str) -> None:
     """Never longer than whole blocks, and the same where blocks divide the output."""
     ethos = NPUS[macs].ethos
@@ -159,31 +142,6 @@ def test_weights_are_read_again_for_each_block_through_the_port() -> None:
     assert _cycles(NPUS["256"], dense) == _cycles(
         replace(NPUS["256"], ethos=replace(ethos, weights_on_port=True)), dense
     )
-
-
-def test_one_line_takes_as_long_as_rows_or_as_columns() -> None:
-    tall = Op("op", "conv", Conv(Window(296, 1, 148, 1, 48, 1, 2), 39, 250), ("x",), ("y",))
-    wide = Op("op", "conv", Conv(Window(1, 296, 1, 148, 1, 48, 1, 2), 39, 250), ("x",), ("y",))
-    for npu in NPUS.values():
-        assert _cycles(npu, tall) == _cycles(npu, wide)
-
-
-def test_accumulators_of_40_bits_slow_the_output() -> None:
-    """A 1 x 1 convolution of few input channels waits for its output, at the rate of products."""
-    work = Conv(Window(56, 56, 56, 56, 1, 1), 16, 96)
-    for npu in NPUS.values():
-        narrow, wide = (
-            _cycles(npu, Op("op", "conv", work, ("x",), ("y",), dtype=dtype)) for dtype in ("int8", "int16")
-        )
-        assert Fraction(narrow, 1) < wide
-
-
-def test_a_tensor_of_few_channels_is_padded_to_a_brick() -> None:
-    """24 channels pass the output stage as 32."""
-    shape = (1, 24, 56, 56)
-    work = Vector(24 * 56 * 56, 2 * 24 * 56 * 56, 24 * 56 * 56, 56)
-    op = Op("op", "add", work, ("x", "z"), ("y",), views=(shape, shape, shape))
-    assert _cycles(NPUS["128"], op) == 32 * 56 * 56 * 3 // 2
 
 
 def test_every_kind_of_work_has_a_cost() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.window import Window
-from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu, NpuCost
+from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from chipmodel.npu.luna import (
     ADD_KINDS,
@@ -127,22 +127,6 @@ CONSTANTS = [
 def test_the_tables_determine_every_constant(name: str, model: Model, constant: str, value: object) -> None:
     changes: dict[str, object] = {constant: value}
     assert wrong_rows(name, model, replace(LUNA_ARCS, **changes))  # type: ignore[arg-type]
-
-
-def test_a_1x1_convolution_by_hand() -> None:
-    # 4 channels of 8 rows of 8 columns: two column groups of one tap, each held 1 + 2 cycles, and one
-    # right group of 4 - 3 taps in the padding's place; 8 x (2 + 3 x 3 + 1) + 13 for 2 output channels.
-    cost = conv_cost(LUNA_ARCS, Conv(window(8, 8, 1, 1, 1, 0, 0), 4, 2))
-    compute = 8 * (2 + 3 * 3 + 1) + 13
-    assert cost == NpuCost(Fraction(1350), Fraction(8 * 64, 8), Fraction(8 * 2, 8), Fraction(compute))
-    assert cost.cycles == 1350 + 64 + 2 + compute
-
-
-def test_column_groups_of_a_5_wide_kernel_on_14_columns() -> None:
-    # Row 8,64,14,10,5,5,1,2,2: four groups of four columns, the kernel's reach takes one from the middle,
-    # one starts in the left padding (4 of its 5 taps are there), one ends in the right (1 of 5).
-    sweep = column_sweep(LUNA_ARCS, window(64, 14, 5, 5, 1, 2, 2))
-    assert (sweep.groups, sweep.taps, sweep.worked, sweep.bypassed, sweep.spare) == (5, 5, 20, 5, 0)
 
 
 def test_weights_beyond_the_buffer_make_passes_that_load_the_input_again() -> None:
@@ -333,38 +317,6 @@ def windows(draw: st.DrawFn, transposed: bool | None = None) -> Window:
     return Window(*sizes, top, left, bottom, right, dilation_h, dilation_w, turned)
 
 
-@given(windows(), st.integers(1, 40), st.integers(1, 60), small, small, st.sampled_from((4, 8, 16, 32)))
-def test_any_convolution_costs_something_and_more_channels_never_less(
-    image: Window, in_c: int, out_c: int, groups: int, batch: int, bits: int
-) -> None:
-    work = Conv(image, in_c * groups, out_c * groups, groups, batch)
-    cost = conv_cost(LUNA_ARCS, work, bits)
-    assert min(cost.configuration, cost.input_load, cost.weight_load, cost.compute) > 0
-    assert cost.store >= 0
-    assert cost.cycles <= conv_cost(LUNA_ARCS, replace(work, out_c=(out_c + 1) * groups), bits).cycles
-
-
-@given(windows(), st.integers(1, 60), small, small)
-def test_any_depthwise_work_costs_something_and_more_channels_never_less(
-    image: Window, channels: int, multiplier: int, batch: int
-) -> None:
-    def cycles(in_c: int, out_c: int) -> Fraction:
-        return depthwise_cost(LUNA_ARCS, Conv(image, in_c, out_c, in_c, batch)).cycles
-
-    here = cycles(channels, channels * multiplier)
-    assert 0 < here <= cycles(channels + 1, (channels + 1) * multiplier)
-    assert here <= cycles(channels, channels * (multiplier + 1))
-
-
-@given(windows(transposed=False), st.integers(1, 60), small)
-def test_any_pooling_is_cheaper_than_its_depthwise_convolution(
-    image: Window, channels: int, batch: int
-) -> None:
-    pooled = pooling_cost(LUNA_ARCS, Pool(image, channels, batch)).cycles
-    assert 0 < pooled < depthwise_cost(LUNA_ARCS, Conv(image, channels, channels, channels, batch)).cycles
-    assert pooled <= pooling_cost(LUNA_ARCS, Pool(image, channels + 1, batch)).cycles
-
-
 @given(windows(transposed=True))
 def test_phases_of_a_transposed_convolution_read_what_it_reads(image: Window) -> None:
     """The input columns of each output column, by its phase, against the definition."""
@@ -380,17 +332,3 @@ def test_phases_of_a_transposed_convolution_read_what_it_reads(image: Window) ->
         cropped = expected[0] - found[0] if expected and phase.pad_left == 0 else 0
         assert cropped >= 0
         assert expected == [i + cropped for i in found] if expected else phase.kernel_w == 1
-
-
-@given(st.integers(1, 200), st.integers(1, 200), st.integers(1, 200), st.sampled_from((8, 16, 32)))
-def test_matmul_cycles_grow_with_every_side(rows: int, inner: int, cols: int, bits: int) -> None:
-    here = matmul_cost(LUNA_ARCS, Matmul(rows, inner, cols), bits).cycles
-    assert here > 2255
-    for more in (Matmul(rows + 1, inner, cols), Matmul(rows, inner + 1, cols), Matmul(rows, inner, cols + 1)):
-        assert here <= matmul_cost(LUNA_ARCS, more, bits).cycles
-
-
-@given(st.integers(1, 100_000), st.sampled_from([kind.name for kind in LUNA_ARCS.vector_kinds]))
-def test_vector_cycles_grow_with_the_elements(elements: int, kind: str) -> None:
-    assert vector_cost(LUNA_ARCS, kind, elements).cycles < vector_cost(LUNA_ARCS, kind, elements + 1).cycles
-    assert softmax_cost(LUNA_ARCS, elements).cycles < softmax_cost(LUNA_ARCS, elements + 1).cycles

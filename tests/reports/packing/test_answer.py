@@ -15,7 +15,7 @@ from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from reports.packing.answer import document, grounds, headline, print_packing, verdict
 from reports.packing.page import FIRST_ROWS, render_packing
 from tests.reports.console import on_console
-from tests.reports.pages import MOST_BYTES, data_of, read, refers_to_nothing
+from tests.reports.pages import MOST_BYTES, data_of, read
 
 EVIL = "b<script>alert('x')</script>&amp;"
 BUFFERS = (
@@ -118,18 +118,6 @@ def test_the_summary_is_narrow_and_takes_names_as_they_are() -> None:
         assert max(map(len, text.splitlines())) <= 80
     assert "[bold]alias[/]" in printed(replace(ANSWER, problem=Problem(BUFFERS[3:])))
     assert "Cannot be placed together (2): in (40,000 B)" in printed(INFEASIBLE)
-
-
-def test_the_page_is_the_same_however_long_it_took() -> None:
-    slower = replace(ANSWER, seconds=99.0, trajectory=(PackingProgress(1.0, 9, 9, "x"),))
-    assert render_packing(ANSWER) == render_packing(slower)
-
-
-@pytest.mark.parametrize("answer", [ANSWER, OPTIMAL, INFEASIBLE, UNKNOWN, EMPTY])
-def test_nothing_on_the_page_refers_to_another_file(answer: PackingAnswer) -> None:
-    page = render_packing(answer)
-    assert refers_to_nothing(page)
-    assert ('id="map"' in page) == (answer.plan is not None and answer is not EMPTY)
 
 
 def test_names_are_text_and_never_markup() -> None:

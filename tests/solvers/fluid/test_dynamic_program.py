@@ -261,7 +261,7 @@ def test_a_coarse_grid_never_says_more_than_the_finest(problem: FluidProblem) ->
 
 
 @given(problems())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_it_equals_the_twin_that_tries_every_amount(problem: FluidProblem) -> None:
     assert least_time(problem, 4096).cycles == twin_time(problem)
 

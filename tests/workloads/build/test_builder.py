@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import If, Loop, Op, ops
-from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
+from chipmodel.model.work import Conv, Pool, Recurrent, Vector
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype, broadcast_shape, matmul_work, tensor_bytes
 
@@ -147,23 +147,6 @@ def test_a_sequence_is_an_image_of_one_column() -> None:
     assert builder.build().weights["c.weight"].elements == 6 * 4 * 5
 
 
-def test_weights_and_biases_of_a_convolution() -> None:
-    builder = fresh()
-    x = builder.input("x", (1, 8, 6, 6))
-    builder.conv("plain", x, 12, (3, 5), pad=(1, 2, 1, 2))
-    builder.conv("grouped", x, 12, 3, groups=4, bias=False)
-    builder.conv("deep", x, 16, 3, groups=8, weight_dtype="int4")
-    weights = {n: (w.elements, w.bytes) for n, w in builder.build().weights.items()}
-    assert weights == {
-        "plain.weight": (12 * 8 * 15, 12 * 8 * 15),
-        "plain.bias": (12, 48),
-        "grouped.weight": (12 * 2 * 9, 12 * 2 * 9),
-        "deep.weight": (16 * 9, 72),
-        "deep.bias": (16, 64),
-    }
-    assert [op.kind for op in ops(builder.build().body)] == ["conv", "conv", "depthwise_conv"]
-
-
 def test_convolutions_that_cannot_be() -> None:
     for groups in (3, 0, -1):
         with pytest.raises(BadInput, match="groups do not divide 8 input and 12 output channels"):
@@ -203,14 +186,6 @@ def test_matmul_and_broadcasting_are_numpys(a: tuple[int, ...], b: tuple[int, ..
             broadcast_shape("add", [a, b])
     else:
         assert broadcast_shape("add", [a, b]) == together
-
-
-def test_dense_works_on_the_last_axis() -> None:
-    builder = fresh("int16")
-    y = builder.dense("d", builder.input("x", (2, 3, 10)), 7)
-    assert y.shape == (2, 3, 7)
-    assert only(builder).work == Matmul(6, 10, 7)
-    assert {n: w.bytes for n, w in builder.build().weights.items()} == {"d.weight": 140, "d.bias": 28}
 
 
 Cell = Literal["rnn", "gru", "lstm"]
@@ -295,11 +270,6 @@ def test_views_are_numpys(shape: list[int], view: list[int]) -> None:
         made = builder.reshape(x, view)
         assert (made.name, made.shape) == ("x", expected)
     assert builder.build().body == ()
-
-
-def test_flatten_keeps_the_first_axis() -> None:
-    builder = fresh()
-    assert builder.flatten(builder.input("x", (3, 4, 5))).shape == (3, 20)
 
 
 def test_a_tensor_defined_again_must_have_the_same_size() -> None:

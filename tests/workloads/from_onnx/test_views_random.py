@@ -72,6 +72,7 @@ chains = st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6)
 shapes = st.sampled_from(sorted(VIEWS))
 
 
+@settings(max_examples=40)
 @given(chains, st.data())
 def test_a_view_with_its_inverse_costs_nothing(steps: list[str], data: st.DataObject) -> None:
     texts = network(steps, {})
@@ -91,6 +92,7 @@ def drawn_views(steps: Sequence[str], data: st.DataObject) -> dict[int, str]:
     return {number: data.draw(shapes) for number in able if data.draw(st.booleans())}
 
 
+@settings(max_examples=40)
 @given(chains, st.data())
 def test_elementwise_nodes_cost_the_same_in_another_shape(steps: list[str], data: st.DataObject) -> None:
     views = drawn_views(steps, data)

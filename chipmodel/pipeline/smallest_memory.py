@@ -76,7 +76,7 @@ def smallest_memory(
         chip=request.chip.name,
         alignment=shared.alignment,
         capacity=shared.bytes,
-        lower_bound=min(memory_bound(each, request.recompute is not None) for each in bases),
+        lower_bound=min(memory_bound(each, request.recompute) for each in bases),
         layerwise=layerwise,
         cascaded=cascaded,
         front=front,

@@ -53,6 +53,20 @@ class BandedOps:
             found[index] = BandWidth(bands, band, Fraction(len(columns), every), read)
         return found
 
+    def times(self, start: int, stop: int, bands: int) -> Mapping[int, Fraction]:
+        """Return how many times each op that ``widths`` has computes its columns in all bands, at least."""
+        last = stop - 1
+        of = self.columns[last]
+        if bands == 1 or of is None:
+            return dict.fromkeys(range(start, stop), Fraction(1))
+        width, done = -(-of // bands), dict[int, int]()
+        for first in range(0, of, width):
+            for index, columns, _ in self._needed(start, last, Interval(first, min(of, first + width))):
+                done[index] = done.get(index, 0) + len(columns)
+        return {
+            index: max(Fraction(1), Fraction(each, self.columns[index] or 1)) for index, each in done.items()
+        }
+
     def _needed(self, start: int, last: int, band: Interval) -> Iterator[tuple[int, Interval, Fraction]]:
         """Yield the columns of each op that a ``band`` of the last one needs, back to op ``start`` or the
         first that cannot run in bands, and the share of its first operand that is read."""

@@ -172,6 +172,14 @@ class ChainParts:
         every = {name for position in range(ops.start, ops.stop) for name in self.alive.at[position]}
         return self.alive.bytes(name for name in every if not self.alive.passes_in_rows(name, ops))
 
+    def whole_at(self, ops: Interval, position: int) -> int:
+        """The bytes of whole tensors that the op at ``position`` reads and makes in the cascade ``ops``."""
+        index = position - self.chain.start
+        op = self.ops[index]
+        adds_up = self.sums[index] and self.alive.around.is_inside(op.inputs[0], ops)
+        operands = self.alive.at[position].intersection(op.inputs if adds_up else (*op.inputs, *op.outputs))
+        return self.alive.bytes(name for name in operands if not self.alive.passes_in_rows(name, ops))
+
     def beside(self, ops: Interval, position: int, width: BandWidth) -> int:
         """The bytes beside tensors inside the cascade ``ops`` while the op at ``position`` runs: whole ones
         that it reads and makes, or that live before and after the cascade, and rows of inputs."""

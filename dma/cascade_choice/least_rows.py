@@ -92,6 +92,15 @@ class LeastRows:
             size, last = self._window(reader, made, self.made[reader] // 2)
             yield {made: size, **{name: self._window(index, name, last)[0] for name in inputs}}
 
+    def reads_next(self, index: int) -> tuple[int, int, RowReads] | None:
+        """Return the rows of an output that the next op alone reads, those of that op's output, and which it
+        reads; None where they are not the same in every cascade."""
+        (name,), reader = self.ops[index].outputs, index + 1
+        if self.readers[name][0][0] != reader or not self._only((name,)):
+            return None
+        reads = next((reads for each, reads in self.reads[reader] if each == name), None)
+        return (self._only((name,)), self.made[reader], reads) if reads else None
+
     def _window(self, reader: int, name: str, row: int) -> tuple[int, int]:
         """Bytes of ``name`` that an op reads for one ``row`` of its output, and the last row among them; a
         single row of unknown number, if into how many the tensor is cut depends on the cascade."""

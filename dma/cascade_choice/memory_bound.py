@@ -22,6 +22,8 @@ needs:
   where no op between their readers waits for all rows of one: what is read before it may have gone.
 * If rows may be computed again, tensors with one reader are only there with the op that makes the last row
   of those that a row in the middle of their reader needs, and with that reader.
+* If they may be computed again up to a limit, the bound is the fewest bytes with which a cut computes no more
+  (``dma.cascade_choice.limited_bound``).
 * An op that adds up its operand's rows has accumulators, or all of these rows, and makes nothing before the
   rows of other tensors have gone.
 
@@ -31,22 +33,29 @@ Source: chipmodel.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
+from math import inf
 
+from chipmodel.cascades.recomputed import computed
 from chipmodel.model.program import Program
 from chipmodel.rewrites.rows_in_place import rows_to_take
 from dma.cascade_choice.least_parts import AliveTensors, ChainParts
+from dma.cascade_choice.limited_bound import limited_bound
 from dma.cascade_choice.straight_chains import straight_chains
 from dma.residency.rings import distance
 from dma.residency.tiling import least_weights
 
 
-def memory_bound(program: Program, again: bool = False) -> int:
+def memory_bound(program: Program, recompute: float | Fraction | None = None) -> int:
     """Return bytes of SharedMemory below which no plan of ``program`` exists that moves no tensor but inputs
-    and outputs to Psram and back (see the module); with ``again`` also of plans that compute rows again for
-    the op that reads them, as often as they like."""
+    and outputs to Psram and back (see the module); with ``recompute`` also of plans that compute rows again
+    for the op that reads them, up to so many times the multiply-accumulates of the program."""
     alive = AliveTensors(program, {})
+    again = recompute is not None
     chains = [ChainParts(alive, chain, again) for chain in straight_chains(program.body)]
     least = max((chain.least() for chain in chains), default=0)
+    if recompute is not None and recompute < inf:
+        least = limited_bound(chains, least, float((recompute - 1) * computed(program)) + 1)
     takes = rows_to_take(program)
     return min(least, _least_in_rows(AliveTensors(program, takes), takes)) if takes else least
 

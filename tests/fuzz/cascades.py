@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 
 from chipmodel.bounds.time_bound import time_bound
+from chipmodel.cascades.recomputed import computed, steps_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op, with_cascades
 from chipmodel.errors import DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
@@ -20,6 +22,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Compute, walk
 from chipmodel.model.program import Op, Program
+from chipmodel.model.schedule import steps
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -225,8 +228,10 @@ def _without_moves(program: Program, planned: Planned, where: str) -> bool:
     schedule = planned.schedule
     if schedule.moves_tensors:
         return False
+    needed = computed(program)
+    times = Fraction(steps_macs(program, steps(schedule.body)), needed) if needed else None
     kept = all(each.bands in (1, *BANDS) and not each.again for each in schedule.cascades)
-    bounds = [memory_bound(program, again=True), memory_bound(program) if kept else 0]
+    bounds = [memory_bound(program, times), memory_bound(program) if kept else 0]
     if planned.solved.peak < max(bounds):
         raise Fault(f"{where}: {planned.solved.peak} B are fewer than the lower bound")
     return True

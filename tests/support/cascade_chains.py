@@ -39,6 +39,30 @@ def _layer(builder: ProgramBuilder, random: Random, name: str, value: Value) -> 
     return builder.conv(name, value, random.randint(2, 16), (kernel, kernel), pad=kernel // 2)
 
 
+def tall_chain(random: Random) -> Program:
+    """Up to eight convolutions on images of up to twenty rows, some with strides, some of whose outputs are
+    added to what a few ops before made, perhaps with global pooling at the end."""
+    builder = ProgramBuilder("tall chain")
+    side = random.randint(4, 20)
+    value = builder.input("x", (1, random.randint(1, 4), side, random.choice((1, 2, side))))
+    before: list[Value] = []
+    for index in range(random.randint(2, 8)):
+        name, kernel, stride = f"op{index}", random.choice((1, 3, 3, 5)), random.choice((1, 1, 1, 2))
+        alike = [each for each in before if each.shape == value.shape]
+        if alike and random.random() < 0.3:
+            value = builder.elementwise("add", name, [value, random.choice(alike)])
+        else:
+            channels = value.shape[1]
+            groups = channels if random.random() < 0.3 else 1
+            made = channels if groups > 1 else random.choice((2, 4, 8, 16))
+            value = builder.conv(name, value, made, kernel, stride=stride, pad=kernel // 2, groups=groups)
+        before.append(value)
+    if random.random() < 0.3:
+        value = builder.pool("pool", value, None, kind="average_pool")
+    builder.output(value)
+    return builder.build()
+
+
 def every_set_of_cascades(program: Program) -> Iterator[tuple[CascadeChoice, ...]]:
     """Each way to cut a chain into single ops and cascades, with each height of each op's steps."""
     run = list(program.ops())

@@ -5,26 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from fractions import Fraction
+from itertools import islice, pairwise
+from math import inf
 from random import Random
 
 import pytest
 
+from chipmodel.cascades.recomputed import computed
 from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.weights_in_place import with_weights_in_place
+from dma.cascade_choice.least_memory import least_memory_candidates
+from dma.cascade_choice.limited_bound import PRECISION
 from dma.cascade_choice.made_again import sole_tensors
 from dma.cascade_choice.memory_bound import memory_bound
 from tests.dma.cascade_choice.test_least_memory import needed
-from tests.support.cascade_chains import every_set_of_cascades, random_chain
+from tests.support.cascade_chains import every_set_of_cascades, random_chain, tall_chain
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 CHAINS = 24
 MOST_SETS = 60
 SIDE = 16
+IN_PLACE = load_chip("alif-e7", ("weights.in_place=always",))
 
 
 def test_an_op_alone_has_its_operands_and_a_channel_of_its_weights() -> None:
@@ -57,7 +65,36 @@ def test_rows_that_may_be_computed_again_are_not_there_together() -> None:
     program = builder.build()
     weights = max(map(program.block_bytes, program.ops()))
     assert memory_bound(program) == weights + 400 * 4 + (3 + 1) * 16
-    assert memory_bound(program, again=True) == weights + 400 * 4 + 16
+    assert memory_bound(program, inf) == weights + 400 * 4 + 16
+
+
+def test_rows_that_two_steps_read_are_kept_where_none_may_be_computed_again() -> None:
+    """Three rows of the first tensor inside are kept; those of the second are made again for nothing."""
+    builder = ProgramBuilder("inverted residual")
+    wide = builder.conv("expand", builder.input("x", (1, 4, 400, 1)), 16, (1, 1))
+    middle = builder.conv("depthwise", wide, 16, (3, 1), pad=(1, 0, 1, 0))
+    builder.output(builder.conv("project", middle, 4, (1, 1)))
+    program = builder.build()
+    beside = max(map(program.block_bytes, program.ops())) + 400 * 4
+    once = memory_bound(program, 1)
+    assert beside + 3 * 16 - beside // PRECISION <= once <= beside + 3 * 16
+    assert once > memory_bound(program, 1.3) >= memory_bound(program, 3) >= memory_bound(program, inf)
+
+
+def test_what_a_cascade_reads_is_there_with_what_it_makes_where_neither_end_may_wait() -> None:
+    """One of the two tensors of 64 channels would have to be whole for the last op to begin after the first
+    one has ended: so input and output, which others need, are there together. Three rows are kept, as none is
+    computed twice, and the largest weights are 256 B."""
+    builder = ProgramBuilder("both ends")
+    x = builder.conv("start", builder.input("x", (1, 4, 64, 1)), 4, (1, 1), bias=False)
+    builder.output(x)
+    wide = builder.conv("expand", x, 64, (1, 1), bias=False)
+    middle = builder.conv("depthwise", wide, 64, (3, 1), pad=(1, 0, 1, 0), groups=64, bias=False)
+    builder.output(builder.conv("project", middle, 4, (1, 1), bias=False))
+    program = builder.build()
+    least = 2 * 64 * 4 + 3 * 64 + 256
+    assert least - least // PRECISION <= memory_bound(program, 1) <= least
+    assert memory_bound(program, inf) == 64 * 4 + 3 * 64 + 256
 
 
 def test_a_skip_over_two_convolutions_holds_the_rows_that_these_delay() -> None:
@@ -180,7 +217,7 @@ def test_no_set_of_cascades_needs_less(seed: int) -> None:
 def test_no_set_in_narrow_bands_that_computes_rows_again_needs_less(seed: int) -> None:
     random = Random(f"narrow {seed}")
     program = reuse(random_chain(random), random.choice(("all", "none")))
-    bound = memory_bound(program, again=True)
+    bound = memory_bound(program, inf)
     assert bound <= memory_bound(program)
     for choices in _some_sets(program, random):
         narrow = tuple(replace(each, bands=random.randint(2, 16)) for each in choices)
@@ -188,6 +225,36 @@ def test_no_set_in_narrow_bands_that_computes_rows_again_needs_less(seed: int) -
             with suppress(ValueError):
                 again = tuple(_again(program, choice, random) for choice in each)
                 assert bound <= needed(with_cascades(program, again)), again
+
+
+@pytest.mark.parametrize("seed", range(CHAINS))
+def test_no_set_needs_less_within_the_macs_that_it_computes(seed: int) -> None:
+    random = Random(f"limited {seed}")
+    program = reuse(tall_chain(random), random.choice(("all", "none")))
+    program = with_weights_in_place(program, IN_PLACE, [op.name for op in program.ops()])
+    for choices in _limited_sets(program, random):
+        with suppress(ValueError):
+            cascaded = with_cascades(program, choices)
+            times = Fraction(computed(cascaded), computed(program))
+            assert memory_bound(program, times) <= needed(cascaded), choices
+    limit = random.choice((1, 1.1, 1.3, 2))
+    bound = memory_bound(program, limit)
+    for choices in least_memory_candidates(program, IN_PLACE, limit):
+        assert bound <= needed(with_cascades(program, choices)), choices
+
+
+def _limited_sets(program: Program, random: Random) -> Iterator[tuple[CascadeChoice, ...]]:
+    """Sets of cascades in steps and bands of any size, with tensors made again."""
+    ops = list(program.ops())
+    for _ in range(4):
+        cuts = [0, *(at for at in range(1, len(ops)) if random.random() < 0.3), len(ops)]
+        parts = [ops[start:stop] for start, stop in pairwise(cuts) if stop - start > 1]
+        heights = [tuple(random.choice((1, 1, 1, 2, 3, 4, 8, 30)) for _ in part) for part in parts]
+        bands = [random.choice((1, 1, 2, 3, 4, 6, 10)) for _ in parts]
+        yield tuple(
+            _again(program, CascadeChoice(tuple(op.name for op in part), rows, True, (), count), random)
+            for part, rows, count in zip(parts, heights, bands, strict=True)
+        )
 
 
 def _again(program: Program, choice: CascadeChoice, random: Random) -> CascadeChoice:

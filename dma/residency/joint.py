@@ -26,7 +26,7 @@ from dma.residency.joint_options import stripe_options
 from dma.residency.storages import absorbed
 from dma.residency.tier_segments import residency_of
 from solvers.core.deadline import NO_DEADLINE, Deadline
-from solvers.residency.milp import HORIZON, solve_residency
+from solvers.residency.milp import solve_residency
 from solvers.residency.problem import (
     InPlaceItems,
     Joined,
@@ -40,12 +40,9 @@ from solvers.tiers.problem import TierState, TierStay
 DMA_CYCLE_COST = 0.1
 """Cycles added to the objective for each DMA cycle, also for those that overlap with computing: the
 question has no steps in time, so in the real schedule some of these overlap less."""
-MAX_DETAILED_OPS = 160
-"""Ops up to which every load may be issued anywhere before its op. A longer program is solved with
-``LONG_PROGRAM_HORIZON``, or, if it has loops, by the state search: the repeated weights take the solver too
-long."""
-LONG_PROGRAM_HORIZON = 16
-"""Ops by which a load of a long program may come early in the question."""
+MAX_LOOPING_OPS = 160
+"""Ops of a program with loops up to which the mixed-integer program is solved: the repeated weights take the
+solver too long."""
 MAX_OPS = 400
 """Ops of a program without loops up to which the mixed-integer program is solved, otherwise the state search
 decides, as the solver takes too long."""
@@ -76,13 +73,12 @@ def decide_jointly(
         return decide(program, budget, reserve, spill=False)
     tiers = ChipTierProblem(program, chip, budget, reserve)
     count = len(tiers.table.ops)
-    too_large = count > (MAX_DETAILED_OPS if tiers.table.scopes.loops else MAX_OPS)
+    too_large = count > (MAX_LOOPING_OPS if tiers.table.scopes.loops else MAX_OPS)
     if too_large or not deadline.allows(count * BUILD_SECONDS_PER_OP, LEFT_OUT):
         return residency_of(tiers, tiers.found(deadline).state)
     question = JointQuestion(tiers).problem()
-    horizon = HORIZON if count <= MAX_DETAILED_OPS else LONG_PROGRAM_HORIZON
     until = deadline.share(SOLVER_SHARE)
-    found = solve_residency(question, dma_weight=DMA_CYCLE_COST, horizon=horizon, deadline=until)
+    found = solve_residency(question, DMA_CYCLE_COST, until)
     deadline.ends(LEFT_OUT)
     if found.cycles is None:
         return residency_of(tiers, tiers.found(deadline).state)

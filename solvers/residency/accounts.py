@@ -31,8 +31,6 @@ class ResidencyAccounts:
         count = len(problem.steps)
         self.moved: list[list[tuple[Fraction, Any]]] = [[] for _ in range(count + 1)]
         """Loads and stores in each interval; the last interval is after all steps."""
-        self.sometime: list[list[tuple[Fraction, Any]]] = [[] for _ in range(count)]
-        """Loads and stores in this interval or any earlier one."""
         self.waited: list[list[tuple[Fraction, Any]]] = [[] for _ in range(count)]
         """Loads and stores that must end before the step computes."""
         self.held: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
@@ -59,11 +57,6 @@ class ResidencyAccounts:
         self.moved[interval].append((cycles, share))
         return share
 
-    def sometime_load(self, interval: int, cycles: Fraction) -> Any:
-        share = self.share()
-        self.sometime[interval].append((cycles, share))
-        return share
-
     def time(self, moves: list[tuple[Fraction, Any]]) -> Any:
         return sum(float(cycles / self.unit) * share for cycles, share in moves)
 
@@ -77,12 +70,10 @@ class ResidencyAccounts:
         self.durations.append(self._after())
         for step in range(count):
             self._memory(step)
-        self._idle()
         times = [*(step.times for step in self.problem.steps), 1]
         total = sum(t * d for t, d in zip(times, self.durations, strict=True))
         if dma_weight:
-            moved = (*(a + b for a, b in zip(self.moved, self.sometime, strict=False)), self.moved[-1])
-            total += dma_weight * sum(t * self.time(m) for t, m in zip(times, moved, strict=True))
+            total += dma_weight * sum(t * self.time(m) for t, m in zip(times, self.moved, strict=True))
         self.solver.Minimize(total)
 
     def _share_in_place(self) -> None:
@@ -116,16 +107,6 @@ class ResidencyAccounts:
         duration = self.solver.NumVar(0, self.infinity, "")
         self.solver.Add(duration >= self.time(self.moved[-1]))
         return duration
-
-    def _idle(self) -> None:
-        """Ensure that the engine has enough idle time for transfers that may be in any earlier interval."""
-        last = max((step for step, moves in enumerate(self.sometime) if moves), default=-1)
-        idle: Any = 0
-        for step, moves in enumerate(self.sometime[: last + 1]):
-            left = self.solver.NumVar(0, self.infinity, "")
-            own = self.durations[step] - self.time(self.moved[step]) - self.time(moves)
-            self.solver.Add(left == idle + self.problem.steps[step].times * own)
-            idle = left
 
     def _memory(self, step: int) -> None:
         """Ensure that operands, kept items and loaded items fit SharedMemory at the end of the step."""

@@ -19,10 +19,9 @@ from solvers.residency.problem import Joined, ResidencyFound, ResidencyItem, Res
 
 MAX_NODES = 500
 """Default limit of branch-and-bound nodes: well under a second."""
-HORIZON = 64
-"""Intervals in which loads ahead of a step, and stores after it, are modelled one by one. Beyond it they have
-no exact interval, and need memory only where the horizon begins; otherwise variables would grow with the
-square."""
+HORIZON = 16
+"""Intervals ahead of a step in which its loads may lie, and after a step in which its stores may; otherwise
+variables would grow with the square."""
 STORE_DELAY = 3
 """Intervals, from the one that produces an item, in which its bytes not yet stored are counted."""
 SETTINGS = "limits/gap = 0.0005\nseparating/maxroundsroot = 5"
@@ -31,25 +30,21 @@ SETTINGS = "limits/gap = 0.0005\nseparating/maxroundsroot = 5"
 
 
 def solve_residency(
-    problem: ResidencyProblem,
-    dma_weight: float = 0.0,
-    horizon: int = HORIZON,
-    deadline: Deadline = NO_DEADLINE,
+    problem: ResidencyProblem, dma_weight: float = 0.0, deadline: Deadline = NO_DEADLINE
 ) -> ResidencyFound:
     """Return the least cycles over all residencies, within ``MAX_NODES`` and until the ``deadline``.
 
     With ``dma_weight`` each DMA cycle costs that share of a cycle, even if it is hidden by compute, so that
-    the answer leaves the engine idle where it can. A shorter ``horizon`` (see ``HORIZON``) is solved sooner.
+    the answer leaves the engine idle where it can.
     """
-    return ResidencyModel(problem, dma_weight, horizon).solved(deadline)
+    return ResidencyModel(problem, dma_weight).solved(deadline)
 
 
 class ResidencyModel:
     """Variables of items and options, entered in the ``accounts``."""
 
-    def __init__(self, problem: ResidencyProblem, dma_weight: float, horizon: int = HORIZON) -> None:
+    def __init__(self, problem: ResidencyProblem, dma_weight: float) -> None:
         self.problem = problem
-        self.horizon = max(1, horizon)
         self.accounts = ResidencyAccounts(problem)
         self.add = self.accounts.solver.Add
         self.there: list[list[Any]] = []
@@ -137,14 +132,10 @@ class ResidencyModel:
         if not cycles:
             return
         first = item.touches[touch - 1] if touch else item.since
-        early: Any = None
-        if step - first > self.horizon:
-            first = step - self.horizon
-            early = self.accounts.sometime_load(first - 1, cycles)
-            self.accounts.held[first - 1].append((item.reads[touch], early))
-        for interval in range(first, step):
+        early: Any = 0
+        for interval in range(max(first, step - HORIZON), step):
             held, load = self.accounts.share(), self.accounts.load(interval, cycles)
-            self.add(held == load + (0 if early is None else early))
+            self.add(held == load + early)
             if touch and interval == item.touches[0] and item.made:
                 self.add(load <= 1 - there[0])
             self.accounts.held[interval].append((item.reads[touch], held))
@@ -154,7 +145,7 @@ class ResidencyModel:
         meanwhile = self.accounts.load(step, cycles)
         if item.whole:
             self.add(meanwhile <= 1 - stays)
-        self.add(kept + (0 if early is None else early) + own + meanwhile + self.staying[-1] >= 1)
+        self.add(kept + early + own + meanwhile + self.staying[-1] >= 1)
 
     def _stored(self, item: ResidencyItem, there: list[Any], kept: list[Any]) -> list[tuple[int, Any]]:
         """Ensure that an output, and an item that is loaded again, is in Psram by then: stored by its own
@@ -165,13 +156,11 @@ class ResidencyModel:
         passed = self.accounts.load(made, item.store)
         self.add(passed <= 1 - there[0])
         stored = [(made, passed)]
-        soon = min(last, made + self.horizon)
         stored += [
-            (interval, self.accounts.load(interval, item.store)) for interval in range(made + 1, soon + 1)
+            (interval, self.accounts.load(interval, item.store))
+            for interval in range(made + 1, min(last, made + HORIZON) + 1)
         ]
         for back, stays, each in zip(item.touches[1:], there[1:], kept, strict=True):
-            if back - 1 > soon:
-                stored.append((back - 1, self.accounts.sometime_load(back - 1, item.store)))
             own, meanwhile = self.accounts.load(back, item.store), self.accounts.load(back, item.store)
             self.accounts.waited[back].append((item.store, own))
             self.add(meanwhile <= 1 - there[0])
@@ -180,9 +169,6 @@ class ResidencyModel:
             self.add(before + own + meanwhile >= 1 - each)
             stored += [(back, own), (back, meanwhile)]
         if item.ends:
-            if soon < last:
-                stored.append((last - 1, self.accounts.sometime_load(last - 1, item.store)))
-                stored.append((last, self.accounts.load(last, item.store)))
             self.add(sum(share for _, share in stored) >= 1)
         return stored
 

@@ -7,8 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from solvers.residency.milp import solve_residency
 from solvers.residency.problem import (
@@ -20,9 +18,7 @@ from solvers.residency.problem import (
     ResidencyProblem,
     ResidencyStep,
 )
-from tests.solvers.residency.oracle import best_of_all, random_problem
 
-SEEDS = st.integers(0, 10**6)
 GAP = 0.0006
 """A little more than what SCIP is asked for."""
 
@@ -233,18 +229,6 @@ def test_a_dma_weight_idles_the_engine() -> None:
     assert solve_residency(problem((50, 50), idle), dma_weight=0.1).kept == ((False, True),)
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
-def test_agrees_with_every_residency(seed: int) -> None:
-    asked = random_problem(seed)
-    best, found = best_of_all(asked), solve_residency(asked)
-    if best is None:
-        assert found.cycles is None
-        return
-    assert found.cycles is not None
-    assert best * (1 - 1e-4) - 1e-3 <= found.cycles <= best * (1 + GAP) + 1e-3
-
-
 def test_bytes_not_stored_yet_take_memory() -> None:
     """x of 60 bytes is made in stripes of 10 with z, 60 of 100 bytes: 30 more may wait for the next step,
     which takes long enough, and 20 are stored while nothing computes."""
@@ -252,36 +236,6 @@ def test_bytes_not_stored_yet_take_memory() -> None:
     other = item("z", 60, 0, pinned=True)
     assert cycles(problem((0, 100), made, other)) == pytest.approx(20 + 100, rel=GAP)
     assert cycles(problem((0, 100), made, other, capacity=120)) == pytest.approx(100, rel=GAP)
-
-
-@settings(max_examples=30, deadline=None)
-@given(SEEDS, st.integers(1, 2))
-def test_a_shorter_horizon_is_no_slower(seed: int, horizon: int) -> None:
-    """In its own count, without loops: what a loop repeats costs more in it than before."""
-    drawn = random_problem(seed)
-    asked = replace(drawn, steps=tuple(step._replace(times=1) for step in drawn.steps))
-    best, found = best_of_all(asked), solve_residency(asked, horizon=horizon)
-    if best is not None:
-        assert found.cycles is not None
-        assert found.cycles <= best * (1 + GAP) + 1e-3
-
-
-def test_loads_beyond_the_horizon_need_an_idle_engine_and_free_memory() -> None:
-    """y comes for the last of four steps while the first two compute, 30 of its 60 cycles each; where the
-    second takes no time, 30 are waited for. In 100 bytes x and y are not there together."""
-    busy = item("x", 60, 0, 3, loads=0, pinned=True)
-    late = item("y", 60, 3, loads=60, pinned=True)
-    asked = problem((30, 30, 0, 10), busy, late, capacity=120)
-    assert solve_residency(asked, horizon=1).cycles == pytest.approx(30 + 30 + 10, rel=GAP)
-    quick = problem((30, 0, 0, 10), busy, late, capacity=120)
-    assert solve_residency(quick, horizon=1).cycles == pytest.approx(60 + 10, rel=GAP)
-    assert solve_residency(replace(asked, capacity=100), horizon=1).cycles is None
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_the_same_problem_has_the_same_answer(seed: int) -> None:
-    asked = random_problem(seed)
-    assert solve_residency(asked) == solve_residency(asked)
 
 
 def test_items_pinned_beyond_the_capacity_have_no_answer() -> None:

@@ -82,7 +82,7 @@ def _warnings(traits: NetworkTraits, rows: Sequence[MeasuredNetwork], alone: boo
         yield f"no measured network has ops of kind {', '.join(unknown)}"
     beyond = tuple(_beyond(traits, rows))
     if beyond:
-        yield f"no measured network has {', '.join(beyond)}"
+        yield f"this network is outside the measured sizes: {', '.join(beyond)}"
 
 
 def _beyond(traits: NetworkTraits, rows: Sequence[MeasuredNetwork]) -> Iterator[str]:
@@ -90,5 +90,5 @@ def _beyond(traits: NetworkTraits, rows: Sequence[MeasuredNetwork]) -> Iterator[
     for name, size in traits.sizes.items():
         known = [row.traits.sizes[name] for row in rows]
         if not min(known) / BEYOND <= size <= max(known) * BEYOND:
-            word, limit = ("few", min(known)) if size < min(known) else ("many", max(known))
-            yield f"so {word} {name} ({magnitude(size)}, there {magnitude(limit)})"
+            limit, more = (min(known), "more") if size < min(known) else (max(known), "less")
+            yield f"{magnitude(size)} {name} (measured: {magnitude(limit)} or {more})"

@@ -68,8 +68,8 @@ def test_kinds_and_sizes_that_were_not_measured_are_said() -> None:
     assert record
     kinds, sizes = record.warnings
     assert kinds == "no measured network has ops of kind gelu"
-    assert sizes.startswith("no measured network has so few MACs (65.54 k, there ")
-    assert "so few bytes of weights (64, there 107.95 k)" in sizes
+    assert sizes.startswith("this network is outside the measured sizes: 65.54 k MACs (measured: ")
+    assert "64 bytes of weights (measured: 107.95 k or more)" in sizes
 
 
 def test_of_a_class_that_is_too_far_off_no_error_is_promised() -> None:

@@ -123,7 +123,7 @@ def decode(
 
     Examples
     --------
-    >>> found = decode("zoo:stories?variant=260K", "stm32n6", context=[64], cascade="off")
+    >>> found = decode("zoo:stories?variant=260K", "stm32n6", context=[64], streamer="sync", cascade="off")
     >>> [length.token.cache for length in found.answer.lengths]
     [20160]
     """

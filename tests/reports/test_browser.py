@@ -54,7 +54,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "run on two cores": lambda: render_page(two_cores()),
     "study": lambda: render_study(small()),
     "study of designs": lambda: render_study(designs()),
-    "study of many points": lambda: render_study(many(100)),
+    "study of many points": lambda: render_study(many(40)),
     "study without an answer": lambda: render_study(StudyResults("none", (), points=3)),
     "packing that fits": lambda: render_packing(ANSWER),
     "packing that does not": lambda: render_packing(INFEASIBLE),

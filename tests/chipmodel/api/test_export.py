@@ -36,10 +36,6 @@ def test_it_writes_what_the_command_does(
     assert cm.export(source, format_).content == made.content
 
 
-def test_a_prefix_begins_all_names(run: cm.Simulation) -> None:
-    assert "MY_NET_" in str(cm.export(run, "c-header", prefix="my_net").content).upper()
-
-
 def test_what_a_format_does_not_take_is_refused(run: cm.Simulation) -> None:
     with pytest.raises(cm.BadInput, match="--prefix says nothing about csv") as refused:
         cm.export(run, "csv", prefix="a")

@@ -41,11 +41,3 @@ def test_it_writes_pages_of_chosen_points(file: Path, tmp_path: Path) -> None:
     assert found.page_files(tmp_path / "plans", [key]) == {key: page}
     assert data_of((tmp_path / "all.html").read_text())["points"][0]["page"] == f"plans/{page.name}"
     assert heard[0] == "planning 1 points again"
-
-
-def test_what_is_no_study_is_refused_in_python(tmp_path: Path, file: Path) -> None:
-    with pytest.raises(cm.BadInput, match="cannot read"):
-        cm.report(tmp_path / "missing.yaml")
-    with pytest.raises(cm.BadInput) as refused:
-        cm.report(file.with_suffix(".sqlite"), tmp_path / "other.sqlite")
-    assert refused.value.hint == "leave out --store"

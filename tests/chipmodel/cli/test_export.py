@@ -58,18 +58,6 @@ def test_the_header_is_named_after_the_workload_or_as_asked(
     assert call(capsys, "export", written[0], "--as", "c-header", "--prefix", "7up")[0] == 2
 
 
-def test_the_ops_of_a_result_are_a_table(
-    written: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, _ = call(capsys, "export", written[1], "--as", "csv")
-    assert code == 0
-    rows = list(csv.DictReader(out.splitlines()))
-    assert (
-        sum(int(row["compute_cycles"]) for row in rows)
-        == json.loads(written[1].read_text())["compute_cycles"]
-    )
-
-
 def test_the_same_table_as_parquet(
     written: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -53,10 +53,3 @@ def test_effort_is_what_the_options_say(capsys: pytest.CaptureFixture[str]) -> N
     assert cycles <= near <= hurried
     assert cycles < hurried
     assert bound <= cycles <= 1.04 * bound
-
-
-@pytest.mark.parametrize("option", ["--time-limit", "--gap"])
-def test_no_less_than_nothing(capsys: pytest.CaptureFixture[str], option: str) -> None:
-    code, _, err = call(capsys, "simulate", *SMALL, option, "-1")
-    assert code == 2
-    assert option in err

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.schedule import (
     BufferSpec,
@@ -24,7 +21,6 @@ from chipmodel.model.schedule import (
 )
 from chipmodel.passes.liveness import Touch, lifetime, liveness, scopes, touches_of
 from dma.stream import stream
-from solvers.core.bounds import contention
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
@@ -36,21 +32,6 @@ def step(position: int, reads: str = "", writes: str = "") -> Step:
         return tuple(Operand(Part(n), n) for n in names.split())
 
     return Step(position, f"op{position}", ONE, ONE, 1, operands(reads), operands(writes), "")
-
-
-def test_lifetimes_of_a_published_example() -> None:
-    """The example of the free-list patent (CN, 2022; docs/references.md): consumers 0->1, 0->2, 2->3,
-    {1,3}->4, 4->5; its lifetimes are inclusive."""
-    builder = ProgramBuilder("free-list patent")
-    made = [builder.raw(f"t{i}", n) for i, n in enumerate((2048, 2048, 1024, 2048, 1024, 4096))]
-    for index, inputs in enumerate(((), (0,), (0,), (2,), (1, 3), (4,))):
-        builder.custom(f"op{index}", [made[i] for i in inputs], [made[index]])
-    schedule = stream(builder.build(), LUNA_LIKE, "sync", 1 << 20)
-    problem = liveness(schedule, LUNA_LIKE)
-    inclusive = [(b.live[0].start, b.live[0].stop - 1) for b in problem.buffers]
-    assert inclusive == [(0, 2), (1, 4), (2, 3), (3, 4), (4, 5), (5, 5)]
-    assert [b.name for b in problem.buffers] == [f"t{i}" for i in range(6)]
-    assert contention(problem) == 5120
 
 
 TREE: tuple[StepNode, ...] = (
@@ -76,43 +57,6 @@ def test_positions_after_an_if_or_loop_are_a_new_region() -> None:
     for node in (StepIf("if", arms), StepLoop("loop", 2, (step(0), step(1)))):
         control = scopes((node, step(2)))
         assert control.region[2] not in control.region[:2]
-
-
-def lived(*touches: tuple[int, str]) -> tuple[Interval, ...]:
-    return lifetime([Touch(p, way == "w") for p, way in touches], scopes(TREE))
-
-
-def test_lifetimes_by_hand() -> None:
-    assert lived() == ()
-    assert lived((4, "w")) == (Interval(4, 5),)
-    assert lived((4, "r"), (0, "w")) == (Interval(0, 5),)
-    # Inside one iteration.
-    assert lived((5, "w"), (7, "r")) == (Interval(5, 8),)
-    assert lived((2, "w"), (3, "r")) == (Interval(2, 4),)
-    # Read before it is written: the value of the previous iteration.
-    assert lived((7, "w"), (5, "r")) == (Interval(5, 6), Interval(7, 8))
-    assert lived((6, "r"), (7, "w")) == (Interval(5, 8),)
-    # Written before a loop and read in it: alive throughout, also in the inner loop.
-    assert lived((0, "w"), (5, "r")) == (Interval(0, 8),)
-    assert lived((1, "w"), (2, "r")) == (Interval(1, 4),)
-    # Written in every iteration: the last value is read.
-    assert lived((7, "w"), (8, "r")) == (Interval(7, 9),)
-    # The loop may run zero times; then the value from before it is read.
-    assert lived((4, "w"), (7, "w"), (8, "r")) == (Interval(4, 5), Interval(7, 9))
-    assert lived((0, "w"), (6, "w"), (8, "r")) == (Interval(0, 9),)
-    # One arm reads it, the other does not, and nothing after the `if` does.
-    assert lived((0, "w"), (1, "r")) == (Interval(0, 2),)
-    assert lived((0, "w"), (1, "w"), (4, "r")) == (Interval(0, 5),)
-    # Written and read within the deep loop only.
-    assert lived((6, "w"), (6, "r")) == (Interval(6, 7),)
-
-
-@given(st.lists(st.integers(0, 9), min_size=1))
-def test_on_a_straight_line_a_lifetime_is_the_hull(positions: list[int]) -> None:
-    control = scopes(tuple(step(p) for p in range(10)))
-    first, *later = sorted(positions)
-    live = lifetime([Touch(first, True), *(Touch(p, False) for p in later)], control)
-    assert live == (Interval(min(positions), max(positions) + 1),)
 
 
 def test_values_of_one_buffer_have_lifetimes_of_their_own() -> None:

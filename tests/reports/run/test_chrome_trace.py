@@ -21,7 +21,7 @@ from chipmodel.model.trace import Unit
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.run.chrome_trace import chrome_trace
-from tests.reports.sample import chip, large, sample
+from tests.reports.sample import chip, sample
 from tests.support.folders import WORKLOADS
 from workloads.load import load
 
@@ -121,12 +121,6 @@ def assert_flows(found: list[dict[str, Any]]) -> None:
         source, target = (slices[each["tid"], each["ts"]] for each in (start, end))
         assert source["tid"] != target["tid"]
         assert source["args"]["start_cycle"] + source["args"]["cycles"] <= target["args"]["start_cycle"]
-
-
-@pytest.mark.parametrize("mhz", [Fraction(300), Fraction(500, 3), Fraction(1, 7), Fraction(999_983, 1000)])
-def test_threads_run_forward_without_overlap_at_any_clock(mhz: Fraction) -> None:
-    result = large(200)
-    assert_orderly(events(replace(result, chip=replace(result.chip, core_mhz=mhz))))
 
 
 @given(mhz=st.fractions(Fraction(1, 100), 5000, max_denominator=10_000))

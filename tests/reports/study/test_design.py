@@ -113,18 +113,6 @@ def test_of_many_workloads_the_answer_is_the_memory_that_all_need() -> None:
     assert design_words(small()) == ""
 
 
-def test_the_front_by_hand() -> None:
-    found = [
-        _design(3, 50),
-        _design(1, 100),
-        _design(2, 100),
-        _design(4, 60),
-        _design(5, 40),
-        _design(1, 120),
-    ]
-    assert [(d.bytes, d.milliseconds) for d in front(found)] == [(1, 0.1), (3, 0.05), (5, 0.04)]
-
-
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=30))
 def test_the_front_is_exactly_what_nothing_beats(pairs: list[tuple[int, int]]) -> None:
     found = [_design(size, cycles) for size, cycles in pairs]

@@ -27,23 +27,6 @@ def test_by_hand() -> None:
     assert contention(Problem(chain)) == 50  # b and c at 2, where a has ended
 
 
-def test_lifetimes_that_touch_are_never_alive_together() -> None:
-    assert contention(Problem((buffer("a", 10, (0, 2)), buffer("b", 30, (2, 4))))) == 30
-
-
-def test_a_buffer_counts_once_however_its_lifetime_is_written() -> None:
-    assert contention(Problem((buffer("a", 10, (0, 3), (2, 5), (5, 6)),))) == 10
-
-
-def test_a_hole_in_a_lifetime_is_free() -> None:
-    both = (buffer("a", 10, (0, 2), (4, 6)), buffer("b", 30, (2, 4)))
-    assert contention(Problem(both)) == 30
-
-
-def test_buffers_never_alive_do_not_count() -> None:
-    assert contention(Problem((buffer("a", 10), buffer("b", 5, (2, 2)), buffer("c", 3, (0, 1))))) == 3
-
-
 def test_capacity_and_alignment_do_not_matter() -> None:
     items = (Buffer("a", 10, (Interval(0, 2),), 64), Buffer("b", 3, (Interval(1, 2),), 64))
     assert contention(Problem(items, 5)) == 13

@@ -31,7 +31,7 @@ from workloads.from_tflite.model_file import TfliteModel, parse_model, read_mode
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Arena(PageAnswer):
-    """How large an arena must be, and a plan for it. ``answer`` has every request."""
+    """The size that an arena needs, and a plan for it. ``answer`` has every request."""
 
     answer: ArenaAnswer
     source: bytes
@@ -72,7 +72,7 @@ class Arena(PageAnswer):
         return headline(self.answer)
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel arena --json`` writes."""
+        """The document of ``chipmodel arena --json``."""
         return document(self.answer)
 
     def to_html(self) -> str:
@@ -87,7 +87,7 @@ class Arena(PageAnswer):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SplitArena(PageAnswer):
-    """Which tensors of an arena lie in SRAM and which in Psram. ``answer`` has every place."""
+    """A plan of an arena's tensors in SRAM and in Psram. ``answer`` has every place."""
 
     answer: SplitArenaAnswer
 
@@ -97,11 +97,11 @@ class SplitArena(PageAnswer):
         return arena_header(self.answer)
 
     def headline(self) -> str:
-        """How many buffers lie where."""
+        """The number of buffers in each memory."""
         return split_report.headline(self.answer)
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel arena --sram --psram --json`` writes."""
+        """The document of ``chipmodel arena --sram --psram --json``."""
         return split_report.document(self.answer)
 
     def to_html(self) -> str:

@@ -40,11 +40,11 @@ class BudgetReport(PageAnswer):
         return self.answer.kept
 
     def headline(self) -> str:
-        """How many budgets are kept, and the first that is not."""
+        """The number of budgets that are kept, and the first that is not."""
         return headline(self.answer)
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel ci --json`` writes."""
+        """The document of ``chipmodel ci --json``."""
         return document(self.answer)
 
     def to_html(self) -> str:
@@ -193,7 +193,7 @@ SIZES = ("peak", "traffic", "weights", "psram")
 
 
 class LimitKeys(StrictModel):
-    """What may not be exceeded; ``latency`` in milliseconds, ``energy`` in microjoules."""
+    """The limits; ``latency`` in milliseconds, ``energy`` in microjoules."""
 
     peak: Size | None = None
     cycles: Annotated[int, Field(ge=0)] | None = None

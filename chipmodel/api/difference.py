@@ -32,7 +32,7 @@ class Difference(PageAnswer):
         return " ".join(sentences(self.result))
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel diff --json`` writes."""
+        """The document of ``chipmodel diff --json``."""
         return diff_document(self.result)
 
     def to_html(self) -> str:

@@ -1,4 +1,4 @@
-"""How long a call may take, and who hears how far it is."""
+"""Time limits of a call, its cancellation, and reports of its progress."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TimeLimit:
 
     @property
     def cut_short(self) -> tuple[str, ...]:
-        """What was ended early or left out so far, each once, in a few words."""
+        """The parts that were ended early or left out so far, each once, in a few words."""
         return tuple(self.parts)
 
 

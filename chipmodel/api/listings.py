@@ -1,4 +1,4 @@
-"""What there is to choose from: planners, NPU models, importers, chips, built-in networks."""
+"""Lists of what can be chosen by name: planners, NPU models, importers, chips, built-in networks."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from workloads.packing.problem_csv import (
 BufferRow: TypeAlias = Mapping[str, object] | Sequence[object]
 """A buffer with the columns of ``chipmodel pack``, or its id, lower, upper and size."""
 PackingSource: TypeAlias = str | Path | PackingTable | Problem | Sequence[BufferRow]
-"""What names a packing problem: a CSV file, ``guillotine:n=100``, a problem, or its buffers."""
+"""A packing problem: a CSV file, ``guillotine:n=100``, a problem, or its buffers."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,7 +45,7 @@ class Packing(PageAnswer):
 
     answer: PackingAnswer
     table: PackingTable
-    """What was packed."""
+    """The problem that was packed."""
 
     @property
     def fits(self) -> bool:
@@ -69,7 +69,7 @@ class Packing(PageAnswer):
 
     @property
     def gap(self) -> float | None:
-        """How far the peak is above the bound, as a share of it; None without a plan."""
+        """The bytes of the peak above the bound, as a share of it; None without a plan."""
         return self.answer.gap
 
     @property
@@ -82,7 +82,7 @@ class Packing(PageAnswer):
         return headline(self.answer)
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel pack --json`` writes."""
+        """The document of ``chipmodel pack --json``."""
         return document(self.answer)
 
     def to_csv(self) -> str:

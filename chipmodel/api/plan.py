@@ -49,7 +49,7 @@ class ProgramPlan(PageAnswer):
     """An offset for every buffer, and the commands of the sequencer and the DMA engine."""
 
     program: Program
-    """What was planned, in the order in which it runs."""
+    """The program that was planned, in the order in which it runs."""
     chip: Chip
     planned: Planned
     forecast_cycles: float
@@ -57,13 +57,13 @@ class ProgramPlan(PageAnswer):
     bound: TimeBound | None
     """A lower bound on the cycles of every plan in ``bound.space``; None where there was no time for one."""
     ordering: Ordering | None = None
-    """What each order of ops came to, where one was asked for."""
+    """The result of each order of ops, if one was asked for."""
     cut_short: tuple[str, ...] = ()
-    """What a time limit ended early or left out."""
+    """The parts that a time limit ended early or left out."""
 
     @property
     def fit(self) -> Fit:
-        """What it needs of the memories of the chip."""
+        """The bytes that it needs in the memories of the chip."""
         return self.planned.fit(self.chip)
 
     @property
@@ -78,17 +78,17 @@ class ProgramPlan(PageAnswer):
 
     @property
     def gap(self) -> float | None:
-        """How far the forecast is above the bound, as a share of it; None without one."""
+        """The cycles of the forecast above the bound, as a share of it; None without one."""
         return self.forecast_cycles / self.bound.cycles - 1 if self.bound and self.bound.cycles else None
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """What the sequencer and the DMA engine do."""
+        """The commands of the sequencer and the DMA engine."""
         return self.planned.commands
 
     @property
     def file(self) -> PlanFile:
-        """What a plan file holds."""
+        """The content of a plan file."""
         names = names_in_order(self.program) if self.ordering else ()
         chip = self.chip
         called = chip.source or chip.name
@@ -110,7 +110,7 @@ class ProgramPlan(PageAnswer):
         return (*ordered, f"cascades: {named}") if named else ordered
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel plan`` writes."""
+        """The document of ``chipmodel plan``."""
         document: dict[str, Any] = json.loads(self.to_json())
         return document
 

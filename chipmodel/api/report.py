@@ -1,4 +1,4 @@
-"""What a study found: its rows as one page, and a page for each point."""
+"""The report of a study: its rows as one page, and a page for each point."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from reports.template import PLOTLY_FILE, plotly_script
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StudyReport(StudyRows):
-    """What a study found so far."""
+    """The findings of a study so far."""
 
     folder: Path
     """The folder that the study was run in; files that it names are sought there."""
@@ -39,7 +39,7 @@ class StudyReport(StudyRows):
     """The file of the rows."""
 
     def headline(self) -> str:
-        """What was asked, and the answer in a few sentences."""
+        """The question, and the answer in a few sentences."""
         found = self.results
         return " ".join((f"{found.title or found.name}:", scope(found), *answer(found)))
 

@@ -1,4 +1,4 @@
-"""Which number of a chip matters for a workload."""
+"""The numbers of a chip that matter for a workload."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Sensitivity(PageAnswer):
         return headline(self.answer)
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel sensitivity --json`` writes."""
+        """The document of ``chipmodel sensitivity --json``."""
         return document(self.answer)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a planner may be asked for: the options that ``plan``, ``simulate`` and others share."""
+"""The options that ``plan``, ``simulate`` and others share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from solvers.core.outcome import Limits
 
 
 class CallOptions(TypedDict, total=False):
-    """How long a call may take, and who hears of it.
+    """Time limit, cancellation and progress of a call.
 
     ``time_limit`` in seconds (or a ``TimeLimit`` that several calls share): then every search and bound ends
     with what it has. ``cancel`` is asked now and then whether to end so. ``progress`` receives a line for
@@ -38,7 +38,7 @@ class CallOptions(TypedDict, total=False):
 
 
 class PlanOptions(CallOptions, total=False):
-    """How a workload is planned; all are optional, and mean what the command line's options do.
+    """Options of planning a workload. All are optional and mean the same as on the command line.
 
     ``packer``, ``streamer`` and ``merge`` are names that ``planners()`` lists. ``spill`` allows tensors to go
     to Psram, ``in_place`` says whose output may take an input's memory, ``cascade`` which ops run in stripes

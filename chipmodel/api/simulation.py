@@ -49,12 +49,12 @@ class Simulation(PageAnswer):
 
     @property
     def program(self) -> Program:
-        """What was planned, in the order in which it runs."""
+        """The program that was planned, in the order in which it runs."""
         return self.result.program
 
     @property
     def chip(self) -> Chip:
-        """What it runs on."""
+        """The chip that it runs on."""
         return self.result.chip
 
     @property
@@ -84,17 +84,17 @@ class Simulation(PageAnswer):
 
     @property
     def gap(self) -> float | None:
-        """How far the cycles are above the bound, as a share of it; None without one."""
+        """The cycles above the bound, as a share of it; None without one."""
         return self.cycles / self.bound.cycles - 1 if self.bound.cycles else None
 
     @property
     def accuracy(self) -> str:
-        """What the chip's predictions were compared with, and how far off they were."""
+        """The measurements that the chip's predictions were compared with, and the errors."""
         return accuracy(self.result)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader is to know of the workload and the answer."""
+        """Remarks on the workload and the answer."""
         return self.result.notes
 
     def headline(self) -> str:
@@ -102,7 +102,7 @@ class Simulation(PageAnswer):
         return f"{self.program.name} on {self.chip.name}: {headline(self.result)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel simulate --json`` writes."""
+        """The document of ``chipmodel simulate --json``."""
         from reports.run.document import document
 
         return document(self.result)
@@ -126,7 +126,7 @@ class Simulation(PageAnswer):
         return self._figure("timeline", "bandwidth", "memory")
 
     def timeline(self) -> Any:
-        """What each NPU and the DMA engine do in each cycle, as a figure of Plotly."""
+        """The work of each NPU and the DMA engine over time, as a figure of Plotly."""
         return self._figure("timeline")
 
     def memory_map(self) -> Any:
@@ -139,7 +139,7 @@ class Simulation(PageAnswer):
         return plotly_figure([s for s in over_time(self.result, FIGURE_BARS) if s.kind in kinds])
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: headline, picture, and the ops that take longest."""
+        """The run in a notebook: headline, picture, and the ops that take longest."""
         return notebook_html(self.result, self.headline())
 
     def plan_text(self) -> str:

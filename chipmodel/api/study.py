@@ -37,11 +37,11 @@ ORDER = ("optimal", "feasible", "unknown", "does not fit", "infeasible", "failed
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StudyTable(StudyRows):
-    """How far a study is, with the rows that it has so far."""
+    """The progress of a study, with the rows that it has so far."""
 
     counts: StudyCounts
     errors: tuple[tuple[str, int], ...]
-    """What failed, and at how many points."""
+    """The errors, and the number of points that failed with each."""
     stopped: bool = False
     """Whether the caller ended it before every point had a row."""
 
@@ -51,11 +51,11 @@ class StudyTable(StudyRows):
         return self.counts.stored == self.counts.points and not self.counts.failed
 
     def headline(self) -> str:
-        """How many points have a row."""
+        """The number of points that have a row."""
         return f"{self.results.name}: {self.counts.stored:,} of {self.counts.points:,} points have a row"
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel study --json`` writes: how far it is, and median gaps over common cases."""
+        """The document of ``chipmodel study --json``: progress, and median gaps over common cases."""
         counts, found = self.counts, self.results.rankings
         return {
             "study": self.results.name,

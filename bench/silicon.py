@@ -38,10 +38,12 @@ from chipmodel.measured.compare import MeasuredTable, read_table
 from chipmodel.measured.network_fit import ROWS_PER_NUMBER, fit, free_numbers
 from chipmodel.measured.network_prediction import (
     NETWORKS,
+    PlannedNetwork,
     chip_of,
     measured_network,
     milliseconds,
     planned_network,
+    workload_of,
 )
 from chipmodel.measured.track_record import INSIDE
 
@@ -51,9 +53,11 @@ TABLES = Path(chipmodel.measured.__file__).parent / "tables"
 def predicted_networks(table: MeasuredTable, chip: Chip) -> tuple[MeasuredNetwork, ...]:
     """The rows of a table as ``chip`` predicts them, with no fit: ``held_out`` is what is predicted."""
     found: list[MeasuredNetwork] = []
+    planned: dict[str, PlannedNetwork] = {}
     for row in table.rows:
-        board = chip_of(chip, row)
-        network = planned_network(row.text("workload"), board)
+        board, asked = chip_of(chip, row), workload_of(row)
+        network = planned.get(asked) or planned_network(row.text("workload"), board)
+        planned[asked] = network
         time = milliseconds(board, network.cycles)
         found.append(measured_network(row, board, network, time, time))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""The search ``hostile-inputs`` on its first 150 seeds, and that it reports what it looks for."""
+"""The search ``hostile-inputs`` on its first 100 seeds, and that it reports what it looks for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fuzz.hostile_inputs import check, limited
 from tests.fuzz.runner import main
 
 BATCH = 50
-COUNT = 150
+COUNT = 100
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))

@@ -28,48 +28,6 @@ def test_lines_and_beats_by_hand() -> None:
     assert [shape.burst_end(c) for c in (0, 5, 8, 9)] == [9, 9, 9, 10]
 
 
-def test_a_load_on_luna_moves_three_lines_a_burst() -> None:
-    """hardware.md, "DMA routes": a Psram burst is the line asked for and two that are prefetched.
-
-    It lasts 18 + 3 * 16 + 8 = 74 clocks at 240 MHz, 92.5 core cycles at 300 MHz. A transfer begins with 634
-    cycles of set-up and the 18 clocks (22.5 cycles) before the first word: 656.5, half a cycle of which is
-    left when the first line begins.
-    """
-    shape = shape_of(load_chip("luna-arcs"), "load", 4096)
-    assert (shape.setup, shape.line_bytes, shape.beat_bytes, shape.burst_lines) == (656, 32, 4, 3)
-    # Line k ends at 0.5 + (k + 1) * 92.5 / 3, rounded up: 31.33, 62.17, 93, 123.83.
-    assert [shape.line_start(k) for k in range(5)] == [0, 32, 63, 93, 124]
-    assert [shape.burst_end(c) for c in (0, 92, 93, 185)] == [93, 93, 186, 186]
-    # Of 128 lines two are left for the last burst: 42 * 92.5 + 0.5 = 3885.5, and 3947.17 for all.
-    assert [shape.burst_end(c) for c in (3885, 3886, 3947)] == [3886, 3948, 3948]
-    # A line of 32 bytes moves in 8 beats of 4, in its last 8 cycles.
-    assert [shape.beat(c) for c in (23, 24, 31, 54, 55)] == [None, (0, 4), (28, 4), None, (32, 4)]
-
-
-def test_a_store_on_luna_moves_one_line_a_burst() -> None:
-    """hardware.md, "DMA routes": 21 cycles of the copy and 3 clocks (3.75 cycles) at the crossing for each
-    line; the last line's 16 clocks (20 cycles) are in flight at the end: set-up 634 - 20."""
-    shape = shape_of(load_chip("luna-arcs"), "store", 4096)
-    assert (shape.setup, shape.line_bytes, shape.beat_bytes, shape.burst_lines) == (614, 32, 4, 1)
-    assert [shape.line_start(k) for k in range(5)] == [0, 25, 50, 75, 99]
-    assert [shape.burst_end(c) for c in (0, 24, 25, 50)] == [25, 25, 50, 75]
-
-
-def test_bursts_of_the_line_model_by_hand() -> None:
-    """STM32N6: bursts of 64 bytes, 14 clocks before 64 / 4 of data, at 200 MHz under a core of 1 GHz: 150
-    cycles each, after a set-up of 200. The engine's port is 8 bytes wide, a line of 18.75 cycles."""
-    chip = load_chip("stm32n6")
-    for direction in DIRECTIONS:
-        shape = shape_of(chip, direction, 160)
-        assert (shape.setup, shape.line_bytes, shape.beat_bytes, shape.burst_lines) == (200, 8, 8, 8)
-        assert [shape.burst_end(c) for c in (0, 149, 150, 299, 300)] == [150, 150, 300, 300, 375]
-        assert shape.data == 160 * 150 // 64
-        assert [shape.line_start(k) for k in range(4)] == [0, 19, 38, 57]
-    # GAP9: 11 + 128 clocks for 256 bytes at 133 MHz under 370 MHz: 386.7 cycles, so 387.
-    gap9 = shape_of(load_chip("gap9-psram"), "load", 1024)
-    assert (gap9.burst_lines, gap9.burst_end(0), gap9.burst_end(387)) == (32, 387, 774)
-
-
 def test_short_transfers_share_their_cycles_evenly_among_their_lines() -> None:
     """256 bytes on LUNA take 824.5 cycles, so 825: 634 of set-up, and 190.5 / 8 for each of eight lines."""
     luna = shape_of(load_chip("luna-arcs"), "load", 256)
@@ -79,13 +37,6 @@ def test_short_transfers_share_their_cycles_evenly_among_their_lines() -> None:
     plain = shape_of(load_chip("luna-arcs", ["dma.bursts.short_bytes=0"]), "load", 256)
     assert (plain.setup, plain.data) == (656, 248)
     assert [plain.line_start(k) for k in range(4)] == [0, 32, 63, 93]
-
-
-def test_beats_end_with_their_line_where_its_bytes_are_no_multiple() -> None:
-    """Two lines of 10 bytes, five cycles each: beats of 4, 4 and 2 bytes in the last three."""
-    shape = TransferShape(0, 10, 20, 10, 4, 1, 0, 5, 1)
-    one, two = [(0, 4), (4, 4), (8, 2)], [(10, 4), (14, 4), (18, 2)]
-    assert [shape.beat(c) for c in range(10)] == [None, None, *one, None, None, *two]
 
 
 def test_words_through_a_serial_controller_follow_one_another() -> None:
@@ -147,19 +98,6 @@ def test_runs_by_hand() -> None:
     assert shape.regular_lines(2) == (2, 3)
     # Cycle 14 is the first of line 3: 5 cycles (10 halves) after its run began, which is 1 cycle late.
     assert shape.phase(14, 3) == 2 * 5 - 2 - 7
-
-
-def test_runs_on_luna_begin_new_bursts() -> None:
-    """Runs of 64 bytes: 18 clocks (22.5 cycles) and two lines of 92.5 / 3 cycles are 84.17, so 85 for each;
-    a lone line takes 43.5 after the set-up, of which 21 are the line's: it comes 84.17 - 61.67 late."""
-    shape = shape_of(load_chip("luna-arcs"), "load", 192, 3)
-    assert (shape.setup, shape.data, shape.run_lines, shape.gap) == (634, 3 * 85, 2, 0)
-    assert [shape.line_start(2 * k) for k in range(4)] == [0, 85, 170, 255]
-    assert [shape.burst_end(c) for c in (0, 84, 85, 254)] == [85, 85, 170, 255]
-    # Without an engine that strides, the set-up comes again, as for a transfer of 64 bytes: 634 + 64.5.
-    apart = shape_of(load_chip("luna-arcs", ["dma.strided=no"]), "load", 192, 3)
-    assert (apart.setup, apart.data, apart.gap) == (634, 3 * 65 + 2 * 634, 634)
-    assert [apart.line_start(2 * k) for k in range(4)] == [0, 65, 65 + 699, 65 + 2 * 699]
 
 
 @pytest.mark.parametrize("most_runs", [1, 40])

@@ -1,10 +1,16 @@
-"""What several pages share: tiles with key figures, columns of sortable tables, pages of tables."""
+"""What several pages share: tiles with key figures, columns of sortable tables, pages of charts and
+tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from reports.svg_chart import ChartLine, SvgChart
 
 Row = TypeVar("Row")
 
@@ -33,14 +39,29 @@ class PageColumn(Generic[Row]):
 @dataclass(frozen=True, slots=True)
 class PageTable:
     """A table with its title. A head that begins with ``>`` is of numbers; ``good`` says of each row whether
-    its last cell is good news, where that is a verdict."""
+    its last cell is good news, where that is a verdict, None where it is neither."""
 
     id: str
     title: str
     heads: tuple[str, ...]
     rows: Sequence[Sequence[str]]
     hint: str = ""
-    good: Sequence[bool] = ()
+    good: Sequence[bool | None] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageChart:
+    """A chart with its title: one for wide screens and one for narrow ones, none where there is nothing to
+    draw. ``label`` is for screen readers; lines in ``key`` are named above, those with ``names`` at their
+    ends."""
+
+    id: str
+    title: str
+    hint: str
+    label: str
+    charts: Sequence[SvgChart | Markup]
+    key: Sequence[ChartLine] = ()
+    names: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +74,4 @@ class TablePage:
     sentences: tuple[str, ...]
     tiles: tuple[SummaryTile, ...]
     tables: tuple[PageTable, ...]
+    charts: tuple[PageChart, ...] = ()

@@ -1,4 +1,4 @@
-"""A page of sentences, key figures and tables, for answers without a chart."""
+"""A page of sentences, key figures, charts and tables, without a script."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from reports.template import PLAIN, render
 
 
 def render_tables(page: TablePage) -> str:
-    """The page as text; a table without rows is left out."""
+    """The page as text; a chart without anything to draw and a table without rows are left out."""
     return render("tables.html.j2", {"page": page}, PLAIN)

@@ -17,9 +17,9 @@ from reports.compare.rows import (
     run_fit_text,
     with_energy,
 )
-from reports.page_parts import SummaryTile
+from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import BOTTOM, NAME_HEIGHT, TOP, ChartAxis, ChartLine, ChartMark, SvgChart, stepped
-from reports.template import PLAIN, render
+from reports.table_page import render_tables
 from reports.words import count, percent, ratio, seconds_text, size
 
 LEFT, RIGHT, RIGHT_NARROW = 56, 170, 110
@@ -32,32 +32,84 @@ LEAST_SECONDS = 1e-4
 
 def render_comparison(comparison: PlannerComparison) -> str:
     """The page as text."""
-    values: dict[str, object] = {
-        "comparison": comparison,
-        "bound_space": bound_space(comparison),
-        "headline": headline(comparison),
-        "tiles": _tiles(comparison),
-        "cores": range(comparison.cores),
-        "core_rows": [(row, core_cells(row)) for row in comparison.ranked if row.cores],
-        "packed": [
+    drawn = _charts(comparison)
+    above = " Gaps above 100% are drawn at 100%." if drawn and drawn[0].y.ends[1] == 1 else ""
+    chart = PageChart(
+        "time",
+        "Gap over time",
+        "The gap between the best plan so far and the lower bound. A packer that searches is a curve that "
+        "steps down; any other packer is a point. If packers reach the same peak, only the quickest is "
+        f"named, with the number of the others. Point at a mark for its packer.{above}",
+        "The gap of every packer to the proven lower bound over its time.",
+        drawn,
+        names=True,
+    )
+    on = f"on {comparison.chip}" if comparison.chip else ""
+    tables = (_packers(comparison), _cores(comparison), _mergers(comparison), _streamers(comparison))
+    sentences, tiles = (headline(comparison),), tuple(_tiles(comparison))
+    return render_tables(TablePage("compare", comparison.source, on, sentences, tiles, tables, (chart,)))
+
+
+def _packers(comparison: PlannerComparison) -> PageTable:
+    return PageTable(
+        "packers",
+        "Packers",
+        ("packer", ">peak B", ">gap", ">fragmentation", ">time", "fits"),
+        [(row.packer, *peak_cells(comparison, row), fit_text(comparison, row)) for row in comparison.ranked],
+        f"All packers have the same {count(len(comparison.problem.buffers))} buffers and make the peak as "
+        "small as they can, without knowing the capacity. Every plan passed the same check. A gap is (peak - "
+        "bound) / bound, with the highest lower bound on the peak that any of the packers proved; "
+        "fragmentation the share of the peak that no live buffer takes, at the step with the most live bytes "
+        "while the highest buffer is alive; time that of the planner, without loading code.",
+        [None if row.refused else comparison.fits(row) for row in comparison.ranked],
+    )
+
+
+def _cores(comparison: PlannerComparison) -> PageTable:
+    return PageTable(
+        "cores",
+        "Cores",
+        ("packer", *(f">core {core}" for core in range(comparison.cores))),
+        [(row.packer, *core_cells(row)) for row in comparison.ranked if row.cores],
+        "The cores have private memories, so each is packed separately: its peak and its fragmentation. The "
+        "table above has those of the core with the highest peak.",
+    )
+
+
+def _mergers(comparison: PlannerComparison) -> PageTable:
+    return PageTable(
+        "merges",
+        "Mergers of branch arms",
+        ("merge", "packer", ">peak B", ">gap", "status", ">time", "fits"),
+        [
+            (row.merge, row.packer, *merge_cells(comparison, row), fit_text(comparison, row))
+            for row in comparison.merged
+        ],
+        "Ways to share memory between the arms of an if, each with each packer, on the same "
+        f"{count(len(comparison.problem.buffers))} buffers. Every plan passed the same check, by the "
+        "lifetimes of the buffers alone.",
+        [None if row.refused else comparison.fits(row) for row in comparison.merged],
+    )
+
+
+def _streamers(comparison: PlannerComparison) -> PageTable:
+    energy = (">µJ",) if with_energy(comparison) else ()
+    return PageTable(
+        "streamers",
+        "Streamers",
+        ("streamer", ">cycles", ">gap", ">ms", ">saved vs sync", ">time", *energy, ">cascades", "fits"),
+        [
             (
-                r,
-                peak_cells(comparison, r),
-                fit_text(comparison, r),
-                _tone(comparison, r),
-                _share(comparison, r),
+                *(row.streamer, *_run_cells(comparison, row)),
+                *("" if row.cycles is None else count(len(row.cascades)), run_fit_text(row)),
             )
-            for r in comparison.ranked
+            for row in comparison.streamed
         ],
-        "merged": [
-            (r, merge_cells(comparison, r), fit_text(comparison, r), comparison.fits(r))
-            for r in comparison.merged
-        ],
-        "streamed": [(r, _run_cells(comparison, r), run_fit_text(r)) for r in comparison.streamed],
-        "with_energy": with_energy(comparison),
-        "charts": _charts(comparison),
-    }
-    return render("compare.html.j2", values, PLAIN)
+        f"Whole runs, planned and simulated as by chipmodel simulate --packer {comparison.packer}. The gap "
+        f"is to the lower bound for {bound_space(comparison)} on this chip and path. Saved vs sync: the "
+        "share of cycles saved compared with streamer sync, which waits for every load.",
+        [None if row.refused else row.fits for row in comparison.streamed],
+    )
 
 
 def _run_cells(comparison: PlannerComparison, row: StreamerRow) -> tuple[str, ...]:
@@ -89,17 +141,6 @@ def _tiles(comparison: PlannerComparison) -> list[SummaryTile]:
 
 def _capacity(comparison: PlannerComparison) -> str:
     return "no capacity given" if comparison.capacity is None else f"within {size(comparison.capacity)}"
-
-
-def _tone(comparison: PlannerComparison, row: PackerRow) -> str:
-    if row.refused:
-        return "soft"
-    return "good" if comparison.fits(row) else "bad"
-
-
-def _share(comparison: PlannerComparison, row: PackerRow) -> float:
-    """The bound as a share of the peak: 1 for a plan that is proven optimal."""
-    return 0.0 if row.peak is None else ratio(comparison.bound, row.peak) if row.peak else 1.0
 
 
 def _charts(comparison: PlannerComparison) -> list[SvgChart]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from chipmodel.answers.decode import DecodeAnswer, TokenRun
 from reports.decode.rows import HEADS, finding, length_rows
-from reports.page_parts import SummaryTile
+from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart
-from reports.template import PLAIN, render
+from reports.table_page import render_tables
 from reports.words import percent, ratio, size
 
 SHAPES = (("wide", 860, 340, 10), ("narrow", 370, 280, 5))
@@ -23,18 +23,48 @@ Known = Sequence[tuple[int, TokenRun]]
 def render_decode(answer: DecodeAnswer) -> str:
     """The page as text."""
     known = [(each.tokens, each.token) for each in answer.lengths if each.token]
-    values: dict[str, object] = {
-        "answer": answer,
-        "tokens": known[0][1].tokens if known else 0,
-        "finding": finding(answer),
-        "tiles": _tiles(answer, known),
-        "speed": _speed(answer, known) if len(known) > 1 else [],
-        "memory": _memory(answer, known) if len(known) > 1 else [],
-        "heads": (HEADS[0].lstrip(">"), *HEADS[1:]),
-        "lengths": length_rows(answer),
-        "resident": [_resident(tokens, token) for tokens, token in known],
-    }
-    return render("decode.html.j2", values, PLAIN)
+    drawn, memory = len(known) > 1, _memory(known)
+    against = "against the length of the context."
+    charts = (
+        PageChart(
+            "speed",
+            "Tokens a second against the context",
+            "Each mark is a plan that was made and simulated. The horizontal axis is logarithmic.",
+            f"Tokens a second {against}",
+            _speed(answer, known) if drawn else [],
+        ),
+        PageChart(
+            "memory",
+            "Memory against the context",
+            f"The bytes that stay in the {size(answer.capacity)} of SharedMemory from token to token. The "
+            "rest is for activations and for weights that pass through.",
+            f"Bytes of weights and of the cache {against}",
+            _charts(memory, "bytes", _bytes) if drawn else [],
+            memory,
+        ),
+    )
+    hint = (
+        f"A prompt runs all its tokens at once. A token is the last of {known[0][1].tokens if known else 0} "
+        "in a row at this length; the gap is how far all of them are above a bound that no plan can beat. "
+        "Kept are weights that stay in SharedMemory from token to token."
+    )
+    resident = [_resident(tokens, token) for tokens, token in known]
+    tables = (
+        PageTable("lengths", "Every length", HEADS, length_rows(answer), hint),
+        PageTable("resident", "Weights that stay", (">context", ">loaded for a token", "ops"), resident),
+    )
+    sentence = finding(answer)
+    return render_tables(
+        TablePage(
+            "decode",
+            answer.model,
+            f"on {answer.chip}",
+            (f"{sentence[:1].upper()}{sentence[1:]}.",),
+            tuple(_tiles(answer, known)),
+            tables,
+            charts,
+        )
+    )
 
 
 def _tiles(answer: DecodeAnswer, known: Known) -> list[SummaryTile]:
@@ -67,14 +97,17 @@ def _speed(answer: DecodeAnswer, known: Known) -> list[SvgChart]:
     return _charts((line,), "tokens/s", lambda value: f"{value:,.4g}")
 
 
-def _memory(answer: DecodeAnswer, known: Known) -> list[SvgChart]:
+def _memory(known: Known) -> tuple[ChartLine, ...]:
     """Bytes of SharedMemory that weights and the cache take, and of the cache in Psram."""
-    lines = (
+    return (
         _line("weights that stay", "cascaded", known, lambda token: token.resident_bytes, "{:,} B"),
         _line("cache on chip", "alone", known, lambda token: token.cache - token.cache_off_chip, "{:,} B"),
         _line("cache in Psram", "slower", known, lambda token: token.cache_off_chip, "{:,} B"),
     )
-    return _charts(lines, "bytes", lambda value: size(int(value)).replace(".00", "").replace(".0 ", " "))
+
+
+def _bytes(value: float) -> str:
+    return size(int(value)).replace(".00", "").replace(".0 ", " ")
 
 
 def _line(name: str, kind: str, known: Known, value: Callable[[TokenRun], float], words: str) -> ChartLine:

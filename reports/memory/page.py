@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chipmodel.answers.memory import MemoryAnswer, MemoryPlan
-from reports.memory.rows import cascade_rows, front_rows, gap, headline, kind, legend, smallest_rows
-from reports.page_parts import SummaryTile
+from reports.memory.rows import (
+    cascade_rows,
+    front_rows,
+    gap,
+    headline,
+    kind,
+    legend,
+    macs_heads,
+    smallest_rows,
+)
+from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import ChartAxis, ChartLine, ChartMark, SvgChart, round_numbers, stepped
-from reports.template import PLAIN, render
+from reports.table_page import render_tables
 from reports.words import KIB, count, magnitude, percent, ratio, round_magnitude, size
 
 
@@ -18,19 +27,53 @@ def _short(total: int) -> str:
 
 def render_memory(answer: MemoryAnswer) -> str:
     """The page as text."""
-    return render(
-        "memory.html.j2",
-        {
-            "answer": answer,
-            "headline": headline(answer),
-            "tiles": _tiles(answer),
-            "smallest": smallest_rows(answer),
-            "cascades": cascade_rows(answer),
-            "front": front_rows(answer),
-            "legend": legend(answer),
-            "charts": _charts(answer),
-        },
-        PLAIN,
+    macs, again = macs_heads(answer), answer.recompute
+    bands = (
+        f", with any rows computed again; MACs are multiples of the network's, at most {again:g}"
+        if again
+        else ", without computing rows again"
+    )
+    charts, marks = _charts(answer), legend(answer)
+    moving = [ChartLine("moves tensors to Psram", "hollow")] if any(text[0] == "*" for text in marks) else []
+    chart = PageChart(
+        "front",
+        "Cycles against SharedMemory",
+        "Each point is a plan that was made and simulated; a plan in less memory is also one in more. Both "
+        "axes are logarithmic.",
+        "Cycles against bytes of SharedMemory, with cascades and layer by layer.",
+        charts,
+        [*reversed(charts[0].lines), *moving] if charts else (),
+    )
+    tables = (
+        PageTable(
+            "smallest",
+            "Smallest SharedMemory",
+            ("plan", ">B", ">size", ">cycles", *macs, "streamer"),
+            smallest_rows(answer),
+            "Plans that fit and move only inputs and outputs of the network to Psram. Weights pass through "
+            "SharedMemory and are included. The lower bound holds for every order of loads, every packing, "
+            "and every cascade of up to 32 ops in any stripes, undivided or in 2, 3, 4, 6 or 8 bands of "
+            f"columns{bands}.",
+        ),
+        PageTable(
+            "cascades",
+            "Its cascades",
+            ("ops", ">number", "rows of a step"),
+            cascade_rows(answer),
+            "Ops that run in stripes, one after another, so that tensors between them never exist whole; by "
+            "op, the most rows that one step computes.",
+        ),
+        PageTable(
+            "sizes",
+            "Plans by size",
+            (">SharedMemory B", ">cycles layer by layer", ">with cascades", *macs, ">saved"),
+            front_rows(answer),
+            "".join(f"{text}. " for text in marks),
+        ),
+    )
+    sentences, tiles = (headline(answer),), tuple(_tiles(answer))
+    return render_tables(
+        TablePage("memory", answer.program, f"on {answer.chip}", sentences, tiles, tables, (chart,))
     )
 
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from chipmodel.answers.sensitivity import SensitivityAnswer
+from reports.page_parts import PageChart, PageTable, TablePage
 from reports.sensitivity.rows import HEADS, field_rows, headline, refused_rows
-from reports.template import PLAIN, render
+from reports.svg_chart import ChartLine
+from reports.table_page import render_tables
+from reports.template import render_part
 from reports.words import percent, signed_percent
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 MOST_BARS = 20
 """Numbers in the chart."""
@@ -60,17 +67,32 @@ class TornadoRow:
 
 def render_sensitivity(answer: SensitivityAnswer) -> str:
     """The page as text."""
-    charts = [(shape, tornado(answer, shape)) for shape in SHAPES]
-    values: dict[str, object] = {
-        "answer": answer,
-        "headline": headline(answer),
-        "step": percent(answer.step),
-        "charts": charts if charts[0][1] else [],
-        "heads": [head.lstrip(">") for head in HEADS],
-        "fields": field_rows(answer),
-        "refused": refused_rows(answer),
-    }
-    return render("sensitivity.html.j2", values, PLAIN)
+    chart = PageChart(
+        "tornado",
+        "Change of time by each number of the chip",
+        f"Each number alone is made smaller and larger by {percent(answer.step)}, and the workload is "
+        "planned again. Bars to the right mean more time, bars to the left less.",
+        "",
+        [_drawn(answer, shape) for shape in SHAPES] if field_rows(answer) else [],
+        (ChartLine("the number is smaller", "less"), ChartLine("the number is larger", "more")),
+    )
+    idle = f"Without effect: {', '.join(answer.idle)}. " if answer.idle else ""
+    zero = f"0, and not varied: {', '.join(answer.zero)}." if answer.zero else ""
+    heads = (HEADS[0], *(f">{head.lstrip('>')}" for head in HEADS[1:]))
+    tables = (
+        PageTable("numbers", "Numbers", heads, field_rows(answer), idle + zero),
+        PageTable("refused", "Values without a run", ("number", ">value", "why"), refused_rows(answer)),
+    )
+    page = TablePage(
+        "sensitivity", answer.program, f"on {answer.chip}", (headline(answer),), (), tables, (chart,)
+    )
+    return render_tables(page)
+
+
+def _drawn(answer: SensitivityAnswer, shape: TornadoShape) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(render_part("tornado.html.j2", {"shape": shape, "rows": tornado(answer, shape)}))
 
 
 def tornado(answer: SensitivityAnswer, shape: TornadoShape) -> tuple[TornadoRow, ...]:

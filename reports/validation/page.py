@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
-from reports.page_parts import SummaryTile
+from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart
-from reports.template import PLAIN, render
+from reports.table_page import render_tables
 from reports.validation.terminal import inputs, summary_rows
 from reports.words import percent
 
@@ -24,23 +24,45 @@ def render_validation(
     ``before``, ``fitted`` and ``families held out``; the last one has the summary. ``documents`` are those of
     ``chipmodel.measured.compare.document``; ``accuracy`` is what the chip was compared with."""
     answer = list(documents.values())[-1]
-    rows = {name: each["rows"] for name, each in documents.items()}
-    return render(
-        "validation.html.j2",
-        {
-            "answer": answer,
-            "accuracy": accuracy,
-            "names": list(documents),
-            "tiles": [tile for name in documents for tile in _tiles(name, rows[name])],
-            "charts": charts(rows),
-            "near": f"{NEAR:.0%}",
-            "changes": [(path, f"{old:,.10g}", f"{new:,.10g}") for path, old, new in changes],
-            "summary": summary_rows(answer["summary"]),
-            "inputs": inputs(answer["rows"][0]) if answer["rows"] else [],
-            "rows": _rows(documents),
-        },
-        PLAIN,
+    rows, names = {name: each["rows"] for name, each in documents.items()}, list(documents)
+    drawn = charts(rows)
+    measured = answer["measured_column"]
+    chart = PageChart(
+        "scatter",
+        "Predicted against measured",
+        f"On the line a prediction is exact; in the band it is within {NEAR:.0%}. Both axes are logarithmic, "
+        f"in {measured}. Point at a mark for its row.",
+        f"Predicted against measured {measured}.",
+        drawn,
+        [line for line in drawn[0].lines if line.name] if drawn and len(names) > 1 else (),
     )
+    described = inputs(answer["rows"][0]) if answer["rows"] else []
+    tables = (
+        PageTable(
+            "fields",
+            "Fitted numbers",
+            ("field", ">before", ">fitted"),
+            [(path, f"{old:,.10g}", f"{new:,.10g}") for path, old, new in changes],
+        ),
+        PageTable(
+            "summary",
+            "Errors by group",
+            ("group", ">rows", ">exact", ">max error", ">max relative", ">mean relative"),
+            summary_rows(answer["summary"]),
+            f"Of the predictions under “{names[-1]}”." if len(names) > 1 else "",
+        ),
+        PageTable(
+            "rows",
+            "Rows",
+            (">line", ">measured", *(head for name in names for head in (f">{name}", ">error")), *described),
+            _rows(documents),
+        ),
+    )
+    sentences = (f"{len(answer['rows']):,} rows of kind {answer['kind']}, {measured}.",)
+    told = (f"Accuracy: {accuracy}.",) if accuracy else ()
+    tiles = tuple(tile for name in names for tile in _tiles(name, rows[name]))
+    on, command = f"against {answer['chip']}", "calibrate" if changes else "validate"
+    return render_tables(TablePage(command, answer["table"], on, sentences + told, tiles, tables, (chart,)))
 
 
 def _tiles(name: str, rows: Sequence[Values]) -> list[SummaryTile]:

@@ -123,7 +123,7 @@ class Simulation(PageAnswer):
 
     def plot(self) -> Any:
         """Timeline, traffic off chip and memory map over one axis of cycles, as a figure of Plotly."""
-        return self._figure("timeline", "bandwidth", "memory")
+        return self._figure("timeline", "memory")
 
     def timeline(self) -> Any:
         """The work of each NPU and the DMA engine over time, as a figure of Plotly."""

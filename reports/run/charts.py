@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from chipmodel.answers.result import Result
-from reports.run.bandwidth import bandwidth, bus_peaks, peaks_in_words
 from reports.run.figures import RunChart, timeline
 from reports.run.memory_map import memory_map
 from reports.run.merging import NONE, merging, saved_words
 from reports.run.rolling_rows import cascade_runs
-from reports.words import mhz, off_chip, size, verdict
+from reports.words import mhz, size, verdict
 
 MAP_HINT = (
     "Every box is a buffer: its width is its lifetime, its height its size, its position its address. "
@@ -41,8 +40,8 @@ class ChartSection:
 
 
 def over_time(result: Result, most: int) -> list[ChartSection]:
-    """The charts over the cycles of the run: timeline, Psram bandwidth and memory map."""
-    return [_timeline(result, most), _bandwidth(result), *_memories(result, most)]
+    """The charts over the cycles of the run: timeline and memory map."""
+    return [_timeline(result, most), *_memories(result, most)]
 
 
 def _timeline(result: Result, most: int) -> ChartSection:
@@ -61,19 +60,6 @@ def _timeline(result: Result, most: int) -> ChartSection:
     label = f"Timeline of the NPU and the DMA: {verdict(result)}. The tables below hold the same numbers."
     height = 130 + 46 * rows if result.cores or cascades else None
     return ChartSection("timeline", "timeline", "Timeline", hint, label, timeline(result, most), True, height)
-
-
-def _bandwidth(result: Result) -> ChartSection:
-    where = off_chip(result)
-    *others, last = bus_peaks(result)
-    one = f"Traffic on the bus of {last}, stacked by kind. The dashed line is the peak of the bus"
-    two = f"Traffic with {', '.join(others)} and {last}, stacked by kind. Dashed lines are their peaks"
-    hint = (
-        f"{two if others else one}, with data in every clock; commands, latencies and set-up times "
-        "keep transfers below it."
-    )
-    label = f"{where} bandwidth over time. At most: {peaks_in_words(result)}."
-    return ChartSection("bandwidth", "bandwidth", f"{where} bandwidth", hint, label, bandwidth(result), True)
 
 
 def _memories(result: Result, most: int) -> list[ChartSection]:

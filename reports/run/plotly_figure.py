@@ -10,7 +10,7 @@ from reports.run.charts import ChartSection
 
 COLOURS = {"ink": "#1c2127", "paper": "#ffffff"}
 """Colours that the page has two of, for light and for dark."""
-HEIGHTS = {"timeline": 180, "bandwidth": 180, "memory": 360}
+HEIGHTS = {"timeline": 180, "memory": 360}
 """Pixels of a chart by its kind, unless it says its own."""
 FIGURE_BARS = 2_000
 """Bars and boxes of a chart, at most."""

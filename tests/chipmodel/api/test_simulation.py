@@ -102,4 +102,4 @@ def test_figures_have_the_charts_that_they_are_named_after(run: cm.Simulation) -
     ]
     assert titles == [["Timeline"], ["SharedMemory"]]
     both = [title.text for title in run.plot().layout.annotations]
-    assert both == ["Timeline", "Psram bandwidth", "SharedMemory"]
+    assert both == ["Timeline", "SharedMemory"]

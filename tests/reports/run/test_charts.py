@@ -11,7 +11,7 @@ from tests.reports.sample import sample
 
 def test_charts_over_time_are_linked_and_the_others_are_not() -> None:
     timed = over_time(sample(), 1000)
-    assert [s.id for s in timed] == ["timeline", "bandwidth", "memory"]
+    assert [s.id for s in timed] == ["timeline", "memory"]
     others = of_merging(merged())[1]
     assert [s.id for s in others] == ["merging-before", "merging-after"]
     data: Any = charts_data([*timed, *others], {op.name: n for n, op in enumerate(sample().program.ops())})
@@ -22,10 +22,10 @@ def test_charts_over_time_are_linked_and_the_others_are_not() -> None:
 
 def test_each_core_with_buffers_has_a_memory() -> None:
     result = two_cores()
-    assert [s.id for s in over_time(result, 1000)][2:] == ["memory-0", "memory-1"]
+    assert [s.id for s in over_time(result, 1000)][1:] == ["memory-0", "memory-1"]
     idle = replace(result.cores[1], problem=replace(result.cores[1].problem, buffers=()))
     alone = replace(result, cores=(result.cores[0], idle))
-    assert [s.id for s in over_time(alone, 1000)][2:] == ["memory-0"]
+    assert [s.id for s in over_time(alone, 1000)][1:] == ["memory-0"]
 
 
 def test_there_is_no_section_on_merging_where_nothing_was_merged() -> None:

@@ -130,7 +130,7 @@ def test_marks_of_the_charts_lead_to_ops() -> None:
         data = data_of(render_page(result, plotly="beside"))
         of = data["opsOf"]
         names = [op[0] for op in data["network"]["ops"]]
-        assert set(of) == set(data["linked"]) - {"bandwidth"}
+        assert set(of) == set(data["linked"])
         for chart, traces in of.items():
             for points, drawn in zip(traces, data["charts"][chart]["data"], strict=False):
                 assert len(points) == len(drawn["x"])

@@ -15,9 +15,10 @@ from reports.diff.words import (
     time_words,
     total_rows,
 )
-from reports.page_parts import SummaryTile
-from reports.template import PLAIN, render
-from reports.words import CAUSES, percent, plural, ratio, size
+from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
+from reports.table_page import render_tables
+from reports.template import render_part
+from reports.words import CAUSES, count, percent, plural, ratio, size
 
 MOST_OPS = 50
 """Rows of the table of ops."""
@@ -27,28 +28,75 @@ WIDE, NARROW = 1190, 370
 
 def render_diff(diff: RunDifference) -> str:
     """The page as text."""
-    left_out = diff.ops[MOST_OPS:]
-    largest = max((abs(part.cycles) for part in diff.causes), default=0)
+    a, b = diff.a, diff.b
+    on = f"on {a.settings['chip']}"
+    if any(a.settings[key] != b.settings[key] for key in ("workload", "chip")):
+        on += f", and {b.settings['workload']} on {b.settings['chip']}"
+    tables = (
+        PageTable("settings", "Settings that differ", ("setting", ">A", ">B"), setting_rows(diff)),
+        *(() if diff.same else _changes(diff)),
+    )
+    told = (f"A: {a.file}. B: {b.file}.", *sentences(diff))
+    page = TablePage("diff", a.settings["workload"], on, told, tuple(_tiles(diff)), tables, (_chart(diff),))
+    return render_tables(page)
+
+
+def _chart(diff: RunDifference) -> PageChart:
+    from markupsafe import Markup
+
+    followed = diff.a.cores == diff.b.cores == 1
+    bands = (
+        " The bands between the runs are the ops that changed most, with their numbers in the table of ops "
+        "below."
+        if followed
+        else ""
+    )
     values: dict[str, object] = {
-        "a": diff.a,
-        "b": diff.b,
-        "sentences": sentences(diff),
-        "same": diff.same,
-        "tiles": _tiles(diff),
         "charts": [strips(diff, "wide", WIDE), strips(diff, "narrow", NARROW)],
-        "followed": diff.a.cores == diff.b.cores == 1,
+        "followed": followed and not diff.same,
         "legend": _legend(diff),
-        "settings": setting_rows(diff),
-        "totals": total_rows(diff),
-        "causes": list(zip(cause_rows(diff), _shares(diff, largest), strict=True)),
-        "ops": [op_row(op) for op in diff.ops[:MOST_OPS]],
-        "rest": signed(diff.rest) if diff.rest else "",
-        "left_out": f"{plural(len(left_out), 'more op')}, together "
-        f"{signed(sum(op.cycles for op in left_out))} cycles"
-        if left_out
-        else "",
     }
-    return render("diff.html.j2", values, PLAIN)
+    return PageChart(
+        "strips",
+        "Both runs",
+        "The ops of A above those of B, at one scale of time. A low bar is a wait; its colour says what for. "
+        f"Ops of a loop or cascade are added up at their first run.{bands} Point at a bar for its cycles.",
+        "",
+        [Markup(render_part("strips.html.j2", values))],
+    )
+
+
+def _changes(diff: RunDifference) -> tuple[PageTable, ...]:
+    left_out = diff.ops[MOST_OPS:]
+    together = signed(sum(op.cycles for op in left_out))
+    hints = [
+        "The largest changes first.",
+        f"{signed(diff.rest)} cycles belong to no op." if diff.rest else "",
+        f"And {plural(len(left_out), 'more op')}, together {together} cycles." if left_out else "",
+    ]
+    rows = enumerate(map(op_row, diff.ops[:MOST_OPS]), 1)
+    return (
+        PageTable(
+            "causes",
+            "Why",
+            ("cause", ">change", ">cycles so far"),
+            list(cause_rows(diff)),
+            "From the cycles of A to those of B; the parts add up to the difference exactly.",
+        ),
+        PageTable(
+            "totals",
+            "Totals that changed",
+            ("total", ">A", ">B", ">change", ">of A", "unit"),
+            total_rows(diff),
+        ),
+        PageTable(
+            "ops",
+            "Ops that changed",
+            ("op", ">#", ">cycles", "mainly", ">loaded B", ">stored B"),
+            [(name, count(number), *cells) for number, (name, *cells) in rows],
+            " ".join(filter(None, hints)),
+        ),
+    )
 
 
 def _tiles(diff: RunDifference) -> list[SummaryTile]:
@@ -76,9 +124,3 @@ def _legend(diff: RunDifference) -> list[tuple[str, str]]:
     found = {cause for run in (diff.a, diff.b) for op in run.ops for cause, n in op.spent.items() if n}
     listed = [cause for cause in ("compute", *CAUSES) if cause in found]
     return [(doing(cause), CAUSE_COLOURS.get(cause, GREY)) for cause in listed]
-
-
-def _shares(diff: RunDifference, largest: int) -> list[tuple[float, str]]:
-    """For each row of causes, the length of its bar and its colour; none for the rows of A and B."""
-    bars = [(ratio(abs(part.cycles), largest), CAUSE_COLOURS.get(part.cause, GREY)) for part in diff.causes]
-    return [(0.0, ""), *bars, (0.0, "")]

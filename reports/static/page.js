@@ -57,7 +57,9 @@ loaded().then((data) => {
     }
     return Plotly.react(chart, traces.map((t, i) => ({ ...toned(t, theme), visible: shown[i] ?? true })), next, { ...CONFIG, displayModeBar: "hover" });
   }));
-  const preferred = () => THEMES[dark.matches ? "dark" : "light"];
+  // To ask for dark.matches before the event that it has changed would keep the event from coming.
+  let scheme = dark.matches ? "dark" : "light";
+  const preferred = () => THEMES[scheme];
 
   // Lines between bars, unless thousands share the width, which they would hide. The style sheet draws them: to restyle
   // the figure would draw all bars again.
@@ -214,7 +216,12 @@ loaded().then((data) => {
     if (ops?.length) choose(ops[0]);
   };
 
-  for (const screen of [dark, small]) screen.addEventListener("change", () => draw(preferred()).then(() => show({})));
+  for (const screen of [dark, small]) {
+    screen.addEventListener("change", () => {
+      if (screen === dark) scheme = dark.matches ? "dark" : "light";
+      draw(preferred()).then(() => show({}));
+    });
+  }
   table.addEventListener("complete", () => complete());
   table.parentElement.addEventListener("scroll", (event) => {
     const box = event.currentTarget;

@@ -12,6 +12,8 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 20, 26, 52
 """Margins of a chart in pixels: room for labels below it and to its left."""
 NAME_HEIGHT = 15
 """Pixels between two names of lines."""
+LETTER = 7
+"""Pixels of a letter of a name (assumed, of 12 px)."""
 FEWEST = 3
 """Labels of an axis, if there are so many round numbers."""
 MANTISSAS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8), tuple(n / 10 for n in range(10, 100, 2)))
@@ -57,6 +59,20 @@ class ChartLine:
 
 
 @dataclass(frozen=True, slots=True)
+class ChartBox:
+    """A box between two corners, of the class ``kind``, which says its ``title`` where a reader points at it.
+    Its ``name`` is inside where there is room; ``row`` is the number of its row in the page's table."""
+
+    low: Point
+    high: Point
+    kind: str
+    colour: str
+    name: str
+    title: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
 class SvgChart:
     """A chart for one width of screen, sizes in pixels. ``kind`` is the class in the style sheet."""
 
@@ -71,6 +87,7 @@ class SvgChart:
     axes."""
     left: int = LEFT
     right: int = RIGHT
+    boxes: tuple[ChartBox, ...] = ()
 
     @property
     def edges(self) -> tuple[int, int, int, int]:
@@ -86,6 +103,15 @@ class SvgChart:
         """The vertical position of a value."""
         _, _, top, bottom = self.edges
         return round(bottom - self.y.share(value) * (bottom - top), 1)
+
+    def drawn_boxes(self) -> Iterator[tuple[ChartBox, tuple[float, float, float, float], str]]:
+        """Each box with its left, top, width, height, and its name, empty where there is no room."""
+        for box in self.boxes:
+            left, top = self.across(box.low[0]), self.up(box.high[1])
+            width, height = self.across(box.high[0]) - left, self.up(box.low[1]) - top
+            room = len(box.name) * LETTER + 8 <= width and height >= LETTER * 2
+            place = left, top, round(max(width, 0.6), 1), round(max(height, 0.6), 1)
+            yield box, place, box.name if room else ""
 
     def corners(self, points: Sequence[Point]) -> str:
         """The points, for a polygon or a line."""

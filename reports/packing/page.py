@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from chipmodel.answers.packing import PackingAnswer
-from chipmodel.geometry.interval import hull, merged
-from chipmodel.model.live_sets import LiveBytesCurve, highest_live_bytes, thinned
+from chipmodel.geometry.interval import hull
+from chipmodel.model.live_sets import LiveBytesCurve, highest_live_bytes
 from chipmodel.model.plan import Buffer, Problem
 from reports.packing.answer import exact_size, grounds, headline, verdict
+from reports.packing.map import packing_map
 from reports.page_parts import PageColumn, SummaryTile
 from reports.template import PageScript, render
 from reports.words import count, percent, plural, ratio, size
 
 FIRST_ROWS = 500
 """Rows of the table in the HTML; the script adds the others, because thousands take a browser seconds."""
-MOST_POINTS = 20_000
-"""Points of the curve of live bytes that are drawn."""
 SHOWN_ALIVE = 12
 """Buffers of the largest live set that are listed."""
 NumberedBuffer = tuple[int, Buffer]
@@ -38,6 +37,7 @@ def render_packing(answer: PackingAnswer) -> str:
         "tiles": _tiles(answer),
         "facts": _facts(answer),
         "live": live,
+        "chart": packing_map(answer, pressures),
         "alive": [] if live is None else live.buffers[:SHOWN_ALIVE],
         "columns": columns,
         "rows": rows[:FIRST_ROWS],
@@ -48,8 +48,7 @@ def render_packing(answer: PackingAnswer) -> str:
         "columns": [[column.key, column.numeric] for column in columns],
         "values": [[row[place] for row in rows] for place in range(len(columns))],
     }
-    data = _data(answer, pressures) | {"table": table}
-    script = PageScript(("packing.js",), data, "none")
+    script = PageScript(("packing.js",), {"table": table}, "none")
     return render("packing.html.j2", values, ("page.css", "packing.css"), script)
 
 
@@ -164,26 +163,3 @@ def _group(problem: Problem, name: str) -> str:
 def _memory_name(problem: Problem, start: int, stop: int) -> str:
     names: Iterable[str] = (m.name for m in problem.memories if m.start <= start and stop <= m.stop)
     return next(iter(names), "")
-
-
-def _data(answer: PackingAnswer, pressures: list[int]) -> dict[str, object]:
-    """What the script draws, by column because that is shorter."""
-    problem, curve = answer.problem, thinned(answer.curve, MOST_POINTS)
-    boxes = [(i, s) for i, b in enumerate(problem.buffers) for s in merged(b.live) if b.bytes]
-    # Aliases lie on each other: the smaller one in front.
-    boxes.sort(key=lambda box: -problem.buffers[box[0]].bytes)
-    most = max(pressures, default=0)
-    return {
-        "pressure": [round(ratio(t, most), 3) for t in pressures],
-        "pinned": [i for i, b in enumerate(problem.buffers) if b.pinned is not None],
-        "unplaceable": [i for i, b in enumerate(problem.buffers) if b.name in set(answer.explanation)],
-        "box": [i for i, _ in boxes],
-        "start": [s.start for _, s in boxes],
-        "stop": [s.stop for _, s in boxes],
-        "times": [time for time, _ in curve],
-        "alive": [total for _, total in curve],
-        "peak": answer.peak,
-        "bound": answer.lower_bound,
-        "capacity": problem.capacity,
-        "memories": [[m.name, m.start, m.stop] for m in problem.memories],
-    }

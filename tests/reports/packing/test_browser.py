@@ -28,67 +28,17 @@ def ids(page: Page) -> list[str]:
     return [text.strip() for text in page.locator("#buffers tbody th").all_inner_texts()]
 
 
-def view(page: Page) -> dict[str, float]:
-    found: dict[str, float] = page.evaluate("packing.view()")
-    return found
-
-
-def middle_of(page: Page, box: int) -> tuple[float, float]:
-    """A point inside of a box, on the screen: up and right of its lower left corner."""
-    page.locator("#map").evaluate("map => map.scrollIntoView({block: 'center'})")
-    corner: list[float] = page.evaluate(f"packing.corner({box})")
-    chart = page.locator("#map").bounding_box()
-    assert chart is not None
-    return chart["x"] + corner[0] + 12, chart["y"] + corner[1] - 12
-
-
-def test_hover_names_the_buffer_as_text(opened: Visit) -> None:
-    opened.page.mouse.move(*middle_of(opened.page, 1))
-    tip = opened.page.locator("#tip")
-    tip.wait_for(state="visible")
-    assert EVIL in tip.inner_text()
-    assert "30,000 B at 65,536 to 95,536" in tip.inner_text()
-    assert opened.page.locator("#tip script").count() == 0
-
-
-def test_a_click_marks_the_buffer_in_both_places(opened: Visit) -> None:
+def test_a_box_says_its_buffer_and_a_click_marks_it_in_both_places(opened: Visit) -> None:
     page = opened.page
-    page.mouse.click(*middle_of(page, 1))
+    boxes = page.locator(".figure rect", has_text=EVIL)
+    assert "30,000 B at 65,536 to 95,536" in (boxes.first.locator("title").text_content() or "")
+    assert page.locator(".figure script").count() == 0
+    boxes.first.click()
     assert page.locator("#buffers .marked th").inner_text() == EVIL
-    expect(page.locator("#map .marked")).to_have_count(2)  # its two lifetimes
+    expect(page.locator(".figure .marked")).to_have_count(2)  # its two lifetimes
     page.locator("#buffers tbody tr").first.click()
     assert page.locator("#buffers .marked th").inner_text() == "in"
-    expect(page.locator("#map .marked")).to_have_count(1)
-
-
-def test_dragging_zooms_and_can_be_undone(opened: Visit) -> None:
-    page = opened.page
-    whole = view(page)
-    box = page.locator("#map").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 300, box["y"] + 100)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 500, box["y"] + 250, steps=4)
-    page.mouse.up()
-    page.locator("[data-reset]").first.wait_for(state="visible")
-    near = view(page)
-    assert whole["x0"] < near["x0"] < near["x1"] < whole["x1"]
-    assert whole["y0"] < near["y0"] < near["y1"] < whole["y1"]
-    page.locator("[data-reset]").first.click()
-    assert view(page) == whole
-
-
-def test_the_keyboard_zooms_too(opened: Visit) -> None:
-    page = opened.page
-    whole = view(page)
-    page.locator("#map").focus()
-    page.keyboard.press("+")
-    near = view(page)
-    assert near["x1"] - near["x0"] == pytest.approx(0.6 * (whole["x1"] - whole["x0"]))
-    page.keyboard.press("ArrowRight")
-    assert view(page)["x0"] > near["x0"]
-    page.keyboard.press("0")
-    assert view(page) == whole
+    expect(page.locator(".figure .marked")).to_have_count(1)
 
 
 def test_the_table_sorts_and_filters(opened: Visit) -> None:

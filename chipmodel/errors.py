@@ -18,7 +18,8 @@ EXIT_BAD_INPUT = 2
 EXIT_UNKNOWN = 3
 MORE_MEMORY = (
     "give the chip more SharedMemory: --set shared_memory.bytes=..., or chip(..., shared_memory__bytes=...); "
-    "'chipmodel memory', or smallest_memory(...), finds how little is enough"
+    "'chipmodel memory', or smallest_memory(...), finds how little is enough where no "
+    "tensor goes to Psram; with tensors there less may be"
 )
 """The hint where a network needs more bytes than the chip has."""
 

@@ -30,9 +30,9 @@ WIDTH_AXIS = IMAGE_AXES - 1
 """The axis of columns in an image ``(N, C, H, W)``."""
 
 
-def in_bands(program: Program, op: Op, capacity: int) -> Rewritten | None:
+def in_bands(program: Program, op: Op, capacity: int, share: int = BAND_SHARE) -> Rewritten | None:
     """``op`` as the fewest bands of columns of which one row by one channel takes at most ``capacity`` bytes
-    by ``BAND_SHARE``; None where that is more than ``MOST_BANDS``, or single columns take more."""
+    by ``share``; None where that is more than ``MOST_BANDS``, or single columns take more."""
     columns = op_columns(program, op)
     if columns is None or not isinstance(op.work, Conv | Pool):
         return None
@@ -45,7 +45,7 @@ def in_bands(program: Program, op: Op, capacity: int) -> Rewritten | None:
         first = _banded(program, op, Interval(middle * width, middle * width + width), "")
         if first is None:
             return None
-        if least_stripe(*first) <= capacity // BAND_SHARE:
+        if least_stripe(*first) <= capacity // share:
             return _joined(program, op, _intervals(columns, width))
         count += max(1, count // 8)
     return None

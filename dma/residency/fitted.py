@@ -90,7 +90,7 @@ def _change(
     if cut != op and least_part(program, cut) <= (limit if needed > capacity else needed - 1):
         return Rewritten((cut,))
     if needed <= capacity:
-        return in_memory_order(program, op) or by_columns(op)
+        return in_memory_order(program, op) or by_columns(op) or in_bands(program, op, capacity)
     if isinstance(op.work, Vector):
         tried = (in_passes, streamed) if op.work.attributes is not None else (streamed, in_passes)
         return tried[0](program, op, capacity) or tried[1](program, op, capacity)
@@ -100,6 +100,8 @@ def _change(
         or by_time_steps(program, op)
         or _least_moved(program, (in_bands(program, op, capacity), in_partial_sums(program, op, capacity)))
         or in_passes(program, op, capacity)
+        or in_bands(program, op, capacity, share=2)
+        or in_bands(program, op, capacity, share=1)
     )
 
 

@@ -230,6 +230,14 @@ WIDE: tuple[LargeOp, ...] = (
         dilations=[1, 2],
     ),
     _op(
+        "image of many channels",
+        "Conv x w -> y",
+        {"x": [1, 320, 6, 16]},
+        constants={"w": [320, 1, 3, 3]},
+        group=320,
+        pads=[1, 1, 1, 1],
+    ),
+    _op(
         "two wide images",
         "MaxPool x -> y",
         {"x": [2, 3, 2, 8002]},

@@ -144,7 +144,7 @@ def test_where_no_part_of_an_op_fits_it_is_refused_before_anything_is_moved() ->
         asked.append(op.name)
         return 0
 
-    with pytest.raises(DoesNotFit, match="the smallest part that 'conv' can be cut into has"):
+    with pytest.raises(DoesNotFit, match="its smallest part, one row by one channel, has"):
         decide(program, 512, reserve)
     assert asked == [op.name for op in program.ops()]
 

@@ -100,7 +100,7 @@ SHOTS = (
         "front",
         "Latency against SharedMemory",
         "The fewest cycles found for each size of SharedMemory, with and without cascades.",
-        "chipmodel memory zoo:resnet8 --chip alif-e7 --points 8 --html memory.html",
+        "chipmodel memory zoo:resnet8 --chip alif-e7 --points 4 --html memory.html",
         "section:has(#front-title)",
         NARROWER,
     ),

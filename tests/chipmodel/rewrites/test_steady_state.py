@@ -240,7 +240,7 @@ def test_programs_with_branches_and_loops_of_their_own(workload: str, streamer: 
 def test_random_programs_in_steady_state(first: int) -> None:
     """Planned by three streamers on random chips: verified, alike on both simulators, not below the bound."""
     seen: Counter[str] = Counter()
-    for seed in range(first, first + 3):
+    for seed in range(first, first + 2):
         program, chip = random_case(seed)
         program = steady(program, 3)
         validate_program(program)

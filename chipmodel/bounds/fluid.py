@@ -107,26 +107,24 @@ def _known_cycles(npu_text: str, op: Op, columns: bool) -> dict[tuple[int, int],
 
 
 def _further_cycles(
-    npu: Npu, npu_text: str, op: Op, counts: tuple[int, ...], columns: bool
+    npu: Npu, npu_text: str, op: Op, counts: tuple[int, ...], cascades: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Cycles that an op takes longer in so many stripes, and in so many slices."""
+    """Cycles that an op takes longer in so many stripes, and in so many slices, on its own or in a cascade."""
     if op.cycles is not None or op.absorbs:
         return (), ()
     launch = launch_cycles(npu)
     if launch:
         every = tuple(launch * (count - 1) for count in counts)
         return every, every
-    known = _known_cycles(npu_text, op, columns)
-
-    def least(stripes: int, slices: int) -> int:
-        if (stripes, slices) not in known:
-            known[stripes, slices] = least_cycles(npu, op, stripes, slices, columns)
-        return known[stripes, slices]
-
-    whole = least(1, 1)
+    known = [(columns, _known_cycles(npu_text, op, columns)) for columns in {False, cascades}]
 
     def further(stripes: int, slices: int) -> int:
-        return max(0, least(min(stripes, op.work.rows), min(slices, op.work.channels)) - whole)
+        parts = min(stripes, op.work.rows), min(slices, op.work.channels)
+        for columns, found in known:
+            for each in parts, (1, 1):
+                if each not in found:
+                    found[each] = least_cycles(npu, op, *each, columns)
+        return max(0, min(found[parts] - found[1, 1] for _, found in known))
 
     if op.weights:
         striped = tuple(further(count, 1) for count in counts)
@@ -210,8 +208,9 @@ class _FluidBuilder:
             new = set[str]() if op.gathers else set(op.weights) - known
             known |= new
             counts = self._part_counts(op)
+            cycles = least_cycles(self.npu, op, columns=self.cascades)
             yield FluidOp(
-                least_cycles(self.npu, op, columns=self.cascades),
+                cycles,
                 *_further_cycles(self.npu, self.npu_text, op, counts, self.cascades),
                 self._weight_bytes(new),
                 int(self.costs.weights_once) if new - earlier else 0,
@@ -222,6 +221,7 @@ class _FluidBuilder:
                 op.work.rows,
                 *self._weight_loads(op, self._weight_bytes(new)),
                 len(new) < len(set(op.weights)),
+                least_cycles(self.npu, op) - cycles,
             )
 
     def _part_counts(self, op: Op) -> tuple[int, ...]:

@@ -49,12 +49,12 @@ def banks(npu: EthosNpu) -> int:
 def choose_block(npu: EthosNpu, layer: Layer) -> Block:
     """The block that the compiler takes for ``layer``."""
     tried = [sides(npu, layer, axis) for axis in (0, 1)]
-    depths = np.array(_depths(npu, layer.output.depth), np.int64)
+    depths = np.array(tried_depths(npu, layer.output.depth), np.int64)
     grid = np.meshgrid(depths, *tried, indexing="ij")
     depth, high, wide = grid
     inside = input_block(npu, layer, high, wide, depth)
     possible = fits(npu, layer, (high, wide, depth), inside)
-    possible &= _mirrored(possible, tried)
+    possible &= mirrored(possible, tried)
     cost = np.where(possible, _cost(npu, layer, (high, wide, depth), inside), np.inf).ravel()
     number = cheapest(layer, cost, (high, wide), inside)
     output = Size(int(high.flat[number]), int(wide.flat[number]), int(depth.flat[number]))
@@ -68,7 +68,8 @@ def sides(npu: EthosNpu, layer: Layer, axis: int) -> Counts:
     return np.arange(micro, round_up(min(size, LARGEST[axis]), micro) + 1, micro, dtype=np.int64)
 
 
-def _depths(npu: EthosNpu, depth: int) -> list[int]:
+def tried_depths(npu: EthosNpu, depth: int) -> list[int]:
+    """Return the depths of blocks that are tried for so many output channels."""
     micro, found = npu.block_depth, list[int]()
     most = round_up(min(depth, LARGEST[2]), micro)
     tried = max(micro, min(most, DEPTH_STEP))
@@ -120,8 +121,8 @@ def _banks(size: Counts, granule: int) -> Counts:
     return np.asarray(-(-(-(-size // BANK_BYTES) * 2) // granule) * granule)
 
 
-def _mirrored(possible: NDArray[np.bool_], tried: list[Counts]) -> NDArray[np.bool_]:
-    """Where the block of exchanged height and width fits, or is not tried before the block itself."""
+def mirrored(possible: NDArray[np.bool_], tried: list[Counts]) -> NDArray[np.bool_]:
+    """Return where the block of exchanged height and width fits, or is not tried before the block itself."""
     heights, widths = np.meshgrid(*tried, indexing="ij")
     row, row_rest = np.divmod(widths, tried[0][0])
     column, column_rest = np.divmod(heights, tried[1][0])

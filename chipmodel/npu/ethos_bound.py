@@ -2,7 +2,7 @@
 
 Blocks are chosen for each part, so that a part may take a better one than the whole. What no choice changes:
 steps of the MAC array for each output element, decoding the weights once for each part, the output stage, and
-the bytes that are written. The best choice for the best part is in ``chipmodel.npu.ethos_block_bound``.
+the bytes that are written. The best choice for the best part is in ``chipmodel.npu.ethos_parts``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.array import Division
-from chipmodel.npu.ethos import Ethos, decoding, is_packed, output_rate, vector_rate, width_factor
-from chipmodel.npu.ethos_block_bound import least_block_cycles
+from chipmodel.npu.ethos import Ethos, is_packed, vector_rate, width_factor
 from chipmodel.npu.ethos_layers import BRICK, Layer, input_passes, is_depthwise, kernel_steps, layer_of
+from chipmodel.npu.ethos_parts import least_block_cycles, least_part_cycles
+from chipmodel.npu.ethos_stages import decoding, output_rate
 from chipmodel.npu.ethos_u85 import least_u85_cycles
 
 LEAST_STEPS = Fraction(4, 5)
@@ -52,7 +53,8 @@ def least_ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork, divisio
             least = max(times * _written(ethos, layer, op.kind), _computed(ethos, layer, times, division))
             if isinstance(op.work, Conv | Pool):
                 whole = is_depthwise(op, op.work)
-                blocks = least_block_cycles(ethos, op.kind, op.work, bits, whole, division.columns)
+                of = ethos, op.kind, op.work, bits, whole
+                blocks = least_part_cycles(*of, division) or least_block_cycles(*of, division.columns)
                 least = max(least, Fraction(blocks * (1 - ROUNDING)))
             return max(parts, int(factor * least))
 

@@ -64,7 +64,7 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     again = whole * needed + (1 - whole) * waited
     last = passes * move.passing_stores - hidden - amounts.moved_by(room, run)
     last = np.maximum(last, amounts.last_part(run))
-    cycles = op.cycles + further + np.where(whole == 1, amounts.results(run), last)
+    cycles = op.cycles + op.alone + further + np.where(whole == 1, amounts.results(run), last)
     loads = amounts.weights_alone(run) + move.loads + reloads
     ways = Ways(needed, cycles, loads, before, room, in_parts - divided // most, again)
     return table_of(amounts, move, ways, run, run + 1)

@@ -44,6 +44,8 @@ class FluidOp:
     """The most bytes of its weights that one load brings, if they take many; 0 where one may bring all."""
     shares: bool = False
     """Whether it also has weights that an earlier run has had."""
+    alone: int = 0
+    """NPU cycles that it takes longer where it is in no group."""
 
     @property
     def linear(self) -> bool:

@@ -128,6 +128,9 @@ def test_all_runs_of_a_group_have_two_stripes() -> None:
     ops = (whole(10), whole(10, joins=True))
     assert cycles_of(run_of(*ops, capacity=1000, tensors=tensors)) == 10 + 10
     assert cycles_of(run_of(*ops, capacity=590, tensors=tensors)) == 10 + 10 + 2 * 1000
+    for alone, least in (900, 10 + 10 + 900), (2100, 10 + 10 + 2 * 1000):
+        slower = (ops[0], replace(ops[1], alone=alone))
+        assert cycles_of(run_of(*slower, capacity=1000, tensors=tensors)) == least
 
 
 def test_a_later_run_that_needs_nothing_of_a_group_is_not_divided_from_it() -> None:

@@ -109,7 +109,7 @@ def _known_cycles(npu_text: str, op: Op, columns: bool) -> dict[tuple[int, int],
 def _further_cycles(
     npu: Npu, npu_text: str, op: Op, counts: tuple[int, ...], cascades: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Cycles that an op takes longer in so many stripes, and in so many slices, on its own or in a cascade."""
+    """Cycles that an op takes longer in so many stripes, and in so many slices, in a cascade or not."""
     if op.cycles is not None or op.absorbs:
         return (), ()
     launch = launch_cycles(npu)

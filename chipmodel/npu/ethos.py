@@ -22,7 +22,6 @@ from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.ethos_u85 import EthosU85
-from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Matmul, Recurrent, SingleWork, Vector
 from chipmodel.npu.ethos_blocks import choose_block
@@ -33,7 +32,7 @@ from chipmodel.npu.ethos_layers import (
     is_depthwise,
     layer_of,
 )
-from chipmodel.npu.ethos_stages import Blocks, Parts
+from chipmodel.npu.ethos_stages import BlockSizes, LayerParts
 from chipmodel.npu.ethos_u85 import u85_layer_cycles
 
 Ethos = EthosNpu | EthosU85
@@ -81,16 +80,6 @@ def ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork) -> int:
     return max(1, ceil(times * width_factor(npu, bits) * layer_cycles(ethos, layer, op.kind)))
 
 
-def idle_rows(ethos: Ethos, op: Op) -> float:
-    """Return the share of the rows of blocks that lie below the output: stripes may have blocks of fewer
-    rows."""
-    if isinstance(ethos, EthosU85) or isinstance(op.work, Vector | Recurrent | CascadeWork):
-        return 0.0
-    layer = layer_of(op.work, DTYPE_BITS[op.dtype], is_depthwise(op, op.work))[1]
-    rows, high = layer.output.height, choose_block(ethos, layer).output.height
-    return 1 - rows / round_up(rows, high)
-
-
 def width_factor(npu: Npu, bits: int) -> Fraction:
     """How many times slower operands of more than 16 bits are, which the NPU cannot multiply."""
     return Fraction(1) if bits <= 16 else npu.macs_per_cycle[16] / npu.macs_per_cycle[32]
@@ -105,7 +94,7 @@ def layer_cycles(ethos: Ethos, layer: Layer, kind: str) -> Fraction:
     out, inside = block.output, block.input
     sizes = out.depth, out.height, out.width, inside.height, inside.width, inside.depth
     numbers = np.array((made.height, made.width, made.depth, *sizes), np.int64)[:, None]
-    cycles = Parts(ethos, layer, kind, *numbers[:3]).cycles(Blocks(*numbers[3:]))
+    cycles = LayerParts(ethos, layer, kind, *numbers[:3]).cycles(BlockSizes(*numbers[3:]))
     return Fraction(float(cycles[0])).limit_denominator(DENOMINATOR)
 
 

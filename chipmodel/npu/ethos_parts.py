@@ -16,6 +16,8 @@ import numpy as np
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.ethos_npu import EthosNpu
+from chipmodel.hardware.ethos_u85 import EthosU85
+from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Pool
 from chipmodel.npu.array import Division
 from chipmodel.npu.ethos_blocks import (
@@ -28,11 +30,13 @@ from chipmodel.npu.ethos_blocks import (
     sides,
     tried_depths,
 )
-from chipmodel.npu.ethos_layers import SUB_KERNEL, Layer, layer_of
-from chipmodel.npu.ethos_stages import Blocks, Cycles, Parts
+from chipmodel.npu.ethos_layers import SUB_KERNEL, Layer, is_depthwise, layer_of
+from chipmodel.npu.ethos_stages import BlockSizes, Cycles, LayerParts
 
 MOST_TRIED = 1 << 21
 """Blocks times parts of an op up to which all are looked at (assumed: some 50 ms)."""
+BEST = 3
+"""Numbers of rows of which the exact cycles are looked at, too: those here may be a little less."""
 BAND = 4
 """Channels that take as long to look at as a width of bands (assumed)."""
 MOST_COUNTED = 33
@@ -81,12 +85,12 @@ def _least_of_element(ethos: EthosNpu, layer: Layer, kind: str, rows_cut: bool, 
     read = input_block(ethos, layer, high, wide, deep)
     possible = fits(ethos, layer, (high, wide, deep), read)
     possible[:, 0, 0] = True  # what ``choose_block`` takes where no block fits
-    blocks = Blocks(*(each[possible] for each in np.broadcast_arrays(deep, high, wide, *read)))
+    blocks = BlockSizes(*(each[possible] for each in np.broadcast_arrays(deep, high, wide, *read)))
     tile = np.minimum(blocks.high, made.height), np.minimum(blocks.wide, made.width)
     most_high = given.height * (tile[0] / made.height if rows_cut else 1)
     most_wide = given.width * (tile[1] / made.width if columns_cut else 1)
     inside = np.minimum(blocks.read_high, most_high) * np.minimum(blocks.read_wide, most_wide)
-    parts = Parts(ethos, layer, kind, *tile, np.minimum(blocks.deep, made.depth))
+    parts = LayerParts(ethos, layer, kind, *tile, np.minimum(blocks.deep, made.depth))
     return float((parts.least_of_blocks(blocks, inside) / (tile[0] * tile[1] * parts.channels)).min())
 
 
@@ -94,15 +98,30 @@ def _at_least(sums: Cycles, count: int) -> float:
     return float(sums[min(count, len(sums)) - 1])
 
 
+def quickest_rows(ethos: EthosNpu | EthosU85, op: Op, channels: int) -> tuple[int, ...]:
+    """The ``BEST`` numbers of rows for stripes, of which only the last one may have others, by the cycles of
+    so many channels of ``op``; none that are as slow as all rows."""
+    work = op.work
+    if isinstance(ethos, EthosU85) or not isinstance(work, Conv | Pool):
+        return ()
+    depthwise = is_depthwise(op, work)
+    if _is_several(work, depthwise):
+        return ()
+    layer = layer_of(work.part(work.rows, channels), DTYPE_BITS[op.dtype], depthwise)[1]
+    cycles = _cycles_by_rows(ethos, layer, op.kind, np.array([layer.output.depth]))[:, 0]
+    rows = np.arange(1, len(cycles) + 1)
+    rest = len(cycles) % rows
+    total = cycles * (len(cycles) // rows) + np.where(rest > 0, cycles[rest - 1], 0)
+    best = rows[np.argsort(total, kind="stable")[:BEST]]
+    return tuple(each for each in best.tolist() if total[each - 1] < total[-1])
+
+
 @lru_cache(maxsize=1 << 12)
 def _least_sums(
     ethos: EthosNpu, kind: str, work: Conv | Pool, bits: int, depthwise: bool, bands: bool
 ) -> tuple[Cycles, Cycles]:
     """For 1, 2, 3 ... parts the least cycles of so many stripes, and of as many slices, or bands."""
-    window = work.window
-    several = work.batch > 1 or (isinstance(work, Conv) and work.groups > 1 and not depthwise)
-    line = window.in_w == window.kernel_w == window.out_w == 1
-    if several or line or work.solid or window.transposed or (isinstance(work, Pool) and work.by_rows):
+    if _is_several(work, depthwise):
         return np.zeros(1), np.zeros(1)
     layer = layer_of(work, bits, depthwise)[1]
     whole, blocks = layer.output, len(tried_depths(ethos, layer.output.depth))
@@ -125,6 +144,14 @@ def _least_sums(
         each = _cycles_by_rows(ethos, layer, kind, across)
     by_rows, by_parts = (each / across).min(axis=1), (each / rows).min(axis=0)
     return _sums(by_rows * len(across)), _sums(by_parts * len(rows))
+
+
+def _is_several(work: Conv | Pool, depthwise: bool) -> bool:
+    """Whether parts of an op may have some of several images or groups, or are no parts of one layer."""
+    window = work.window
+    groups = work.batch > 1 or (isinstance(work, Conv) and work.groups > 1 and not depthwise)
+    line = window.in_w == window.kernel_w == window.out_w == 1
+    return groups or line or work.solid or window.transposed or (isinstance(work, Pool) and work.by_rows)
 
 
 def _bands(work: Conv | Pool, bits: int, depthwise: bool) -> Iterator[Layer]:
@@ -163,14 +190,14 @@ def _cycles_by_rows(ethos: EthosNpu, layer: Layer, kind: str, channels: Counts) 
             rows = np.arange(start, stop)
             if len(rows):
                 high, deep = np.meshgrid(rows + 1, channels[numbers], indexing="ij")
-                cycles = _Choices(
+                cycles = _PartsInChosenBlocks(
                     ethos, part, kind, high.ravel(), np.full(high.size, part.output.width), deep.ravel()
                 ).least(tried)
                 found[np.ix_(rows, numbers)] = cycles.reshape(high.shape)
     return found
 
 
-class _Choices(Parts):
+class _PartsInChosenBlocks(LayerParts):
     """Parts in the blocks that the compiler may take."""
 
     def least(self, depths: Sequence[int]) -> Cycles:
@@ -183,20 +210,20 @@ class _Choices(Parts):
         if not possible.any():
             return np.zeros(len(self.rows))
         blocks = [each[possible] for each in np.broadcast_arrays(deep, high, wide, *inside)]
-        costs = self._costs(Blocks(*blocks))
+        costs = self._costs(BlockSizes(*blocks))
         least = costs.min(axis=1)
         part, number = np.nonzero(costs <= least[:, None] * (1 + NEAR))
-        chosen = _Choices(
+        chosen = _PartsInChosenBlocks(
             self.ethos,
             self.layer,
             self.kind,
             *(each[part] for each in (self.rows, self.columns, self.channels)),
         )
         found = np.full(len(self.rows), np.inf)
-        np.minimum.at(found, part, chosen.cycles(Blocks(*(each[number] for each in blocks))))
+        np.minimum.at(found, part, chosen.cycles(BlockSizes(*(each[number] for each in blocks))))
         return np.where(np.isfinite(least), found, 0)
 
-    def _costs(self, blocks: Blocks) -> Cycles:
+    def _costs(self, blocks: BlockSizes) -> Cycles:
         """What the compiler compares (``ethos_blocks``): elements that are read for each output element."""
         layer, (reach_h, reach_w) = self.layer, self.layer.reach
         sizes = self.rows, self.columns, self.channels, self.given

@@ -33,7 +33,7 @@ ROUNDING = 1e-6
 """More than the error of floats."""
 
 
-class Blocks(NamedTuple):
+class BlockSizes(NamedTuple):
     """Blocks of the output, and what each reads of the input."""
 
     deep: Counts
@@ -44,7 +44,7 @@ class Blocks(NamedTuple):
     read_deep: Counts
 
 
-class Parts:
+class LayerParts:
     """Parts of ``layer`` of so many ``rows``, ``columns`` and ``channels``."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Parts:
         self.turned = (columns % 2 == 0) & one_row(ethos, layer) & (layer.traversal != "pooling")
         """Whether a micro-block of two rows is laid along the row."""
 
-    def cycles(self, blocks: Blocks) -> Cycles:
+    def cycles(self, blocks: BlockSizes) -> Cycles:
         """Cycles of each part in its block."""
         high, wide = np.minimum(blocks.high, self.rows), np.minimum(blocks.wide, self.columns)
         tile = high, wide, np.minimum(blocks.deep, self.channels)
@@ -66,7 +66,7 @@ class Parts:
         computed = np.floor((longest * counts).sum(axis=(0, 1, 2)) + remains + ROUNDING)
         return np.asarray(np.maximum(computed, self._port(blocks, inside)))
 
-    def least_of_blocks(self, blocks: Blocks, inside: Cycles) -> Cycles:
+    def least_of_blocks(self, blocks: BlockSizes, inside: Cycles) -> Cycles:
         """No more than the cycles of parts of a block, if others follow, where it reads ``inside`` elements
         of a channel."""
         tile = self.rows, self.columns, self.channels
@@ -74,14 +74,14 @@ class Parts:
         longest, _, _ = self._computed(tile, self._transfer(blocks, tile, inside))
         return np.asarray(np.maximum(longest[0, 0, 0] - 1, self._port(blocks, inside)))
 
-    def _transfer(self, blocks: Blocks, tile: tuple[Counts, ...], inside: Cycles) -> Cycles:
+    def _transfer(self, blocks: BlockSizes, tile: tuple[Counts, ...], inside: Cycles) -> Cycles:
         """Cycles to read the input of a block and to write its output, one after the other."""
         read, written = self._bursts(blocks)
         high, wide, deep = tile
         moved = inside * np.minimum(blocks.read_deep, self.given) * read + high * wide * deep * written
         return moved + self.ethos.read_latency + self.ethos.write_latency
 
-    def _port(self, blocks: Blocks, inside: Cycles) -> Cycles:
+    def _port(self, blocks: BlockSizes, inside: Cycles) -> Cycles:
         """Cycles of all reads and writes on the port to SRAM."""
         layer, (read, written) = self.layer, self._bursts(blocks)
         again = -(-self.rows // blocks.high) * -(-self.columns // blocks.wide)
@@ -91,7 +91,7 @@ class Parts:
         moved = layer.bits // 8 * (loaded + self.rows * self.columns * bricks(self.channels) * written)
         return moved + weights * self.ethos.weights_on_port / float(self.ethos.read_bytes_per_cycle)
 
-    def _bursts(self, blocks: Blocks) -> tuple[Cycles, Cycles]:
+    def _bursts(self, blocks: BlockSizes) -> tuple[Cycles, Cycles]:
         """Cycles of a byte that is read, and written: a row of a brick may be shorter than a burst."""
         ethos, line = self.ethos, BRICK * self.layer.bits // 8
         read, written = (

@@ -31,8 +31,8 @@ class NpuModel:
     """``module:function`` of this package, for ``least_model_cycles``."""
     cycles: str = ""
     """The same for ``model_cycles``; empty where work takes the least of its division into one part."""
-    idle: str = ""
-    """The same for ``idle_share``; empty where no part of an op is faster alone."""
+    stripes: str = ""
+    """The same for ``quickest_stripes``; empty where no part of an op is faster alone."""
 
 
 def least_padded_cycles(npu: Npu, _: ArrayCosts, op: Op, work: SingleWork, division: Division) -> int:
@@ -44,7 +44,10 @@ _MODELS = (
     NpuModel(lambda npu: npu.luna, "luna_op:least_luna_cycles", "luna_op:luna_cycles"),
     NpuModel(lambda npu: npu.vector, "vector_cpu:least_vector_cpu_cycles", "vector_cpu:vector_cpu_cycles"),
     NpuModel(
-        lambda npu: npu.ethos, "ethos_bound:least_ethos_cycles", "ethos:ethos_cycles", "ethos:idle_rows"
+        lambda npu: npu.ethos,
+        "ethos_bound:least_ethos_cycles",
+        "ethos:ethos_cycles",
+        "ethos_parts:quickest_rows",
     ),
     NpuModel(lambda npu: npu.ne16, "ne16:least_ne16_cycles"),
     NpuModel(lambda npu: npu.plugin, "plugin:least_plugin_cycles", "plugin:plugin_cycles"),
@@ -69,13 +72,13 @@ def least_model_cycles(npu: Npu, op: Op, work: SingleWork, division: Division) -
     return least
 
 
-def idle_share(npu: Npu, op: Op) -> float:
-    """Return about which share of the cycles of ``op`` some stripes of its rows may save: 0 where none do."""
+def quickest_stripes(npu: Npu, op: Op, channels: int) -> tuple[int, ...]:
+    """Return rows of stripes in which so many channels of ``op`` may take fewer cycles than as a whole."""
     model, parameters = _model_of(npu)
-    if not model.idle or op.cycles is not None or op.cascade:
-        return 0.0
-    share: float = imported(f"chipmodel.npu.{model.idle}")(parameters, op)
-    return share
+    if not model.stripes or op.cycles is not None or op.cascade:
+        return ()
+    rows: tuple[int, ...] = imported(f"chipmodel.npu.{model.stripes}")(parameters, op, channels)
+    return rows
 
 
 def launch_cycles(npu: Npu) -> int:

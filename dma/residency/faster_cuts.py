@@ -14,11 +14,8 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.model.program import Op
 from chipmodel.model.work import Recurrent
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.npu.models import idle_share
+from chipmodel.npu.models import quickest_stripes
 from dma.residency.tiling import Tiling
-
-STRIPE_COUNTS = (2, 4, 8)
-"""Numbers of stripes that are tried, the last one only where fewer are faster than the whole op."""
 
 
 def faster_cuts(widths: Iterable[tuple[Op, int]], npu: Npu, least: float) -> dict[str, Tiling]:
@@ -27,12 +24,11 @@ def faster_cuts(widths: Iterable[tuple[Op, int]], npu: Npu, least: float) -> dic
     known: dict[object, Tiling | None] = {}
     found: dict[str, Tiling] = {}
     for op, width in widths:
-        if share := idle_share(npu, op):
-            key = op.work, width, op.kind, op.dtype, op.further_cycles, op.weights_in_place
-            if key not in known:
-                known[key] = _fastest(npu, op, width, (share, least))
-            if tiling := known[key]:
-                found[op.name] = tiling
+        key = op.work, width, op.kind, op.dtype, op.further_cycles, op.weights_in_place
+        if key not in known:
+            known[key] = _fastest(npu, op, width, least)
+        if tiling := known[key]:
+            found[op.name] = tiling
     return found
 
 
@@ -42,20 +38,14 @@ def may_be_cut(op: Op) -> bool:
     return not special and not isinstance(op.work, Recurrent)
 
 
-def _fastest(npu: Npu, op: Op, width: int, gain: tuple[float, float]) -> Tiling | None:
-    """The fastest stripes of an op that may save a share of its cycles; None where it saves too few."""
+def _fastest(npu: Npu, op: Op, width: int, least: float) -> Tiling | None:
+    """The fastest stripes of an op; None where they save no more than ``least`` cycles."""
 
     def cycles(tiling: Tiling) -> int:
         rows, slices = tiling.stripes(op).sizes().items(), tiling.slices(op).sizes().items()
         return sum(n * m * op_cycles(npu, op, high, wide) for high, n in rows for wide, m in slices)
 
-    share, least = gain
-    found = uncut = Tiling(op.work.rows, width, channels_outer=width < op.work.channels)
-    whole = best = cycles(uncut)
-    for count in STRIPE_COUNTS if share * whole > least else ():
-        if count > op.work.rows or (count > STRIPE_COUNTS[1] and found is uncut):
-            break
-        tiling = replace(uncut, rows=-(-op.work.rows // count))
-        if (tried := cycles(tiling)) < best:
-            best, found = tried, tiling
-    return found if whole - best > least else None
+    uncut = Tiling(op.work.rows, width, channels_outer=width < op.work.channels)
+    tried = [replace(uncut, rows=rows) for rows in quickest_stripes(npu, op, width)]
+    found = min(tried, key=cycles, default=uncut)
+    return found if cycles(uncut) - cycles(found) > least else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from chipmodel.answers.study_results import (
     PEAK,
+    StudyMetric,
     StudyResults,
     failures,
     swept_values,
@@ -81,15 +82,15 @@ def render_study(study: StudyResults) -> str:
         "charts": _charts(study),
         "svg": _svg,
         "metrics": study.metrics,
-        "score_tables": [(metric, score_table(metric, study.scores(metric))) for metric in study.metrics],
+        "score_tables": [(metric, _scores(metric, study)) for metric in study.metrics],
         "methods": methods(study),
         "threats": threats(study),
         "sweeps": sweeps,
         "sufficient_memories": [_memory_cells(each, study) for each in sufficient_memories(found)],
         "candidates": design_rows(study) if study.requirements and found else [],
-        "candidate_heads": design_heads(study) if found else (),
+        "candidate_heads": _numeric(design_heads(study)) if found else (),
         "steps": step_rows(field_steps(study, found)),
-        "step_heads": STEP_HEADS,
+        "step_heads": _numeric(STEP_HEADS),
         "failures": failures(study),
         "facts": _facts(study),
         "columns": columns(study),
@@ -98,6 +99,16 @@ def render_study(study: StudyResults) -> str:
     }
     data = {"table": table(study), "points": details(study)}
     return render("study.html.j2", values, ("page.css", "study.css"), PageScript(("study.js",), data, "none"))
+
+
+def _numeric(heads: Sequence[str]) -> tuple[str, ...]:
+    """The heads of a table of which all columns but the first have numbers."""
+    return (heads[0], *(f">{head}" for head in heads[1:]))
+
+
+def _scores(metric: StudyMetric, study: StudyResults) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    heads, rows = score_table(metric, study.scores(metric))
+    return _numeric(("planner", *heads)), [(planner, *cells) for planner, cells in rows]
 
 
 def _svg(chart: StudyChart, legend: Sequence[SeriesStyle]) -> Markup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
 
 from chipmodel.answers.result import Result
 from chipmodel.model.schedule import Schedule
@@ -44,25 +44,15 @@ def _segment(binding: Binding) -> str:
     return f"{UNITS[binding.unit]} {where}, {count(binding.cycles)} cycles{full}"
 
 
-@dataclass(frozen=True, slots=True)
-class LateOp:
-    """An op, its steps that wait for weights, and the core cycles of these waits in one execution of the
-    op."""
-
-    op: str
-    steps: int
-    cycles: int
-
-
-def late_ops(schedule: Schedule) -> tuple[LateOp, ...]:
-    """The ops whose weights arrive too late, those that wait the most cycles first."""
-    found: dict[str, LateOp] = {}
+def late_ops(schedule: Schedule) -> tuple[tuple[str, int], ...]:
+    """The ops whose weights arrive too late, with the core cycles that one execution waits for them, those
+    that wait the most first."""
+    found = Counter[str]()
     for late in schedule.late:
-        known = found.get(late.op, LateOp(late.op, 0, 0))
-        found[late.op] = LateOp(late.op, known.steps + 1, known.cycles + late.cycles)
-    return tuple(sorted(found.values(), key=lambda late: (-late.cycles, late.op)))
+        found[late.op] += late.cycles
+    return tuple(sorted(found.items(), key=lambda late: (-late[1], late[0])))
 
 
-def lateness(late: tuple[LateOp, ...]) -> str:
+def lateness(late: tuple[tuple[str, int], ...]) -> str:
     """The worst ops in words."""
-    return shortened([f"{each.op} by {count(each.cycles)} cycles" for each in late], 4)
+    return shortened([f"{op} by {count(cycles)} cycles" for op, cycles in late], 4)

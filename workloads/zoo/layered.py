@@ -23,7 +23,7 @@ are scaled by the option ``width`` and rounded as MobileNet v2's code rounds the
 ``dense:10`` ``softmax`` ...    a dense layer, of the flattened image; element-wise functions by their names
 ``head:10``                     the mean, a dense layer, and what the option ``head`` says; nothing where the
                                 option ``body`` is ``chain``, which also leaves out additions in blocks
-``flat``                        the image as one row
+``flat`` ``rows``               the image as one row; the bytes of a signal as a row of channels each time
 ``save:a`` ``from:a``           names the tensor so far, or goes on from it
 ``add:a`` ``concat:a,b``        joins the tensor so far with others
 ``up:2`` ``up:a``               enlarges the image: twice, or to the size of ``a``; ``n`` repeats pixels
@@ -184,7 +184,7 @@ class LayeredNetwork:
             name,
             x,
             channels,
-            (kernel, given.get("l", kernel)),
+            (kernel, given.get("l", kernel)) if len(x.shape) == 4 else kernel,
             stride=given.get("s", 1),
             pad=given["p"]
             if "p" in given
@@ -250,6 +250,10 @@ class LayeredNetwork:
     def flat(self, _: str, x: Value, __: int, ___: Mapping[str, int]) -> Value:
         """The image as one row."""
         return self.net.flatten(x)
+
+    def rows(self, _: str, x: Value, __: int, ___: Mapping[str, int]) -> Value:
+        """A signal's bytes as rows of channels."""
+        return self.net.reshape(x, (1, -1, x.shape[1]))
 
     def adapted(self, name: str, x: Value, size: int, _: Mapping[str, int]) -> Value:
         """Average pooling to a size."""
@@ -327,6 +331,7 @@ _MAKERS: Mapping[str, Callable[[LayeredNetwork, str, Value, int, Mapping[str, in
     "fire": LayeredNetwork.fire,
     "head": LayeredNetwork.classifier,
     "flat": LayeredNetwork.flat,
+    "rows": LayeredNetwork.rows,
     "to": LayeredNetwork.adapted,
     "dense": LayeredNetwork.dense,
     "max": LayeredNetwork.maximum,

@@ -164,7 +164,7 @@ def merge_cells(comparison: PlannerComparison, row: MergerRow) -> tuple[str, str
     """Peak, gap, status and time of a merger, for the terminal and the page."""
     if row.peak is None:
         return "", "", "", ""
-    status = "merger's least" if row.merger_optimal else row.status
+    status = "its least" if row.merger_optimal else row.status
     return count(row.peak), percent(comparison.gap(row) or 0.0), status, seconds_text(row.seconds)
 
 

@@ -81,17 +81,9 @@ def headline(answer: MemoryAnswer) -> str:
         return f"It runs in {size(alone.bytes)} of SharedMemory, and cascades do not help; {least}."
     saved = percent(ratio(alone.bytes - cascaded.bytes, alone.bytes))
     return (
-        f"It runs in {size(cascaded.bytes)} of SharedMemory with {_means(cascaded)}, {saved} less than the "
+        f"It runs in {size(cascaded.bytes)} of SharedMemory {kind(cascaded)}, {saved} less than the "
         f"{size(alone.bytes)} layer by layer; {least}."
     )
-
-
-def _means(plan: MemoryPlan) -> str:
-    ops = f"{len(plan.in_rows):,} ops" if len(plan.in_rows) > 1 else "an op"
-    if plan.in_slices:
-        means = f"{len(plan.in_slices)} ops in slices of channels"
-        return f"{means} and cascades" if plan.cascades else means
-    return f"the outputs of {ops} in place row by row" if plan.in_rows else "cascades"
 
 
 def kind(plan: MemoryPlan) -> str:

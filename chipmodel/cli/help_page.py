@@ -37,8 +37,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("Packers on a packing problem", "guillotine:n=40,seed=3 --packers exact,large-first"),
     ),
     "decode": (
-        ("Tokens a second by length of the context", "zoo:stories --chip stm32n6 --context 16,256"),
-        ("A small model, as a page", '"zoo:stories?variant=260K" --context 64 --html decode.html'),
+        ("Tokens a second by context", '"zoo:stories?variant=260K" --context 8,64 --html decode.html'),
     ),
     "diff": (
         ("What changed between two runs, and why", "before.json after.json"),

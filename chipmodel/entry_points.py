@@ -118,7 +118,7 @@ class Plugin:
         try:
             return index(cast("SupportsIndex", answer))
         except TypeError:
-            raise self.fault(f"{what} {answer!r}, which is no {unit}") from None
+            raise self.fault(f"{what} {answer!r}, which is not a {unit}") from None
 
     def text(self, attribute: str) -> str:
         """A text that the plug-in has, on one line. Raises PluginFault where it has none."""

@@ -132,7 +132,7 @@ def saved_result(root: JsonValue) -> SavedResult:
 def _check_format(root: JsonValue) -> None:
     root.mapping()
     if not root.has("total_cycles"):
-        (root.at("format") if root.has("format") else root).fail(f"this is no {FORMAT} document")
+        (root.at("format") if root.has("format") else root).fail(f"this is not a {FORMAT} document")
     if not root.has("format"):
         older = f"this result is from an older version of chipmodel: it has no format, and must have {FORMAT}"
         raise BadInput(older, where=Place(root.file, 1, 1), hint=_hint())

@@ -73,7 +73,7 @@ def _checked(plugin: Plugin, problem: Problem, answer: object) -> Plan:
         if buffer.name not in given:
             raise plugin.fault(f"gives buffer {buffer.name!r} no offset")
         what = f"gives buffer {buffer.name!r} the offset"
-        offsets[buffer.name] = plugin.whole(given[buffer.name], what, "integer")
+        offsets[buffer.name] = plugin.whole(given[buffer.name], what, "whole number")
     plan = Plan(offsets)
     faults: tuple[str, ...] = imported(CHECK)(replace(problem, capacity=None), plan)
     if faults:

@@ -29,7 +29,7 @@ def _reuse_threshold(packer: str, text: str) -> Mapping[str, object]:
         threshold = -1.0
     if not 0 <= threshold < 1:
         raise BadInput(
-            f"{packer}:{text} is no reuse threshold", hint=f"a share of 0 to below 1, as in {packer}:0.75"
+            f"{packer}:{text} is not a reuse threshold", hint=f"a share of 0 to below 1, as in {packer}:0.75"
         )
     return {"reuse_threshold": threshold}
 

@@ -137,13 +137,13 @@ def _not_accepted(source: str) -> BadInput:
     word = source.partition("?")[0].lower()
     if word in names:
         hint = f"for the built-in network write {ZOO_SCHEME}{source.replace(source[: len(word)], word, 1)}"
-        return BadInput(f"{shown(source)} is no file of a known kind", hint=hint)
+        return BadInput(f"{shown(source)} is not a file of a known kind", hint=hint)
     hint = ""
     if not Path(source).suffix:
         near = suggest(word, names, "").partition("?")
         hint = f"; {near[0].replace(chr(39), ZOO_SCHEME, 1).replace(chr(39), '')}?" if near[1] else ""
     more = "".join(f", FILE{suffix}" for suffix in plugin_suffixes())
-    return BadInput(f"{shown(source)} is no workload of a known kind", hint=f"give {ACCEPTED}{more}{hint}")
+    return BadInput(f"{shown(source)} is not a workload of a known kind", hint=f"give {ACCEPTED}{more}{hint}")
 
 
 def parse_shape_option(text: str) -> tuple[str, tuple[int, ...]]:

@@ -188,7 +188,7 @@ def packing_table(
         problem = replace(buffers, capacity=buffers.capacity if size is None else size)
         return table_of(replace(problem, memories=places or problem.memories))
     if hasattr(buffers, "to_dict"):
-        what = f"buffers is a {type(buffers).__name__}, which is no sequence of rows"
+        what = f"buffers is a {type(buffers).__name__}, which is not a sequence of rows"
         raise BadInput(what, hint="give a list of rows; of a pandas table: table.to_dict('records')")
     return parse_packing(_as_csv(buffers), "buffers", size, places)
 
@@ -213,11 +213,11 @@ def check_limits(seconds: float | None, nodes: int | None, seed: int) -> None:
     """Raise BadInput for a limit that no search can take."""
     if seconds is not None and not 0 <= seconds <= MOST_SECONDS:
         written = f"{seconds:g}" if isinstance(seconds, float) else shown(seconds)
-        raise BadInput(f"--time-limit {written} is no limit", hint=f"0 to {MOST_SECONDS:,.0f} seconds")
+        raise BadInput(f"--time-limit {written} is not a limit", hint=f"0 to {MOST_SECONDS:,.0f} seconds")
     if nodes is not None and not 0 <= nodes <= MOST_NODES:
-        raise BadInput(f"--node-limit {nodes} is no limit", hint="a whole number of nodes, 0 or more")
+        raise BadInput(f"--node-limit {nodes} is not a limit", hint="a whole number of nodes, 0 or more")
     if not 0 <= seed <= MOST_SEED:
-        raise BadInput(f"--seed {seed} is no seed", hint=f"0 to {MOST_SEED}")
+        raise BadInput(f"--seed {seed} is not a seed", hint=f"0 to {MOST_SEED}")
 
 
 def _as_csv(rows: Sequence[BufferRow]) -> str:

@@ -81,7 +81,7 @@ class StudyEffort:
         """Raise BadInput for values that contradict one another."""
         if self.workers is not None and not 1 <= self.workers <= MOST_WORKERS:
             raise BadInput(
-                f"--workers {self.workers} is no number of processes",
+                f"--workers {self.workers} is not a number of processes",
                 hint=f"1 to {MOST_WORKERS}",
             )
         if self.workers is not None and self.dask:

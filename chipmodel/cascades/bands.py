@@ -100,7 +100,7 @@ def column_bands(
     width = -(-of[-1] // count)
     starts = range(0, of[-1], width)
     if len(starts) != count:
-        raise ValueError(f"{of[-1]} columns are no {count} bands of equal width")
+        raise ValueError(f"{of[-1]} columns are not {count} bands of equal width")
     made: list[tuple[Band | None, ...]] = []
     read: list[dict[str, Interval]] = []
     done = [0] * len(ops)

@@ -327,7 +327,7 @@ def path_choices(texts: tuple[str, ...]) -> dict[str, str]:
         name, equals, choice = text.partition("=")
         if not (name.strip() and equals and choice.strip()):
             raise BadInput(
-                f"--path {text!r} is no NAME=CHOICE", hint="write it as in --path gate=face,decode=3"
+                f"--path {text!r} is not NAME=CHOICE", hint="write it as in --path gate=face,decode=3"
             )
         if name.strip() in choices:
             raise BadInput(f"--path chooses {name.strip()!r} twice", hint="choose once for each if and loop")

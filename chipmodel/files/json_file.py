@@ -170,7 +170,7 @@ def _refuse_half_characters(root: JsonValue) -> None:
         strings = [node.value] if isinstance(node.value, str) else []
         strings += list(node.value) if _is_object(node.value) else []
         if any("\ud800" <= character <= "\udfff" for string in strings for character in string):
-            node.fail("half a character is no text")
+            node.fail("half a character is not text")
 
 
 def _all_values(root: JsonValue) -> Iterator[JsonValue]:

@@ -70,5 +70,5 @@ def parse_milliseconds(text: str) -> float:
     """
     found = _DURATION.fullmatch(text.strip())
     if found is None or not float(found[1]):
-        raise BadInput(f"{shown(text)} is no time", hint="write a number with a unit: 3.6s, 20ms or 850us")
+        raise BadInput(f"{shown(text)} is not a time", hint="write a number with a unit: 3.6s, 20ms or 850us")
     return float(found[1]) * _MILLISECONDS[found[2]]

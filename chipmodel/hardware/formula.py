@@ -81,7 +81,7 @@ def _parsed(formula: Formula) -> tuple[ast.expr, Mapping[int, Fraction]]:
         tree = ast.parse(plain, mode="eval").body
     except (SyntaxError, ValueError) as error:
         column = (getattr(error, "offset", None) or 1) - 1
-        what = f"{shown(formula.text)} is no formula"
+        what = f"{shown(formula.text)} is not a formula"
         raise BadInput(what, where=_place(formula, column), hint=HINT) from None
     return tree, {m.start(): Fraction(m["number"]) * UNITS[m["unit"].lower()] for m in found}
 

@@ -220,7 +220,7 @@ def read_networks(text: str, where: Place) -> tuple[MeasuredNetwork, ...]:
     lines = list(csv.reader(io.StringIO(text)))
     if not lines or tuple(lines[0]) != _HEADER:
         hint = f"begin it with the line {','.join(_HEADER)}"
-        raise BadInput("'measured' is no table of networks", where=where, hint=hint)
+        raise BadInput("'measured' is not a table of networks", where=where, hint=hint)
     return tuple(_read(cells, where) for cells in lines[1:])
 
 

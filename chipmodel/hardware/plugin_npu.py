@@ -42,7 +42,7 @@ def parameters_of(model: str) -> Mapping[str, Parameter]:
         raise plugin.fault("has no mapping 'parameters'")
     for name, parameter in cast("Mapping[object, object]", given).items():
         if not (isinstance(name, str) and name.isidentifier() and isinstance(parameter, Parameter)):
-            raise plugin.fault(f"has {name!r} among its parameters, which is no name of a Parameter")
+            raise plugin.fault(f"has {name!r} among its parameters, which is not a name of a Parameter")
     return cast("Mapping[str, Parameter]", given)
 
 

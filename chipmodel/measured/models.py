@@ -50,7 +50,7 @@ def depthwise2d(chip: Chip, row: MeasuredRow) -> Prediction:
     """A depthwise convolution of int8."""
     in_c, out_c = row.whole("in_c"), row.whole("out_c")
     if out_c % in_c:
-        what = f"out_c {out_c} of a depthwise convolution is no multiple of in_c {in_c}"
+        what = f"out_c {out_c} of a depthwise convolution is not a multiple of in_c {in_c}"
         raise BadInput(
             what,
             where=row.place("out_c"),
@@ -81,7 +81,7 @@ def matmul(chip: Chip, row: MeasuredRow) -> Prediction:
     bits = row.whole("bits")
     if bits not in WIDTHS:
         known = ", ".join(map(str, WIDTHS))
-        raise BadInput(f"bits {bits} is no width of operands", where=row.place("bits"), hint=f"use {known}")
+        raise BadInput(f"bits {bits} is not an operand width", where=row.place("bits"), hint=f"use {known}")
     work = Matmul(row.whole("rows"), row.whole("inner"), row.whole("cols"))
     return _npu_cycles(chip, "matmul", work, bits)
 
@@ -90,7 +90,7 @@ def vector(chip: Chip, row: MeasuredRow) -> Prediction:
     """Element-wise work and softmax on int8."""
     op, elements = row.text("op"), row.whole("elements")
     if op not in VECTOR_OPS:
-        what = f"op {shown(op)} is no vector op"
+        what = f"op {shown(op)} is not a vector op"
         raise BadInput(what, where=row.place("op"), hint=suggest(op, VECTOR_OPS, "known ops are"))
     # LUNA's rates are for one operand; the ports of an array move all of them.
     operands = 2 if not chip.npu.luna and op in TWO_OPERANDS else 1
@@ -159,7 +159,7 @@ def axi_cdma(chip: Chip, row: MeasuredRow) -> Prediction:
     """One copy by axi_cdma."""
     bits = row.whole("data_bits")
     if bits % 8 or bits & (bits - 1):
-        what = f"data_bits {bits} is no width of an AXI bus"
+        what = f"data_bits {bits} is not a width of an AXI bus"
         raise BadInput(what, where=row.place("data_bits"), hint="use 8, 16, 32 ... 1024")
     assert isinstance(chip.dma, CdmaDma)
     beats = row.whole("max_burst_beats")

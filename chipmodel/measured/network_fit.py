@@ -249,7 +249,7 @@ def _value(chip: Chip, text: str) -> Fraction | BadInput:
         if path not in chip.figures:
             return BadInput(f"{chip.name} has no {path}", hint=suggest(path, chip.figures, "its fields are"))
         if FIELDS[path].kind not in ("whole", "rational"):
-            return BadInput(f"{path} is no number to fit", hint="name fields of rates, cycles or clocks")
+            return BadInput(f"{path} is not a number to fit", hint="name fields of rates, cycles or clocks")
         values.add(Fraction(chip.figures[path].value))
     if len(values) > 1:
         return BadInput(f"{text} have different values", hint="join only fields that are to be equal")

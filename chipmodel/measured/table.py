@@ -172,7 +172,7 @@ def _nearest(names: set[str], kinds: Mapping[str, TableKind]) -> str:
 def as_kind(sheet: CsvSheet, name: str, kinds: Mapping[str, TableKind]) -> TableKind:
     """The kind called ``name``. Raises BadInput if there is none, or the table lacks its columns."""
     if name not in kinds:
-        what = f"--kind {shown(name)} is no kind of table"
+        what = f"--kind {shown(name)} is not a kind of table"
         raise BadInput(what, hint=suggest(name, kinds, "kinds are"))
     kind = kinds[name]
     missing = [column for column in (*kind.needed, kind.measured) if column not in sheet.names]
@@ -219,10 +219,10 @@ def _value(column: TableColumn, text: str, line: CsvLine, index: int) -> Fractio
     if column.form == "text":
         return text
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
-        refuse(f"{shown(text)} is no number", "write digits only")
+        refuse(f"{shown(text)} is not a number", "write digits only")
     value = Fraction(text)
     if column.form == "whole" and value.denominator != 1:
-        refuse(f"{text} is no whole number", "write a number without a fraction")
+        refuse(f"{text} is not a whole number", "write a number without a fraction")
     if not column.least <= value <= column.most:
         limits = f"{_plain(column.least)} to {_plain(column.most)}"
         refuse(f"{text} is out of range", f"write a number of {limits}")

@@ -275,7 +275,7 @@ def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> d
     for name in choices:
         if name not in path:
             known = ", ".join(path) or "none in this workload"
-            raise BadInput(f"--path names {name!r}, which is no if or loop", hint=f"there are: {known}")
+            raise BadInput(f"--path names {name!r}, which is not an if or loop", hint=f"there are: {known}")
     return path
 
 

@@ -52,11 +52,11 @@ def no_setting(kind: str, name: str, setting: str) -> BadInput:
 def whole_setting(planner: str, text: str, allowed: Interval, what: str, hint: str) -> int:
     """Return the whole number that a user writes after the name of ``planner`` and a colon.
 
-    Raises BadInput with that ``hint`` where the text is no number in the range ``allowed``: "is no ``what``".
+    Raises BadInput ("is not a ``what``") with that ``hint`` if the text is not a number within ``allowed``.
     """
     if text.isascii() and text.isdigit() and len(text) <= len(str(allowed.stop)) and int(text) in allowed:
         return int(text)
-    raise BadInput(f"{planner}:{text[:60]} is no {what}", hint=hint)
+    raise BadInput(f"{planner}:{text[:60]} is not a {what}", hint=hint)
 
 
 @cache

@@ -256,7 +256,7 @@ def named_ops(request: PlanRequest) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise BadInput(
-                f"--cascade names {name!r}, which is no op",
+                f"--cascade names {name!r}, which is not an op",
                 hint=suggest(name, known, "its ops are"),
             )
     return names

@@ -33,7 +33,7 @@ from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, P
 def _interval(node: JsonValue) -> Interval:
     start, stop = node.integers(2)
     if start < 0 or stop < start:
-        node.fail(f"[{start}, {stop}) is no interval")
+        node.fail(f"[{start}, {stop}) is not an interval")
     return Interval(start, stop)
 
 
@@ -97,7 +97,7 @@ class _PlacedRecord(JsonRecord[Any]):
 
 def _check_located(node: JsonValue, at: Located) -> None:
     if at.runs > 1 and (at.bytes % at.runs or at.pitch < max(1, at.bytes // at.runs)):
-        node.fail(f"{at.bytes} bytes are no {at.runs} runs of equal length at a pitch of {at.pitch}")
+        node.fail(f"{at.bytes} bytes are not {at.runs} runs of equal length at a pitch of {at.pitch}")
 
 
 def _check_start(node: JsonValue, start: DmaStart) -> None:

@@ -37,5 +37,5 @@ def _has_cores(root: JsonValue) -> bool:
         earlier = isinstance(form, str) and re.fullmatch(r"chipmodel-plan/[12](-cores)?", form)
         if earlier:
             root.fail(f"this plan has the earlier format {form}: plan the workload again, for {FORMAT}")
-        root.fail(f"this is no {FORMAT} document")
+        root.fail(f"this is not a {FORMAT} document")
     return form == FORMAT_OF_CORES

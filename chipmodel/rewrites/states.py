@@ -32,7 +32,7 @@ def parse_state_option(text: str) -> tuple[str, str]:
     first, equals, last = text.strip().partition("=")
     if not (equals and first and last) or (first.count("*"), last.count("*")) not in ((0, 0), (1, 1)):
         hint = "write an input and the output with its next value: past=present, or 'past_*=present_*'"
-        raise BadInput(f"--state {shown(text)} is no INPUT=OUTPUT", hint=hint)
+        raise BadInput(f"--state {shown(text)} is not INPUT=OUTPUT", hint=hint)
     return first, last
 
 

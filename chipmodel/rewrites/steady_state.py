@@ -147,7 +147,7 @@ def parse_inferences(text: str) -> int:
 
 def _invalid_number(text: str) -> BadInput:
     hint = f"2 to {MAX_INFERENCES:,}, after WORKLOAD: --steady-state 20 (inferences=20); leave it out for one"
-    return BadInput(f"{shown(text)} is no number of inferences one after another", hint=hint)
+    return BadInput(f"{shown(text)} is not a number of inferences one after another", hint=hint)
 
 
 def inferences_of(program: Program, path: Mapping[str, str]) -> int:

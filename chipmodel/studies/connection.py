@@ -44,7 +44,7 @@ def connected(path: Path, only_read: bool = False) -> Generator[sqlite3.Connecti
     except sqlite3.Error as error:
         raise _reason(path, error) from None
     except UnicodeDecodeError:  # From SQLite's message, which quotes the file's schema.
-        raise _another(path, "this is no store of a study: a name in it is not UTF-8", only_read) from None
+        raise _another(path, "this is not a store of a study: a name in it is not UTF-8", only_read) from None
 
 
 def _is_lock(error: sqlite3.Error) -> bool:
@@ -65,14 +65,14 @@ def _reason(path: Path, error: sqlite3.Error) -> BadInput:
         return BadInput(what, where=where, hint=hint)
     if code == sqlite3.SQLITE_ERROR and path.is_file():
         # A statement that is right for the tables of a study: a table or column is missing.
-        return _another(path, f"this is no store of a study: {error}")
+        return _another(path, f"this is not a store of a study: {error}")
     if not code and "UTF-8" in str(error):
         hint = "another program changed the store: move it away, and run the study again"
         return BadInput(f"a text in the store is not UTF-8: {shown(str(error))}", where=where, hint=hint)
     if isinstance(error, sqlite3.OperationalError):
         hint = "it has to be in a folder that is there, may be written and has room; what is stored stays"
         return BadInput(f"the store cannot be used: {error}", where=where, hint=hint)
-    return _another(path, f"this is no store of a study: {error}")
+    return _another(path, f"this is not a store of a study: {error}")
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def _refuse_others(path: Path, marks: tuple[int, int], only_read: bool) -> None:
         raise BadInput(what, where=Place(str(path)), hint="move it away, and run the study again")
     empty = marks == NEW and not path.stat().st_size
     why = "the file is empty" if empty else "it is another program's database"
-    raise _another(path, f"this is no store of a study: {why}", only_read)
+    raise _another(path, f"this is not a store of a study: {why}", only_read)
 
 
 def _another(path: Path, what: str, only_read: bool = False) -> BadInput:

@@ -77,7 +77,7 @@ def writer_of(path: Path) -> Callable[[Sequence[Row], bool], bytes]:
     if suffix == ".parquet":
         parquet.pyarrow()
         return parquet_bytes
-    raise BadInput(f"{shown(path.name)} is no table", hint="name it FILE.csv or FILE.parquet")
+    raise BadInput(f"{shown(path.name)} is not a table", hint="name it FILE.csv or FILE.parquet")
 
 
 def csv_bytes(rows: Sequence[Row], times: bool = True) -> bytes:

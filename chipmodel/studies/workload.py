@@ -114,7 +114,7 @@ def source_of(name: str, folder: Path) -> Source:
     if suffix not in SUFFIXES and suffix not in (others := plugin_suffixes()):
         named = f"zoo:NAME, onnx:NAME, guillotine:n=60, {MINIMALLOC}NAME"
         hint = f"give {named}, or a file: {', '.join((*SUFFIXES, *others))}"
-        raise BadInput(f"{shown(plain)} is no workload of a known kind", hint=hint)
+        raise BadInput(f"{shown(plain)} is not a workload of a known kind", hint=hint)
     return Source(name, str(path), _digest(path))
 
 

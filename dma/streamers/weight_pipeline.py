@@ -42,7 +42,7 @@ MAX_JITTER_CYCLES = 10**12
 def with_jitter(setting: str) -> Streamer:
     """Return the streamer with the core cycles of jitter that a user writes. Raises BadInput."""
     hint = f"core cycles, 0 to {MAX_JITTER_CYCLES:,}, as in {NAME}:500"
-    jitter = whole_setting(NAME, setting, Interval(0, MAX_JITTER_CYCLES + 1), "allowance for jitter", hint)
+    jitter = whole_setting(NAME, setting, Interval(0, MAX_JITTER_CYCLES + 1), "jitter allowance", hint)
     return _streamer(f"{NAME}:{jitter}", jitter)
 
 

@@ -139,7 +139,7 @@ class PackingEnvironment:
         """
         if not 0 <= action < len(self._places):
             raise BadInput(
-                f"action {action} is no place", hint="choose among those that info['action_mask'] allows"
+                f"action {action} is not a place", hint="choose among those that info['action_mask'] allows"
             )
         request, offset = self.requests[self._next], self._places[action].offset
         self._offsets[request.number] = offset

@@ -40,7 +40,7 @@ def tier_settings(packer: str, text: str) -> Mapping[str, object]:
     hint = f"as in {packer}:segment=3,actions=move+swap+reuse,cost=bytes"
     known = given.keys() <= {"segment", "actions", "cost"} and len(given) == len(parts)
     if not known or not costs or len(set(tried)) < len(tried) or not set(tried) <= set(ACTIONS):
-        raise BadInput(f"{packer}:{text[:60]} are no settings of the state search", hint=hint)
+        raise BadInput(f"{packer}:{text[:60]} are not settings of the state search", hint=hint)
     segment = None
     if "segment" in given:
         allowed, what = Interval(1, LONGEST_SEGMENT + 1), f"segment of 1 to {LONGEST_SEGMENT} steps"

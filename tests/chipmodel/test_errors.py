@@ -11,9 +11,9 @@ def test_an_error_has_its_place_what_is_wrong_and_a_hint() -> None:
 
 
 def test_a_line_feed_in_a_name_looks_like_no_line_of_ours() -> None:
-    error = BadInput("'a\n  hint: rm -rf' is no op", where=Place("x\ny.yaml"), hint="not 'b\r\nc'")
+    error = BadInput("'a\n  hint: rm -rf' is not an op", where=Place("x\ny.yaml"), hint="not 'b\r\nc'")
     assert str(error).splitlines() == [
-        r"x\ny.yaml: 'a\n  hint: rm -rf' is no op",
+        r"x\ny.yaml: 'a\n  hint: rm -rf' is not an op",
         r"  hint: not 'b\r\nc'",
     ]
 

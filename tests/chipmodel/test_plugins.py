@@ -132,7 +132,7 @@ def test_a_streamer_has_a_setting(tmp_path: Path) -> None:
     one, two = tasks_of(parse_study(study, tmp_path / "s.yaml"))
     assert one.plugins == two.plugins != ()
     for wrong in ("ahead:", "ahead:x", "ahead:0"):
-        with pytest.raises(cm.BadInput, match=f"{wrong} is no number of slices"):
+        with pytest.raises(cm.BadInput, match=f"{wrong} is not a number of slices"):
             cm.simulate("zoo:resnet8", "gap9", streamer=wrong)
 
 
@@ -189,7 +189,7 @@ def test_an_importer_reads_the_files_of_its_suffix(tmp_path: Path) -> None:
     with pytest.raises(cm.BadInput, match=r"dtype says nothing about .layers files"):
         cm.load(file, dtype="int16")
     file.write_text("convolution\n")
-    with pytest.raises(cm.BadInput, match=r"net.layers:1: 'convolution' is no layer"):
+    with pytest.raises(cm.BadInput, match=r"net.layers:1: 'convolution' is not a layer"):
         cm.load(file)
     with pytest.raises(cm.BadInput, match="there is no file"):
         cm.load(tmp_path / "other.layers")
@@ -213,7 +213,7 @@ def test_upper_case_in_a_suffix_means_nothing(tmp_path: Path, other: Install) ->
         ("plug_overlap", "return {b.name: 0 for b in problem.buffers}", "made a wrong plan: buffers"),
         ("plug_missing", "return {}", "gives buffer 'a' no offset"),
         ("plug_list", "return []", "answers list, not a mapping"),
-        ("plug_text", "return {b.name: '0' for b in problem.buffers}", "the offset '0', which is no integer"),
+        ("plug_text", "return {b.name: '0' for b in problem.buffers}", "offset '0', which is not a whole"),
         ("plug_raise", "return 1 // 0", "fails: ZeroDivisionError"),
         ("plug_exit", "raise SystemExit(3)", "fails: SystemExit: 3"),
     ],
@@ -318,7 +318,7 @@ def test_a_name_in_two_packages_is_refused(other: Install) -> None:
     [
         ("plug_early", "[run.first - 1 for s in run.slices]", "it may be step"),
         ("plug_few", "[]", "answers 0 positions for"),
-        ("plug_half", "[0.5 for s in run.slices]", "which is no step"),
+        ("plug_half", "[0.5 for s in run.slices]", "which is not a step"),
     ],
 )
 def test_a_wrong_streamer_is_named_with_its_package(

@@ -90,7 +90,7 @@ def test_names_must_be_neighbours_on_one_core() -> None:
     with pytest.raises(BadInput, match="not neighbours in one body: v4") as refusal:
         run(request)
     assert "on several cores those of one core" in str(refusal.value)
-    with pytest.raises(BadInput, match="names 'v9', which is no op"):
+    with pytest.raises(BadInput, match="names 'v9', which is not an op"):
         run(replace(request, cascade="v9"))
 
 

@@ -106,7 +106,7 @@ def test_a_setting_follows_the_name_where_a_packer_has_one() -> None:
     }
     assert solve(problem, "pool:0.5").planner == "pool:0.5"
     for wrong in ("1", "-0.1", "nan", "much", ""):
-        with pytest.raises(BadInput, match="is no reuse threshold"):
+        with pytest.raises(BadInput, match="is not a reuse threshold"):
             solve(problem, f"pool:{wrong}")
     with pytest.raises(BadInput, match="packer 'linear' has no setting, but '3' is given"):
         solve(problem, "linear:3")

@@ -17,7 +17,7 @@ def parse_iterations_option(text: str) -> tuple[str, int]:
     digits = number.isascii() and number.isdigit() and len(number) < 9
     if not (equals and name and digits and int(number) <= MAX_ITERATIONS):
         raise BadInput(
-            f"--iterations {shown(text)} is no NAME=ITERATIONS",
+            f"--iterations {shown(text)} is not NAME=ITERATIONS",
             hint=f"write a loop's name and a number from 0 to {MAX_ITERATIONS:,}: decode=12",
         )
     return name, int(number)
@@ -34,7 +34,7 @@ def parse_probability_option(text: str) -> tuple[str, tuple[Fraction, ...]]:
         not 0 <= p <= 1 for p in chances
     ):
         raise BadInput(
-            f"--probability {shown(text)} is no NAME=PROBABILITY,...",
+            f"--probability {shown(text)} is not NAME=PROBABILITY,...",
             hint="write the name of an if and probabilities from 0 to 1 for its first arms: gate=0.3",
         )
     return name, chances
@@ -55,7 +55,7 @@ def with_probabilities(program: Program, given: Mapping[str, Sequence[Fraction]]
     for name in given:
         if name not in names:
             hint = suggest(name, names, "there are") or "the workload has no if"
-            raise BadInput(f"--probability names {shown(name)}, which is no if", hint=hint)
+            raise BadInput(f"--probability names {shown(name)}, which is not an if", hint=hint)
     return replace(program, body=body)
 
 

@@ -206,7 +206,7 @@ def _stacked(low: OnnxLowering, child: OnnxLowering, node: OnnxNode, each: Slice
     if whole.bytes != iterations * piece.bytes:
         raise fault(
             node,
-            f"a slice of {each.whole!r} is no whole number of bytes",
+            f"a slice of {each.whole!r} is not a whole number of bytes",
             "take --dtype int8",
         )
     collect(low.builder, name, piece, whole, iterations)

@@ -71,7 +71,7 @@ def _check_names(
         if name not in names and name not in symbols and name not in tensors:
             listing = ", ".join(f"{info.name}{_text(declared_shape(info))}" for info in infos)
             raise UnknownSize(
-                f"--shape names {name!r}, which is no input of the model",
+                f"--shape names {name!r}, which is not an input of the model",
                 where=where,
                 hint=f"its inputs are {listing or 'none'}",
             )
@@ -156,7 +156,7 @@ def _element(info: ValueInfoProto, where: Place) -> int:
     if not info.type.HasField("tensor_type") or not info.type.tensor_type.elem_type:
         kind = info.type.WhichOneof("value") or "nothing"
         raise BadInput(
-            f"the input {info.name!r} is no tensor with an element type (the file says {kind})",
+            f"the input {info.name!r} is not a tensor with an element type (the file says {kind})",
             where=where,
             hint="export the model with tensor inputs only",
         )

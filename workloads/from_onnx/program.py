@@ -123,11 +123,11 @@ def _resolved(file: _ModelFile, options: Reading) -> tuple[list[OnnxNode], dict[
     inference.require(wanted)
     for name in inference.sizes:
         if name not in inference.sizes_used:
-            what = f"--shape names {name!r}, which is no input; its shape follows from the inputs"
+            what = f"--shape names {name!r}, which is not an input; its shape follows from the inputs"
             raise BadInput(what, hint="leave it out")
     for name in options.iterations:
         if name not in inference.iterations_used:
-            what = f"--iterations names {name!r}, which is no loop of the model"
+            what = f"--iterations names {name!r}, which is not a loop of the model"
             raise BadInput(what, hint=_loops(inference.nodes))
     return inference.nodes, facts
 

@@ -207,7 +207,7 @@ class _FlatbufferReader:
                 if not -1 <= number < len(tensors):
                     raise self.damaged(f"there is no tensor {number}, only {len(tensors)}")
         if -1 in (*inputs, *outputs, *(number for op in operators for number in op.outputs)):
-            raise self.damaged("an output, or an input of a subgraph, is no tensor")
+            raise self.damaged("an output, or an input of a subgraph, is not a tensor")
         name = (graph.Name() or b"").decode("utf-8", "replace")
         return TfliteSubgraph(name, tuple(tensors), tuple(operators), inputs, outputs)
 

@@ -195,9 +195,9 @@ def _bias(at: SubgraphContext, op: TfliteOperator, index: int) -> list[str]:
 def fully_connected(at: SubgraphContext, op: TfliteOperator) -> None:
     """Operands x, weights (out, in), bias; x is seen as rows of in elements."""
     x, weights = op.input(0), at.shape(op.input(1))
-    need(op, len(weights) == 2 and bool(weights[1]), "its weights are no matrix")
+    need(op, len(weights) == 2 and bool(weights[1]), "its weights are not a matrix")
     rows, left = divmod(prod(at.shape(x)), weights[1])
-    need(op, not left, f"its input {list(at.shape(x))} is no rows of {weights[1]} elements")
+    need(op, not left, f"its input {list(at.shape(x))} has no rows of {weights[1]} elements")
     matrix = at.view(at.name(x), (rows, weights[1]))
     at.node("Gemm", [matrix, at.name(op.input(1)), *_bias(at, op, 2)], at.outputs(op)[:1], {"transB": 1})
 
@@ -374,7 +374,7 @@ def transpose(at: SubgraphContext, op: TfliteOperator) -> None:
 @operator("DEPTH_TO_SPACE", "SPACE_TO_DEPTH")
 def pixel_blocks(at: SubgraphContext, op: TfliteOperator) -> None:
     """Blocks of pixels moved to channels, or back."""
-    need(op, len(at.shape(op.input(0))) == 4, "its input is no image")
+    need(op, len(at.shape(op.input(0))) == 4, "its input is not an image")
     name = "DepthToSpace" if op.name == "DEPTH_TO_SPACE" else "SpaceToDepth"
     attributes = {"blocksize": op.integer("BlockSize", 1)}
     at.node(name, [at.name(op.input(0))], at.outputs(op), attributes)

@@ -94,7 +94,7 @@ def _check_iterations(state: ImportState, nodes: Sequence[OnnxNode]) -> None:
     for name in state.iterations:
         if name not in state.iterations_used:
             loops = [node.name for node in nodes if node.op == "Loop"]
-            what = f"--iterations names {name!r}, which is no loop of the model"
+            what = f"--iterations names {name!r}, which is not a loop of the model"
             raise BadInput(what, hint=suggest(name, loops, "there are:") if loops else "there are: none")
 
 
@@ -125,7 +125,7 @@ def bound_shapes(model: TfliteModel, shapes: Mapping[str, tuple[int, ...]]) -> T
     for name in shapes:
         if name not in inputs:
             raise UnknownSize(
-                f"--shape names {name!r}, which is no input",
+                f"--shape names {name!r}, which is not an input",
                 hint=suggest(name, inputs, "there are:"),
             )
     factors = {_factor(name, inputs[name], shape) for name, shape in shapes.items()} - {1}

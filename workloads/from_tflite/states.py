@@ -37,7 +37,7 @@ def rnn(at: SubgraphContext, op: TfliteOperator) -> None:
 
 
 def _columns(at: SubgraphContext, op: TfliteOperator, number: int) -> int:
-    need(op, number >= 0 and len(at.shape(number)) == 2, "its recurrent weights are no matrix")
+    need(op, number >= 0 and len(at.shape(number)) == 2, "its recurrent weights are not a matrix")
     return at.shape(number)[1]
 
 
@@ -45,7 +45,7 @@ def _recurrent(
     at: SubgraphContext, op: TfliteOperator, states: list[int], weights: list[int], sizes: tuple[int, int]
 ) -> None:
     shape = at.shape(op.input(0))
-    need(op, len(shape) == 3, f"its input {list(shape)} is no batch of sequences")
+    need(op, len(shape) == 3, f"its input {list(shape)} is not a batch of sequences")
     steps, batch = shape[:2] if op.integer("TimeMajor") else (shape[1], shape[0])
     attributes = {"sizes": (steps, batch, shape[2], *sizes)}
     _with_states(at, op, states, weights, attributes)
@@ -55,7 +55,7 @@ def _recurrent(
 def svdf(at: SubgraphContext, op: TfliteOperator) -> None:
     """Operands x, weights of features, weights of time, bias, state."""
     features, time = at.shape(op.input(1)), at.shape(op.input(2))
-    need(op, len(features) == 2 == len(time), "its weights are no matrices")
+    need(op, len(features) == 2 == len(time), "its weights are not matrices")
     batch = prod(at.shape(op.input(0))) // max(1, features[1])
     attributes = {"sizes": (batch, features[1], features[0], time[1])}
     _with_states(at, op, [op.input(4)], [number for number in op.inputs[1:4] if number >= 0], attributes)

@@ -112,7 +112,7 @@ def pair(value: int | list[int], ctx: BuildContext, key: str) -> Pair:
         wanted = "one number or [height, width]"
         if one_d:
             ctx.refuse(f"the {key} {value} of a 1-D input", "write one number", key)
-        ctx.refuse(f"the {key} {value} is no pair of numbers", f"write {wanted}", key)
+        ctx.refuse(f"the {key} {value} is not a pair of numbers", f"write {wanted}", key)
     return (value[0], 1) if one_d else (value[0], value[1])
 
 

@@ -33,7 +33,7 @@ def _(op: models.SplitOp, ctx: BuildContext) -> tuple[Value, ...]:
     shape, count = ctx.x.shape, len(op.out)
     sizes = op.sizes if op.sizes is not None else [shape[axis] // count] * count
     if op.sizes is None and shape[axis] % count:
-        ctx.refuse(f"{shape[axis]} along axis {axis} is no multiple of {count}", "give 'sizes'", "out")
+        ctx.refuse(f"{shape[axis]} along axis {axis} is not a multiple of {count}", "give 'sizes'", "out")
     if len(sizes) != count or sum(sizes) != shape[axis]:
         what = f"{len(sizes)} sizes, {sum(sizes)} in all, for {count} outputs of {shape[axis]}"
         ctx.refuse(what, f"give {count} sizes that sum to {shape[axis]}", "sizes")

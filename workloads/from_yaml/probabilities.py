@@ -62,7 +62,7 @@ def _iterations(op: LoopOp, path: KeyPath, names: NameTable) -> tuple[int, Chanc
 def _table(table: Mapping[str, float], name: str, where: KeyPath, names: NameTable) -> tuple[int, Chances]:
     for number in table:
         if not ITERATIONS.fullmatch(number):
-            what = f"{shown(number)} is no number of iterations of '{name}'"
+            what = f"{shown(number)} is not a number of iterations of '{name}'"
             names.refuse((*where, number), what, "write whole numbers: {1: 0.5, 4: 0.5}")
     chances = tuple(sorted((int(number), _exactly(chance)) for number, chance in table.items()))
     total = sum((chance for _, chance in chances), Fraction(0))

@@ -61,7 +61,7 @@ def program_of(document: Document, **options: Unpack[ReadOptions]) -> Program:
         if name not in workload.inputs:
             hint = suggest(name, workload.inputs, "its inputs are") or "it has no inputs"
             raise UnknownSize(
-                f"a shape is given for '{name}', which is no input", where=Place(file), hint=hint
+                f"a shape is given for '{name}', which is not an input", where=Place(file), hint=hint
             )
     names = NameTable(document, workload)
     builder = ProgramBuilder(workload.name, dtype or workload.dtype, file)
@@ -299,7 +299,7 @@ class _WorkloadLoader:
             what = f"'{whole}' is {_described(value)}: fewer slices than the {iterations} iterations"
             self.names.refuse(where, what, "its first axis must have one for every iteration")
         if value.bytes % value.shape[0]:
-            what = f"a slice of '{whole}', which is {_described(value)}, is no whole number of bytes"
+            what = f"a slice of '{whole}', which is {_described(value)}, is not a whole number of bytes"
             self.names.refuse(where, what, "take slices of whole bytes")
         return pick(self.builder, tensor, value, value.shape[0], value.shape[1:] or (1,))
 
@@ -312,7 +312,7 @@ class _WorkloadLoader:
         whole = Value(tensor, (iterations, *value.shape), value.dtype)
         self._check_size(whole, where)
         if whole.bytes != iterations * value.bytes:
-            what = f"'{piece}', which is {_described(value)}, is no whole number of bytes"
+            what = f"'{piece}', which is {_described(value)}, is not a whole number of bytes"
             self.names.refuse(where, what, "collect slices of whole bytes")
         if iterations == 1:
             copied = self.builder.elementwise("copy", f"{name}.{tensor}.slice", [value], outputs=[tensor])

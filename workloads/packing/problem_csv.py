@@ -181,7 +181,7 @@ class _BufferRow:
             if digits.isascii() and digits.isdigit() and len(text) - len(digits) <= 1:
                 raise self.out_of_range(name, text, least)
             raise BadInput(
-                f"{name} {shown(text)} is no whole number", where=self.place(name), hint=_HINT_NUMBER
+                f"{name} {shown(text)} is not a whole number", where=self.place(name), hint=_HINT_NUMBER
             )
         value = int(text)
         if not least <= value <= MAX_VALUE:
@@ -232,7 +232,7 @@ class _BufferRow:
             match = _GAP.fullmatch(text)
             if match is None:
                 hint = "write the gaps in the lifetime as in 10-20 35-40"
-                raise BadInput(f"the gap {shown(text)} is no FROM-TO", where=self.place("gaps"), hint=hint)
+                raise BadInput(f"the gap {shown(text)} is not FROM-TO", where=self.place("gaps"), hint=hint)
             start, stop = int(match[1]), int(match[2]) + self.columns.inclusive
             if not life.start <= start < stop <= life.stop:
                 what = f"the gap {shown(text)} is not inside the lifetime [{life.start}, {life.stop})"
@@ -361,7 +361,7 @@ def parse_memories(texts: Sequence[str]) -> tuple[Memory, ...]:
         name, equals, extent = (part.strip() for part in text.partition("="))
         if not (name and equals and extent) or ";" in name:
             hint = "write it as in --memory fast=64KiB or --memory fast=0-65536"
-            raise BadInput(f"--memory {shown(text)} is no NAME=SIZE or NAME=START-STOP", hint=hint)
+            raise BadInput(f"--memory {shown(text)} is not NAME=SIZE or NAME=START-STOP", hint=hint)
         start, dash, stop = extent.partition("-")
         if dash and start:
             memory = Memory(name, parse_bytes(start), parse_bytes(stop))

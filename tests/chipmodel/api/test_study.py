@@ -43,5 +43,5 @@ def test_a_study_is_answered_and_kept(file: Path) -> None:
 def test_what_contradicts_is_refused(file: Path) -> None:
     with pytest.raises(cm.BadInput, match="of a cluster"):
         cm.study(file, workers=2, dask="tcp://127.0.0.1:1")
-    with pytest.raises(cm.BadInput, match="no number of processes"):
+    with pytest.raises(cm.BadInput, match="not a number of processes"):
         cm.study(file, workers=0)

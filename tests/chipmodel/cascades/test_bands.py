@@ -103,4 +103,4 @@ def test_impossible_bands_are_refused() -> None:
     program = b.build()
     assert "'mean' cannot run in bands" in refused(program, ("b", "mean"), 2)
     assert "needed elsewhere" in refused(program, ("a", "b"), 2)
-    assert "12 columns are no 7 bands" in refused(three(), ("a", "b", "c"), 7)
+    assert "12 columns are not 7 bands" in refused(three(), ("a", "b", "c"), 7)

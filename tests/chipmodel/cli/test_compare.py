@@ -100,7 +100,7 @@ def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[st
     ("arguments", "what"),
     [
         ((TINY, "--packers", "best"), "unknown packer 'best'"),
-        ((TINY, "--packers", "pool:2"), "pool:2 is no reuse threshold"),
+        ((TINY, "--packers", "pool:2"), "pool:2 is not a reuse threshold"),
         ((TINY, "--packers", ","), "unknown packer ''"),
         ((TINY, "--streamers", "best"), "unknown streamer 'best'"),
         ((TINY, "--streamer", "best"), "unknown streamer 'best'"),
@@ -108,7 +108,7 @@ def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[st
         ((TINY, "--packer", "all"), "unknown packer 'all'"),
         ((TINY, "--capacity", "3"), "--capacity is for packings"),
         ((TINY, "--memory", "a=3"), "--memory is for packings"),
-        ((TINY, "--time-limit", "-1"), "--time-limit -1 is no limit"),
+        ((TINY, "--time-limit", "-1"), "--time-limit -1 is not a limit"),
         ((PACKING, "--streamers", "all"), "--streamers says nothing about a packing"),
         ((PACKING, "--chip", "gap9-psram"), "--chip says nothing about a packing"),
         ((PACKING, "--strict"), "--strict says nothing about a packing"),

@@ -44,7 +44,7 @@ def test_of_two_boards_each_group_is_taken_alone(capsys: pytest.CaptureFixture[s
     ("arguments", "what"),
     [
         ((), "there is nothing to explain"),
-        (("--measured", "3"), "'3' is no time"),
+        (("--measured", "3"), "'3' is not a time"),
         (("--chip", "gap9", "--chip", "stm32n6", "--measured", "3ms"), "two things at once"),
         (("--chip", "gap9", "--chip", "stm32n6", "--chip", "gap9"), "more than twice"),
     ],

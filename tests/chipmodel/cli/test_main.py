@@ -74,7 +74,7 @@ def test_a_written_plan_passes_the_check_and_a_damaged_one_does_not(
         (["simulate", TINY, "--streamer", "best"], "ping-pong"),
         (["simulate", TINY, "--dtype", "int7"], "int8"),
         (["simulate", TINY, "--path", "gate"], "NAME=CHOICE"),
-        (["simulate", TINY, "--path", "gate=a"], "no if or loop"),
+        (["simulate", TINY, "--path", "gate=a"], "not an if or loop"),
         (["simulate", TINY, "--shape", "x"], "NAME=SIZE"),
         (["simulate"], "WORKLOAD"),
         (["simulat", TINY], "simulat"),

@@ -68,5 +68,5 @@ def test_words_and_choices_are_told_apart() -> None:
     assert path_word(()) == (None, {})
     with pytest.raises(BadInput, match="both best and worst"):
         path_word(("worst", "best"))
-    with pytest.raises(BadInput, match="no NAME=CHOICE"):
+    with pytest.raises(BadInput, match="not NAME=CHOICE"):
         path_word(("worse",))

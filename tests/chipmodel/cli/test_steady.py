@@ -36,9 +36,9 @@ def test_a_plan_is_checked_with_as_many_inferences(
 @pytest.mark.parametrize(
     ("arguments", "why", "hint"),
     [
-        (("--steady-state", TINY), "is no number of inferences", "after WORKLOAD: --steady-state 20"),
-        ((TINY, "--steady-state", "1"), "'1' is no number of inferences", "2 to 100,000"),
-        ((TINY, "--steady-state", "9999999"), "'9999999' is no number", "2 to 100,000"),
+        (("--steady-state", TINY), "is not a number of inferences", "after WORKLOAD: --steady-state 20"),
+        ((TINY, "--steady-state", "1"), "'1' is not a number of inferences", "2 to 100,000"),
+        ((TINY, "--steady-state", "9999999"), "'9999999' is not a number", "2 to 100,000"),
         ((TINY, "--steady-state", "--set", "cores=2"), "for one core, and the chip has 2", "--set cores=1"),
     ],
 )

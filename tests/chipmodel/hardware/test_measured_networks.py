@@ -131,8 +131,8 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "is no table of networks"),
-        ("a,b\n1,2\n", "is no table of networks"),
+        ("", "is not a table of networks"),
+        ("a,b\n1,2\n", "is not a table of networks"),
         (network_rows([row("one", 1)]) + "two,1\n", "cannot be read: two,1"),
         (network_rows([row("one", 1)]).replace(",1,1,1,", ",0,1,1,"), "cannot be read: one"),
         (network_rows([row("one", 1)]).replace(",1000,", ",many,"), "cannot be read: one"),

@@ -188,11 +188,11 @@ BROKEN = {
     "a column twice": ("op,elements,cycles,op\nadd,1,2,add\n", "t.csv:1:20: the column 'op' appears twice"),
     "few cells": (f"{VECTOR}\nadd,1\n", "t.csv:2:5: the row has 2 cells, the header 3"),
     "many cells": (f"{VECTOR}\nadd,1,2,3\n", "t.csv:2:9: the row has 4 cells, the header 3"),
-    "a word for a number": (f"{VECTOR}\nadd,1,2\nadd, many,2\n", "t.csv:3:6: elements 'many' is no number"),
-    "a number of other digits": (f"{VECTOR}\nadd,\u0661,2\n", "t.csv:2:5: elements .* is no number"),
-    "not a number": (f"{VECTOR}\nadd,1,nan\n", "t.csv:2:7: cycles 'nan' is no number"),
-    "infinite": (f"{VECTOR}\nadd,1,1e999\n", "t.csv:2:7: cycles '1e999' is no number"),
-    "a fraction": (f"{VECTOR}\nadd,1.5,2\n", "t.csv:2:5: elements 1.5 is no whole number"),
+    "a word": (f"{VECTOR}\nadd,1,2\nadd, many,2\n", "t.csv:3:6: elements 'many' is not a number"),
+    "a number of other digits": (f"{VECTOR}\nadd,\u0661,2\n", "t.csv:2:5: elements .* is not a number"),
+    "not a number": (f"{VECTOR}\nadd,1,nan\n", "t.csv:2:7: cycles 'nan' is not a number"),
+    "infinite": (f"{VECTOR}\nadd,1,1e999\n", "t.csv:2:7: cycles '1e999' is not a number"),
+    "a fraction": (f"{VECTOR}\nadd,1.5,2\n", "t.csv:2:5: elements 1.5 is not a whole number"),
     "negative": (f"{VECTOR}\nadd,-1,2\n", "t.csv:2:5: elements -1 is out of range"),
     "negative cycles": (f"{VECTOR}\nadd,1,-2\n", "t.csv:2:7: cycles -2 is out of range"),
     "enormous": (f"{VECTOR}\nadd,1e60,2\n", "t.csv:2:5: elements 1e60 is out of range"),
@@ -201,19 +201,19 @@ BROKEN = {
     "an open quote": (f'{VECTOR}\n"add,1,2\n', "t.csv:2:1: a quote in"),
     "a quote inside": (f'{VECTOR}\nadd,1"2",2\n', "t.csv:2:5: a quote in"),
     "semicolons": ("op;elements;cycles\nadd;1;2\n", "no kind of table"),
-    "an unknown op": (f"{VECTOR}\nsofmax,1,2\n", r"t.csv:2:1: op 'sofmax' is no vector op\n.*'softmax'"),
+    "an unknown op": (f"{VECTOR}\nsofmax,1,2\n", r"t.csv:2:1: op 'sofmax' is not a vector op\n.*'softmax'"),
     "an unknown route": (
         "bytes,route,core_cycles\n4,dma psram->share,2\n",
         r"t.csv:2:3: no route is called 'dma psram->share'\n.*did you mean",
     ),
-    "an odd width": ("rows,inner,cols,bits,cycles\n1,1,1,7,1\n", "t.csv:2:7: bits 7 is no width"),
+    "an odd width": ("rows,inner,cols,bits,cycles\n1,1,1,7,1\n", "t.csv:2:7: bits 7 is not an operand width"),
     "a large kernel": (f"{CONV}\n1,4,4,2,7,1,1,1,0,9\n", "t.csv:2:9: kernel_h 7 is larger than in_h 4"),
     "a slow system clock": (f"{HYPER}\n100,166,1,4,9\n", "t.csv:2:1: a system clock of 100 MHz cannot"),
     "no clock": (f"{HYPER}\n0,0,1,4,9\n", "t.csv:2:1: sys_mhz 0 is out of range"),
     "another controller": (f"{EF}\nX,QPI 38h write,0,1,0,22\n", "t.csv:2:1: controller 'X' is not"),
     "another command": (f"{EF}\nEF_PSRAM_CTRL,38h,0,1,0,22\n", "t.csv:2:15: command '38h' names no"),
     "an unaligned copy": (f"{CDMA}\n64,16,3,0,64,16\n", "t.csv:2:1: a copy of 64 bytes from 3 to 0"),
-    "an odd bus": (f"{CDMA}\n24,16,0,0,64,16\n", "t.csv:2:1: data_bits 24 is no width"),
+    "an odd bus": (f"{CDMA}\n24,16,0,0,64,16\n", "t.csv:2:1: data_bits 24 is not a width"),
 }
 
 
@@ -226,12 +226,12 @@ def test_malformed_tables(title: str) -> None:
 
 
 def test_a_depthwise_reading_needs_channels_that_divide() -> None:
-    with pytest.raises(BadInput, match=r"t\.csv:2:7: out_c 12 of a depthwise convolution is no multiple"):
+    with pytest.raises(BadInput, match=r"t\.csv:2:7: out_c 12 of a depthwise convolution is not a multiple"):
         compared(f"{CONV}\n8,8,8,12,3,3,1,1,1,9\n", None, "luna_depthwise2d")
 
 
 def test_a_kind_that_does_not_exist_or_lacks_columns_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"'luna_vectors' is no kind of table\n.*did you mean 'luna_vector'"):
+    with pytest.raises(BadInput, match=r"'luna_vectors' is not a kind of table\n.*'luna_vector'"):
         compared(f"{VECTOR}\nadd,1,2\n", None, "luna_vectors")
     with pytest.raises(BadInput, match="as luna_matmul the table has no column rows, inner"):
         compared(f"{VECTOR}\nadd,1,2\n", None, "luna_matmul")

@@ -70,7 +70,7 @@ def test_what_a_row_gives_is_not_fitted() -> None:
         (("npu.launch_cycles", "npu.macs_per_cycle.int8", PORTS), "3 numbers are too many for 10 networks"),
         (("core_mhz",), "no op depends on core_mhz"),
         (("npu.lunch_cycles",), "stm32n6 has no npu.lunch_cycles"),
-        (("npu.operands",), "npu.operands is no number to fit"),
+        (("npu.operands",), "npu.operands is not a number to fit"),
         (("npu.window_elements_per_cycle",), "npu.window_elements_per_cycle is 0, so it is not used"),
         (("npu.launch_cycles+core_mhz",), "npu.launch_cycles+core_mhz have different values"),
     ],

@@ -114,7 +114,7 @@ def test_an_unknown_arm_is_refused_with_the_arms_there_are() -> None:
 def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(BadInput) as refusal:
         resolve_path(COMMANDS, {"gat": "face"})
-    assert refusal.value.what == "--path names 'gat', which is no if or loop"
+    assert refusal.value.what == "--path names 'gat', which is not an if or loop"
     assert refusal.value.hint == "there are: gate, inner, outer"
     with pytest.raises(BadInput) as refusal:
         resolve_path((wait("a"),), {"gate": "face"})

@@ -139,7 +139,7 @@ def test_unknown_names_are_bad_input() -> None:
     for packer, streamer in (("best", "sync"), ("large-first", "best")):
         with pytest.raises(BadInput, match="unknown"):
             run(PlanRequest(wide(10, 10), LUNA_LIKE, packer, streamer))
-    with pytest.raises(BadInput, match="no if or loop"):
+    with pytest.raises(BadInput, match="not an if or loop"):
         run(PlanRequest(wide(10, 10), LUNA_LIKE, "large-first", "sync"), {"gate": "a"})
 
 

@@ -125,8 +125,8 @@ def test_random_plans_write_the_same_bytes_again_and_still_pass_the_check(seed: 
 @pytest.mark.parametrize(
     ("key", "number", "message"),
     [
-        ("runs", 5, "64 bytes are no 5 runs of equal length at a pitch of 20"),
-        ("pitch", 15, "64 bytes are no 4 runs of equal length at a pitch of 15"),
+        ("runs", 5, "64 bytes are not 5 runs of equal length at a pitch of 20"),
+        ("pitch", 15, "64 bytes are not 4 runs of equal length at a pitch of 15"),
         ("runs", 0, "at least 1, not 0"),
         ("advance", -1, "expected a whole number of 0 or more, not -1"),
         ("in_tensor", 1, "expected true or false, not 1"),
@@ -147,8 +147,8 @@ def test_runs_that_do_not_make_up_the_bytes_are_refused(key: str, number: int, m
         (TEXT[:-40], f"f.json:{TEXT[:-40].count(chr(10)) + 1}:"),
         ("[]", "f.json:1:1: expected an object, not a list"),
         ("3", "f.json:1:1: expected an object, not 3"),
-        ("{}", f"f.json:1:1: this is no {FORMAT} document"),
-        ('{"format": "chipmodel-plan/4"}', f"f.json:1:1: this is no {FORMAT} document"),
+        ("{}", f"f.json:1:1: this is not a {FORMAT} document"),
+        ('{"format": "chipmodel-plan/4"}', f"f.json:1:1: this is not a {FORMAT} document"),
         ('{"format": "chipmodel-plan/1"}', "f.json:1:1: this plan has the earlier format chipmodel-plan/1"),
         ('{"format": "chipmodel-plan/2-cores"}', "f.json:1:1: this plan has the earlier format chipmodel"),
         ('{"format": "chipmodel-plan/3"}', "f.json:1:1: the key 'workload' is missing"),
@@ -202,8 +202,8 @@ COMMAND = ("commands", 2)
         (("buffers", 1), [], "buffers[1]: expected an object, not a list"),
         (("buffers", 1, "offset"), "0", "buffers[1].offset: expected a whole number, not '0'"),
         (("buffers", 0, "live", 1), [3], "buffers[0].live[1]: expected 2 numbers, not 1"),
-        (("buffers", 0, "live", 1), [3, 2], "buffers[0].live[1]: [3, 2) is no interval"),
-        (("buffers", 0, "live", 1), [-1, 2], "buffers[0].live[1]: [-1, 2) is no interval"),
+        (("buffers", 0, "live", 1), [3, 2], "buffers[0].live[1]: [3, 2) is not an interval"),
+        (("buffers", 0, "live", 1), [-1, 2], "buffers[0].live[1]: [-1, 2) is not an interval"),
         (("buffers", 0, "live", 1, 0), None, "buffers[0].live[1][0]: expected a whole number, not nothing"),
         (
             ("commands", 0),

@@ -55,7 +55,7 @@ def test_options_name_an_input_and_an_output() -> None:
     assert parse_state_option("past=present") == ("past", "present")
     assert parse_state_option("past_*=present_*") == ("past_*", "present_*")
     for wrong in ("past", "=present", "past=", "past_*=present", "a*b*=c**"):
-        with pytest.raises(BadInput, match="no INPUT=OUTPUT"):
+        with pytest.raises(BadInput, match="not INPUT=OUTPUT"):
             parse_state_option(wrong)
 
 

@@ -113,7 +113,7 @@ def test_a_tensor_that_is_input_and_output_has_two_stacks() -> None:
 
 def test_wrong_inference_counts_and_names_are_refused() -> None:
     for count in (0, 1, 100_001):
-        with pytest.raises(BadInput, match="no number of inferences"):
+        with pytest.raises(BadInput, match="not a number of inferences"):
             steady(chain(), count)
     with pytest.raises(BadInput, match="'inferences' already"):
         steady(steady(chain(), 2), 2)

@@ -211,7 +211,7 @@ def test_a_process_that_was_taken_for_dead_goes_on_without_its_claims(
 )
 def test_another_programs_file_is_refused_and_left_alone(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises(BadInput, match="no store of a study"), opened(path):
+    with pytest.raises(BadInput, match="not a store of a study"), opened(path):
         pass
     assert path.read_bytes() == content
 
@@ -362,8 +362,8 @@ def test_a_value_that_no_study_stores_is_refused_by_row_and_column(
     [
         ("UPDATE header SET value = x'00' WHERE name = 'name'", "header 'name' is b'\\x00', no text"),
         ("UPDATE rows SET error = CAST(x'ff' AS TEXT)", "a text in the store is not UTF-8"),
-        ("DROP TABLE asked", "this is no store of a study: no such table: asked\n  hint: name another file"),
-        ("ALTER TABLE rows DROP COLUMN seed", "this is no store of a study: no such column"),
+        ("DROP TABLE asked", "this is not a store of a study: no such table: asked\n  hint: name another"),
+        ("ALTER TABLE rows DROP COLUMN seed", "this is not a store of a study: no such column"),
     ],
 )
 def test_a_store_that_was_changed_is_refused(path: Path, statement: str, message: str) -> None:
@@ -376,7 +376,7 @@ def test_a_store_that_was_changed_is_refused(path: Path, statement: str, message
 def test_a_schema_that_is_not_text_is_refused(path: Path) -> None:
     damage(path, "VACUUM")
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE rows", b"CREATE \xd4ABLE rows"))
-    with pytest.raises(BadInput, match="no store of a study: a name in it is not UTF-8"):
+    with pytest.raises(BadInput, match="not a store of a study: a name in it is not UTF-8"):
         read_rows(path)
 
 

@@ -120,5 +120,5 @@ def test_the_setting_is_a_number_of_buffers() -> None:
     assert solve(NARROW, "context:0").planner == "context:0"
     for packer in ("context", "context-pool"):
         for wrong in ("-1", "1.5", "", "many", "\N{SUPERSCRIPT TWO}", "9" * 10):
-            with pytest.raises(BadInput, match="is no number of buffers to look ahead"):
+            with pytest.raises(BadInput, match="is not a number of buffers to look ahead"):
                 solve(NARROW, f"{packer}:{wrong}")

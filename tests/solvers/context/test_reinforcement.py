@@ -82,14 +82,14 @@ def test_what_is_no_place_is_refused() -> None:
     environment = PackingEnvironment(SMALL)
     environment.reset()
     for action in (2, MAX_PLACES, -1):
-        with pytest.raises(BadInput, match=f"action {action} is no place"):
+        with pytest.raises(BadInput, match=f"action {action} is not a place"):
             environment.step(action)
     with pytest.raises(BadInput, match="keeps no constraints"):
         PackingEnvironment(replace(SMALL, memories=(Memory("m", 0, 20),)))
     nothing = PackingEnvironment(Problem((Buffer("z", 0, (Interval(0, 1),)),)))
     _, info = nothing.reset()
     assert info["plan"] == Plan({"z": 0})
-    with pytest.raises(BadInput, match="action 0 is no place"):
+    with pytest.raises(BadInput, match="action 0 is not a place"):
         nothing.step(0)
 
 

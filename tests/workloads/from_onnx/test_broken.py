@@ -126,10 +126,10 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         "defined twice",
     ),
     "input twice": (lambda: _changed(lambda m: m.graph.input.append(m.graph.input[0])), "listed twice"),
-    "input without a type": (lambda: _changed(lambda m: m.graph.input[0].ClearField("type")), "no tensor"),
+    "input without a type": (lambda: _changed(lambda m: m.graph.input[0].ClearField("type")), "not a tensor"),
     "input is a sequence": (
         lambda: _changed(lambda m: m.graph.input[0].type.sequence_type.elem_type.tensor_type.SetInParent()),
-        "no tensor",
+        "not a tensor",
     ),
     "negative size of an input": (lambda: model([EXP], {"x": [1, -4]}, "y"), r"\[1, -4\](?s:.)*--shape"),
     "size 0 of an input": (lambda: model([EXP], {"x": [1, 0]}, "y"), "not fixed(?s:.)*--shape"),
@@ -157,7 +157,7 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _changed(lambda m: _external(m.graph.initializer[0], "we\0ird.bin")),
         r"'we\\x00ird.bin' of the constant 'w' is missing",
     ),
-    "external data in a file whose name is no text": (
+    "external data in a file whose name is not a text": (
         lambda: _with_bytes(_changed(lambda m: _external(m.graph.initializer[0], "gone.bin")), b"gone"),
         r"'\ufffdone.bin' of the constant 'w' is missing",
     ),

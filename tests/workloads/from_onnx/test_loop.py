@@ -196,7 +196,7 @@ def test_without_a_limit_iterations_are_assumed(tmp_path: Path) -> None:
     program = load(tmp_path, _ends_by_data("_"))
     assert only(program, Loop).iterations == ASSUMED_ITERATIONS
     assert f"{ASSUMED_ITERATIONS} are assumed (--iterations around=N sets it)" in program.notes[0]
-    with pytest.raises(BadInput, match=r"--iterations names 'abound', which is no loop(?s:.)*'around'"):
+    with pytest.raises(BadInput, match=r"--iterations names 'abound', which is not a loop(?s:.)*'around'"):
         load(tmp_path, _ends_by_data("_"), iterations={"abound": 5})
 
 

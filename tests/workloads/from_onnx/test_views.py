@@ -121,7 +121,7 @@ CASES: Mapping[str, tuple[Sequence[str], str]] = {
         "dense batch_norm",
     ),
     "scale of rows": ((*GEMM, "r = Reshape c s3", "y = Mul r tall"), "dense mul"),
-    "no scale of what is no channel": ((*GEMM, "r = Reshape c image", "y = Mul r rows"), "dense mul"),
+    "no scale of what is not a channel": ((*GEMM, "r = Reshape c image", "y = Mul r rows"), "dense mul"),
 }
 
 

@@ -135,7 +135,7 @@ def test_a_loop_that_is_not_counted_takes_the_users_number_or_an_assumption(tmp_
     (name,) = (node.name for node in assumed.nodes() if isinstance(node, Loop))
     given = loaded(model, tmp_path, iterations={name: 4})
     assert [node.iterations for node in given.nodes() if isinstance(node, Loop)] == [4]
-    with pytest.raises(BadInput, match="which is no loop of the model"):
+    with pytest.raises(BadInput, match="which is not a loop of the model"):
         loaded(model, tmp_path, iterations={"none": 4})
 
 
@@ -281,7 +281,7 @@ def test_an_open_number_of_images_multiplies_what_depends_on_it(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("shapes", "what"),
     [
-        ({"x": (1, 16, 16, 3)}, "which is no input"),
+        ({"x": (1, 16, 16, 3)}, "which is not an input"),
         ({"t0": (4, 16, 16, 3)}, "does not fit"),
         ({"t0": (1, 16)}, "does not fit"),
     ],

@@ -215,7 +215,7 @@ def test_probabilities_from_the_command_line() -> None:
     assert [arm.probability for arm in inner.arms] == [Fraction(1, 4), None]
     assert [arm.probability for arm in outer.arms] == [Fraction(3, 10), None]
     for given, message in (
-        ({"surest": (Fraction(1),)}, "'surest', which is no if"),
+        ({"surest": (Fraction(1),)}, "'surest', which is not an if"),
         ({"sure": (Fraction(1, 2), Fraction(1, 4))}, "add up to 0.75"),
         ({"sure": (Fraction(0),) * 3}, "3 numbers"),
     ):

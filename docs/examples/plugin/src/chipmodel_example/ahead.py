@@ -38,7 +38,7 @@ issue = Ahead().issue
 def with_setting(text: str) -> Ahead:
     """What ``ahead:TEXT`` means."""
     if not text.isdecimal() or int(text) < 1:
-        raise BadInput(f"ahead:{text} is no number of slices", hint="1 or more, as in ahead:3")
+        raise BadInput(f"ahead:{text} is not a number of slices", hint="1 or more, as in ahead:3")
     return Ahead(int(text))
 
 

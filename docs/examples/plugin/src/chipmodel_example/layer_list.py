@@ -33,6 +33,6 @@ def read(path: Path) -> cm.Network:
                 network.flatten()
                 network.dense(features=int(features))
             case _:
-                what = f"{path}:{number}: {line!r} is no layer"
+                what = f"{path}:{number}: {line!r} is not a layer"
                 raise cm.BadInput(what, hint="input, conv CHANNELS KERNEL, pool or dense FEATURES")
     return network

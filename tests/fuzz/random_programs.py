@@ -93,7 +93,7 @@ def check(seed: int, size: Size = FULL) -> Counter[str]:
 
 
 def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
-    parser.add_argument("--exact", default="exact", help="the exact streamer: 'exact:20' has 20 nodes a run")
+    parser.add_argument("--exact", default="exact", help="the exact streamer, such as 'exact:20'")
     given = parser.parse_args(arguments)
     size = replace(FULL, exact=given.exact)
     return lambda seed: check(seed, size)

@@ -46,8 +46,7 @@ def _chart(diff: RunDifference) -> PageChart:
 
     followed = diff.a.cores == diff.b.cores == 1
     bands = (
-        " The bands between the runs are the ops that changed most, with their numbers in the table of ops "
-        "below."
+        " The bands between the runs are the ops that changed most, numbered as in the table of ops."
         if followed
         else ""
     )

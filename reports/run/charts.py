@@ -49,10 +49,9 @@ def _timeline(result: Result, most: int) -> ChartSection:
     rows = result.trace.cores + result.trace.channels + cascades
     hint = (
         f"The work of the NPU and the DMA, in cycles of the {mhz(result.chip.core_mhz)} core clock. "
-        "Hatched bars are waits, in the colour of what is waited for. Point at a bar, or press the "
-        "arrow keys: solid lines lead to it from the bars it depends on, dashed lines from it to those "
-        "that depend on it. Drag to zoom in, double-click to zoom out; all charts over time move "
-        "together."
+        "Hatched bars are waits in the colour of their cause. Point at a bar, or press the arrow keys: solid "
+        "lines lead from bars that it depends on, dashed lines to bars that depend on it. Drag to zoom in, "
+        "double-click to zoom out; all charts over time move together."
     )
     if cascades:
         top = "top rows have" if cascades > 1 else "top row has"

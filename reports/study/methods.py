@@ -49,9 +49,7 @@ def _limits(study: StudyResults) -> str:
     parts += [f"A search ends after {count(each)} nodes." for each in nodes]
     if seeds > 1:
         parts.append(
-            f"Planners that search have {seeds} seeds, of which a case counts the median; a "
-            "deterministic planner "
-            "counts once."
+            f"Planners that search have {seeds} seeds, and a case counts their median; others count once."
         )
     stages = ("schedule", "packer", "bound", "simulation")
     found = {s: [v for r in study.rows if (v := getattr(r, f"{s}_seconds")) is not None] for s in stages}
@@ -63,8 +61,7 @@ def _limits(study: StudyResults) -> str:
 
 def _bounds(study: StudyResults) -> str:
     parts = [
-        "A gap is (value - bound) / bound. All rows of a question share the highest bound that any of them "
-        "proved."
+        "A gap is (value - bound) / bound. All rows of a question share the highest bound that one proved."
     ]
     if PEAK in study.metrics:
         parts.append(
@@ -81,11 +78,9 @@ def _statistics(study: StudyResults) -> str:
     if not any(len(study.scores(metric)) > 1 for metric in study.metrics):
         return ""
     return (
-        "Planners are ranked by the median gap over the cases that all of them answered. p is of "
-        "Wilcoxon's "
+        "Planners are ranked by the median gap over the cases that all of them answered. p is of Wilcoxon's "
         "signed-rank test of the gaps against the first planner, two-sided, exact up to "
-        f"{MOST_EXACT} cases, with "
-        "Holm's correction; the performance profile is that of Dolan and Moré 2002, over gaps."
+        f"{MOST_EXACT} cases, with Holm's correction; the performance profile is that of Dolan and Moré 2002."
     )
 
 

@@ -105,7 +105,7 @@ def planned(seed: int) -> tuple[Program, Chip, PlanFile] | None:
         return None
     if made.solved.peak > chip.shared_memory.bytes:
         return None
-    return program, chip, plan_of_planned(made, chip, chip.name, ())
+    return made.program, chip, plan_of_planned(made, chip, chip.name, ())
 
 
 @settings(max_examples=60)

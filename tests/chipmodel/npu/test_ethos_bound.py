@@ -118,3 +118,12 @@ def test_two_parts_cost_more_where_blocks_are_no_better() -> None:
     assert stripes - 2 <= least_cycles(npu, op, 2, 1) <= stripes
     # As if each slice could be in the stripes that are best for it: 24 rows, and a share of as many.
     assert 0.95 * slices <= least_cycles(npu, op, 1, 2) <= slices
+
+
+def test_two_bands_of_columns_cost_at_least_the_bound() -> None:
+    """``ODD`` on its side: 25 columns in two bands of all channels. Four bands would cost more than two do."""
+    work = replace(ODD, window=Window(10, 49, 5, 25, 4, 10, 2, 2, 1, 4, 1, 5))
+    npu, op = CHIPS["alif-e7"].npu, Op("op", "conv", work, ("x",), ("y",))
+    cuts = [(Interval(0, at), Interval(at, 25)) for at in range(1, 25)]
+    two = min(sum(op_cycles(npu, op, 5, 64, Band(band, 25)) for band in cut) for cut in cuts)
+    assert 0.9 * two <= least_cycles(npu, op, 2, 1, columns=True) <= two

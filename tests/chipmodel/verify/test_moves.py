@@ -33,7 +33,7 @@ Commands = tuple[Command, ...]
 @cache
 def case() -> tuple[Program, Chip, PlanFile]:
     """A plan that copies the input ``x`` and slices of weights to the memory ``second``."""
-    program, chip, packer, streamer = random_case(38)
+    program, chip, packer, streamer = random_case(158)
     planned = plan(PlanRequest(program, replace(chip, memories=()), packer, streamer))
     schedule = with_further_memories(planned.program, planned.schedule, chip)
     planned = replace(planned, schedule=schedule)

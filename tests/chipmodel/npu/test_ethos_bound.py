@@ -121,7 +121,7 @@ def test_two_parts_cost_more_where_blocks_are_no_better() -> None:
 
 
 def test_two_bands_of_columns_cost_at_least_the_bound() -> None:
-    """``ODD`` on its side: 25 columns in two bands of all channels. Four bands would cost more than two do."""
+    """``ODD`` on its side: 25 columns in two bands of all channels, where four cost more."""
     work = replace(ODD, window=Window(10, 49, 5, 25, 4, 10, 2, 2, 1, 4, 1, 5))
     npu, op = CHIPS["alif-e7"].npu, Op("op", "conv", work, ("x",), ("y",))
     cuts = [(Interval(0, at), Interval(at, 25)) for at in range(1, 25)]

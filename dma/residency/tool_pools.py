@@ -26,7 +26,7 @@ from chipmodel.model.program import Op, Program, with_ops
 from chipmodel.model.work import Conv, Pool
 from chipmodel.npu.array import elements_written
 from dma.residency.greedy import ResidencyTable
-from solvers.core.first_fit import PlacedByTime, lowest_fit
+from solvers.core.first_fit import PlacedByTime
 
 SUMS = 3
 """The most sums of a kernel's parts that lie in memory at once: two, and what they are added up to."""
@@ -110,7 +110,7 @@ def _without_room(buffers: Sequence[Buffer], size: int) -> list[Buffer]:
     placed = PlacedByTime(Problem(tuple(buffers)))
     left: list[Buffer] = []
     for index, buffer in enumerate(buffers):
-        offset = lowest_fit(buffer, *placed.rivals(index))
+        offset = placed.lowest((index,), buffer)
         if offset + buffer.bytes <= size:
             placed.add(index, offset)
         else:

@@ -25,6 +25,8 @@ ORDERS: dict[str, Order] = {
     "large-first": lambda buffer: -buffer.bytes,
     "short-first": lambda buffer: sum(map(len, buffer.live)),
 }
+FEW = 1024
+"""Buffers up to which a list is quicker than arrays."""
 LOOK_EVERY = 256
 """Buffers placed between two looks at the clock: a few milliseconds, or a quarter of a second where 200,000
 are alive together."""
@@ -44,13 +46,14 @@ def first_fit(problem: Problem, key: Order, deadline: Deadline = NO_DEADLINE) ->
     """
     buffers = problem.buffers
     order = sorted(rigid(problem), key=lambda group: min(key(buffers[i]) for i in group))
-    placed = PlacedByTime(problem)
+    few = len(problem.buffers) <= FEW
+    placed: _Few | PlacedByTime = _Few(problem) if few else PlacedByTime(problem)
     offsets: dict[str, int] = {}
     for number, group in enumerate(order):
         if number % LOOK_EVERY == LOOK_EVERY - 1 and deadline.over:
             return _stacked(problem, offsets, order[number:])
         box = _box([buffers[i] for i in group])
-        offset = lowest_fit(box, *_rivals(placed, group, box.bytes))
+        offset = placed.lowest(group, box)
         for index in group:
             offsets[buffers[index].name] = offset
             placed.add(index, offset)
@@ -64,16 +67,6 @@ def _box(members: Sequence[Buffer]) -> Buffer:
     return replace(max(members, key=lambda b: b.bytes), alignment=lcm(*(b.alignment for b in members)))
 
 
-def _rivals(placed: PlacedByTime, group: Sequence[int], size: int) -> tuple[Ints, Ints]:
-    """First bytes and ends of what is in the way of a group of ``size`` bytes, of which a smaller member
-    leaves the last ones to what begins above it."""
-    if len(group) == 1:
-        return placed.rivals(group[0])
-    found = [(placed.rivals(i), size - placed.sizes[i]) for i in group]
-    lows = np.concatenate([lows + later for (lows, _), later in found])
-    return lows, np.concatenate([highs for (_, highs), _ in found])
-
-
 def _stacked(problem: Problem, offsets: dict[str, int], rest: list[tuple[int, ...]]) -> Plan:
     """The plan with all groups of ``rest`` above those with offsets, and above one another."""
     top = Plan(offsets).peak(Problem(tuple(b for b in problem.buffers if b.name in offsets)))
@@ -83,6 +76,37 @@ def _stacked(problem: Problem, offsets: dict[str, int], rest: list[tuple[int, ..
         offsets |= {problem.buffers[i].name: offset for i in group}
         top = max(top, offset + box.bytes)
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
+
+
+class _Few:
+    """Placed buffers in a list, which is quicker for small problems."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.sizes = [b.bytes for b in problem.buffers]
+        self.lives = [merged(b.live) if b.bytes else () for b in problem.buffers]
+        self.rows: list[tuple[int, int, int, int]] = []
+        """First byte, end, first position, end of life."""
+
+    def lowest(self, group: Sequence[int], box: Buffer) -> int:
+        """The lowest offset of ``box``, as ``PlacedByTime.lowest`` finds it."""
+        found = (
+            (low + box.bytes - self.sizes[index], high)
+            for index in group
+            for live in self.lives[index]
+            for low, high, start, stop in self.rows
+            if start < live.stop and live.start < stop
+        )
+        offset = 0
+        for low, high in sorted(found):
+            if low - offset >= box.bytes:
+                break
+            offset = max(offset, round_up(high, box.alignment))
+        return offset
+
+    def add(self, index: int, offset: int) -> None:
+        """Record that buffer ``index`` is at ``offset``."""
+        end = offset + self.sizes[index]
+        self.rows += ((offset, end, live.start, live.stop) for live in self.lives[index])
 
 
 class PlacedByTime:
@@ -130,6 +154,13 @@ class PlacedByTime:
         table = np.concatenate(found, axis=1)
         return table[0], table[1]
 
+    def lowest(self, group: Sequence[int], box: Buffer) -> int:
+        """The lowest offset of ``box``, the largest buffer of a ``group``, at which nothing placed is in the
+        way. A smaller member leaves the last bytes to what begins above it."""
+        found = [(self.rivals(index), box.bytes - self.sizes[index]) for index in group]
+        lows = np.concatenate([lows + later for (lows, _), later in found])
+        return _lowest_fit(box, lows, np.concatenate([highs for (_, highs), _ in found]))
+
     def add(self, index: int, offset: int) -> None:
         """Record that buffer ``index`` is at ``offset``."""
         for start, stop in self.lives[index]:
@@ -160,7 +191,7 @@ class _Rows:
         return rows[:2].take(alive, axis=1)
 
 
-def lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
+def _lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
     """Return the lowest aligned offset from which ``buffer.bytes`` bytes overlap none of ``[lows,
     highs)``."""
     if not len(lows) or not buffer.bytes:

@@ -52,6 +52,20 @@ def test_what_ends_before_the_rest_is_loaded_lies_on_the_first_piece() -> None:
     assert contention(GROWING) == 6
 
 
+def test_a_first_piece_lies_below_what_only_the_rest_would_reach() -> None:
+    """``t`` lies on ``u`` when the first two bytes of ``w`` are loaded, and has gone when the rest is."""
+    items = buffer("u", 2, 0, 1), buffer("t", 3, 0, 3), buffer("w, first", 2, 1, 6), buffer("w", 5, 3, 6)
+    problem = Problem(items, colocated=(("w", "w, first"),))
+    assert first_fit(problem, ORDERS["sequential"]).offsets == {"u": 0, "t": 2, "w, first": 0, "w": 0}
+
+
+def test_growing_buffers_lie_alike_in_a_list_and_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    problems = [GROWING, *(random_problem(seed) for seed in range(60))]
+    plans = [first_fit(problem, order) for problem in problems for order in ORDERS.values()]
+    monkeypatch.setattr("solvers.core.first_fit.FEW", 0)
+    assert plans == [first_fit(problem, order) for problem in problems for order in ORDERS.values()]
+
+
 @pytest.mark.parametrize("packer", [name for name in packers() if name not in EXACT])
 def test_every_packer_keeps_growing_buffers_in_place(packer: str) -> None:
     limits = Limits(nodes=500) if packers()[packer].searches else None

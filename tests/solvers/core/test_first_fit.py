@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,10 +70,13 @@ def slow_first_fit(problem: Problem, name: str) -> Plan:
     return Plan(offsets)
 
 
+@pytest.mark.parametrize("few", [0, 9])
 @settings(max_examples=150)
 @given(problems(), st.sampled_from(sorted(ORDERS)))
-def test_first_fit_equals_its_slow_twin(problem: Problem, name: str) -> None:
-    assert first_fit(problem, ORDERS[name]).offsets == slow_first_fit(problem, name).offsets
+def test_first_fit_equals_its_slow_twin(few: int, problem: Problem, name: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("solvers.core.first_fit.FEW", few)
+        assert first_fit(problem, ORDERS[name]).offsets == slow_first_fit(problem, name).offsets
 
 
 @settings(max_examples=150)

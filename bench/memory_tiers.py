@@ -32,7 +32,7 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op, Program
 from dma.residency.chip_tiers import PSRAM, ChipTierProblem
 from docs.tools.markdown import table
-from solvers.core.first_fit import Ints
+from solvers.core.conflicts import Ints
 from solvers.core.outcome import Limits
 from solvers.tiers.actions import ActionRule
 from solvers.tiers.problem import Cost, Tier, TierBlock, TierProblem, TierState

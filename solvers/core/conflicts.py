@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Problem
-from solvers.core.first_fit import Ints
+
+Ints = npt.NDArray[np.int64]
 
 
 def conflict_counts(problem: Problem) -> list[int]:

@@ -11,13 +11,14 @@ from dataclasses import replace
 from math import lcm
 
 import numpy as np
-import numpy.typing as npt
 
 from chipmodel.geometry.interval import merged
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Buffer, Plan, Problem
 from solvers.core.bounds import rigid
+from solvers.core.conflicts import Ints
 from solvers.core.deadline import NO_DEADLINE, Deadline
+from solvers.core.decode import lowest
 
 Order = Callable[[Buffer], int]
 ORDERS: dict[str, Order] = {
@@ -34,7 +35,6 @@ SEGMENT_STARTS = 128
 """Fewest lifetimes that begin in one segment of time."""
 MAX_SEGMENTS = 4
 """A lifetime that spans more segments than these is searched among all."""
-Ints = npt.NDArray[np.int64]
 
 
 def first_fit(problem: Problem, key: Order, deadline: Deadline = NO_DEADLINE) -> Plan:
@@ -96,12 +96,7 @@ class _Few:
             for low, high, start, stop in self.rows
             if start < live.stop and live.start < stop
         )
-        offset = 0
-        for low, high in sorted(found):
-            if low - offset >= box.bytes:
-                break
-            offset = max(offset, round_up(high, box.alignment))
-        return offset
+        return lowest(sorted(found), box.bytes, box.alignment)
 
     def add(self, index: int, offset: int) -> None:
         """Record that buffer ``index`` is at ``offset``."""

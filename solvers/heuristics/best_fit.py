@@ -10,7 +10,8 @@ import numpy as np
 
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Buffer, Plan, Problem
-from solvers.core.first_fit import Ints, PlacedByTime
+from solvers.core.conflicts import Ints
+from solvers.core.first_fit import PlacedByTime
 
 
 def greedy_best_fit(problem: Problem) -> Plan:

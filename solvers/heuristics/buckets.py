@@ -15,7 +15,8 @@ import numpy as np
 
 from chipmodel.geometry.interval import hull, merged
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.first_fit import Ints, PlacedByTime
+from solvers.core.conflicts import Ints
+from solvers.core.first_fit import PlacedByTime
 from solvers.heuristics.pool import PoolNodes, nodes_in_a_row
 
 

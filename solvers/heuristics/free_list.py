@@ -17,7 +17,7 @@ import numpy as np
 from chipmodel.geometry.interval import hull
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.first_fit import Ints
+from solvers.core.conflicts import Ints
 
 
 def free_list(problem: Problem) -> Plan:

@@ -9,7 +9,7 @@ from chipmodel.geometry.interval import hull
 from chipmodel.model.live_sets import LiveBytesCurve, highest_live_bytes
 from chipmodel.model.plan import Buffer, Problem
 from reports.packing.answer import exact_size, grounds, headline, verdict
-from reports.packing.map import packing_map
+from reports.packing.map import MOST_BOXES, packing_map
 from reports.page_parts import PageColumn, SummaryTile
 from reports.template import PageScript, render
 from reports.words import count, percent, plural, ratio, size
@@ -38,6 +38,7 @@ def render_packing(answer: PackingAnswer) -> str:
         "facts": _facts(answer),
         "live": live,
         "chart": packing_map(answer, pressures),
+        "most_boxes": MOST_BOXES,
         "alive": [] if live is None else live.buffers[:SHOWN_ALIVE],
         "columns": columns,
         "rows": rows[:FIRST_ROWS],

@@ -154,9 +154,9 @@ def recognise(sheet: CsvSheet, kinds: Mapping[str, TableKind]) -> tuple[TableKin
         kind = max(close, key=lambda kind: len(kind.needed))
         what = f"a table of {kind.name} without the measured column '{kind.measured}'"
         raise BadInput(what, where=where, hint=f"add the column '{kind.measured}'")
-    listed = "".join(f"\n    {kind.name}: {','.join(kind.known)}" for kind in kinds.values())
+    listed = "; ".join(f"{kind.name}: {','.join(kind.known)}" for kind in kinds.values())
     what = f"no kind of table has the columns {shown(','.join(sheet.names))}"
-    raise BadInput(what, where=where, hint=f"{_nearest(names, kinds)}known kinds and columns are{listed}")
+    raise BadInput(what, where=where, hint=f"{_nearest(names, kinds)}known kinds and columns are {listed}")
 
 
 def _nearest(names: set[str], kinds: Mapping[str, TableKind]) -> str:

@@ -182,6 +182,7 @@ BROKEN = {
     "no rows": (f"{VECTOR}\n", "t.csv: the table has no rows"),
     "unknown columns": ("a,b\n1,2\n", r"t.csv:1:1: no kind of table has the columns 'a,b'"),
     "lists the kinds": ("a,b\n1,2\n", "luna_matmul: rows,inner,cols,bits,cycles"),
+    "kinds in one line": ("a,b\n1,2\n", "; luna_matmul: "),
     "the nearest kind": ("rows,inner,cols,cycles\n1,1,1,1\n", "as luna_matmul it lacks bits"),
     "a header below a blank line": ("\na\n1\n", "t.csv:2:1: no kind"),
     "nothing measured": ("op,elements\nadd,1\n", "luna_vector without the measured column 'cycles'"),

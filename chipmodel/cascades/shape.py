@@ -10,7 +10,7 @@ from chipmodel.cascades.arrivals import refuse_late_arrivals
 from chipmodel.cascades.row_reads import RowReads, all_of, row_reads
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, reads
-from chipmodel.model.work import Conv, Pool
+from chipmodel.model.work import Conv, Matmul, Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +130,11 @@ def tensor_rows(program: Program, name: str, readers: Sequence[tuple[int, int]],
 
 def op_rows(program: Program, op: Op, rows: Mapping[str, int]) -> int:
     """The rows of an op's outputs: those of its largest operand where its work can be cut into them, as that
-    of an element-wise op, otherwise those of its work."""
+    of an element-wise op, otherwise those of its work, as for a product of what is made as a whole."""
     if isinstance(op.work, Conv | Pool):
         return op.work.rows
     first = max(op.inputs, key=lambda name: program.tensors[name].bytes, default=None)
-    if first is not None and op.work.rows % rows[first] == 0:
+    whole = isinstance(op.work, Matmul) and first is not None and rows[first] == 1
+    if first is not None and op.work.rows % rows[first] == 0 and not whole:
         return rows[first]
     return op.work.rows

@@ -20,6 +20,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
+from chipmodel.model.attributes import AlongAxis, AxisOrder
 from chipmodel.model.commands import Compute, walk
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import steps
@@ -39,6 +40,7 @@ from tests.support.chips import tiny_chip
 from tests.support.random_images import DTYPES, ImageShape, random_images
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
 
 COUNT = 5_000
 PACKERS = ("large-first", "naive", "short-first", "sequential")
@@ -144,9 +146,51 @@ def pooled_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequ
     builder.output(x)
     program = reuse(builder.build(), random.choice(CHOICES))
     names = names[random.randint(0, min(1, len(names) - 2)) :]
+    return _one_cascade(program, names, random, (0.3, 0.5, 1.0))
+
+
+def attention_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:
+    """One cascade in an attention of several heads, over blocks of queries, with keys and values held."""
+    random = Random(f"attention {seed}")
+    builder = ProgramBuilder(f"attention {seed}", dtype=random.choice(DTYPES))
+    heads, tokens, size = random.randint(1, 3), random.randint(2, 7), random.randint(1, 4)
+    x = builder.input("x", (*(1,) * (seed % 2), tokens, heads * size))
+    apart = (*x.shape[:-1], heads, size)
+    made = {name: builder.dense(name, x, heads * size) for name in ("query", "key", "value")}
+    query, key, value = (_turned(builder, name, builder.reshape(each, apart)) for name, each in made.items())
+    scores = builder.matmul("scores", query, key, transpose_right=True)
+    if random.random() < 0.4:
+        scores = builder.elementwise("clip", "scaled", [scores])
+    along = AlongAxis(len(scores.shape) - 1, tokens)
+    shares = builder.vector("softmax", "shares", [scores], attributes=along)
+    mixed = _turned(builder, "mixed", builder.matmul("mixed", shares, value))
+    attended = builder.dense("out", builder.reshape(mixed, x.shape), heads * size)
+    if random.random() < 0.6:
+        attended = builder.elementwise("add", "attended", [x, attended])
+    builder.output(attended)
+    program = reuse(builder.build(), random.choice(CHOICES))
+    names = [op.name for op in program.ops()]
+    first, last = names.index("scores"), names.index("mixed") + 1
+    chosen = names[first - random.choice((0, 0, 1, 2)) : random.choice((last, last, last + 2, len(names)))]
+    return _one_cascade(program, chosen, random, (0.4, 0.7, 1.0))
+
+
+def _turned(builder: ProgramBuilder, name: str, x: Value) -> Value:
+    """``x`` with its tokens and heads swapped, made as a whole."""
+    *first, one, other, size = x.shape
+    order = AxisOrder((*range(len(first)), len(first) + 1, len(first), len(first) + 2))
+    return builder.vector(
+        "transpose", f"{name}.turned", [x], (*first, other, one, size), rows=1, attributes=order
+    )
+
+
+def _one_cascade(
+    program: Program, names: Sequence[str], random: Random, memories: tuple[float, ...]
+) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:
+    """``program`` with those ops as a cascade if they can be one, random heights, memory and planners."""
     heights = tuple(random.choice((1, 1, 2, 3, 100)) for _ in names)
     choice = CascadeChoice(tuple(names), heights, random.random() < 0.7)
-    chip = with_memory(tiny_chip(random), program, random.choice((0.3, 0.5, 1.0)))
+    chip = with_memory(tiny_chip(random), program, random.choice(memories))
     choices = (choice,) if possible(program, [o for o in program.ops() if o.name in names], choice) else ()
     packer, streamer, spill = random.choice(PACKERS), random.choice(QUICK), random.random() < 0.5
     return program, choices, PlanRequest(program, chip, packer, streamer, spill=spill, cascade="auto")

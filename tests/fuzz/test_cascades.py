@@ -49,3 +49,11 @@ def test_random_cascades_through_pooling_are_right() -> None:
 def test_rare_cascades_are_right(case: cascades.RandomCase) -> None:
     seen = sum((check(seed, case) for seed in RARE), Counter[str]())
     assert seen["cascades"] > len(RARE) // 2
+
+
+def test_random_attention_in_blocks_of_queries_is_right() -> None:
+    seen = sum((check(seed, cascades.attention_case) for seed in range(200, 224)), Counter[str]())
+    assert seen["cascades"] > 20
+    assert seen["striped"] > 0
+    assert seen["executed"] > 20
+    assert seen["without_moves"] > 16

@@ -110,6 +110,13 @@ def test_every_proposed_set_has_a_schedule(name: str, chip: str, capacity: int) 
         assert stream(with_cascades(program, each), small, "sync", capacity).cascades
 
 
+def test_attention_is_proposed_in_blocks_of_queries() -> None:
+    """Scores and shares of 512 tokens and four heads take 2 MiB. Turned queries, which are made as a whole,
+    are read row by row all the same."""
+    first = _candidates("workloads/transformer_block.yaml", "alif-e7", 512 * KIB)[0]
+    assert [(each.ops, each.heights) for each in first] == [(("scores", "shares", "mixed"), (128, 128, 128))]
+
+
 def test_bands_of_columns_are_proposed_where_only_the_output_does_not_fit() -> None:
     """v3 takes 18,432 B and the weights of v1 to v3 14,304 B, together more than 24 KiB. In stripes of its
     rows v3 fits next to rows of half the columns."""

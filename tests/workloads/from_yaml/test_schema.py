@@ -74,6 +74,12 @@ assert EXAMPLES
             28 * 16 + 145 * 32 + 289 * 32 + 26 * 16 + (145 + 289) * 32 + 65 * 64 + 650,
             11,
         ),
+        (
+            "transformer_block",
+            4 * 512 * 128 * 128 + 2 * 4 * 512 * 32 * 512 + 2 * 512 * 128 * 512,
+            2 * 2 * 128 + 4 * 129 * 128 + 129 * 512 + 513 * 128,
+            18,
+        ),
         ("wide_layers", 2 * 64 * 16384, 65 * 16384 + 16385 * 64, 3),
     ],
 )
@@ -94,6 +100,7 @@ def test_every_example_is_tested() -> None:
         "recurrent_step",
         "spoken_words",
         "tiny_cnn",
+        "transformer_block",
         "two_cores",
         "wide_layers",
     ]

@@ -311,7 +311,7 @@ class InPlaceReading:
 
 
 OperandTime = Literal["free", "overlap", "one port", "serial"]
-CPU_KINDS = ("broadcast", "softmax", "batch_norm", "resize", "transpose", "activation")
+CPU_KINDS = ("broadcast", "softmax", "batch_norm")
 """Work that some chips leave to their CPU; ``broadcast``: element-wise work on operands of different shapes,
 as the scaling of squeeze and excitation."""
 
@@ -325,8 +325,6 @@ class ArrayCosts:
     operands: OperandTime = "free"
     """Whether the operands of work with MACs take time on the ports: none; beside computing; the same with
     reads and writes in turn on one port; or all three in turn."""
-    depthwise_macs: Fraction = Fraction(0)
-    """MACs a cycle of depthwise convolutions on int8; 0: through the array, one input lane in use."""
     window_elements: Fraction = Fraction(0)
     """Elements of pooling windows a cycle; 0: through the array."""
     depthwise_kernel: int = 0

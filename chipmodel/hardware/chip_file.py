@@ -442,7 +442,6 @@ def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) ->
     return ArrayCosts(
         int(numbers["npu.launch_cycles"]),
         cast(OperandTime, choices["npu.operands"]),
-        numbers["npu.depthwise_macs_per_cycle"],
         numbers["npu.window_elements_per_cycle"],
         int(numbers["npu.depthwise_kernel"]),
         numbers["npu.tap_cycles"],

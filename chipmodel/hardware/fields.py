@@ -104,7 +104,6 @@ def _default(text: str, field: Field) -> Field:
 _CLOCK = _rationals("0.001", 100_000, "MHz")
 _LANES = _wholes(1, 65_536, "lanes")
 _MACS = _rationals("0.001", 10**9, "MACs a cycle")
-_OPTIONAL_MACS = _rationals("0", 10**9, "a cycle")
 _PORT = _rationals("0.001", 10**6, "bytes a cycle")
 _SETUP = _wholes(0, 10**9, "core cycles")
 _BURST = _wholes(1, 1 << 30, "bytes")
@@ -201,8 +200,7 @@ FIELDS: Mapping[str, Field] = {
     "npu.write_bytes_per_cycle": _PORT,
     "npu.launch_cycles": _default("0", _launched(_SETUP)),
     "npu.operands": _default("free", _array(_choice(*get_args(OperandTime)))),
-    "npu.depthwise_macs_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
-    "npu.window_elements_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
+    "npu.window_elements_per_cycle": _default("0", _array(_rationals("0", 10**9, "a cycle"))),
     "npu.tap_cycles": _default("0", _array(_rationals("0", 10**6, "core cycles"))),
     "npu.output_cycles": _default("0", _array(_rationals("0", 10**6, "core cycles"))),
     "npu.depthwise_kernel": _default("0", _array(_wholes(0, 64, "rows and columns"))),

@@ -31,7 +31,7 @@ ON_CPU = (
     *("npu.model=array", "npu.operands=free", "npu.launch_cycles=0"),
     *(f"npu.array.{axis}=1" for axis in ("input_channels", "output_channels", "columns")),
     *("npu.read_bytes_per_cycle=1", "npu.write_bytes_per_cycle=1"),
-    *("npu.depthwise_macs_per_cycle=0", "npu.window_elements_per_cycle=0"),
+    "npu.window_elements_per_cycle=0",
 )
 """The CPU in the NPU's place: a byte of element-wise work a cycle."""
 CPU_MACS = (

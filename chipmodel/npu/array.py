@@ -49,9 +49,6 @@ def kind_of_op(npu: Npu, op: Op) -> OpKind:
 _CPU_KINDS = {
     **dict.fromkeys(("softmax", "log_softmax"), "softmax"),
     "batch_norm": "batch_norm",
-    **dict.fromkeys(("resize", "upsample"), "resize"),
-    **dict.fromkeys(("transpose", "depth_to_space", "space_to_depth"), "transpose"),
-    **dict.fromkeys(("sigmoid", "tanh", "swish", "hard_swish", "hard_sigmoid", "gelu"), "activation"),
 }
 
 
@@ -70,9 +67,9 @@ def least_array_cycles(npu: Npu, work: SingleWork, dtype: str, division: Divisio
             return max(1, launches + ceil(work.elements * kind.cpu_cycles))
         return max(1, launches + ceil(_through_ports(npu, Fraction(work.in_bytes), Fraction(work.out_bytes))))
     depthwise = isinstance(work, Conv) and (work.depthwise if kind.depthwise is None else kind.depthwise)
-    if rate := _own_rate(npu, work, depthwise):
+    if isinstance(work, Pool) and npu.costs.window_elements:
         slower = macs_per_cycle(npu, dtype) / npu.macs_per_cycle[8]
-        compute = taps(work) / (rate * slower)
+        compute = taps(work) / (npu.costs.window_elements * slower)
     else:
         compute = padded_macs(npu, work) / macs_per_cycle(npu, dtype)
         compute *= _part_padding(npu, work, stripes, slices)
@@ -101,13 +98,6 @@ def _through_ports(npu: Npu, read: Fraction, written: Fraction) -> Fraction:
     reading, writing = read / npu.read_bytes_per_cycle, written / npu.write_bytes_per_cycle
     in_turn = npu.costs.operands in ("serial", "one port")
     return reading + writing if in_turn else max(reading, writing)
-
-
-def _own_rate(npu: Npu, work: SingleWork, depthwise: bool) -> Fraction:
-    """MACs or window elements a cycle of int8 work that does not go through the array; 0 for other work."""
-    if depthwise:
-        return npu.costs.depthwise_macs
-    return npu.costs.window_elements if isinstance(work, Pool) else Fraction(0)
 
 
 def _taps_addressed(work: Conv) -> int:

@@ -112,7 +112,6 @@ MEANING: Mapping[str, str] = {
     "none (`free`), while computing (`overlap`), the same with reads and writes in turn (`one port`), all "
     "in turn (`serial`).",
     "npu.depthwise_kernel": "The largest depthwise kernel that one pass over the operands serves; 0: any.",
-    "npu.depthwise_macs_per_cycle": "MACs a cycle of int8 depthwise convolutions; 0: through the array.",
     "npu.tap_cycles": "What each tap of a kernel costs a CPU at each position besides its MACs: its channels "
     "are copied.",
     "npu.output_cycles": "What each output of convolutions and products costs besides its MACs: scaling it.",
@@ -181,9 +180,6 @@ MEANING: Mapping[str, str] = {
     "of squeeze and excitation, on the CPU: what each output element costs. 0: the NPU does it.",
     "cpu.cycles_per_element.softmax": "The same for softmax.",
     "cpu.cycles_per_element.batch_norm": "The same for batch normalisation that is not folded into weights.",
-    "cpu.cycles_per_element.resize": "The same for resizing.",
-    "cpu.cycles_per_element.transpose": "The same for transposing, and moving depth to space and back.",
-    "cpu.cycles_per_element.activation": "The same for sigmoid, tanh and activations made of them.",
     "cpu.shared_every_cycles": "The CPU takes a word of SharedMemory every so many cycles; 0 for never.",
     "cpu.psram_every_cycles": "The CPU takes a line of Psram every so many cycles; 0 for never.",
     "cpu.line_bytes": "Bytes of such a line.",

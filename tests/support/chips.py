@@ -144,10 +144,10 @@ def _tiny_costs(random: Random) -> ArrayCosts:
     if random.random() < 0.6:
         return ArrayCosts()
     operands = random.choice(get_args(OperandTime))
-    depthwise, windows = (Fraction(random.choice((0, 1, 5))) for _ in range(2))
+    windows = Fraction(random.choice((0, 1, 5)))
     on_cpu = {kind: Fraction(random.choice((1, 7)), 2) for kind in CPU_KINDS if random.random() < 0.3}
     launch, kernel = random.choice((0, 3, 20)), random.choice((0, 1, 2))
-    return ArrayCosts(launch, operands, depthwise, windows, kernel, on_cpu=on_cpu)
+    return ArrayCosts(launch, operands, windows, kernel, on_cpu=on_cpu)
 
 
 def _tiny_weight_memory(random: Random) -> WeightMemory | None:

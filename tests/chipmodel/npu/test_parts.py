@@ -65,12 +65,7 @@ def works(draw: st.DrawFn) -> tuple[str, Work]:
             return kind, Vector(size, 2 * size, size, rows=size)
 
 
-OPERANDS = (
-    "npu.launch_cycles=7",
-    "npu.depthwise_macs_per_cycle=9",
-    "npu.tap_cycles=2.5",
-    "npu.window_elements_per_cycle=5.5",
-)
+OPERANDS = ("npu.launch_cycles=7", "npu.tap_cycles=2.5", "npu.window_elements_per_cycle=5.5")
 SMALL_CACHE = ("npu.vector.cache.bytes=2KiB", "npu.vector.cache.line_bytes=32")
 CHIPS = {
     "array": LUNA_LIKE,

@@ -219,6 +219,12 @@ FIELDS: Mapping[str, Field] = {
     "npu.vector.cache.ways": _vector(_wholes(1, 1024, "ways")),
     "npu.vector.cache.line_bytes": _vector(replace(_wholes(4, 4096, "bytes"), power_of_two=True)),
     "npu.vector.weight_line_cycles": _vector(_rationals("0", 10**6, "core cycles")),
+    "npu.vector.first_cache.bytes": _default("0", _vector(_sizes(0, 1 << 30))),
+    "npu.vector.first_cache.ways": _default("1", _vector(_wholes(1, 1024, "ways"))),
+    "npu.vector.first_cache.line_bytes": _default(
+        "64", _vector(replace(_wholes(4, 4096, "bytes"), power_of_two=True))
+    ),
+    "npu.vector.first_cache.line_cycles": _default("0", _vector(_rationals("0", 10**6, "core cycles"))),
     **{f"npu.ethos.micro_block.{side}": _ethos(_LANES) for side in ("height", "width", "depth")},
     "npu.ethos.cores": _default("1", _ethos(_wholes(1, 2, "arrays"))),
     "npu.ethos.shram.banks": _ethos(_wholes(4, 4096, "banks of 1 KiB")),

@@ -37,15 +37,25 @@ class VectorCpu:
     """Core cycles in which the cache reads a line of weights again; 0 for weights that need no cache."""
     cores: int = 1
     """Cores that share the rows of a convolution, and the cache."""
+    first: DataCache | None = None
+    """A smaller cache in front of the other."""
+    first_line_cycles: Fraction = Fraction(0)
+    """Core cycles in which it reads a line from the other cache."""
 
 
 def vector_cpu_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> VectorCpu:
     """The fields ``npu.vector`` of a chip file."""
-    size, ways, line = (int(numbers[f"npu.vector.cache.{name}"]) for name in ("bytes", "ways", "line_bytes"))
+    first = _cache_of("npu.vector.first_cache", numbers)
     return VectorCpu(
         cast(Kernels, choices["npu.vector.kernels"]),
         int(numbers["npu.launch_cycles"]),
-        DataCache(size, ways, line),
+        _cache_of("npu.vector.cache", numbers),
         numbers["npu.vector.weight_line_cycles"],
         int(numbers["npu.vector.cores"]),
+        first if first.bytes else None,
+        numbers["npu.vector.first_cache.line_cycles"],
     )
+
+
+def _cache_of(path: str, numbers: Mapping[str, Fraction]) -> DataCache:
+    return DataCache(*(int(numbers[f"{path}.{name}"]) for name in ("bytes", "ways", "line_bytes")))

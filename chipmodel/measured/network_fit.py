@@ -43,7 +43,7 @@ FREE_NUMBERS = (
 )
 """Fields that are fitted unless others are named; those that are joined by ``+`` have one value."""
 FREE_BY_MODEL: Mapping[str, tuple[str, ...]] = {
-    "vector-cpu": ("npu.write_bytes_per_cycle",),
+    "vector-cpu": ("npu.write_bytes_per_cycle", "npu.vector.first_cache.line_cycles"),
     "ne16": ("npu.launch_cycles",),
     "ethos-u55": (),
     "ethos-u85": (),

@@ -3,6 +3,9 @@
 The CPU waits for its cache, so all adds up: calling the kernel, its instructions, operands through the cache
 (``npu.read_bytes_per_cycle``, ``npu.write_bytes_per_cycle``), and lines of weights that the cache has dropped
 when the kernel comes to them again. Reading the weights for the first time is a load of the schedule.
+
+With a smaller cache in front, every line of an operand passes it, and so do the lines of weights that it has
+dropped. Operands that the larger one holds together with the filter are still there from the op before.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from math import ceil
 
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.vector_cpu import DataCache, VectorCpu
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, SingleWork, Vector
 from chipmodel.npu import esp_dl, esp_nn
@@ -29,10 +33,24 @@ def vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork) -> int
     read, written = _operand_bytes(op, work, run)
     if run.copies_input:
         read, written = 2 * read, written + read
-    lines = refilled_lines(cpu.cache, run, read + written, weighted=bool(op.constants))
-    moved = read / npu.read_bytes_per_cycle + written / npu.write_bytes_per_cycle
-    computed = (run.cycles + lines * cpu.weight_line_cycles) / (cpu.cores if _shared(work) else 1)
-    return max(1, cpu.launch_cycles + ceil(computed + moved))
+    waits = Fraction(0)
+    for cache, line_cycles in ((cpu.cache, cpu.weight_line_cycles), (cpu.first, cpu.first_line_cycles)):
+        if cache:
+            waits += line_cycles * refilled_lines(cache, run, read + written, weighted=bool(op.constants))
+    computed = (run.cycles + waits) / (cpu.cores if _shared(work) else 1)
+    return max(1, cpu.launch_cycles + ceil(computed + _moving_cycles(npu, cpu, op, read, written)))
+
+
+def _moving_cycles(npu: Npu, cpu: VectorCpu, op: Op, read: Fraction, written: Fraction) -> Fraction:
+    """Core cycles in which a part of ``op`` reads and writes so many bytes of operands."""
+    beyond = read / npu.read_bytes_per_cycle + written / npu.write_bytes_per_cycle
+    if not cpu.first:
+        return beyond
+    near = (read + written) / cpu.first.line_bytes * cpu.first_line_cycles
+    assert not isinstance(op.work, CascadeWork), "a cascade takes the cycles of its steps"
+    run = _run(npu, cpu, op, op.work)
+    held = sum(_operand_bytes(op, op.work, run)) + run.filter_bytes
+    return near if held <= cpu.cache.bytes else near + beyond
 
 
 def _shared(work: SingleWork) -> bool:
@@ -50,7 +68,7 @@ def least_vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork, 
     the cache."""
     run = _run(npu, cpu, op, work)
     read, written = _operand_bytes(op, work, run)
-    moved = read / npu.read_bytes_per_cycle + written / npu.write_bytes_per_cycle
+    moved = _moving_cycles(npu, cpu, op, read, written)
     launches = cpu.launch_cycles * division.stripes * division.slices
     computed = (run.least + run.least_of_slice * division.slices) / (
         cpu.cores if isinstance(work, Conv) else 1

@@ -124,6 +124,11 @@ MEANING: Mapping[str, str] = {
     "npu.vector.cache.line_bytes": "Bytes of a line of it.",
     "npu.vector.weight_line_cycles": "What reading a line of weights again costs, because the cache has "
     "dropped it before the kernel came to it again; 0 for weights in memory without a cache.",
+    "npu.vector.first_cache.bytes": "A smaller data cache in front of the other, which then holds operands "
+    "from one op to the next. 0: there is none.",
+    "npu.vector.first_cache.ways": "Lines of a set of it.",
+    "npu.vector.first_cache.line_bytes": "Bytes of a line of it.",
+    "npu.vector.first_cache.line_cycles": "What it takes to read a line from the other cache.",
     "npu.rolling_buffers": "Whether the NPU addresses rows modulo a buffer's size. If not, the rows that "
     "two stripes of a cascade need are computed twice.",
     "npu.luna.input_buffer_bytes": "A larger input is computed in pieces of rows.",

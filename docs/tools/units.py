@@ -56,7 +56,7 @@ UNITS: Mapping[tuple[str, str], ModelledUnit] = {
         "transfers of tensors between ops, but in a cost of each op",
     ),
     (NPU, "vector-cpu"): ModelledUnit(
-        "the runtime's kernels, and the data cache in front of Psram",
+        "the runtime's kernels, and the data caches in front of Psram",
         "what makes some of Seeed's networks quicker",
     ),
     (DMA, "bursts"): ModelledUnit(

@@ -137,7 +137,10 @@ def _tiny_vector_cpu(random: Random) -> VectorCpu | None:
         return None
     cache = DataCache(random.choice((16, 64, 256)), random.choice((1, 2, 4)), random.choice((4, 8)))
     launch, line = random.choice((0, 9)), Fraction(random.choice((0, 1, 7)), 2)
-    return VectorCpu(random.choice(get_args(Kernels)), launch, cache, line, random.choice((1, 2)))
+    first = random.choice((None, replace(cache, bytes=cache.bytes // 2)))
+    return VectorCpu(
+        random.choice(get_args(Kernels)), launch, cache, line, random.choice((1, 2)), first, line
+    )
 
 
 def _tiny_costs(random: Random) -> ArrayCosts:

@@ -83,6 +83,7 @@ CHIPS = {
     "esp-dl": load_chip("esp32s3"),
     "esp-nn": load_chip("esp32s3", (*SMALL_CACHE, "npu.vector.kernels=esp-nn")),
     "two cores": load_chip("esp32s3", (*SMALL_CACHE, "npu.vector.cores=2")),
+    "two caches": load_chip("esp32p4", (*SMALL_CACHE, "npu.vector.first_cache.bytes=1KiB")),
 }
 
 

@@ -54,9 +54,7 @@ def test_depthwise_and_wider_types_of_esp_dl() -> None:
     # Half as many elements in a vector: twice the vectors, each of 16 bytes.
     assert cycles(work, kind="depthwise_conv", dtype="int16") == 64 * (45 + 4 * (26 + 18)) + 512
     assert cycles(pointwise(8, 32, 32), dtype="int16") == 64 * (45 + 4 * (30 + 3 + 4 * 9)) + 512
-
-
-def test_operands_of_32_bits_have_no_vectors() -> None:
+    # Operands of 32 bits have no vectors.
     assert cycles(pointwise(8, 32, 32), dtype="float32") == 5 * 64 * 32 * 32 + 1024
 
 
@@ -161,6 +159,34 @@ def test_operands_evict_a_filter_that_fills_the_cache(visitors: int) -> None:
     run = KernelRun(Fraction(0), Fraction(0), filter_bytes=64 * filter_lines, passes=passes)
     predicted = refilled_lines(cache, run, Fraction(64 * visitors * passes), weighted=True)
     assert predicted == pytest.approx(misses - filter_lines, rel=0.05)
+
+
+def test_operands_that_the_second_cache_holds_pass_the_first_one_only() -> None:
+    """All of the op counts, so that stripes of one that is too large do not become cheap."""
+    sizes = (
+        "npu.vector.cache.bytes=2KiB npu.vector.first_cache.bytes=1KiB npu.vector.first_cache.line_cycles=10"
+    )
+    board = load_chip("esp32s3", ["npu.launch_cycles=0", *sizes.split()]).npu
+
+    def mul(size: int) -> Op:
+        return Op("op", "mul", Vector(size, size, size, size), ("x",), ("y",))
+
+    beyond = 1 / board.read_bytes_per_cycle + 1 / board.write_bytes_per_cycle
+    assert op_cycles(board, mul(1024), 1024, 1) == 1024 + 2 * 16 * 10
+    assert op_cycles(board, mul(1088), 1088, 1) == 1088 + ceil(2 * 17 * 10 + 1088 * beyond)
+    assert op_cycles(board, mul(1088), 64, 1) == 64 + ceil(2 * 10 + 64 * beyond)
+
+
+def test_a_filter_that_only_the_second_cache_holds_is_read_from_it_at_every_point() -> None:
+    """YOLO11's convolution with 3 x 3 kernels from 128 to 128 channels: 147,968 bytes of filter and bias."""
+    board = load_chip("esp32p4", ["npu.launch_cycles=0"]).npu
+    window = Window(10, 10, 10, 10, 3, 3, pad_top=1, pad_left=1, pad_bottom=1, pad_right=1)
+    op = Op("op", "conv", Conv(window, 128, 128), ("x",), ("y",), ("w",))
+    alone = replace(
+        board, vector=replace(board.vector or pytest.fail("no vector unit"), first_line_cycles=Fraction(0))
+    )
+    further = op_cycles(board, op, 10, 128) - op_cycles(alone, op, 10, 128)
+    assert further == 17 * (99 * 147_968 // 64 + 2 * 12_800 // 64)
 
 
 def test_a_filter_beyond_the_cache_is_read_at_every_point() -> None:

@@ -18,8 +18,11 @@ BOARDS = {
     "weights.bytes_per_clock=0.968 weights.setup_cycles=60 weights.burst_bytes=128 "
     "weights.burst_overhead_clocks=0",
     "ethos-u65-256": "imx93",
+    "ensemble-e7": "alif-e7",
     "efr32mg24": "efr32xg24",
     "efr32bg24": "efr32xg24",
+    "xg24": "efr32xg24",
+    "stm32n657": "stm32n6",
     "stm32h747": "stm32h7",
     "stm32h743": "stm32h7",
     "stm32h7a3": "stm32h7 core_mhz=280",
@@ -28,9 +31,11 @@ BOARDS = {
     "stm32f746": "stm32h7 core_mhz=216 shared_memory.bytes=320KiB",
     "stm32u575": "stm32u5",
     "stm32u585": "stm32u5",
+    "b-u585": "stm32u5",
     "stm32u5a5": "stm32u5",
     "stm32u5a9": "stm32u5",
     "stm32u599": "stm32u5",
+    "stm32l4r5": "stm32l4r5",
     "stm32l4r9": "stm32l4r5",
     "stm32l496": "stm32l4r5 core_mhz=80",
     "stm32l475": "stm32l4r5 core_mhz=80",
@@ -46,9 +51,8 @@ BOARDS = {
     "stm32g4": "stm32l4r5 core_mhz=170",
     "stm32wb": "stm32l4r5 core_mhz=64",
 }
-"""Presets, and settings, of chips that tables call otherwise; of the others the preset has the letters and
-digits of the name. A chip is also one whose name begins so: ``STM32F769NI``. Other cores' clocks are those of
-their datasheets."""
+"""Presets, and settings, of chips that tables call otherwise, by a part of the letters and digits of their
+names: ``NUCLEO-H743ZI2`` is like ``STM32H743``. Other cores' clocks are those of their datasheets."""
 _FLASH = (
     "weights.memory=flash weights.bytes=8MiB weights.clock_mhz=80 weights.bytes_per_clock=0.5 "
     "weights.setup_cycles=0 weights.burst_overhead_clocks=20"
@@ -278,14 +282,19 @@ def preset_of(chip: str, tool: str = "") -> tuple[str, ...]:
 
 
 def _preset_of(chip: str) -> tuple[str, ...]:
-    name = chip.lower()
-    inner = re.search(r"\(([^)]*)\)", name)
-    plain = re.sub(r"[^a-z0-9]", "", name.partition("(")[0])
-    names = (name, plain, *((inner[1].strip(),) if inner else ()))
-    board = (found for key, found in BOARDS.items() if any(each.startswith(key) for each in names))
-    candidates = (*(BOARDS.get(each, each) for each in names), *board)
-    found = (tuple(each.split()) for each in candidates if each.split()[:1])
-    return next((each for each in found if each[0] in preset_names()), (chip,))
+    """The longest key of ``BOARDS`` that begins in the name, else the longest preset that it has as words."""
+    if chip.endswith((".yaml", ".yml")):
+        return (chip,)
+    name = re.sub(r"nucleo\W?_?", "stm32", chip.lower())
+    boards = [key for key in BOARDS if re.search(_words(key), name)]
+    presets = [key for key in preset_names() if re.search(_words(key) + r"(?![a-z0-9])", name)]
+    found = max(boards or presets, key=len, default=None)
+    return tuple(BOARDS.get(found, found).split()) if found else (chip,)
+
+
+def _words(name: str) -> str:
+    """The pattern of a name's letters and digits from a word's start on, with anything else between them."""
+    return r"(?<![a-z0-9])" + "[^a-z0-9]*".join(re.sub("[^a-z0-9]", "", name))
 
 
 def workload_of(network: str, shape: str = "") -> str:
@@ -323,7 +332,7 @@ def settings_of(preset: str, row: Mapping[str, str]) -> Iterator[str]:
     bits = re.search(r"\bw(\d)\b", row.get("precision") or "")
     if bits and preset == "gap9":
         yield f"weights.bits_per_weight={bits[1]}"
-    text = " ".join(filter(None, (row.get(name) for name in ("network", "board", "tool", "note"))))
+    text = " ".join(filter(None, (row.get(name) for name in ("chip", "network", "board", "tool", "note"))))
     for chip, pattern, settings in SOFTWARE:
         if chip == preset and re.search(pattern, text, re.IGNORECASE):
             yield from settings.split()
@@ -345,10 +354,11 @@ def sizes_of(shape: str) -> list[int]:
     if not (found := re.findall(r"\d+", shape)):
         raise BadInput(f"the shape {shown(shape)} has no number", hint="write it as 224x224x3")
     numbers = [int(each) for each in found]
-    # 1x3x224x224 and 1x224x224x3 are shapes with a batch.
+    # 1x3x224x224 and 1x224x224x3 are shapes with a batch, 3x224x224 is one with the channels first.
     if len(numbers) == 4 and numbers[0] == 1:
-        numbers = [*numbers[2:], numbers[1]] if numbers[1] < 5 else numbers[1:]
-    return numbers
+        numbers = numbers[1:]
+    channels_first = len(numbers) == 3 and numbers[0] < 5 <= min(numbers[1:])
+    return [*numbers[1:], numbers[0]] if channels_first else numbers
 
 
 def _published(network: str, shape: str = "") -> str:

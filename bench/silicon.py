@@ -25,7 +25,7 @@ import chipmodel.measured
 from bench.predicted_rows import predict
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import MEASURED, PRESET_FOLDER, load_chip
+from chipmodel.hardware.chip_file import MEASURED, PRESET_FOLDER, load_chip, with_overrides
 from chipmodel.hardware.measured_networks import (
     APART,
     MeasuredNetwork,
@@ -45,6 +45,7 @@ from chipmodel.measured.network_prediction import (
     planned_network,
     workload_of,
 )
+from chipmodel.measured.table import MeasuredRow
 from chipmodel.measured.track_record import INSIDE
 
 TABLES = Path(chipmodel.measured.__file__).parent / "tables"
@@ -100,7 +101,16 @@ def networks(board: str, fitted: bool) -> tuple[tuple[MeasuredNetwork, ...], Fol
         return rows, {}
     found = fit(read, chip, free, trained, outset(chip, free))
     pairs = zip(rows, found.held_out.rows, strict=True)
-    return tuple(replace(row, held_out=float(held.predicted)) for row, held in pairs), found.folds
+    held_out = (float(held.predicted) * _share_without(chip, row.predicted, held.row) for row, held in pairs)
+    return tuple(replace(row, held_out=time) for row, time in zip(rows, held_out, strict=True)), found.folds
+
+
+def _share_without(chip: Chip, predicted: float, row: MeasuredRow) -> float:
+    """The share of its predicted time that a network takes without the settings that its family chose."""
+    if "without" not in row.cells:
+        return 1
+    board = with_overrides(chip_of(chip, row), row.text("without").split())
+    return float(milliseconds(board, planned_network(row.text("workload"), board).cycles)) / predicted
 
 
 def fitted_numbers(chip: Chip) -> list[str]:

@@ -392,6 +392,12 @@ class Vendor:
     kernel_rows: int = 0
     """Rows of the largest dense kernel that the tool runs at once. One with more is computed in parts, whose
     sums lie in memory. 0: no such limit is known."""
+    copy_cycles: Fraction = Fraction(0)
+    """Core cycles of each access with which a CPU copies channels that are shuffled, or go to several
+    concats. 0: the NPU copies them."""
+    block_bytes: int = 0
+    """Bytes beyond which the streamer ``sync`` loads an op's weights in blocks, each while the one before
+    computes. 0: it loads all before the op computes."""
 
 
 UNCHECKED = "not compared with silicon"

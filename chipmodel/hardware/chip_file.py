@@ -403,6 +403,8 @@ def _chip(
             numbers["vendor.psram_byte_cycles"],
             whole("vendor.run_cycles"),
             whole("vendor.kernel_rows"),
+            numbers["vendor.copy_cycles"],
+            whole("vendor.block_bytes"),
         ),
         energy=energy_of(numbers, choices),
         memories=further_memories_of(numbers),

@@ -251,6 +251,8 @@ FIELDS: Mapping[str, Field] = {
     "vendor.psram_byte_cycles": _default("0", _rationals("0", 10**6, "core cycles")),
     "vendor.run_cycles": _default("0", _SETUP),
     "vendor.kernel_rows": _default("0", _wholes(0, 1000, "rows")),
+    "vendor.copy_cycles": _default("0", _rationals("0", 10**6, "core cycles")),
+    "vendor.block_bytes": _default("0", _sizes(0, 1 << 40)),
     **{
         f"cpu.cycles_per_element.{kind}": _default("0", _array(_rationals("0", 10**6, "core cycles")))
         for kind in CPU_KINDS

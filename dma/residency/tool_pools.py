@@ -13,6 +13,7 @@ Source: chipmodel; chosen by the published use of external RAM on STM32N6 (docs/
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -21,9 +22,10 @@ from math import ceil
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.rounding import ceil_div
 from chipmodel.hardware.chip import Chip
+from chipmodel.model.attributes import AlongAxis, AxisOrder, Interleaving
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import Op, Program, with_ops
-from chipmodel.model.work import Conv, Pool
+from chipmodel.model.work import Conv, Pool, Vector
 from chipmodel.npu.array import elements_written
 from dma.residency.greedy import ResidencyTable
 from solvers.core.first_fit import PlacedByTime
@@ -37,6 +39,7 @@ def as_tool_keeps(program: Program, chip: Chip) -> Program:
     """Return ``program`` with the cycles that its ops take for tensors in Psram, by the tool of ``chip``, and
     its first op with those that the tool's driver takes to start a run."""
     left, start = tensors_left(program, chip), chip.vendor.run_cycles
+    copied = _copied(program, chip)
     first = next((op.name for op in program.ops()), None)
 
     def slower(op: Op) -> Op:
@@ -44,9 +47,40 @@ def as_tool_keeps(program: Program, chip: Chip) -> Program:
         passes = ((*op.inputs, *sums), (*sums, *op.outputs)) if sums else ((*op.inputs, *op.outputs),)
         moved = sum(max((left.get(name, 0) for name in names), default=0) for names in passes)
         further = ceil(moved * chip.vendor.psram_byte_cycles) + (start if op.name == first else 0)
-        return replace(op, further_cycles=further)
+        further += ceil(copied.get(op.name, 0) * chip.vendor.copy_cycles)
+        return replace(op, further_cycles=further, absorbs=() if op.name in copied else op.absorbs)
 
-    return replace(program, body=with_ops(program.body, slower)) if left or start else program
+    return replace(program, body=with_ops(program.body, slower)) if left or start or copied else program
+
+
+def _copied(program: Program, chip: Chip) -> Mapping[str, int]:
+    """The accesses of each op that a CPU copies: of shuffled channels, and of a concat with an input that
+    another concat reads too, so that it cannot be made in place. An access moves as many bytes as
+    SharedMemory is aligned to, or one if the pieces are not."""
+    if not chip.vendor.copy_cycles:
+        return {}
+    word = chip.shared_memory.alignment
+    concats = Counter(name for op in program.ops() if op.kind == "concat" for name in {*op.inputs})
+    return {
+        op.name: ceil_div(program.tensors[op.outputs[0]].bytes, 1 if any(n % word for n in pieces) else word)
+        for op in program.ops()
+        if (pieces := _pieces(program, op, concats))
+    }
+
+
+def _pieces(program: Program, op: Op, concats: Mapping[str, int]) -> Sequence[int]:
+    """The channels of each piece that ``op`` copies; none where they can stay where they are made."""
+    match op.work:
+        case Vector(attributes=Interleaving(groups)):
+            return (program.tensors[op.outputs[0]].shape[1] // groups,)
+        case Vector(attributes=AxisOrder((0, 2, 1, _, _))):
+            return (op.views[0][2],)
+        case Vector(attributes=AlongAxis(1)) if op.kind == "concat" and any(
+            concats[n] > 1 for n in op.inputs
+        ):
+            return [program.tensors[name].shape[1] for name in op.inputs]
+        case _:
+            return ()
 
 
 def tensors_left(program: Program, chip: Chip) -> Mapping[str, int]:

@@ -23,7 +23,9 @@ _STREAMERS: dict[VendorStreamer, Streamer | StreamerPortfolio] = {
 
 def of_chip(chip: Chip) -> StreamerPortfolio:
     """Return the streamer that ``chip`` names."""
-    found = _STREAMERS[chip.vendor.streamer]
+    found, block = _STREAMERS[chip.vendor.streamer], chip.vendor.block_bytes
+    if found is sync.STREAMER and block:
+        found = sync.in_blocks(block)
     return found if isinstance(found, StreamerPortfolio) else StreamerPortfolio(found.name, (found,))
 
 

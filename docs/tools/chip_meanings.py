@@ -178,6 +178,11 @@ MEANING: Mapping[str, str] = {
     "the NPU reads or writes in Psram, all such tensors of an op at once. What only a pooling reads is "
     "pooled as it is made where it has no room. 0: tensors leave SharedMemory only as in other plans.",
     "vendor.run_cycles": "What the driver takes before the first op of a run by that tool.",
+    "vendor.copy_cycles": "What each access takes with which a CPU copies channels that are shuffled, or "
+    "that several concats read: of as many bytes as `shared_memory.alignment`, or of one where a piece has "
+    "channels left over. 0: the NPU copies them.",
+    "vendor.block_bytes": "Bytes of an operation's weights beyond which `sync` loads them in blocks of at "
+    "most so many, each while the one before it computes. 0: all are loaded before it computes.",
     "vendor.kernel_rows": "Rows of the largest dense kernel that runs at once. One with more is computed in "
     "parts, whose sums of 16 bits take room in the pools, or lie in Psram; all are written at once, and read "
     "at once to be added up. 0: no such limit is known.",

@@ -21,7 +21,7 @@ from bench.silicon import (
     table,
 )
 from chipmodel.hardware.chip_file import load_chip, preset_names
-from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits, mean_error
+from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits
 from chipmodel.measured.network_fit import free_numbers
 from chipmodel.measured.network_prediction import workload_of
 
@@ -47,13 +47,6 @@ def test_a_preset_keeps_every_row_of_its_table_as_it_predicts_it(board: str, par
 
 def test_only_presets_with_a_table_keep_rows() -> None:
     assert [name for name in preset_names() if load_chip(name).measured] == BOARDS
-
-
-def test_all_rows_of_stm32ai_modelzoo_count() -> None:
-    """The mean error of all 81 published rows, tensors off chip or not."""
-    rows = load_chip("stm32n6").measured
-    assert len(rows) == 81
-    assert mean_error(rows) == pytest.approx(0.104, abs=0.001)
 
 
 def share_inside(boards: Sequence[str]) -> float:
@@ -97,9 +90,15 @@ def test_what_a_preset_keeps_as_held_out_is_what_fits_without_the_family_give() 
     assert {line.split(" | ")[0] for line in numbers} == {f"| {row.family}" for row in kept}
 
 
+def test_a_family_is_held_out_without_what_it_alone_chose() -> None:
+    """A CPU that copies channels was found by HarDNet, which takes 3.5 times as long as without it."""
+    (row,) = (row for row in load_chip("stm32n6").measured if row.family == "hardnet")
+    assert row.held_out < 0.3 * row.predicted
+
+
 @pytest.mark.parametrize(
     ("board", "count"),
-    [("stm32n6", 4), ("stm32h7", 2), ("esp32s3", 1), ("stm32l4r5", 0), ("corstone-300", 0)],
+    [("stm32n6", 4), ("stm32h7", 2), ("esp32s3", 1), ("esp32p4", 1), ("stm32l4r5", 0), ("corstone-300", 0)],
 )
 def test_numbers_that_the_chip_file_calls_fitted_are_fitted_anew(board: str, count: int) -> None:
     assert len(fitted_numbers(load_chip(board))) == count

@@ -10,7 +10,7 @@ import pytest
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.measured.compare import MeasuredTable, read_table
-from chipmodel.measured.network_fit import fit, free_numbers, rounded
+from chipmodel.measured.network_fit import fit, free_numbers
 from chipmodel.measured.network_prediction import NETWORKS, planned_network
 
 BOARD = load_chip("stm32n6")
@@ -145,9 +145,3 @@ def test_a_network_that_cannot_be_loaded_names_its_line() -> None:
         fit(read_table(text, "boards.csv", None, {NETWORKS.name: NETWORKS}), BOARD, ("npu.launch_cycles",))
     assert refusal.value.where is not None
     assert (refusal.value.where.file, refusal.value.where.line) == ("boards.csv", 6)
-
-
-def test_fitted_numbers_are_short() -> None:
-    assert rounded("npu.launch_cycles", Fraction(12345)) == 12300
-    assert rounded("npu.launch_cycles", Fraction(1, 3)) == 1
-    assert rounded("npu.macs_per_cycle.int8", Fraction(4, 3)) == Fraction("1.33")

@@ -37,7 +37,7 @@ def test_numpy_equals_check_on_random_plans(first: int) -> None:
 
 def test_a_large_correct_plan_and_the_same_with_one_buffer_moved_by_a_byte() -> None:
     """Each buffer lies above the one before it, four levels in turn."""
-    count = 20 * MIN_BUFFERS
+    count = 200 * MIN_BUFFERS
     buffers = tuple(Buffer(str(i), 3, (Interval(i, i + 4),)) for i in range(count))
     offsets = {str(i): i % 4 * 3 for i in range(count)}
     problem = Problem(buffers, 12)

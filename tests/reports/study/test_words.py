@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chipmodel.answers.study_results import StudyResults
+from reports.study.methods import methods
 from reports.study.words import answer, scope
 from tests.reports.study_sample import designs, network, packing, small
 
@@ -27,6 +30,13 @@ def test_the_answer_of_a_design_study_begins_with_the_memory() -> None:
         "(quartiles 300.0% and 700.0%), the best of all on 10 of 10; sync 536.0% (p = 0.002)."
     )
     assert words[2] == "By peak, large-first is at the bound on 20 cases."
+
+
+def test_bounds_of_older_rows_hold_for_plans_of_an_unknown_kind() -> None:
+    rows = tuple(replace(row, bound_space=None) for row in designs().rows)
+    assert "which holds for plans of a kind that its row does not name." in " ".join(
+        methods(StudyResults("old", rows))
+    )
 
 
 def test_answers_without_comparisons_plans_and_rows() -> None:

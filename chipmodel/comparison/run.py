@@ -22,10 +22,11 @@ from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import PlanSpace
 from chipmodel.passes.liveness import liveness, scopes
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
-from chipmodel.pipeline.multicore import one_psram, partition_of
+from chipmodel.pipeline.multicore import partition_of
 from chipmodel.pipeline.order_choice import OrderRequest, order_of_run
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import choose_weights
+from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.terminal.progress import stage
@@ -212,7 +213,7 @@ def core_problems(
             problem = replace(liveness(schedule, chip), capacity=None)
             found.append((problem, scopes(schedule.body).section))
             schedules.append(schedule)
-    return found, max(map(off_chip_bytes, one_psram(parts, schedules, chip.off_chip_bytes)))
+    return found, max(map(off_chip_bytes, one_psram(request.program, parts, schedules, chip.off_chip_bytes)))
 
 
 def one_after_another(problems: Sequence[Problem]) -> Problem:

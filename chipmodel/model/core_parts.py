@@ -53,6 +53,11 @@ class CoreSplit:
     ops: tuple[OpSplit, ...] = ()
     again: tuple[str, ...] = ()
 
+    @property
+    def cores(self) -> int:
+        """The most cores that an op is split over; 1 if none is split."""
+        return max((each.cores for each in self.ops), default=1)
+
     def by_op(self) -> dict[str, OpSplit]:
         """The split of each op, by its name."""
         return {each.op: each for each in self.ops}

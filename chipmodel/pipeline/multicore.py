@@ -6,7 +6,6 @@ split over cores (``chipmodel.rewrites.core_split``), whichever is simulated to 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,12 +14,10 @@ from chipmodel.answers.result import AskedPlanners, CorePlan, Result, SplitProgr
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
-from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.share import WHOLE
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate, simulate_cores
 from chipmodel.model.core_parts import CorePart, CoreSplit, split
-from chipmodel.model.fit import off_chip_bytes, plan_fit
+from chipmodel.model.fit import plan_fit
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
@@ -32,12 +29,11 @@ from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.partition import balanced, on_one_core
 from chipmodel.pipeline.plan import plan_as_cut, plan_as_placed
 from chipmodel.pipeline.plugin_check import refuse_wrong_cores
+from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rival_streamers import made_by_all
 from chipmodel.pipeline.split_choice import split_candidates
 from chipmodel.pipeline.weight_choice import Judged, with_chosen_weights
-from dma.schedule.psram_layout import HomeKey, aligned
-from dma.schedule.psram_sharing import Homes, at_homes, tight_homes
 from dma.stream import streamer_named
 
 PARTITION_SHARE = 0.4
@@ -109,14 +105,16 @@ def plan_cores(request: PlanRequest, core_of: Mapping[str, int]) -> tuple[CorePl
         share = request.deadline.share(1 / (len(parts) - len(planned)))
         of_part = replace(request, program=part.program, deadline=share, cascade=_cascade_of(request, part))
         planned.append(plan_as_cut(of_part, None))
-    plans = joined_plans(parts, planned, request.chip)
+    plans = joined_plans(request.program, parts, planned, request.chip)
     refuse_wrong_cores(plans, request)
     return plans
 
 
-def joined_plans(parts: Sequence[CorePart], planned: Sequence[Planned], chip: Chip) -> tuple[CorePlan, ...]:
+def joined_plans(
+    program: Program, parts: Sequence[CorePart], planned: Sequence[Planned], chip: Chip
+) -> tuple[CorePlan, ...]:
     """The plans of all cores, which were made apart, with addresses in one Psram."""
-    schedules = one_psram(parts, [p.schedule for p in planned], chip.off_chip_bytes)
+    schedules = one_psram(program, parts, [p.schedule for p in planned], chip.off_chip_bytes)
     return tuple(map(_core_plan, parts, planned, schedules))
 
 
@@ -130,87 +128,6 @@ def _cascade_of(request: PlanRequest, part: CorePart) -> str:
 def _core_plan(part: CorePart, planned: Planned, schedule: Schedule) -> CorePlan:
     commands = lower(schedule, planned.solved.plan, part)
     return CorePlan(part, schedule, planned.problem, planned.solved, planned.attempts, commands)
-
-
-def one_psram(
-    parts: Sequence[CorePart], schedules: Sequence[Schedule], capacity: int | None = None
-) -> list[Schedule]:
-    """The schedules with addresses in one Psram: first what several cores know, tensors and weights of split
-    ops, at one address for all of them, then the weights and tensors of each core, in the order in which it
-    had them.
-
-    Where that takes more than ``capacity`` bytes, tensors of one core share bytes where lifetimes allow.
-    """
-    held = [_held_homes(part, schedule) for part, schedule in zip(parts, schedules, strict=True)]
-    cores = Counter(key for each in held for key in {key for keys in each.values() for key in keys})
-    cores |= Counter(n for part in parts for n in {*part.program.inputs, *part.imports, *part.exports})
-    homes = [
-        {home: next((key for key in keys if cores[key] > 1), None) for home, keys in each.items()}
-        for each in held
-    ]
-    plain = _one_after_another(schedules, homes, [_compact(each) for each in homes])
-    if capacity is None or max(map(off_chip_bytes, plain)) <= capacity:
-        return plain
-    tight = [
-        tight_homes(part.program, schedule, [home for home, key in each.items() if key is not None])
-        for part, schedule, each in zip(parts, schedules, homes, strict=True)
-    ]
-    packed = _one_after_another(schedules, homes, tight)
-    return min(plain, packed, key=lambda laid: max(map(off_chip_bytes, laid)))
-
-
-def _held_homes(part: CorePart, schedule: Schedule) -> dict[Interval, list[HomeKey]]:
-    """Every home in Psram of one core, and what lies there: several tensors if they share memory."""
-    ops = {op.name: op for op in part.program.ops()}
-    found: dict[Interval, list[HomeKey]] = {}
-    for name, home in schedule.weights_in_place.items():
-        found.setdefault(home, []).extend([(ops[name].constants, WHOLE)] if name in ops else [])
-    for transfer in schedule.transfers:
-        keys, moved = found.setdefault(transfer.home, []), transfer.part
-        if not moved.weights:
-            keys.append(moved.name)
-        elif moved.name in ops:
-            op = ops[moved.name]
-            keys.append((op.weights, WHOLE if op.gathers else moved.share))
-    return found
-
-
-def _compact(homes: Mapping[Interval, HomeKey | None]) -> Homes:
-    """What a core has of its own, from address 0 on without gaps."""
-    found: dict[Interval, Interval] = {}
-    end = 0
-    for home in sorted(home for home, key in homes.items() if key is None):
-        found[home] = Interval(end, end + len(home))
-        end += aligned(len(home))
-    return found
-
-
-def _one_after_another(
-    schedules: Sequence[Schedule],
-    homes: Sequence[Mapping[Interval, HomeKey | None]],
-    own: Sequence[Homes],
-) -> list[Schedule]:
-    """What several cores know, then each core's ``own`` data at addresses relative to its first."""
-    sizes: dict[HomeKey, int] = {}
-    for home, key in (item for each in homes for item in each.items()):
-        if key is not None:
-            sizes[key] = max(sizes.get(key, 0), len(home))
-    starts: dict[HomeKey, int] = {}
-    end = 0
-    for key in sorted(sizes, key=str):
-        starts[key] = end
-        end += aligned(sizes[key])
-    found: list[Schedule] = []
-    for schedule, each, mine in zip(schedules, homes, own, strict=True):
-        place = {
-            home: Interval(starts[key], starts[key] + len(home))
-            for home, key in each.items()
-            if key is not None
-        }
-        place |= {home: Interval(end + new.start, end + new.stop) for home, new in mine.items()}
-        found.append(at_homes(schedule, place))
-        end += aligned(max((new.stop for new in mine.values()), default=0))
-    return found
 
 
 def _together(schedules: Sequence[Schedule]) -> Schedule:
@@ -281,7 +198,9 @@ def _partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried
     program, chip = request.program, request.chip
     whole = [on_one_core(program, chip.cores), balanced(program, chip, named_ops(request))]
     candidates = [_Partition(program, core_of) for core_of in whole[: 1 if whole[0] == whole[1] else 2]]
-    candidates += _split_partitions(request, choices)
+    quick = replace(request, streamer=SCREENING_STREAMER, cascade=CASCADE_OFF, smallest_peak=False, stop=None)
+    splits = _fastest_splits(quick, choices) if request.split_ops and not named_ops(request) else []
+    candidates += [tried.partition for tried in splits if quick != request]
     found: list[_Tried] = []
     refusals: list[ChipmodelError] = []
     for partition in candidates:
@@ -289,26 +208,42 @@ def _partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried
             found.append(_try(request.until(request.deadline.share(PARTITION_SHARE)), choices, partition))
         except (BadInput, DoesNotFit) as refusal:
             refusals.append(refusal)
+    found += splits if quick == request else []
     if not found:
         raise refusals[0]
     return found
 
 
-def _split_partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Partition]:
-    """Programs with ops split over cores, where nobody asks for whole ops: not by cascades of ops by name.
-    Those that are fastest with one quick streamer, without cascades."""
-    program, chip = request.program, request.chip
-    if not request.split_ops or named_ops(request):
-        return []
-    quick = replace(request, streamer=SCREENING_STREAMER, cascade=CASCADE_OFF, smallest_peak=False, stop=None)
+def _fastest_splits(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried]:
+    """Programs with ops split over cores that are fastest as ``request`` plans them.
+
+    First the best one by its forecast over each number of cores, then the others over as many cores as the
+    fastest of these: a forecast mistakes numbers of cores more than splits over one number.
+    """
+    left = split_candidates(request.program, request.chip)
+    firsts = {chosen.cores: chosen for chosen, _ in reversed(left)}
+    left.sort(key=lambda each: each[0] != firsts[each[0].cores])
     found: list[_Tried] = []
-    for chosen, made in split_candidates(program, chip):
+    for number, (chosen, made) in enumerate(left):
         if found and request.deadline.ends("splits of ops over cores"):
             break
-        with suppress(DoesNotFit):
-            found.append(_simulated(quick, choices, _Partition(made, balanced(made, chip), chosen)))
-    found.sort(key=lambda tried: _rank(request, tried))
-    return [tried.partition for tried in found[:MOST_SPLITS]]
+        fastest = found[0].partition.split if found else None
+        if number < len(firsts) or fastest is None or chosen.cores == fastest.cores:
+            with suppress(DoesNotFit):
+                found.append(_try_split(replace(request, program=made), choices, chosen))
+                found.sort(key=lambda tried: _rank(request, tried))
+    return found[:MOST_SPLITS]
+
+
+def _try_split(request: PlanRequest, choices: Mapping[str, str], chosen: CoreSplit) -> _Tried:
+    """Plans of a program with split ops, whose joins of rows may have to be cut finer."""
+
+    def attempt(asked: PlanRequest) -> _Tried:
+        return _simulated(
+            asked, choices, _Partition(asked.program, balanced(asked.program, asked.chip), chosen)
+        )
+
+    return with_finer_cuts(request, attempt, lambda _: True)
 
 
 def _rank(request: PlanRequest, tried: _Tried) -> tuple[bool, int]:

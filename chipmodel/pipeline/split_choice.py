@@ -50,17 +50,16 @@ def split_candidates(program: Program, chip: Chip) -> list[tuple[CoreSplit, Prog
     if sum(costs.npu.values()) == 0:
         return []
     known: dict[CoreSplit, tuple[int, Program]] = {}
+    whole = forecast(program, chip)
     for split in costs.candidates():
-        if split.ops and split not in known:
+        if split.ops and split not in known and costs.loads(split) < whole:
             made = split_program(program, split, chip)
             known[split] = forecast(made, chip), made
-    whole = forecast(program, chip)
     found: list[tuple[CoreSplit, Program]] = []
     left = dict.fromkeys(_counts(chip.cores), MOST_OF_EACH)
     for split, (cycles, made) in sorted(known.items(), key=lambda item: item[1][0]):
-        cores = max(each.cores for each in split.ops)
-        if cycles < whole and left[cores]:
-            left[cores] -= 1
+        if cycles < whole and left[split.cores]:
+            left[split.cores] -= 1
             found.append((split, made))
     return found
 
@@ -92,6 +91,10 @@ class _Costs:
         self.chip = chip
         self.ops = [node for node in program.body if isinstance(node, Op)]
         self.npu = {op.name: op_cycles(chip.npu, op, op.work.rows, op.work.channels) for op in self.ops}
+        blocks = {op.name: program.block_bytes(op) for op in self.ops}
+        self.weights = {
+            n: transfer_cycles(chip, "weights", block) if block else 0 for n, block in blocks.items()
+        }
         self.possible = {op.name: list(self._possible(op)) for op in self.ops}
         self.alike = {op.name for op in self.ops if channelwise(program, op)}
 
@@ -134,13 +137,16 @@ class _Costs:
         if split.by == "channels" and op.name in self.alike:
             return 0
         moved = (
-            self._weights_again(op, split.cores) if split.by == "rows" else self._handed_over(op, split.cores)
+            (split.cores - 1) * self.weights[op.name]
+            if split.by == "rows"
+            else self._handed_over(op, split.cores)
         )
         return self.npu[op.name] * (1 - 1 / split.cores) - price * moved
 
-    def _weights_again(self, op: Op, cores: int) -> int:
-        block = self.program.block_bytes(op)
-        return (cores - 1) * transfer_cycles(self.chip, "weights", block) if block else 0
+    def loads(self, split: CoreSplit) -> int:
+        """Cycles in which the DMA engine loads all weights, those of bands on every core."""
+        again = sum((e.cores - 1) * self.weights[e.op] for e in split.ops if e.by == "rows")
+        return again + sum(self.weights.values())
 
     def _handed_over(self, op: Op, cores: int) -> int:
         """Cycles in which every core's slice of the output is stored once, and loaded by all others."""

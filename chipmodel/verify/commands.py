@@ -127,7 +127,7 @@ class _CommandVerifier:
                     entered.append(command.name)
                     state = self.repeat(nodes.get(command.name), command, state)
                 case Release() | Acquire():
-                    pass  # verify_cores checks these
+                    self.hand_over(command, state)
         self._coverage(body, covered, entered)
         out_of_order = order_fault(body, commands, self.cascades.first_of)
         if out_of_order:
@@ -135,6 +135,13 @@ class _CommandVerifier:
         for fault in self.cascades.interrupted(commands):
             self.report(fault)
         return state
+
+    def hand_over(self, command: Release | Acquire, state: MemoryState) -> None:
+        """Let other cores have a tensor, or find one of another core in Psram, as ``verify_cores`` proves."""
+        if isinstance(command, Acquire):
+            state.psram |= {command.tensor}
+        elif not state.will_be_in_psram(command.tensor):
+            self.report(f"{command.tensor!r} is released, which is not completely in Psram")
 
     def begin_cascade(self, step: Compute, covered: Mapping[str, list[Compute]], state: MemoryState) -> None:
         """Before the first step of a cascade nothing that its ops make exists: each of them could read the

@@ -3,19 +3,30 @@
 Each core runs a part of the program (see ``chipmodel.model.core_parts``), and ``verify`` proves that its
 commands do so, provided that tensors of other cores are in Psram when they are loaded. This module proves
 that they are: every load comes after an ``Acquire``, every ``Release`` after all commands that make the
-tensor, no two tensors or weights share bytes of Psram, no store overwrites a tensor that another core may
-read, and the cores do not deadlock. Nothing is shared with the planners but the vocabulary.
+tensor, only its maker stores a tensor, the cores do not deadlock, and tensors share bytes of Psram only if
+one is done with before the other begins. Nothing is shared with the planners but the vocabulary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
 
 from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.share import Share
+from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release, Repeat, walk
+from chipmodel.model.commands import (
+    Acquire,
+    Branch,
+    Command,
+    Compute,
+    DmaStart,
+    DmaWait,
+    Release,
+    Repeat,
+    walk,
+)
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
 from chipmodel.model.program import If, Node, Program, ops
 from chipmodel.model.schedule import CascadeOps
@@ -23,6 +34,9 @@ from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 
 CoreCommands = Sequence[tuple[Command, ...]]
 """The commands of each core."""
+NEVER = 1 << 62
+"""The number of a command that no core comes to."""
+T = TypeVar("T")
 
 
 def verify_cores(
@@ -45,10 +59,14 @@ def verify_cores(
     parts = split(program, core_of, len(streams))
     of_core = cascades or [()] * len(streams)
     for part, commands, taking_turns in zip(parts, streams, of_core, strict=True):
-        alone = verify(part.program, commands, chip, taking_turns)
+        inputs = tuple(name for name in part.program.inputs if name not in part.imports)
+        outputs = tuple(name for name in part.program.outputs if name in program.outputs)
+        own = replace(part.program, inputs=inputs, outputs=outputs)
+        alone = verify(own, commands, chip, taking_turns)
         faults += [f"core {part.core}: {fault}" for fault in (*alone, *_protocol(part, commands))]
-    faults += _psram_faults(parts, streams)
-    faults += _deadlocks(streams)
+    progress = _CoreProgress(streams)
+    faults += _deadlocks(progress)
+    faults += _psram_faults(program, parts, progress)
     return tuple(dict.fromkeys(faults))[:MAX_VIOLATIONS]
 
 
@@ -146,32 +164,57 @@ def _read_fault(part: CorePart, name: str, subject: str, acquired: set[tuple[str
         yield f"{subject} reads {name!r} without waiting for core {maker}, which makes it"
 
 
-def _deadlocks(streams: CoreCommands) -> list[str]:
-    """Cores that wait forever: each runs as far as it can on every path."""
-    at = [0] * len(streams)
-    released: set[tuple[int, str]] = set()
-    moved = True
-    while moved:
-        moved = False
+class _CoreProgress:
+    """How far cores come with their commands, those outside of branches and loops counted from 0."""
+
+    def __init__(self, streams: CoreCommands) -> None:
+        self.streams = streams
+        self.released_at: dict[tuple[int, str], int] = {}
+        self.acquires = [[*map(_acquires, commands)] for commands in streams]
+        self.known: dict[tuple[int, int], list[int]] = {}
         for core, commands in enumerate(streams):
-            while at[core] < len(commands) and not _unreleased(commands[at[core]], released):
-                command = commands[at[core]]
+            for number, command in enumerate(commands):
                 if isinstance(command, Release):
-                    released.add((core, command.tensor))
-                at[core] += 1
-                moved = True
+                    self.released_at.setdefault((core, command.tensor), number)
+
+    def reached(self, held: int = -1, until: int = -1) -> list[int]:
+        """The command that no core gets beyond while core ``held`` does not run its command ``until``."""
+        if (held, until) not in self.known:
+            self.known[held, until] = self._run(
+                [until if core == held else -1 for core in range(len(self.streams))]
+            )
+        return self.known[held, until]
+
+    def _run(self, until: Sequence[int]) -> list[int]:
+        at = [0] * len(self.streams)
+        before: list[int] = []
+        while at != before:
+            before = list(at)
+            for core, commands in enumerate(self.streams):
+                while at[core] not in (until[core], len(commands)) and not self.missing(core, at):
+                    at[core] += 1
+        return at
+
+    def missing(self, core: int, at: Sequence[int]) -> list[Acquire]:
+        """What the next command of ``core`` waits for on any path, where each core is ``at`` a command."""
+        found = ((each, (each.core, each.tensor)) for each in self.acquires[core][at[core]])
+        flags = self.released_at
+        return [each for each, flag in found if flag not in flags or at[each.core] <= flags[flag]]
+
+
+def _acquires(command: Command) -> list[Acquire]:
+    return [each for each in walk((command,)) if isinstance(each, Acquire)]
+
+
+def _deadlocks(progress: _CoreProgress) -> list[str]:
+    """Cores that wait forever."""
+    at = progress.reached()
     return [
         f"core {core} waits for {acquire.tensor!r} of core {acquire.core} forever"
-        for core, commands in enumerate(streams)
+        for core, commands in enumerate(progress.streams)
         if at[core] < len(commands)
-        for acquire in _unreleased(commands[at[core]], released)[:1]
+        for acquire in progress.missing(core, at)[:1]
     ]
-
-
-def _unreleased(command: Command, released: set[tuple[int, str]]) -> list[Acquire]:
-    """The acquires on any path through ``command`` whose tensor is not released yet."""
-    inside = [c for c in walk((command,)) if isinstance(c, Acquire)]
-    return [c for c in inside if (c.core, c.tensor) not in released]
 
 
 # -- Psram -----------------------------------------------------------------------------------------
@@ -179,123 +222,115 @@ def _unreleased(command: Command, released: set[tuple[int, str]]) -> list[Acquir
 
 @dataclass(frozen=True, slots=True, order=True)
 class _PsramRange:
-    """Addresses of Psram, and what they hold: data of one core, or (``core`` -1) a tensor of several."""
+    """Addresses of Psram, and what they hold: data of one core, or (``core`` -1) of several."""
 
     start: int
     stop: int
     core: int
-    tensor: str
+    what: str
 
     def __str__(self) -> str:
-        return f"{self.tensor!r}" if self.core < 0 else f"data of core {self.core}"
+        return repr(self.what) if self.core < 0 else f"{self.what!r} of core {self.core}"
 
 
-def _psram_faults(parts: Sequence[CorePart], streams: CoreCommands) -> list[str]:
-    """Overlapping ranges of Psram, and stores over tensors and weights that other cores may read."""
-    shared = _shared_tensors(parts)
-    weights = _shared_weights(parts)
-    ranges = {
-        each
-        for part, commands in zip(parts, streams, strict=True)
-        for each in _ranges(part, commands, shared, weights)
-    }
-    faults = [*_overlaps(sorted(ranges)), *_split_tensors(ranges)]
-    places = {each.tensor: Interval(each.start, each.stop) for each in ranges if each.core < 0}
-    for part, commands in zip(parts, streams, strict=True):
-        faults += _stores_over_imports(part, commands, places)
-        faults += _stores_after_release(part, commands, places)
-    return faults
+class _RangeUse(NamedTuple):
+    """The first and the last command, outside of branches and loops, at which a core needs what a range has:
+    -1 for before the run, ``NEVER`` for after it."""
+
+    core: int
+    first: int
+    last: int
 
 
-def _shared_tensors(parts: Sequence[CorePart]) -> set[str]:
-    """Tensors that more than one core uses."""
+def _psram_faults(program: Program, parts: Sequence[CorePart], progress: _CoreProgress) -> Iterator[str]:
+    """Ranges that are in use at the same time, tensors with two places, and stores of others' tensors."""
     used = [{*p.program.inputs, *p.imports, *p.exports} for p in parts]
-    return {name for i, names in enumerate(used) for other in used[:i] for name in names & other}
+    constants = [{op.constants for op in p.program.ops() if op.constants} for p in parts]
+    shared: set[object] = {*_in_several(used), *_in_several(constants)}
+    uses: dict[_PsramRange, list[_RangeUse]] = {}
+    for part, commands in zip(parts, progress.streams, strict=True):
+        for each, use in _uses(program, part, commands, shared):
+            uses.setdefault(each, []).append(use)
+        for start in (each for each in walk(commands) if isinstance(each, DmaStart)):
+            if start.direction == "store" and start.at.part.name in part.imports:
+                yield f"core {part.core}: {start.name!r} stores {start.at.part.name!r} of another core"
+    yield from _overlaps(uses, progress)
+    yield from _split_tensors(uses)
 
 
-def _shared_weights(parts: Sequence[CorePart]) -> set[tuple[str, ...]]:
-    """Weights of ops of more than one core, which may lie in one place."""
-    used = [{op.constants for op in part.program.ops() if op.constants} for part in parts]
-    return {names for i, own in enumerate(used) for other in used[:i] for names in own & other}
+def _in_several(sets: Sequence[set[T]]) -> set[T]:
+    """What more than one of the sets has."""
+    return {each for number, own in enumerate(sets) for other in sets[:number] for each in own & other}
 
 
-def _ranges(
-    part: CorePart, commands: tuple[Command, ...], shared: set[str], weights: set[tuple[str, ...]]
-) -> set[_PsramRange]:
-    """The ranges that a core's transfers use; one that ever holds a shared tensor counts as that tensor's,
-    one with shared weights, which nobody may store over, as theirs."""
-    constants = {op.name: op.constants for op in part.program.ops() if op.constants in weights}
-    held: dict[Interval, str] = {}
-    homes: set[Interval] = set()
-    for command in walk(commands):
-        if isinstance(command, DmaStart) and len(command.home):
-            what = command.at.part
-            homes.add(command.home)
-            if what.weights and what.name in constants:
-                held[command.home] = f"{' '.join(constants[what.name])} {_channels(what.share)}"
-            elif not what.weights and what.name in shared:
-                held[command.home] = what.name
-        elif isinstance(command, Compute) and command.weights_at and command.op in constants:
-            homes.add(command.weights_at)
-            held[command.weights_at] = " ".join(constants[command.op])
-    return {
-        _PsramRange(home.start, home.stop, -1 if home in held else part.core, held.get(home, ""))
-        for home in homes
-    }
+def _uses(
+    program: Program, part: CorePart, commands: tuple[Command, ...], shared: Collection[object]
+) -> Iterator[tuple[_PsramRange, _RangeUse]]:
+    """When a core needs what is in each range: weights throughout, a tensor from its first transfer on, or as
+    an input from the start, to the wait for its last one, or as an output or condition to the end."""
+    constants = {op.name: op.constants for op in part.program.ops()}
+    inputs, stay = {*program.inputs}, {*program.outputs, *program.conditions.values()}
+    numbers: dict[_PsramRange, list[int]] = {}
+    starts: dict[str, DmaStart] = {}
+
+    def weights(name: str, home: Interval, share: Share) -> None:
+        own = constants.get(name, ())
+        what, core = (f"{' '.join(own)} {_channels(share)}", -1) if own in shared else (name, part.core)
+        numbers[_PsramRange(home.start, home.stop, core, what)] = [-1, NEVER]
+
+    for number, each in ((n, inner) for n, command in enumerate(commands) for inner in walk((command,))):
+        if isinstance(each, Compute) and each.weights_at:
+            weights(each.op, each.weights_at, WHOLE)
+        elif isinstance(each, DmaStart):
+            starts[each.name] = each
+        start = starts.get(each.name) if isinstance(each, DmaStart | DmaWait) else None
+        if start is None or not len(start.home):
+            continue
+        name, home = start.at.part.name, start.home
+        if start.at.part.weights:
+            weights(name, home, start.at.part.share)
+            continue
+        place = _PsramRange(home.start, home.stop, -1 if name in shared else part.core, name)
+        numbers.setdefault(place, []).append(-1 if name in inputs else number)
+        numbers[place].append(NEVER if name in stay else number)
+    for place, needed in numbers.items():
+        yield place, _RangeUse(part.core, min(needed), max(needed))
 
 
 def _channels(share: Share) -> str:
     return "" if share.whole else f"channels {share.channels} of {share.of_channels}"
 
 
-def _overlaps(ranges: list[_PsramRange]) -> Iterator[str]:
-    """Bytes that two cores, or a core and a shared tensor, have. ``verify`` follows those of one core."""
+def _overlaps(uses: Mapping[_PsramRange, Sequence[_RangeUse]], progress: _CoreProgress) -> Iterator[str]:
+    """Bytes that two cores, or a core and a shared tensor, have at the same time. ``verify`` follows those of
+    one core."""
+
+    def done(one: _PsramRange, other: _PsramRange) -> bool:
+        return all(_ends_before(a, b, progress) for a in uses[one] for b in uses[other])
+
     before: list[_PsramRange] = []
-    for each in ranges:
+    for each in sorted(uses):
         before = [other for other in before if other.stop > each.start]
         for other in before:
-            if other.core < 0 or other.core != each.core:
-                yield f"{other} and {each} share Psram [{each.start}, {min(other.stop, each.stop)})"
+            if 0 <= other.core == each.core or done(each, other) or done(other, each):
+                continue
+            yield f"{other} and {each} share Psram [{each.start}, {min(other.stop, each.stop)})"
         before.append(each)
 
 
-def _split_tensors(ranges: set[_PsramRange]) -> Iterator[str]:
+def _ends_before(a: _RangeUse, b: _RangeUse, progress: _CoreProgress) -> bool:
+    """Whether a core cannot begin one use before another core, or the same one, is done with the other."""
+    if b.first < 0 or a.last == NEVER:
+        return False
+    return a.last < b.first if a.core == b.core else progress.reached(a.core, a.last)[b.core] < b.first
+
+
+def _split_tensors(ranges: Iterable[_PsramRange]) -> Iterator[str]:
     """Shared tensors for which the cores use different addresses."""
     starts: dict[str, set[int]] = {}
     for each in ranges:
         if each.core < 0:
-            starts.setdefault(each.tensor, set()).add(each.start)
+            starts.setdefault(each.what, set()).add(each.start)
     for name, addresses in sorted(starts.items()):
         if len(addresses) > 1:
             yield f"the cores use {name!r} at {' and '.join(map(str, sorted(addresses)))} in Psram"
-
-
-def _stores_over_imports(
-    part: CorePart, commands: tuple[Command, ...], places: Mapping[str, Interval]
-) -> Iterator[str]:
-    """Stores over a shared tensor by a core that does not make it."""
-    imports = {name: place for name, place in places.items() if name not in part.exports}
-    for start in _stores(commands):
-        for name, place in imports.items():
-            if place.overlaps(start.home):
-                yield f"core {part.core}: {start.name!r} stores over {name!r}, which several cores use"
-
-
-def _stores_after_release(
-    part: CorePart, commands: tuple[Command, ...], places: Mapping[str, Interval]
-) -> Iterator[str]:
-    """Stores over a tensor that other cores may read already."""
-    released: dict[str, Interval] = {}
-    for command in commands:
-        if isinstance(command, Release) and command.tensor in places:
-            released[command.tensor] = places[command.tensor]
-        for start in _stores((command,)):
-            for name, place in released.items():
-                if place.overlaps(start.home):
-                    yield f"core {part.core}: {start.name!r} stores over {name!r}, which is released"
-
-
-def _stores(commands: tuple[Command, ...]) -> Iterator[DmaStart]:
-    for command in walk(commands):
-        if isinstance(command, DmaStart) and command.direction == "store":
-            yield command

@@ -138,6 +138,17 @@ class MemoryState:
         """Whether the newest definition of ``name`` is completely in Psram."""
         return name in self.psram
 
+    def will_be_in_psram(self, name: str) -> bool:
+        """Whether the newest definition of ``name`` is completely in Psram when the stores in flight end."""
+        stores = (s.at.part for s in self.in_flight.values() if s.direction == "store")
+        shares = {part.share for part in stores if part.name == name}
+        if name in self.unstored:
+            return self.unstored[name] <= shares and name not in self.updated
+        coverage = self.stored.get(name, EMPTY)
+        for share in shares:
+            coverage = coverage.add(share)
+        return name in self.psram or coverage.complete
+
     def lose_in_psram(self, names: Collection[str]) -> None:
         """Forget the copies in Psram of the tensors ``names``, whose bytes a store overwrites."""
         self.psram -= set(names)

@@ -7,7 +7,7 @@ stay throughout, and so do tensors that ops change slice by slice.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from chipmodel.geometry.interval import Interval, merged
@@ -52,10 +52,10 @@ def at_homes(schedule: Schedule, homes: Homes) -> Schedule:
     return replace(schedule, transfers=tuple(map(move, schedule.transfers)), weights_in_place=in_place)
 
 
-def tight_homes(program: Program, schedule: Schedule, apart: Collection[Interval] = ()) -> Homes:
-    """New homes from address 0 on for all of ``schedule`` but those ``apart``: by the order of first fit that
-    needs the fewest bytes."""
-    lives = {home: live for home, live in psram_lifetimes(program, schedule).items() if home not in apart}
+def tight_homes(program: Program, schedule: Schedule) -> Homes:
+    """New homes from address 0 on for all of ``schedule``: by the order of first fit that needs the fewest
+    bytes."""
+    lives = psram_lifetimes(program, schedule)
     throughout = (_throughout(schedule),)
     starts, end = _one_after_another(home for home, live in lives.items() if live == throughout)
     rest = {home: live for home, live in lives.items() if home not in starts}

@@ -62,7 +62,7 @@ def planned_cores(
             return None
         larger, plans = planned
         if larger == request:
-            return request, joined_plans(parts, plans, request.chip)
+            return request, joined_plans(request.program, parts, plans, request.chip)
         request = larger
     return None
 

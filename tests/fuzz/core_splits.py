@@ -14,6 +14,7 @@ from random import Random
 
 import numpy as np
 
+from chipmodel.answers.result import CorePlan
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.execute.byte_arrays import Bytes
@@ -42,7 +43,7 @@ from chipmodel.rewrites.splittable import (
 from chipmodel.verify.cores import verify_cores
 from tests.fuzz.cascades import LONGEST_STEPPED
 from tests.fuzz.fuzzer import Fault
-from tests.support.chips import tiny_chip, with_memory
+from tests.support.chips import tiny_chip, with_memory, with_psram
 from tests.support.random_images import ImageShape, random_images
 from tests.support.stepper import step_through_cores
 
@@ -119,13 +120,16 @@ def check(seed: int) -> Counter[str]:
             raise Fault(f"seed {seed}: other bytes than the whole network")
     chip = with_memory(replace(tiny_chip(random), cores=cores), random.choice((2048, 8192, 65536)))
     streamer = random.choice(("prefetch-greedy", "ping-pong"))
+    tight = random.random() < 0.5
+    small = with_psram(chip, 1) if tight else chip  # so that tensors share all the bytes that they can
     try:
-        plans = plan_cores(PlanRequest(program, chip, "large-first", streamer), balanced(program, chip))
+        plans = plan_cores(PlanRequest(program, small, "large-first", streamer), balanced(program, chip))
     except DoesNotFit:
         return seen + Counter(refused=1)
     if any(plan.solved.peak > chip.shared_memory.bytes for plan in plans):
         return seen + Counter(refused=1)
     commands = [plan.commands for plan in plans]
+    seen["bytes of Psram shared"] += tight and _share_psram(plans)
     if faults := verify_cores(program, commands, chip):
         raise Fault(f"seed {seed}: {faults[0]}")
     for verdict in check_paths(PlanRun(program, commands, chip.shared_memory.bytes), {}):
@@ -140,6 +144,12 @@ def check(seed: int) -> Counter[str]:
     if trace.cycles < time_bound(whole, chip, trace.path, cascades=True).cycles:
         raise Fault(f"seed {seed}: faster than the lower bound")
     return seen + Counter(planned=1)
+
+
+def _share_psram(plans: Sequence[CorePlan]) -> bool:
+    """Whether data have bytes of Psram in common."""
+    homes = {transfer.home for plan in plans for transfer in plan.schedule.transfers}
+    return sum(map(len, homes)) > max((home.stop for home in homes), default=0)
 
 
 def _depthwise_slices(program: Program, split: CoreSplit) -> bool:

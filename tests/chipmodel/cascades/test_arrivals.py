@@ -61,7 +61,7 @@ def test_a_cascade_that_hands_nothing_on_may_wait() -> None:
         plan_in_rounds(replace(request, program=part.program), None, None, with_cascades(part.program, each))
         for part, each in zip(apart, cascades, strict=True)
     ]
-    plans = joined_plans(apart, planned, CHIP)
+    plans = joined_plans(program, apart, planned, CHIP)
     members = [[each.members for each in plan.schedule.cascades] for plan in plans]
     assert [len(each) for each in members] == [1, 0]
     assert verify_cores(program, [plan.commands for plan in plans], CHIP, members) == ()

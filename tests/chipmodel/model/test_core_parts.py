@@ -251,7 +251,7 @@ def test_a_release_that_is_missing_or_early_is_found() -> None:
     early = (streams[0], (Release("c", "c"), *rewritten(streams[1], once(Release, drop, 0))))
     faults = verify_cores(diamond(), early, TWO)
     assert "core 1: 'c' is released before all of it has been made and stored" in faults
-    assert "core 1: 'store c' stores over 'c', which is released" in faults
+    assert "core 1: 'c' is released, which is not completely in Psram" in faults
 
 
 def test_cores_that_wait_in_a_circle_are_found() -> None:

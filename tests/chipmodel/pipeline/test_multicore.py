@@ -20,7 +20,8 @@ from chipmodel.model.program import Program
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.multicore import one_psram, plan_cores
+from chipmodel.pipeline.multicore import plan_cores
+from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.cores import verify_cores
 from tests.support.bounds import lower_bound_cycles
@@ -91,7 +92,7 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
         if max(p.solved.peak for p in plans) <= chip.shared_memory.bytes:
             assert verify_cores(program, streams(plans), chip) == (), seed
             seen["verified"] += 1
-            packed = one_psram([p.part for p in plans], [p.schedule for p in plans], capacity=1)
+            packed = one_psram(program, [p.part for p in plans], [p.schedule for p in plans], capacity=1)
             tight = [lower(s, p.solved.plan, p.part) for s, p in zip(packed, plans, strict=True)]
             assert verify_cores(program, tight, chip) == (), seed
             seen["tight"] += packed != [p.schedule for p in plans]

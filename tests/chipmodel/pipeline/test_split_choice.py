@@ -10,13 +10,16 @@ import pytest
 
 import chipmodel as cm
 from chipmodel.errors import DoesNotFit
+from chipmodel.model.core_parts import CoreSplit
 from chipmodel.model.program import Program
+from chipmodel.pipeline import multicore
 from chipmodel.pipeline.multicore import plan_cores, run_cores
 from chipmodel.pipeline.partition import balanced
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.split_choice import split_candidates, split_program
 from chipmodel.rewrites.core_split import split_over_cores
 from chipmodel.rewrites.in_place import reuse
+from dma.residency.fitted import fitted
 
 
 def program(network: str) -> Program:
@@ -66,6 +69,16 @@ def test_a_plan_file_names_the_split_and_is_checked_with_it(
     assert not cm.check(path, "zoo:ds_cnn").correct
 
 
+def test_tensors_of_two_cores_share_bytes_of_a_small_psram(tmp_path: Path) -> None:
+    """Side by side the tensors and weights of each of its splits take more than 88,000 B."""
+    chip = cm.chip("luna-arcs", cores=2, psram__bytes=86_000)
+    found = cm.simulate("zoo:resnet8", chip, packer="large-first", streamer="prefetch-greedy")
+    assert found.result.split is not None
+    assert found.result.fits
+    found.write_plan(tmp_path / "plan.json")
+    assert cm.check(tmp_path / "plan.json", "zoo:resnet8", execute=True).correct
+
+
 @pytest.mark.parametrize("network", ["zoo:resnet8", "zoo:autoencoder"])
 def test_candidates_are_programs_of_their_splits(network: str) -> None:
     whole, chip = program(network), cm.chip("esp32s3", cores=4)
@@ -84,3 +97,21 @@ def test_a_join_that_does_not_fit_is_cut_finer() -> None:
     uncut = split_over_cores(whole, split)
     with pytest.raises(DoesNotFit):
         plan_cores(replace(request, program=uncut), balanced(uncut, chip))
+
+
+def test_a_join_that_could_lie_in_place_is_cut_where_no_plan_has_it_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chip = cm.chip("luna-arcs", cores=2, shared_memory__bytes="16KiB")
+    whole = fitted(program("zoo:resnet8"), chip)
+    first = split_candidates(whole, chip)[:1]
+
+    def only(*_: object) -> list[tuple[CoreSplit, Program]]:
+        return first
+
+    made = first[0][1]
+    request = PlanRequest(whole, chip, "large-first", "prefetch-greedy")
+    with pytest.raises(DoesNotFit, match="join"):
+        plan_cores(replace(request, program=made), balanced(made, chip))
+    monkeypatch.setattr(multicore, "split_candidates", only)
+    assert run_cores(request, {}).split is not None

@@ -20,7 +20,7 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.steady_state import steady
 from chipmodel.verify.commands import verify
 from dma.schedule.psram_layout import aligned
-from dma.schedule.psram_sharing import at_homes, psram_lifetimes, tight_homes, within_psram
+from dma.schedule.psram_sharing import at_homes, psram_lifetimes, within_psram
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory, with_psram
 from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
@@ -149,13 +149,6 @@ def test_stacks_of_many_inferences_take_two_slices() -> None:
     found = planned(many, LUNA_LIKE)
     assert off_chip_bytes(found.schedule) == off_chip_bytes(planned(steady(chain(2), 2), LUNA_LIKE).schedule)
     assert verify(many, found.commands, LUNA_LIKE) == ()
-
-
-def test_new_homes_keep_what_is_apart_out() -> None:
-    schedule = planned(chain(3), with_memory(LUNA_LIKE, 8192)).schedule
-    apart = min(t.home for t in schedule.transfers if not t.part.weights)
-    homes = tight_homes(chain(3), schedule, [apart])
-    assert set(homes) == {t.home for t in schedule.transfers} - {apart}
 
 
 def test_what_is_stored_over_an_input_that_is_read_again_is_found() -> None:

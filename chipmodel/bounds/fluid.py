@@ -208,7 +208,8 @@ class _FluidBuilder:
             new = set[str]() if op.gathers else set(op.weights) - known
             known |= new
             counts = self._part_counts(op)
-            cycles = least_cycles(self.npu, op, columns=self.cascades)
+            added = accumulating(self.program, op) if self.cascades else op
+            cycles = least_cycles(self.npu, added, columns=self.cascades)
             yield FluidOp(
                 cycles,
                 *_further_cycles(self.npu, self.npu_text, op, counts, self.cascades),
@@ -216,7 +217,7 @@ class _FluidBuilder:
                 int(self.costs.weights_once) if new - earlier else 0,
                 run > 0 and self._joins(run),
                 self._weight_bytes(self._used_in_chain(run) & earlier) if begins else 0,
-                _is_single(accumulating(self.program, op) if self.cascades else op),
+                _is_single(added),
                 counts,
                 op.work.rows,
                 *self._weight_loads(op, self._weight_bytes(new)),
@@ -356,7 +357,8 @@ class _FluidBuilder:
     def _slices_read_all(self, op: Op, name: str) -> bool:
         """Whether every slice of the output's channels of an op with one row reads the same part of an input.
         What hardly fits may be cut into sums, which do not."""
-        if op.work.rows > 1 or isinstance(op.work, Vector) or op.inputs.count(name) != 1:
+        added = self.cascades and accumulating(self.program, op).accumulator
+        if added or op.work.rows > 1 or isinstance(op.work, Vector) or op.inputs.count(name) != 1:
             return False
         channels = op.work.channels
         weights = self.program.block_bytes(op)

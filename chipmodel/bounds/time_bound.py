@@ -10,6 +10,7 @@ from math import ceil
 from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.fluid import fluid_bound
 from chipmodel.bounds.program_windows import window_time_bound
+from chipmodel.cascades.accumulation import accumulating
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
@@ -60,7 +61,8 @@ def time_bound(
     runs = [(op, times) for op, times in program.op_counts(path) if times]
     if not runs:
         return TimeBound(0, space=space)
-    cycles = {op.name: times * least_cycles(chip.npu, op, columns=cascades) for op, times in runs}
+    inner = ((op, times, accumulating(program, op) if cascades else op) for op, times in runs)
+    cycles = {op.name: times * least_cycles(chip.npu, each, columns=cascades) for op, times, each in inner}
     found: list[TimeBound | None] = [
         _over_all(runs, "npu", _least_compute_cycles(program, chip, cycles, cascades)),
         _over_all(runs, "dma", _least_dma_cycles(program, chip, runs, cascades, inferences)),

@@ -1,8 +1,8 @@
-"""Pooling over a whole image in a cascade: rows are added up as they arrive, so that none of them stays.
+"""Pooling over a whole image, or a dense layer of one, in a cascade: rows are added up as they arrive.
 
-An op needs all rows of its input before it makes anything. In a cascade it holds one accumulator for each
-channel instead of those rows: each of its parts reads some rows and what the part before left, and the last
-part makes the output. A single part for all rows needs no accumulators.
+Such an op needs all rows of its input before it makes anything. In a cascade it holds one accumulator for
+each channel instead of those rows: each of its parts reads some rows and what the part before left, and the
+last part makes the output. A single part for all rows needs no accumulators.
 
 A sum of integers of up to 16 bits takes 32 bits, one of short floats a float of 32 bits, as in the reference
 kernels of TensorFlow Lite; a maximum is as wide as an element. No chip file says otherwise yet.
@@ -21,17 +21,18 @@ from dataclasses import replace
 
 from chipmodel.model.program import DTYPE_BITS, Op, Program, Tensor, ops, with_ops
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.model.work import Pool
+from chipmodel.model.work import Matmul, Pool
 
 SUM_BITS = 32
 """The least bits of an accumulator of a sum."""
 
 
 def accumulating(program: Program, op: Op) -> Op:
-    """Return ``op`` as it runs in a cascade: pooling over a whole image row by row, any other op as it is."""
-    work = op.work
+    """Return ``op`` as it runs in a cascade: pooling over a whole image and a product of a flat one with
+    weights row by row, any other op as it is."""
     apart = op.whole or op.sliced is not None or op.accumulator is not None or len(op.inputs) != 1
-    if not isinstance(work, Pool) or not work.of_whole_image or apart:
+    work = None if apart else _by_rows(program, op)
+    if work is None:
         return op
     made = program.tensors[op.outputs[0]]
     bits = max(8 if op.kind == "max_pool" else SUM_BITS, DTYPE_BITS[made.dtype])
@@ -40,8 +41,22 @@ def accumulating(program: Program, op: Op) -> Op:
     name = f"{op.outputs[0]}.sums"
     while name in program.tensors:
         name += "'"
-    sums = Tensor(name, work.channels_ * bits // 8, (work.channels_,), dtype)
-    return replace(op, work=replace(work, by_rows=True), accumulator=sums)
+    sums = Tensor(name, work.channels * bits // 8, (work.channels,), dtype)
+    return replace(op, work=work, accumulator=sums)
+
+
+def _by_rows(program: Program, op: Op) -> Pool | Matmul | None:
+    """The work of an op that adds up several rows of its first input, each a row of the work; None for any
+    other op. A dense layer may add up in any order, as its weights can lie in that of the input."""
+    match op.work:
+        case Pool() if op.work.of_whole_image:
+            return replace(op.work, by_rows=True)
+        case Matmul(solid=False, summed=None) if op.work.rows == 1:
+            image = program.tensors[op.inputs[0]]
+            rows = image.stored.grid[0]
+            return replace(op.work, pieces=rows) if rows > 1 and image.bytes % rows == 0 else None
+        case _:
+            return None
 
 
 def in_cascades(program: Program, cascades: Iterable[CascadeOps]) -> Program:

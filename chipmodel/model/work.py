@@ -162,6 +162,8 @@ class Matmul:
     """The elements of a row that it sums over, where they are a piece of the row: a partial sum."""
     by_columns: bool = False
     """Whether parts have some of the columns, although every product has a right matrix of its own."""
+    pieces: int = 1
+    """Equal pieces of the only left row that are added up, each a row of the work (``Op.accumulator``)."""
 
     @property
     def macs(self) -> int:
@@ -169,7 +171,7 @@ class Matmul:
 
     @property
     def rows(self) -> int:
-        return 1 if self.solid else self.batch * self.rows_
+        return 1 if self.solid else self.batch * self.rows_ * self.pieces
 
     @property
     def channels(self) -> int:
@@ -212,6 +214,8 @@ class Matmul:
         cols = channels if self.channels > 1 else self.cols
         if rows == self.rows:
             return replace(self, cols=cols)
+        if self.pieces > 1:
+            return Matmul(1, -(-self.inner * rows // self.pieces), cols)
         return Matmul(rows, self.inner, cols)
 
 

@@ -11,7 +11,7 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.program import Op
 from chipmodel.model.schedule import Phase
-from chipmodel.model.work import Conv, Pool, Recurrent, SingleWork, Vector
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.array import Division
 from chipmodel.npu.models import least_model_cycles, model_cycles
 
@@ -52,9 +52,11 @@ def _adding_cycles(npu: Npu, op: Op, rows: int) -> int:
 
 def share_read(op: Op, rows: int, channels: int) -> Fraction:
     """The share of an op's weights that a part reads in place: at each time step those of a recurrent layer
-    once; of a table only the rows that it looks up."""
+    once; of a table only the rows that it looks up, and of a sum those of the rows that it adds up."""
     times = Fraction(channels, op.work.channels)
-    if isinstance(op.work, Recurrent):
+    if isinstance(op.work, Matmul):
+        times *= Fraction(rows, op.work.rows) if op.accumulator else 1
+    elif isinstance(op.work, Recurrent):
         times *= op.work.steps * Fraction(rows, op.work.rows)
     elif op.gathers:
         times *= Fraction(rows, op.work.rows)

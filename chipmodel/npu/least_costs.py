@@ -18,8 +18,9 @@ from chipmodel.npu.models import model_cycles
 
 def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1, columns: bool = False) -> int:
     """The least cycles of ``op`` on the NPU in at least so many stripes and slices, with ``columns`` in any
-    bands of columns too. A tile may span several images, groups or directions, and so needs padding once
-    where the whole op needs it for each of them. Weights in place are read once by each stripe."""
+    bands of columns too, and with an accumulator in any parts that add up. A tile may span several images,
+    groups or directions, and so needs padding once where the whole op needs it for each of them. Weights in
+    place are read once by each stripe."""
     computing = _least_computing(npu, op, stripes, slices, columns)
     if op.weights_in_place is None:
         return computing
@@ -33,24 +34,33 @@ def _least_computing(npu: Npu, op: Op, stripes: int, slices: int, columns: bool)
     """The same for an op whose weights are there when it begins."""
     if op.cycles is not None:
         return op.cycles
+    if op.accumulator is not None:
+        whole = _least_computing(npu, _whole(op), stripes, slices, columns)
+        return min(whole, _least_added_up(npu, op)) if slices == 1 else whole
     if op.absorbs:
         return 0  # its inputs may already lie in place in its output
     if isinstance(op.work, CascadeWork):
         return sum(least_cycles(npu, inner) for inner in op.cascade)
     works = {op.work, _merged(op.work, _lanes(npu))}
     works |= {_aligned(work) for work in works} if columns else set()
-    least = min(busy_cycles(npu, op, work, stripes, slices, columns) for work in works)
-    if columns and slices == 1 and isinstance(op.work, Pool) and op.work.of_whole_image:
-        return min(least, _least_added_up(npu, op, op.work))
-    return least
+    return min(busy_cycles(npu, op, work, stripes, slices, columns) for work in works)
 
 
-def _least_added_up(npu: Npu, op: Op, work: Pool) -> int:
-    """The least cycles of pooling over a whole image in parts of any rows, without its accumulators."""
-    by_rows = replace(work, by_rows=True)
-    each = [model_cycles(npu, op, by_rows.part(rows, work.channels)) for rows in range(1, work.window.in_h)]
+def _whole(op: Op) -> Op:
+    """An op that adds up rows, in one part."""
+    work = op.work
+    assert isinstance(work, Pool | Matmul)
+    work = replace(work, by_rows=False) if isinstance(work, Pool) else replace(work, pieces=1)
+    return replace(op, work=work, accumulator=None)
+
+
+def _least_added_up(npu: Npu, op: Op) -> int:
+    """The least cycles of an op that adds up rows in parts of any of them, without its accumulators."""
+    work = op.work
+    assert isinstance(work, Pool | Matmul)
+    each = [model_cycles(npu, op, work.part(rows, work.channels)) for rows in range(1, work.rows)]
     least = [0]
-    for rows in range(1, work.window.in_h + 1):
+    for rows in range(1, work.rows + 1):
         last_parts = range(1, min(rows, len(each)) + 1)
         least.append(min(least[rows - part] + each[part - 1] for part in last_parts))
     return least[-1]

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 
+from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.shape import may_cascade
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
@@ -76,7 +77,8 @@ def segment_cycles(program: Program, chip: Chip, segment: ProofSegment, columns:
     ops = [op for op in program.body if isinstance(op, Op)]
     if segment.unit == "npu":
         own = ops[segment.start : segment.stop]
-        return sum(least_cycles(chip.npu, op, columns=columns) for op in own)
+        inner = (accumulating(program, op) if columns else op for op in own)
+        return sum(least_cycles(chip.npu, op, columns=columns) for op in inner)
     return int(_Moved(program, chip, ops, columns).cycles(segment.start, segment.stop))
 
 

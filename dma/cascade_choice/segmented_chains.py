@@ -18,6 +18,7 @@ from dma.cascade_choice.segment_estimates import cascade_estimates
 from dma.cascade_choice.segment_table import CascadeSegment, Chosen, SegmentTable, segment_table
 from dma.cascade_choice.straight_chains import LiveAround, straight_chains
 from dma.cascade_choice.stripe_heights import stripe_heights
+from dma.residency.fitted import least_part
 from dma.residency.tiling import cascade_bytes, least_weights
 
 BANDS = (2, 3, 4, 6, 8)
@@ -28,6 +29,9 @@ says how many are worth it."""
 FINE_HEIGHTS = tuple(factor << doubled for doubled in range(6) for factor in (3, 5, 7))
 """Rows of the last op in stripes between the powers of two, which are looked at for the cascades of a cut:
 for all cascades they would take three times as long."""
+IMPOSSIBLE = 1 << 40
+"""Cycles more of an op that can only run in a cascade, as its smallest part does not fit: more than
+any plan."""
 Candidate = tuple[CascadeChoice, ...]
 """Cascades that a program may have together."""
 
@@ -90,7 +94,8 @@ def _segmented(
 ) -> SegmentedChain:
     ops = around.table.ops[chain.start : chain.stop]
     geometry = ChainGeometry(program, chip, ops, chain.start, around)
-    single = segment_table([(), *((_single(geometry, index, weight_floor),) for index in range(len(ops)))])
+    singles = ((_single(geometry, index, weight_floor, capacity),) for index in range(len(ops)))
+    single = segment_table([(), *singles])
     wanted = None if capacity is None else _in_psram(capacity)
     cascades = cascade_estimates(geometry, geometry.stripes(rolls), rolls, capacity, wanted)
     return _run(geometry, single.followed_by(cascades))
@@ -149,11 +154,13 @@ def with_bands(
     return _run(geometry, chain.table.followed_by(*banded))
 
 
-def _single(chain: ChainGeometry, index: int, weight_floor: int) -> CascadeSegment:
+def _single(chain: ChainGeometry, index: int, weight_floor: int, capacity: int | None) -> CascadeSegment:
     op, weights = chain.ops[index], chain.weights[index]
     least = least_weights(chain.program, op, weight_floor)
     live = chain.around.through[chain.first + index]
     cycles = op_cycles(chain.chip.npu, op, op.work.rows, op.work.channels)
+    if capacity is not None and live > capacity < least_part(chain.program, op):
+        cycles += IMPOSSIBLE
     return CascadeSegment(Interval(index, index + 1), (), live + least, cycles, weights)
 
 

@@ -50,7 +50,8 @@ def in_memory_order(program: Program, op: Op) -> Rewritten | None:
     layout: Layout = "image" if isinstance(op.work, Conv | Pool) else "matrix"
     if isinstance(op.work, Vector) or not isinstance(op.work, Conv | Pool | Matmul | Recurrent):
         return None
-    if op.sliced is not None:
+    one_row = isinstance(op.work, Matmul) and op.work.rows == len(op.inputs) == 1
+    if op.sliced is not None or one_row:
         return None
     tensors = dict(program.tensors)
     copies: list[Op] = []

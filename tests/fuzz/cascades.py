@@ -18,7 +18,7 @@ from chipmodel.cascades.recomputed import computed, steps_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op, with_cascades
 from chipmodel.errors import DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
-from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip import Chip, InPlaceReading
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.attributes import AlongAxis, AxisOrder
 from chipmodel.model.commands import Compute, walk
@@ -29,6 +29,7 @@ from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import CHOICES, reuse
+from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from chipmodel.verify.plan_file import verify_file
 from dma.cascade_choice.memory_bound import memory_bound
 from dma.cascade_choice.segmented_chains import BANDS
@@ -114,17 +115,7 @@ def pooled_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequ
     """One cascade through pooling over the whole image, with or without ops after it, in small memories."""
     random = Random(f"pooled {seed}")
     builder = ProgramBuilder(f"pooled {seed}", dtype=random.choice(DTYPES))
-    size = (1, random.randint(1, 5), random.randint(2, 9), random.randint(1, 5))
-    x = builder.input("x", size)
-    names = list[str]()
-    for number in range(random.randint(0, 2)):
-        names.append(f"conv{number}")
-        kernel, stride = random.choice((1, 1, 3)), random.choice((1, 1, 2))
-        pad = (kernel // 2, 0, kernel // 2, 0)
-        x = builder.conv(names[-1], x, random.randint(1, 8), (kernel, 1), stride=(stride, 1), pad=pad)
-    if random.random() < 0.3 or len(names) == 0:
-        names.append("relu")
-        x = builder.elementwise("relu", "relu", [x])
+    x, names = _column_layers(builder, random)
     names.append("pool")
     scaled, x = x, builder.pool("pool", x, None, kind=random.choice(("max_pool", "average_pool")))
     match random.choice(("nothing", "dense", "dense", "relu", "scale", "attention")):
@@ -147,6 +138,48 @@ def pooled_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequ
     program = reuse(builder.build(), random.choice(CHOICES))
     names = names[random.randint(0, min(1, len(names) - 2)) :]
     return _one_cascade(program, names, random, (0.3, 0.5, 1.0))
+
+
+def flat_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:
+    """One cascade through a dense layer of a whole image, whose weights are loaded or read in place."""
+    random = Random(f"flat {seed}")
+    builder = ProgramBuilder(f"flat {seed}", dtype=random.choice(DTYPES))
+    x, names = _column_layers(builder, random)
+    names.append("dense")
+    x = builder.dense("dense", builder.flatten(x), random.randint(1, 9), bias=random.random() < 0.5)
+    if random.random() < 0.5:
+        names.append("after")
+        x = (
+            builder.dense("after", x, 3)
+            if random.random() < 0.5
+            else builder.elementwise("relu", "after", [x])
+        )
+    builder.output(x)
+    program = reuse(builder.build(), random.choice(CHOICES))
+    names = names[random.randint(0, min(1, len(names) - 2)) :]
+    program, choices, request = _one_cascade(program, names, random, (0.3, 0.5, 1.0))
+    if seed % 2:
+        return program, choices, request
+    rate, latency = Fraction(random.choice((1, 8, 64)), random.choice((1, 4))), random.choice((0, 3, 40))
+    chip = replace(request.chip, in_place=InPlaceReading("always", rate, latency))
+    program = with_weights_in_place(program, chip)
+    return program, choices, replace(request, program=program, chip=chip)
+
+
+def _column_layers(builder: ProgramBuilder, random: Random) -> tuple[Value, list[str]]:
+    """A few ops on a narrow image, and their names."""
+    size = (1, random.randint(1, 5), random.randint(2, 9), random.randint(1, 5))
+    x = builder.input("x", size)
+    names = list[str]()
+    for number in range(random.randint(0, 2)):
+        names.append(f"conv{number}")
+        kernel, stride = random.choice((1, 1, 3)), random.choice((1, 1, 2))
+        pad = (kernel // 2, 0, kernel // 2, 0)
+        x = builder.conv(names[-1], x, random.randint(1, 8), (kernel, 1), stride=(stride, 1), pad=pad)
+    if random.random() < 0.3 or len(names) == 0:
+        names.append("relu")
+        x = builder.elementwise("relu", "relu", [x])
+    return x, names
 
 
 def attention_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:

@@ -51,6 +51,13 @@ def test_rare_cascades_are_right(case: cascades.RandomCase) -> None:
     assert seen["cascades"] > len(RARE) // 2
 
 
+def test_random_cascades_through_dense_layers_of_images_are_right() -> None:
+    seen = sum((check(seed, cascades.flat_case) for seed in range(24)), Counter[str]())
+    assert seen["adding_up"] > 8
+    assert seen["executed"] > 20
+    assert seen["without_moves"] > 20
+
+
 def test_random_attention_in_blocks_of_queries_is_right() -> None:
     seen = sum((check(seed, cascades.attention_case) for seed in range(200, 224)), Counter[str]())
     assert seen["cascades"] > 20

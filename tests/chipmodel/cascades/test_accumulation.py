@@ -1,7 +1,8 @@
-"""Pooling over a whole image in a cascade: what is added up, in how many bytes, when the output is made."""
+"""Ops that add up a whole image in a cascade: what they hold, in how many bytes, when the output is made."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Literal
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from chipmodel.cascades.accumulation import accumulating, with_accumulators
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op, with_cascades
 from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.share import WHOLE, by_rows_and_channels
+from chipmodel.geometry.share import WHOLE, by_rows, by_rows_and_channels
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
+from chipmodel.npu.cycles import share_read
 from workloads.build.builder import ProgramBuilder
 
 PoolKind = Literal["max_pool", "average_pool"]
@@ -117,6 +119,34 @@ def test_the_output_is_made_with_the_last_row(rolls: bool) -> None:
         "conv": (2 * 3 * CHANNELS, rolls),
         "pool.sums": (4 * CHANNELS, rolls),
     }
+
+
+def flat() -> Program:
+    """A 1 x 1 convolution, and two features of all that it makes."""
+    builder = ProgramBuilder("flat")
+    x = builder.conv("conv", builder.input("x", (1, 4, ROWS, 3)), CHANNELS, 1)
+    builder.output(builder.dense("dense", builder.flatten(x), 2))
+    return builder.build()
+
+
+def test_a_dense_layer_adds_up_the_rows_of_an_image() -> None:
+    """Each feature has an accumulator; 18 B of a row meet a fifth of the weights."""
+    found = work(flat(), (1, 1), ops=("conv", "dense"))
+    assert [step.op for step in found.steps] == [0, 1] * ROWS
+    assert {held.tensor: held.bytes for held in found.held} == {"conv": 3 * CHANNELS, "dense.sums": 2 * 4}
+    assert found.makes[0].of_group[-1] == Interval(0, 1)
+    op = accumulating(flat(), [*flat().ops()][1])
+    assert op.reads(0, Interval(1, 3), Interval(0, 2)) == by_rows(Interval(1, 3), ROWS)
+    assert op.work.part(2, 2).macs == 2 * 3 * CHANNELS * 2
+    assert share_read(op, 2, 2) == Fraction(2, ROWS)
+
+
+@pytest.mark.parametrize("shape", [(2, 4, ROWS, 3), (1, 4, 1, 3)])
+def test_several_rows_or_a_flat_input_are_not_added_up(shape: tuple[int, ...]) -> None:
+    builder = ProgramBuilder("rows")
+    builder.output(builder.dense("dense", builder.flatten(builder.input("x", shape)), 2))
+    (op,) = builder.build().ops()
+    assert accumulating(builder.build(), op) == op
 
 
 def test_a_window_over_channels_waits_for_all_rows_of_the_image() -> None:

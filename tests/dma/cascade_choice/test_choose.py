@@ -13,12 +13,14 @@ from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.core_parts import split
 from chipmodel.model.program import Op, Program
 from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from dma.cascade_choice.choose import proposed_cascades
 from dma.cascade_choice.segmented_chains import Candidate
 from dma.residency.greedy import decide
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.stream import stream
 from tests.support.chips import DATASHEET_RATES, with_memory
+from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
 KIB = 1024
@@ -115,6 +117,17 @@ def test_attention_is_proposed_in_blocks_of_queries() -> None:
     are read row by row all the same."""
     first = _candidates("workloads/transformer_block.yaml", "alif-e7", 512 * KIB)[0]
     assert [(each.ops, each.heights) for each in first] == [(("scores", "shares", "mixed"), (128, 128, 128))]
+
+
+def test_an_op_that_fits_in_a_cascade_only_is_proposed_in_one() -> None:
+    """A dense layer that reads its weights in place needs all 4,000 B of its input, in a cascade a row."""
+    builder = ProgramBuilder("flat")
+    x = builder.conv("conv", builder.input("x", (1, 1, 49, 40)), 8, (10, 8), stride=2, pad=(4, 3, 5, 3))
+    builder.output(builder.dense("dense", builder.flatten(x), 4))
+    chip = load_chip("alif-e7", ("weights.in_place=always", "shared_memory.bytes=600"))
+    program = with_weights_in_place(builder.build(), chip)
+    rows = proposed_cascades(program, chip, 600).rows
+    assert [(each.ops, each.heights) for each in rows[0]] == [(("conv", "dense"), (1, 1))]
 
 
 def test_bands_of_columns_are_proposed_where_only_the_output_does_not_fit() -> None:

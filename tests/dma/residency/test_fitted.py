@@ -131,6 +131,17 @@ def test_an_op_that_has_been_replaced_once_is_not_replaced_by_others_of_the_same
         run(PlanRequest(program, chip, streamer="sync"))
 
 
+def test_a_dense_layer_of_an_image_needs_no_copy_of_it() -> None:
+    """Its weights lie in the order of the image, so pieces of that are pieces of its only row."""
+    builder = ProgramBuilder("flat")
+    image = builder.elementwise("relu", "image", [builder.input("x", (1, 4, 16, CAPACITY // 16))])
+    builder.output(builder.dense("dense", builder.flatten(image), 3))
+    program = builder.build()
+    assert [op.kind for op in fitted(program, SMALL).ops()][-1] == "add"
+    assert "transpose" not in [op.kind for op in fitted(program, SMALL).ops()]
+    check_plan(program)
+
+
 def test_an_op_with_more_rows_than_can_be_counted_stays_and_does_not_fit() -> None:
     builder = ProgramBuilder("enormous")
     builder.elementwise("relu", "y", [builder.input("x", (1 << 63, 2))])

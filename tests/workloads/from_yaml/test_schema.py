@@ -44,6 +44,7 @@ assert EXAMPLES
             10 * 8 + 73 * 16 + 17 * 65 + 145 * 32 + 289 * 64 + 65 * 64 + 65 * 128,
             7,
         ),
+        ("micro_speech", 25 * 20 * 8 * 80 + 4000 * 4, 81 * 8 + 4001 * 4, 3),
         (
             "plain_bytes",
             40 * 256 + 256 * 12,
@@ -96,6 +97,7 @@ def test_every_example_is_tested() -> None:
         "decoder_loop",
         "early_exit",
         "gated_vision",
+        "micro_speech",
         "plain_bytes",
         "recurrent_step",
         "spoken_words",

@@ -113,7 +113,7 @@ def check(seed: int) -> Counter[str]:
     program = split_over_cores(whole, split)
     seen = Counter({each: sum(op.by == each for op in split.ops) for each in ("rows", "channels")})
     seen["again"] += len(split.again)
-    if all(isinstance(node, Op) for node in whole.body) and not _depthwise_slices(whole, split):
+    if all(isinstance(node, Op) for node in whole.body) and not _reads_fewer(whole, split):
         seen["computed"] += 1
         found, wanted = made(program, whole, split), made(whole, whole, split)
         if not all(np.array_equal(found[name], wanted[name]) for name in wanted):
@@ -152,7 +152,9 @@ def _share_psram(plans: Sequence[CorePlan]) -> bool:
     return sum(map(len, homes)) > max((home.stop for home in homes), default=0)
 
 
-def _depthwise_slices(program: Program, split: CoreSplit) -> bool:
-    """Whether slices read fewer channels than a whole depthwise convolution counts as reading."""
-    depthwise = {op.name for op in program.ops() if isinstance(op.work, Conv) and op.work.depthwise}
-    return any(each.by == "channels" and each.op in depthwise for each in split.ops)
+def _reads_fewer(program: Program, split: CoreSplit) -> bool:
+    """Whether slices read fewer channels than a whole depthwise convolution, or a row of an elementwise op,
+    counts as reading."""
+    ops = {op.name: op.work for op in program.ops()}
+    works = [ops[each.op] for each in split.ops if each.by == "channels"]
+    return any(isinstance(work, Vector) or (isinstance(work, Conv) and work.depthwise) for work in works)

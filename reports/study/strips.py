@@ -32,12 +32,9 @@ def gap_strips(study: StudyResults, metric: StudyMetric, index: Mapping[str, int
     """A strip for each planner, the best at the top, with a mark for each plan; ``index`` numbers the
     keys."""
     scores = [s for s in study.scores(metric) if s.gaps][:MOST_STRIPS]
-    every = max(1, -(-sum(len(s.gaps) for s in scores) // MOST_MARKS))
-    marks = [
-        (level, row, gap)
-        for level, score in enumerate(reversed(scores))
-        for row, gap in _kept(_placed(study, metric, score), every)
-    ]
+    placed = [_placed(study, metric, score) for score in reversed(scores)]
+    every = max(1, -(-sum(map(len, placed)) // MOST_MARKS))
+    marks = [(level, row, gap) for level, each in enumerate(placed) for row, gap in _kept(each, every)]
     most = max((gap for _, _, gap in marks), default=0.0)
     groups = _groups(metric, marks)
     kinds = [(mark, found) for mark, found in groups if found]
@@ -73,6 +70,7 @@ def _groups(metric: StudyMetric, marks: Sequence[Placed]) -> tuple[tuple[SeriesS
 
 
 def _placed(study: StudyResults, metric: StudyMetric, score: PlannerScore) -> list[tuple[Row, float]]:
+    """The rows of a planner, of which several may be one case: the same buffers in more memory."""
     found = [(row, gap) for row in score.rows if (gap := metric.gap(row)) is not None]
     return sorted(found, key=lambda pair: pair[1])
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults
 from chipmodel.answers.study_row import Improved
 from reports.study.chart import LINES, StudyChart
@@ -51,8 +53,9 @@ def test_the_tooltip_of_a_mark_has_units_and_names_as_they_are() -> None:
     assert "cycles 60,000" in mark_text(timed, CYCLES, next(r for r in timed.rows if r.total_cycles == 60000))
 
 
-def test_marks_are_thinned_evenly_and_keep_the_largest_gap() -> None:
-    rows = [packing(f"w{k}", "p", 1000 + k, 1000) for k in range(MOST_MARKS + 500)]
+@pytest.mark.parametrize("rows_of_a_case", [1, 5])
+def test_marks_are_thinned_evenly_and_keep_the_largest_gap(rows_of_a_case: int) -> None:
+    rows = [packing(f"w{k // rows_of_a_case}", "p", 1000 + k, 1000) for k in range(MOST_MARKS + 500)]
     study = StudyResults("large", tuple(replace(row, key=str(k)) for k, row in enumerate(rows)))
     chart = strips(study)
     drawn = traces(chart)[0]["x"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from chipmodel.geometry.rounding import round_up
@@ -51,7 +51,7 @@ def decoder(problem: Problem, most_pairs: int) -> Decoder | None:
     return None if near is None else Decoder(problem, [each.tolist() for each in near])
 
 
-def lowest(rivals: Spans, size: int, step: int) -> int:
+def lowest(rivals: Iterable[tuple[int, int]], size: int, step: int) -> int:
     """Return the lowest multiple of ``step`` from which ``size`` bytes overlap none of ``rivals``, which are
     sorted."""
     offset = 0

@@ -5,10 +5,12 @@ Source: Wang et al. 2025, Algorithm 1 (docs/references.md).
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import lcm
+from operator import or_
 
 import numpy as np
 
@@ -79,29 +81,30 @@ def _stacked(problem: Problem, offsets: dict[str, int], rest: list[tuple[int, ..
 
 
 class _Few:
-    """Placed buffers in a list, which is quicker for small problems."""
+    """Placed buffers in a list sorted by first byte, which is quicker for small problems. A lifetime is a set
+    of bits, one for each time between two edges of lifetimes."""
 
     def __init__(self, problem: Problem) -> None:
         self.sizes = [b.bytes for b in problem.buffers]
-        self.lives = [merged(b.live) if b.bytes else () for b in problem.buffers]
-        self.rows: list[tuple[int, int, int, int]] = []
-        """First byte, end, first position, end of life."""
+        lives = [b.live if b.bytes else () for b in problem.buffers]
+        edges = sorted({edge for live in lives for i in live for edge in (i.start, i.stop)})
+        bit = {edge: 1 << number for number, edge in enumerate(edges)}
+        self.lives = [reduce(or_, (max(0, bit[i.stop] - bit[i.start]) for i in live), 0) for live in lives]
+        self.rows: list[tuple[int, int, int]] = []
+        """First byte, end, lifetime."""
 
     def lowest(self, group: Sequence[int], box: Buffer) -> int:
         """The lowest offset of ``box``, as ``PlacedByTime.lowest`` finds it."""
-        found = (
-            (low + box.bytes - self.sizes[index], high)
-            for index in group
-            for live in self.lives[index]
-            for low, high, start, stop in self.rows
-            if start < live.stop and live.start < stop
-        )
-        return lowest(sorted(found), box.bytes, box.alignment)
+        if len(group) == 1:
+            live = self.lives[group[0]]
+            return lowest(((low, high) for low, high, at in self.rows if at & live), box.bytes, box.alignment)
+        later = [(box.bytes - self.sizes[index], self.lives[index]) for index in group]
+        found = sorted((low + more, high) for low, high, at in self.rows for more, live in later if at & live)
+        return lowest(found, box.bytes, box.alignment)
 
     def add(self, index: int, offset: int) -> None:
         """Record that buffer ``index`` is at ``offset``."""
-        end = offset + self.sizes[index]
-        self.rows += ((offset, end, live.start, live.stop) for live in self.lives[index])
+        insort(self.rows, (offset, offset + self.sizes[index], self.lives[index]))
 
 
 class PlacedByTime:

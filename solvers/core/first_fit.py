@@ -95,12 +95,18 @@ class _Few:
 
     def lowest(self, group: Sequence[int], box: Buffer) -> int:
         """The lowest offset of ``box``, as ``PlacedByTime.lowest`` finds it."""
-        if len(group) == 1:
-            live = self.lives[group[0]]
+        later: dict[int, int] = {}
+        """Lifetimes by the last bytes that a member leaves to what begins above it."""
+        for index in group:
+            more = box.bytes - self.sizes[index]
+            later[more] = later.get(more, 0) | self.lives[index]
+        if len(later) == 1:
+            live = later[0]
             return lowest(((low, high) for low, high, at in self.rows if at & live), box.bytes, box.alignment)
-        later = [(box.bytes - self.sizes[index], self.lives[index]) for index in group]
-        found = sorted((low + more, high) for low, high, at in self.rows for more, live in later if at & live)
-        return lowest(found, box.bytes, box.alignment)
+        found = (
+            (low + more, high) for low, high, at in self.rows for more, live in later.items() if at & live
+        )
+        return lowest(sorted(found), box.bytes, box.alignment)
 
     def add(self, index: int, offset: int) -> None:
         """Record that buffer ``index`` is at ``offset``."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from functools import partial
 from itertools import takewhile
 
+from chipmodel.cascades.columns import op_columns, part_reads
 from chipmodel.errors import DoesNotFit, TooManyParts
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Program
-from dma.residency.fitted import fitted
+from chipmodel.model.program import Op, Program
+from chipmodel.model.work import Conv
+from dma.residency.fitted import fitted, least_part
 from dma.schedule.build import MAX_PARTS, StreamRequest, perhaps_many_parts, refusal_of_cuts
 from dma.schedule.least_pieces import least_parts
 from dma.streamers import sync
@@ -20,34 +23,47 @@ SIZES = tuple(1 << power for power in range(7, 33))
 def fitted_or_refused(program: Program, chip: Chip) -> Program:
     """Return ``program`` as ``fitted`` cuts it. Raises TooManyParts where ops would run in more than
     ``MAX_PARTS`` parts on a core: proven for any cuts, or with those of ``fitted`` and of streamer sync,
-    which needs the least memory. The message has a size that is enough, where one is."""
-    if least_parts(program, chip.shared_memory.bytes) > MAX_PARTS * chip.cores:
-        raise _too_little(program, chip)
+    which needs the least memory; DoesNotFit where a convolution has no room even in a cascade. The message
+    has a size that is enough, where one is."""
+    size, many = chip.shared_memory.bytes, f"its ops would run in more than {MAX_PARTS:,} parts"
+    if least_parts(program, size) > MAX_PARTS * chip.cores:
+        raise _too_little(program, chip, TooManyParts, many)
     cut = fitted(program, chip)
-    many = chip.cores == 1 and perhaps_many_parts(cut, chip.shared_memory.bytes)
-    if many and isinstance(_refusal(cut, chip), TooManyParts):
-        raise _too_little(program, chip)
+    if chip.cores > 1:
+        return cut
+    for op in cut.ops():
+        if isinstance(op.work, Conv) and size < min(least_part(cut, op), needed := _element_reads(cut, op)):
+            why = f"for one element of what op {op.name!r} makes it reads {needed:,} B"
+            raise _too_little(program, chip, DoesNotFit, why)
+    if perhaps_many_parts(cut, size) and isinstance(_refusal(cut, chip), TooManyParts):
+        raise _too_little(program, chip, TooManyParts, many)
     return cut
+
+
+def _element_reads(program: Program, op: Op) -> int:
+    """Return the bytes that an op reads at once for an element in the middle of its output: on its own it
+    reads more, in a cascade so much at least."""
+    rows, channels = (Interval(n // 2, n // 2 + 1) for n in (op.work.rows, op.work.channels))
+    width = op_columns(program, op)
+    column = Interval(width // 2, width // 2 + 1) if width else None
+    shares = {n: part_reads(program, op, at, rows, channels, column) for at, n in enumerate(op.inputs)}
+    return sum(share.bytes(program.tensors[name].bytes) for name, share in shares.items())
 
 
 def _refusal(cut: Program, chip: Chip) -> DoesNotFit | None:
     return refusal_of_cuts(StreamRequest(cut, chip, chip.shared_memory.bytes), sync.STREAMER)
 
 
-def _too_little(program: Program, chip: Chip) -> TooManyParts:
+def _too_little(program: Program, chip: Chip, kind: type[DoesNotFit], why: str) -> DoesNotFit:
     size = chip.shared_memory.bytes
-
-    what = (
-        f"{size:,} B of SharedMemory are too few for {program.name}: its ops would run in more than "
-        f"{MAX_PARTS:,} parts"
-    )
+    what = f"{size:,} B of SharedMemory are too few for {program.name}: {why}"
     # From the largest on: the more there is, the fewer parts are tried.
     larger = takewhile(partial(_is_enough, program, chip), (each for each in SIZES[::-1] if each > size))
     least = min(larger, default=None)
     if least is None:
-        return TooManyParts(what, hint="a smaller network, or check the sizes of its ops")
+        return kind(what, hint="a smaller network, or check the sizes of its ops")
     hint = f"--set shared_memory.bytes={least}, or chip(..., shared_memory__bytes={least})"
-    return TooManyParts(f"{what}; {least:,} B are enough", hint=hint)
+    return kind(f"{what}; {least:,} B are enough", hint=hint)
 
 
 def _is_enough(program: Program, chip: Chip, size: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import chipmodel
-from chipmodel.errors import TooManyParts
+from chipmodel.errors import DoesNotFit, TooManyParts
 from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
 from tests.support.work import calls
@@ -40,14 +40,20 @@ def test_where_no_size_is_enough_none_is_named(monkeypatch: pytest.MonkeyPatch) 
     assert "smaller network" in refusal.value.hint
 
 
-@pytest.mark.parametrize("size", [600, 2048, 8192])
-def test_few_calls_are_enough_to_refuse(size: int) -> None:
-    """8 KiB took 13 seconds: all streamers and sets of cascades were tried first."""
+@pytest.mark.parametrize(
+    ("network", "size", "why"),
+    [
+        *(("resnet18", size, r"more than 30,000 parts; 16,384") for size in (600, 2048, 8192)),
+        ("mobilenetv2", 8192, r"'features.15.depthwise' makes it reads 8,640 B; 65,536"),  # 3 * 3 * 960
+    ],
+)
+def test_few_calls_are_enough_to_refuse(network: str, size: int, why: str) -> None:
+    """8 KiB took 13 and 21 seconds: all streamers and sets of cascades were tried first."""
     chip = chipmodel.chip("stm32n6", shared_memory__bytes=size)
-    program = chipmodel.load("zoo:resnet18")
+    program = chipmodel.load(f"zoo:{network}")
 
     def refused(program: Program) -> None:
-        with pytest.raises(TooManyParts):
+        with pytest.raises(DoesNotFit, match=f"{why} B are enough"):
             chipmodel.simulate(program, chip)
 
     assert calls(lambda: refused(program)) < 7_000_000

@@ -59,13 +59,13 @@ def best_cut(program: Program, chip: Chip, op: Op, room: int, kept: frozenset[st
     Half of the DMA cycles count in addition, for what they delay in neighbouring ops. So no tiling costs less
     than one and a half times its DMA cycles, and where these are too many its computing is not looked at.
     """
-    best: TilingForecast | None = None
-    for cut in _tried(_CutKey(program, chip, op, kept)):
+    key, best = _CutKey(program, chip, op, kept), None
+    for cut in _tried(key):
         if cut.bytes <= room and (best is None or cut.least_cost <= best.cost):
             found = cut.forecast
             if best is None or (found.cost, found.bytes) < (best.cost, best.bytes):
                 best = found
-    return best and _filled(_CutKey(program, chip, op, kept), best, room)
+    return best and _filled(key, best, room)
 
 
 def _filled(key: _CutKey, best: TilingForecast, room: int) -> TilingForecast:
@@ -114,9 +114,10 @@ class _CutKey:
         )
         tensors = tuple((operands.index(n), program.tensors[n].bytes, n in kept) for n in operands)
         self.key = (id(chip), names, tensors, program.block_bytes(op))
+        self.hash = hash(self.key)
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return self.hash
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _CutKey) and self.key == other.key
@@ -124,14 +125,20 @@ class _CutKey:
 
 @lru_cache(maxsize=4096)
 def _tried(key: _CutKey) -> tuple[_TriedCut, ...]:
-    return tuple(_TriedCut(key, tiling) for tiling in _tilings(key.op))
+    found: list[_TriedCut] = []
+    for tiling in _tilings(key.op):
+        before = found[-1] if found else None
+        alike = before and (before.tiling.rows, before.tiling.channels) == (tiling.rows, tiling.channels)
+        found.append(_TriedCut(key, tiling, before if alike else None))
+    return tuple(found)
 
 
 class _TriedCut:
-    """A tiling of which no more is computed than is asked for."""
+    """A tiling of which no more is computed than is asked for, nor what is the same of ``alike``: another one
+    with as many rows and channels."""
 
-    def __init__(self, key: _CutKey, tiling: Tiling) -> None:
-        self.key, self.tiling = key, tiling
+    def __init__(self, key: _CutKey, tiling: Tiling, alike: _TriedCut | None = None) -> None:
+        self.key, self.tiling, self.alike = key, tiling, alike
 
     @cached_property
     def bytes(self) -> int:
@@ -143,7 +150,14 @@ class _TriedCut:
     @cached_property
     def moved(self) -> tuple[int, int]:
         """DMA cycles, and those of them in which the NPU is idle."""
-        return _moved(self.key, self.tiling)
+        alike = self.alike
+        same = alike and alike.tiling.channels_outer == self.tiling.channels_outer
+        return alike.moved if alike and same else _moved(self.key, self.tiling)
+
+    @cached_property
+    def npu(self) -> int:
+        """Cycles of the NPU."""
+        return self.alike.npu if self.alike else _npu(self.key.chip, self.key.op, self.tiling)
 
     @property
     def least_cost(self) -> int:
@@ -152,9 +166,7 @@ class _TriedCut:
     @cached_property
     def forecast(self) -> TilingForecast:
         dma, ends = self.moved
-        return TilingForecast(
-            self.tiling, self.bytes, _npu(self.key.chip, self.key.op, self.tiling), dma, ends
-        )
+        return TilingForecast(self.tiling, self.bytes, self.npu, dma, ends)
 
 
 def _tilings(op: Op) -> Iterator[Tiling]:

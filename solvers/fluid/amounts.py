@@ -41,7 +41,7 @@ class FluidAmounts:
         self.problem, self.count = problem, len(problem.ops)
         self.residents = Residents(problem)
         self.separations, self.turns = Separations(problem), Turns(self.residents)
-        self.further = [cache(op.further) for op in problem.ops]
+        self.further, self._further_of = cache(self._further), [cache(op.further) for op in problem.ops]
         self.loads_after = self._loads_after()
         """The most DMA cycles of all loads of the runs after each border, which may come before it."""
         rates = (problem.most_each, *(self.rate(run) for run in reversed(range(self.count))))
@@ -144,6 +144,13 @@ class FluidAmounts:
         ops = self.problem.ops
         start = next(at for at in range(run, -1, -1) if not ops[at].joins)
         return start, next((at for at in range(run + 1, self.count) if not ops[at].joins), self.count)
+
+    def _further(self, start: int, counts: tuple[int, ...]) -> int:
+        """NPU cycles of further stripes of the runs from ``start`` on in a group, which have at least so
+        many, with what the results take that nothing can hide."""
+        stop = start + len(counts)
+        last = self.last_part(stop - 1) if counts[-1] > 1 else self.last_stores(stop - 1)
+        return last + sum(of(n) for of, n in zip(self._further_of[start:stop], counts, strict=True))
 
     def last_part(self, run: int) -> int:
         """Return the least cycles to store results after a run in a group that has several stripes."""

@@ -9,14 +9,14 @@ begin, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from solvers.fluid.amounts import FluidAmounts
 from solvers.fluid.residents import Move
-from solvers.fluid.stripes import Stripes, least_stripes, step_bytes, stripe_choices
+from solvers.fluid.stripes import least_stripes, step_bytes, stripe_choices
 from solvers.fluid.table import Table, Ways, move_columns, table_of
 
 LONGEST_GROUP = 6
@@ -42,16 +42,10 @@ def into_long_group(amounts: FluidAmounts, start: int) -> Table:
     the weights that are held, in ``HELD_LEVELS``."""
     stop = start + LONGEST_GROUP
     moves = [m._replace(stores=0) for m in amounts.residents.moves(start, stop) if not m.after]
-    by_level: dict[int, list[_Option]] = {}
-    for option in dict.fromkeys(_options(amounts, start, stop, amounts.joined(start)[1])):
-        by_level.setdefault(_held_levels(amounts, option.held), []).append(option)
-    tables = [np.zeros((0, 8), np.int64)]
-    for level, options in by_level.items():
-        if level <= HELD_LEVELS:
-            table = _ways(amounts, start, stop, moves, options)
-            table[:, 1] = level
-            tables.append(table)
-    return np.concatenate(tables)
+    options = dict.fromkeys(_options(amounts, start, stop, amounts.joined(start)[1]))
+    levels = {option: _held_levels(amounts, option.held) for option in options}
+    held = [option for option in options if levels[option] <= HELD_LEVELS]
+    return _ways(amounts, start, stop, moves, held, [levels[option] for option in held])
 
 
 def through_long_group(amounts: FluidAmounts, run: int, levels: Sequence[int], sets: int) -> Table:
@@ -130,15 +124,23 @@ class _Option(NamedTuple):
 
 
 def _ways(
-    amounts: FluidAmounts, start: int, stop: int, moves: Sequence[Move], options: Sequence[_Option]
+    amounts: FluidAmounts,
+    start: int,
+    stop: int,
+    moves: Sequence[Move],
+    options: Sequence[_Option],
+    levels: Sequence[int] = (),
 ) -> Table:
-    """Ways over ``[start, stop)`` of a group."""
+    """Ways over ``[start, stop)`` of a group; of one that is longer ``levels`` are what options hold after
+    them."""
     problem, ops = amounts.problem, amounts.problem.ops[start:stop]
     set_up = min((op.set_up for op in ops if op.weights), default=0)
     if not options:
         return np.zeros((0, 8), np.int64)
     held, loaded, further, inside, whole_input, first, last = np.array(options, np.int64).T[:, None, :]
     move = move_columns(moves)
+    if levels:
+        move = move._replace(after=np.array(levels, np.int64)[None, :])
     loads = set_up + loaded + move.loads
     needed = amounts.loaded(held + first) + whole_input * move.first_loads
     begin = problem.capacity - move.before_bytes - held - first
@@ -156,10 +158,16 @@ def _options(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator
     latest."""
     least = [least_stripes(amounts.separations, run, start, end) for run in range(start, stop)]
     choices = list(_weights(amounts, start, stop, end))
+    # If nothing of the group can run before the program's first run, that has one stripe, which begins with
+    # all that it reads, or more.
+    first = not start and amounts.turns.begins(0, end) and bool(amounts.problem.ops[0].striped)
     for stripes in stripe_choices(amounts.residents, least, start, stop):
         for weights in choices:
-            twice = tuple(map(max, stripes.counts, weights.counts))
-            yield from _first_stripes(amounts, start, end, stripes._replace(counts=twice), weights)
+            counts = tuple(map(max, stripes.counts, weights.counts))
+            whole = first and counts[0] == 1
+            yield _option(amounts, start, counts, stripes.inside, weights, int(whole))
+            if whole and not amounts.problem.ops[0].single:
+                yield _option(amounts, start, (2, *counts[1:]), stripes.inside, weights, 0)
 
 
 class _Weights(NamedTuple):
@@ -187,22 +195,27 @@ def _weights(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator
     unknown = amounts.turns.weighted.intersection(range(start, end)).difference(chosen)
     begins = amounts.turns.begins(start, end) * ops[start].weights
     ends = (stop == end and amounts.turns.ends(start, stop)) * ops[stop - 1].weights
+    passing = [(a, b, size) for a, b in combinations(runs, 2) if (size := amounts.turns.between(a)[b])]
     for choice in range(1 << len(chosen)):
         again = {run for bit, run in enumerate(chosen) if choice >> bit & 1}
         held = set(chosen) - again
         size = sum(ops[run].weights for run in held)
-        least = partial(amounts.turns.least, held=held, room=amounts.problem.capacity - size)
+        room = amounts.problem.capacity - size
         times = dict.fromkeys(runs, 1)
         for run in again:
             known = again if len(again) > 1 else unknown
             of = max if len(again) > 1 else min
-            times[run] = max(2, of(least(run, known), default=2))
-        counts = tuple(max(times[run], *least(run, runs)) for run in runs)
-        if any(count > 1 and ops[run].single for run, count in zip(runs, counts, strict=True)):
+            times[run] = max(2, of(amounts.turns.least(run, known, held, room), default=2))
+        steps = dict(times)
+        beside = {run: room if run in held else room - ops[run].weights for run in runs}
+        for one, other, least in passing:  # as ``Turns.least`` has it, of two runs at once
+            count = -(-least // max(1, min(beside[one], beside[other])))
+            steps[one], steps[other] = max(steps[one], count), max(steps[other], count)
+        if any(count > 1 and ops[run].single for run, count in steps.items()):
             continue
         yield _Weights(
             size,
-            counts,
+            tuple(steps.values()),
             amounts.loaded(sum(ops[run].weights * each for run, each in times.items())),
             max((ops[run].weights for run in again), default=0),
             begins if start not in held else 0,
@@ -210,28 +223,9 @@ def _weights(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator
         )
 
 
-def _first_stripes(
-    amounts: FluidAmounts, start: int, end: int, stripes: Stripes, weights: _Weights
-) -> Iterator[_Option]:
-    """Stripes of the program's first run, if nothing of its group can run before it: one, which begins with
-    all that it reads, or more."""
-    ops, begins = amounts.problem.ops, not start and amounts.turns.begins(0, end)
-    if not begins or stripes.counts[0] > 1 or not ops[0].striped:
-        yield _option(amounts, start, stripes, weights, 0)
-        return
-    yield _option(amounts, start, stripes, weights, 1)
-    if not ops[0].single:
-        yield _option(amounts, start, stripes._replace(counts=(2, *stripes.counts[1:])), weights, 0)
-
-
 def _option(
-    amounts: FluidAmounts, start: int, stripes: Stripes, weights: _Weights, whole_input: int
+    amounts: FluidAmounts, start: int, counts: tuple[int, ...], inside: int, weights: _Weights, whole: int
 ) -> _Option:
-    stop = start + len(stripes.counts)
-    further = sum(of(count) for of, count in zip(amounts.further[start:stop], stripes.counts, strict=True))
-    last = amounts.last_part(stop - 1) if stripes.counts[-1] > 1 else amounts.last_stores(stop - 1)
-    # A step has the weights of its run.
-    inside = max(stripes.inside, weights.inside)
-    return _Option(
-        *(weights.held, weights.loads, further + last, inside, whole_input, weights.first, weights.last)
-    )
+    further = amounts.further(start, counts)
+    inside = max(inside, weights.inside)  # A step has the weights of its run.
+    return _Option(weights.held, weights.loads, further, inside, whole, weights.first, weights.last)

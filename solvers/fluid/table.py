@@ -100,8 +100,10 @@ def table_of(amounts: FluidAmounts, move: MoveColumns, ways: Ways, start: int, s
 
 
 def _good(table: Table, fits: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The options of each move that fit, and that no other one is better than; of equal ones the first."""
-    no_worse = np.broadcast_to(fits[:, :, None], (*fits.shape, fits.shape[1]))
+    """The options of each move that fit, and that no other one to the same place is better than; of equal
+    ones the first."""
+    after = table[:, :, 1]
+    no_worse: NDArray[np.bool_] = fits[:, :, None] & (after[:, :, None] == after[:, None, :])
     for column in (table[:, :, 2], table[:, :, 3], table[:, :, 4], -table[:, :, 5], -table[:, :, 6]):
         no_worse = no_worse & (column[:, :, None] <= column[:, None, :])
     equal_later = np.tril(no_worse & no_worse.swapaxes(1, 2))

@@ -30,8 +30,8 @@ STDOUT = "-"
 STORE_LABEL = "the study's store"
 STORE_COMPANIONS = ("-wal", "-shm", "-journal")
 """What SQLite appends to a database's name for files of its own: https://sqlite.org/tempfiles.html."""
-MADE = ("zoo:", "guillotine:")
-"""Workloads that are made, not read."""
+ZOO_SCHEME, GUILLOTINE_SCHEME = "zoo:", "guillotine:"
+"""Those of workloads that are made, not read."""
 Files = Callable[[str], Iterable[Path]]
 
 
@@ -145,10 +145,15 @@ def label_of(parameter: click.Parameter) -> str:
 
 
 def workload_files(value: str) -> Iterator[Path]:
-    """The file of a workload on the command line; none where it is made."""
-    if value.startswith(ONNX_SCHEME):
+    """The file of a workload on the command line; none where it is made. Raises BadInput for a built-in
+    network that there is not, before what plans it is imported."""
+    if value.startswith(ZOO_SCHEME):
+        from workloads.zoo import chosen, parse_zoo_url
+
+        chosen(*parse_zoo_url(value))
+    elif value.startswith(ONNX_SCHEME):
         yield model_file(value)
-    elif not value.startswith(MADE):
+    elif not value.startswith(GUILLOTINE_SCHEME):
         yield Path(value)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from math import prod
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -78,6 +79,7 @@ class _ChipFields:
     measured_energy: tuple[MeasuredNetwork, ...] = ()
 
 
+@cache
 def preset_names() -> tuple[str, ...]:
     """The names of the built-in chips, sorted."""
     return tuple(sorted(path.stem for path in PRESET_FOLDER.glob("*.yaml")))
@@ -220,7 +222,15 @@ def _find(name_or_path: str, origin: Place | None) -> Path:
 
 def _read(path: Path, seen: tuple[Path, ...]) -> _ChipFields:
     """The chip file at ``path`` on top of its base; ``seen`` are the files based on it."""
+    if seen and path.parent == PRESET_FOLDER:
+        return _preset(path)
     return _parsed(read_yaml(read_text(path), str(path)), path, seen)
+
+
+@cache
+def _preset(path: Path) -> _ChipFields:
+    """A preset that others are based on."""
+    return _read(path, ())
 
 
 def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFields:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.model.program import Program
-from workloads.build.builder import ProgramBuilder
 from workloads.zoo import catalogue
 from workloads.zoo.catalogue import BuiltInNetwork, NetworkOption, OptionValue, PublishedFigure
+
+if TYPE_CHECKING:
+    from chipmodel.model.program import Program
 
 __all__ = [
     "BuiltInNetwork",
@@ -23,6 +25,7 @@ __all__ = [
     "OptionValue",
     "PublishedFigure",
     "build",
+    "chosen",
     "networks",
     "parse_zoo_url",
 ]
@@ -39,17 +42,27 @@ def networks(*groups: str) -> tuple[BuiltInNetwork, ...]:
     return tuple(sorted(chain.from_iterable(found), key=lambda network: network.name))
 
 
-def build(name: str, options: Mapping[str, str] = _NO_OPTIONS, dtype: str | None = None) -> Program:
-    """The program of a built-in network; ``dtype``, by default int8, is that of activations and weights.
-
-    Raises BadInput for an unknown network, option or dtype, and for a value outside its range.
-    """
+def chosen(
+    name: str, options: Mapping[str, str] = _NO_OPTIONS
+) -> tuple[BuiltInNetwork, dict[str, OptionValue]]:
+    """Return a built-in network and the values of its options. Raises BadInput for an unknown network or
+    option, and for a value outside its range."""
     every = chain.from_iterable(map(catalogue.group, catalogue.GROUPS))
     network = next((each for each in every if each.name == name), None)
     if network is None:
         hint = suggest(name, [each.name for each in networks()], "the built-in networks are")
         raise BadInput(f"there is no built-in network {shown(name)}", hint=hint)
-    values = network.read_options(options)
+    return network, network.read_options(options)
+
+
+def build(name: str, options: Mapping[str, str] = _NO_OPTIONS, dtype: str | None = None) -> Program:
+    """The program of a built-in network; ``dtype``, by default int8, is that of activations and weights.
+
+    Raises BadInput as ``chosen`` does, and for an unknown dtype.
+    """
+    from workloads.build.builder import ProgramBuilder  # nothing of it for a name that is unknown
+
+    network, values = chosen(name, options)
     net = ProgramBuilder(network.name, dtype or DEFAULT_DTYPE, network.source)
     changed = [f"{k}={v}" for k, v in values.items() if v != network.options[k].default]
     if changed:

@@ -8,11 +8,13 @@ from functools import cache
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from chipmodel.errors import BadInput, UnknownSize
 from chipmodel.files.suggestions import cut, shown, suggest
-from workloads.build.builder import ProgramBuilder
+
+if TYPE_CHECKING:
+    from workloads.build.builder import ProgramBuilder
 
 FOLDER = Path(__file__).with_name("networks")
 GROUPS = ("classic", "measured", "detectors", "control_flow", "language", "layered")

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from chipmodel.hardware.chip import ArrayCosts, Npu
+from chipmodel.model.identity import Same
 from chipmodel.model.planner_table import imported
 from chipmodel.model.program import Op
 from chipmodel.model.work import SingleWork
-from chipmodel.npu.array import Division, kind_of_op, least_array_cycles
+from chipmodel.npu.array import Division, OpKind, kind_of_op, least_array_cycles
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,15 @@ class NpuModel:
 
 def least_padded_cycles(npu: Npu, _: ArrayCosts, op: Op, work: SingleWork, division: Division) -> int:
     """Return the least cycles of work on an array whose sizes are padded."""
-    return least_array_cycles(npu, work, op.dtype, division, kind_of_op(npu, op))
+    return _least_array_cycles(Same(npu), work, op.dtype, division, kind_of_op(npu, op))
+
+
+@lru_cache(maxsize=1 << 14)
+def _least_array_cycles(
+    npu: Same[Npu], work: SingleWork, dtype: str, division: Division, kind: OpKind
+) -> int:
+    """Cached, as many cuts and schedules ask for the same parts."""
+    return least_array_cycles(npu.value, work, dtype, division, kind)
 
 
 _MODELS = (

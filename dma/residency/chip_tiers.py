@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 from chipmodel.geometry.interval import Interval, hull, merged
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.model.fit import OFF_CHIP_ALIGNMENT
+from chipmodel.model.identity import Same
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import SHARED as SHARED_MEMORY
 from chipmodel.model.schedule import Hop, Traffic
@@ -79,7 +81,7 @@ class ChipTierProblem:
         limits = replace(default_limits(self.problem), deadline=deadline)
         segments = SEGMENT_LENGTHS if self.settings.segment is None else (self.settings.segment,)
         rule = ActionRule(actions=self.settings.actions)
-        found = (search(self.problem, limits, segment, rule) for segment in segments)
+        found = (_searched(self.problem, limits, segment, rule) for segment in segments)
         return min(found, key=lambda f: f.state.cycles)
 
     # -- program to blocks ---------------------------------------------------------------------
@@ -106,7 +108,7 @@ class ChipTierProblem:
                 blocks[at] = replace(blocks[at], overwrites=(self.index[old],))
         iterations = [times for _, times in self.program.op_counts()]
         steps = [self._step(op, times) for op, times in zip(self.table.ops, iterations, strict=True)]
-        tiers = _tiers(self.chip, self.budget, self.settings.cost, self.memories)
+        tiers = _tiers(Same(self.chip), self.budget, self.settings.cost, self.memories)
         return TierProblem(tiers, tuple(blocks), tuple(steps))
 
     def _may_overwrite(self, new: str, old: str) -> bool:
@@ -163,11 +165,18 @@ def _quickest_first(chip: Chip) -> tuple[FurtherMemory, ...]:
     return tuple(sorted(chip.memories, key=lambda each: 1 / each.load_rate + 1 / each.store_rate))
 
 
+_searched = lru_cache(maxsize=8)(search)
+"""Kept, as several weight floors and sets of cascades ask for the same search."""
+
+
+@lru_cache(maxsize=8)
 def _tiers(
-    chip: Chip, budget: int, cost: TierCost, memories: tuple[FurtherMemory, ...] = ()
+    same_chip: Same[Chip], budget: int, cost: TierCost, memories: tuple[FurtherMemory, ...] = ()
 ) -> tuple[Tier, ...]:
     """SharedMemory, ``memories`` and Psram, with the cycles of the chip; for the cost ``bytes`` each byte
-    that a transfer moves costs one, and the NPU's ports nothing."""
+    that a transfer moves costs one, and the NPU's ports nothing. Kept, so that equal problems have the same
+    functions of cycles."""
+    chip = same_chip.value
     npu = chip.npu if cost == "cycles" else None
 
     def read(size: int) -> Fraction:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Literal
 
-from chipmodel.geometry.rounding import round_up
-from chipmodel.model.plan import Plan, Problem
+from chipmodel.model.identity import Same
+from chipmodel.model.plan import Buffer, Plan, Problem
 from solvers.core.conflicts import neighbours
 
 Rule = Literal["lowest fit", "best fit"]
 Spans = list[tuple[int, int]]
+FEW, FEW_PAIRS = 1024, 1 << 20
+"""Buffers, and pairs of their lifetimes, up to which lists are quicker than arrays."""
 
 
 class Decoder:
@@ -22,6 +25,8 @@ class Decoder:
         self.steps = [b.alignment for b in problem.buffers]
         self.solid = [i for i, b in enumerate(problem.buffers) if b.bytes]
         self.pairs = sum(map(len, near))
+        self.plans: dict[Callable[[Buffer], int], Plan] = {}
+        """Those of first fit, by what orders buffers."""
 
     def ends(self, order: Sequence[int], rule: Rule, most: int | None = None) -> list[int] | None:
         """The end of every buffer (by index, in bytes) if those of ``order`` are placed in turn; None as soon
@@ -51,7 +56,17 @@ def decoder(problem: Problem, most_pairs: int) -> Decoder | None:
     return None if near is None else Decoder(problem, [each.tolist() for each in near])
 
 
-def lowest(rivals: Iterable[tuple[int, int]], size: int, step: int) -> int:
+def small_decoder(problem: Problem) -> Decoder | None:
+    """Return the decoder of a small problem, for which several heuristics ask; None of a large one."""
+    return _small_decoder(Same(problem)) if len(problem.buffers) <= FEW else None
+
+
+@lru_cache(maxsize=2)
+def _small_decoder(problem: Same[Problem]) -> Decoder | None:
+    return decoder(problem.value, FEW_PAIRS)
+
+
+def lowest(rivals: Spans, size: int, step: int) -> int:
     """Return the lowest multiple of ``step`` from which ``size`` bytes overlap none of ``rivals``, which are
     sorted."""
     offset = 0
@@ -59,7 +74,7 @@ def lowest(rivals: Iterable[tuple[int, int]], size: int, step: int) -> int:
         if low - offset >= size:
             break
         if high > offset:
-            offset = high if step == 1 else round_up(high, step)
+            offset = -(-high // step) * step
     return offset
 
 
@@ -71,5 +86,5 @@ def tightest(rivals: Spans, size: int, step: int) -> int:
         if low - offset >= size and (best < 0 or low - offset < best_size):
             best, best_size = offset, low - offset
         if high > offset:
-            offset = high if step == 1 else round_up(high, step)
+            offset = -(-high // step) * step
     return best if best >= 0 else offset

@@ -5,12 +5,10 @@ Source: Wang et al. 2025, Algorithm 1 (docs/references.md).
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce
 from math import lcm
-from operator import or_
 
 import numpy as np
 
@@ -20,7 +18,7 @@ from chipmodel.model.plan import Buffer, Plan, Problem
 from solvers.core.bounds import rigid
 from solvers.core.conflicts import Ints
 from solvers.core.deadline import NO_DEADLINE, Deadline
-from solvers.core.decode import lowest
+from solvers.core.decode import Decoder, lowest, small_decoder
 
 Order = Callable[[Buffer], int]
 ORDERS: dict[str, Order] = {
@@ -28,8 +26,6 @@ ORDERS: dict[str, Order] = {
     "large-first": lambda buffer: -buffer.bytes,
     "short-first": lambda buffer: sum(map(len, buffer.live)),
 }
-FEW = 1024
-"""Buffers up to which a list is quicker than arrays."""
 LOOK_EVERY = 256
 """Buffers placed between two looks at the clock: a few milliseconds, or a quarter of a second where 200,000
 are alive together."""
@@ -48,8 +44,10 @@ def first_fit(problem: Problem, key: Order, deadline: Deadline = NO_DEADLINE) ->
     """
     buffers = problem.buffers
     order = sorted(rigid(problem), key=lambda group: min(key(buffers[i]) for i in group))
-    few = len(problem.buffers) <= FEW
-    placed: _Few | PlacedByTime = _Few(problem) if few else PlacedByTime(problem)
+    few = small_decoder(problem)
+    if few and key in few.plans:
+        return few.plans[key]
+    placed = _Few(few) if few else PlacedByTime(problem)
     offsets: dict[str, int] = {}
     for number, group in enumerate(order):
         if number % LOOK_EVERY == LOOK_EVERY - 1 and deadline.over:
@@ -59,7 +57,10 @@ def first_fit(problem: Problem, key: Order, deadline: Deadline = NO_DEADLINE) ->
         for index in group:
             offsets[buffers[index].name] = offset
             placed.add(index, offset)
-    return Plan({b.name: offsets[b.name] for b in buffers})
+    plan = Plan({b.name: offsets[b.name] for b in buffers})
+    if few:
+        few.plans[key] = plan
+    return plan
 
 
 def _box(members: Sequence[Buffer]) -> Buffer:
@@ -81,36 +82,26 @@ def _stacked(problem: Problem, offsets: dict[str, int], rest: list[tuple[int, ..
 
 
 class _Few:
-    """Placed buffers in a list sorted by first byte, which is quicker for small problems. A lifetime is a set
-    of bits, one for each time between two edges of lifetimes."""
+    """Placed buffers of a problem whose pairs of buffers alive together are known."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.sizes = [b.bytes for b in problem.buffers]
-        lives = [b.live if b.bytes else () for b in problem.buffers]
-        edges = sorted({edge for live in lives for i in live for edge in (i.start, i.stop)})
-        bit = {edge: 1 << number for number, edge in enumerate(edges)}
-        self.lives = [reduce(or_, (max(0, bit[i.stop] - bit[i.start]) for i in live), 0) for live in lives]
-        self.rows: list[tuple[int, int, int]] = []
-        """First byte, end, lifetime."""
+    def __init__(self, decoder: Decoder) -> None:
+        self.sizes, self.near = decoder.sizes, decoder.near
+        self.spans: dict[int, tuple[int, int]] = {}
+        """First byte and end."""
 
     def lowest(self, group: Sequence[int], box: Buffer) -> int:
         """The lowest offset of ``box``, as ``PlacedByTime.lowest`` finds it."""
-        later: dict[int, int] = {}
-        """Lifetimes by the last bytes that a member leaves to what begins above it."""
+        spans, found = self.spans, list[tuple[int, int]]()
         for index in group:
+            rivals = [spans[other] for other in self.near[index] if other in spans]
             more = box.bytes - self.sizes[index]
-            later[more] = later.get(more, 0) | self.lives[index]
-        if len(later) == 1:
-            live = later[0]
-            return lowest(((low, high) for low, high, at in self.rows if at & live), box.bytes, box.alignment)
-        found = (
-            (low + more, high) for low, high, at in self.rows for more, live in later.items() if at & live
-        )
-        return lowest(sorted(found), box.bytes, box.alignment)
+            found += ((low + more, high) for low, high in rivals) if more else rivals
+        found.sort()
+        return lowest(found, box.bytes, box.alignment)
 
     def add(self, index: int, offset: int) -> None:
         """Record that buffer ``index`` is at ``offset``."""
-        insort(self.rows, (offset, offset + self.sizes[index], self.lives[index]))
+        self.spans[index] = offset, offset + self.sizes[index]
 
 
 class PlacedByTime:

@@ -145,7 +145,8 @@ class _Portfolio:
         if part.problem.plain and len(part.problem.buffers) > MAX_BUFFERS_IN_SEARCH:
             target = self.problem.capacity if self.goal == "fit" else None
             return skeleton.pack(part.problem, limits, target or overall, part.plan, report)
-        own = best_bound(part.problem, part.problem.capacity).bytes or 0
+        whole = part.problem is self.problem
+        own = self._proven if whole else best_bound(part.problem, part.problem.capacity).bytes or 0
         lower = own if self.goal == "fit" else max(own, overall)
         return solve_component(part, limits, self.goal, lower, report)
 

@@ -62,7 +62,7 @@ def test_a_first_piece_lies_below_what_only_the_rest_would_reach() -> None:
 def test_growing_buffers_lie_alike_in_a_list_and_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = [GROWING, *(random_problem(seed) for seed in range(60))]
     plans = [first_fit(problem, order) for problem in problems for order in ORDERS.values()]
-    monkeypatch.setattr("solvers.core.first_fit.FEW", 0)
+    monkeypatch.setattr("solvers.core.decode.FEW", 0)
     assert plans == [first_fit(problem, order) for problem in problems for order in ORDERS.values()]
 
 

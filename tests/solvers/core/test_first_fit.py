@@ -75,7 +75,7 @@ def slow_first_fit(problem: Problem, name: str) -> Plan:
 @given(problems(), st.sampled_from(sorted(ORDERS)))
 def test_first_fit_equals_its_slow_twin(few: int, problem: Problem, name: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("solvers.core.first_fit.FEW", few)
+        patch.setattr("solvers.core.decode.FEW", few)
         assert first_fit(problem, ORDERS[name]).offsets == slow_first_fit(problem, name).offsets
 
 

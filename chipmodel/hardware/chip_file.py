@@ -222,15 +222,15 @@ def _find(name_or_path: str, origin: Place | None) -> Path:
 
 def _read(path: Path, seen: tuple[Path, ...]) -> _ChipFields:
     """The chip file at ``path`` on top of its base; ``seen`` are the files based on it."""
-    if seen and path.parent == PRESET_FOLDER:
+    if path.parent == PRESET_FOLDER:
         return _preset(path)
     return _parsed(read_yaml(read_text(path), str(path)), path, seen)
 
 
 @cache
 def _preset(path: Path) -> _ChipFields:
-    """A preset that others are based on."""
-    return _read(path, ())
+    """``_read`` of a preset, none of which is based on itself."""
+    return _parsed(read_yaml(read_text(path), str(path)), path, ())
 
 
 def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFields:

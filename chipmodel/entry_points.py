@@ -198,9 +198,12 @@ def _unusable(plugin: Plugin, built_in: Collection[str]) -> str:
 @cache
 def _installed(path: tuple[str, ...]) -> tuple[Plugin, ...]:
     """The plug-ins of all packages that are found along ``path``, which is ``sys.path``."""
-    if not any(map(_may_have_plugins, path)):
+    folders = [folder for folder in map(Path, path) if folder.exists()]
+    texts = (file.read_bytes() for folder in folders for file in folder.glob("*-info/entry_points.txt"))
+    known = all(map(Path.is_dir, folders))  # not so for a zip file
+    if known and not any(group.encode() in text for text in texts for group in GROUPS.values()):
         return ()
-    # Imported here because it takes 30 ms, and most commands need no plug-in.
+    # Imported here because it takes 30 ms, and most installations have no plug-in.
     from importlib.metadata import distributions
 
     found: dict[str, list[Plugin]] = {}
@@ -214,15 +217,6 @@ def _installed(path: tuple[str, ...]) -> tuple[Plugin, ...]:
             named = getattr(distribution, "_path", "a package")
             warn_caller(PluginIgnored(f"{named} has entry points that cannot be read: {error}"))
     return tuple(each for plugins in found.values() for each in plugins)
-
-
-def _may_have_plugins(entry: str) -> bool:
-    """Whether a package along ``sys.path`` may name one: not one in a folder where no file says so."""
-    folder = Path(entry)
-    if not folder.is_dir():
-        return folder.exists()
-    texts = (file.read_bytes() for file in folder.glob("*-info/entry_points.txt"))
-    return any(group.encode() in text for text in texts for group in GROUPS.values())
 
 
 def _plugins_of(distribution: Distribution) -> Iterator[Plugin]:

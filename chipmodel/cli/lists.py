@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -41,7 +41,7 @@ def zoo(*, json_file: str | None, html_file: str | None) -> None:
     from workloads.zoo import build, networks
 
     found = [(network, build(network.name)) for network in networks()]
-    _answer(json_file, html_file, lambda: network_document(found), networks_page(found))
+    _answer(json_file, html_file, network_document(found), networks_page(found))
 
 
 @click.command(cls=FileCommand)
@@ -57,7 +57,7 @@ def planners(*, json_file: str | None, html_file: str | None) -> None:
     from reports.lists import planners_page
 
     rows = all_planners()
-    _answer(json_file, html_file, lambda: {"planners": rows}, planners_page(rows))
+    _answer(json_file, html_file, {"planners": rows}, planners_page(rows))
 
 
 @click.command(cls=FileCommand)
@@ -79,31 +79,21 @@ def chips(name: str | None, overrides: tuple[str, ...], json_file: str | None, h
 
     if name:
         chip = load_chip(name, overrides)
-        _answer(json_file, html_file, lambda: chip_document(chip), chip_page(chip))
+        _answer(json_file, html_file, chip_document(chip), chip_page(chip))
     else:
         warn_of_unusable_models()
         found = [load_chip(preset, overrides) for preset in preset_names()]
-        _answer(
-            json_file,
-            html_file,
-            lambda: {"chips": [chip_document(chip) for chip in found]},
-            chips_page(found),
-        )
+        document = {"chips": [chip_document(chip) for chip in found]}
+        _answer(json_file, html_file, document, chips_page(found))
 
 
 def _answer(
-    json_file: str | None,
-    html_file: str | None,
-    document: Callable[[], Mapping[str, object]],
-    page: TablePage,
+    json_file: str | None, html_file: str | None, document: Mapping[str, object], page: TablePage
 ) -> None:
     from reports.lists import print_list
 
-    def text() -> str:
-        return json_text(document())
-
-    write_files([(json_file, text), (html_file, lambda: _html(page))])
-    show(json_file, text, lambda _: print_list(page))
+    write_files([(json_file, lambda: json_text(document)), (html_file, lambda: _html(page))])
+    show(json_file, lambda: json_text(document), lambda _: print_list(page))
 
 
 def _html(page: TablePage) -> str:

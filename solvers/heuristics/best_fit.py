@@ -11,7 +11,6 @@ import numpy as np
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Buffer, Plan, Problem
 from solvers.core.conflicts import Ints
-from solvers.core.decode import small_decoder
 from solvers.core.first_fit import PlacedByTime
 
 
@@ -22,10 +21,6 @@ def greedy_best_fit(problem: Problem) -> Plan:
     Guarantee: every buffer rests on another or on 0, and but for alignment the peak is at most naive's.
     """
     order = sorted(range(len(problem.buffers)), key=lambda i: -problem.buffers[i].bytes)
-    if few := small_decoder(problem):
-        ends = few.ends(order, "best fit")
-        assert ends is not None, "no end is too high"
-        return few.plan(ends)
     placed = PlacedByTime(problem)
     offsets = [0] * len(order)
     for index in order:

@@ -8,7 +8,6 @@ Source: LISTENAI/thinker, resource_packer/memory.py (docs/references.md).
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
 import numpy as np
@@ -31,40 +30,17 @@ def buckets(problem: Problem) -> Plan:
 def share(problem: Problem, order: Iterable[int]) -> PoolNodes:
     """Put each buffer (by index) in the smallest bucket that is large enough and holds no buffer alive
     together with it, or else in a new one of its own size."""
-    placed, made = PlacedByTime(problem), _Buckets(len(problem.buffers))
+    placed, sizes = PlacedByTime(problem), list[int]()
     node_of: list[int | None] = [None] * len(problem.buffers)
     for index in order:
-        taken = placed.rivals(index)[0].astype(np.int64)
-        node = made.bucket(problem.buffers[index].bytes, taken)
+        size, taken = problem.buffers[index].bytes, set(placed.rivals(index)[0].tolist())
+        large = ((each, node) for node, each in enumerate(sizes) if each >= size and node not in taken)
+        _, node = min(large, default=(size, len(sizes)))
+        if node == len(sizes):
+            sizes.append(size)
         node_of[index] = node
         placed.add(index, node)
-    return PoolNodes(tuple(made.sizes), tuple(node_of))
-
-
-class _Buckets:
-    """The buckets so far, in order of creation and of size."""
-
-    def __init__(self, most: int) -> None:
-        self.sizes: list[int] = []
-        self._rising: list[int] = []
-        self._ranked = np.zeros(most, dtype=np.int64)
-        self._busy = np.zeros(most, dtype=bool)
-
-    def bucket(self, size: int, taken: Ints) -> int:
-        """The smallest bucket that is large enough and not ``taken`` (of equal ones the oldest), or a new
-        one."""
-        at, count = bisect_left(self._rising, size), len(self.sizes)
-        self._busy[taken] = True
-        free = np.flatnonzero(~self._busy[self._ranked[at:count]])
-        self._busy[taken] = False
-        if len(free):
-            return int(self._ranked[at + free[0]])
-        at = bisect_right(self._rising, size)
-        self._rising.insert(at, size)
-        self._ranked[at + 1 : count + 1] = self._ranked[at:count].copy()
-        self._ranked[at] = count
-        self.sizes.append(size)
-        return count
+    return PoolNodes(tuple(sizes), tuple(node_of))
 
 
 def by_size(problem: Problem) -> list[int]:

@@ -25,9 +25,7 @@ class CascadeShape:
     """For each tensor that is made here, the index of its op."""
     rows: Mapping[str, int]
     """For each tensor, the number of rows that it is cut into; of one that is added up, those that are."""
-    readers: Mapping[str, tuple[tuple[int, int], ...]] = field(
-        default_factory=dict[str, tuple[tuple[int, int], ...]]
-    )
+    readers: Mapping[str, Sequence[tuple[int, int]]]
     """For each tensor, the index of each op that reads it, and which operand it is there."""
     known: dict[tuple[int, int], RowReads] = field(
         default_factory=dict[tuple[int, int], RowReads], compare=False, repr=False
@@ -68,37 +66,50 @@ def may_cascade(op: Op) -> bool:
 def cascade_shape(program: Program, ops: Sequence[Op]) -> CascadeShape:
     """The tensors of ``ops`` as a cascade. Raises ValueError where they cannot be one."""
     maker: dict[str, int] = {}
-    readers: dict[str, list[tuple[int, int]]] = {}
+    readers = readers_of(ops)
     for index, op in enumerate(ops):
         if not may_cascade(op):
             raise ValueError(f"{op.name!r} cannot run in a cascade")
-        for operand, name in enumerate(op.inputs):
-            readers.setdefault(name, []).append((index, operand))
         for name in op.outputs:
-            if name in maker or name in readers:
+            if name in maker or any(reader <= index for reader, _ in readers.get(name, ())):
                 raise ValueError(f"{name!r} is made again")
             maker[name] = index
     refuse_late_arrivals(program, ops)
-    for index, op in enumerate(ops):
-        late = [name for name in op.inputs if maker.get(name, -1) >= index]
-        assert not late, f"{op.name!r} reads {late[0]!r} before it is made"
     names = {op.name for op in ops}
     elsewhere = _read_elsewhere(program, names)
     outputs = tuple(n for n in maker if n in elsewhere or maker[n] == len(ops) - 1)
     inside = tuple(n for n in maker if n not in outputs)
     inputs = tuple(n for n in readers if n not in maker)
     _check_connected(ops, maker)
-    cut = {name: tensor_rows(program, name, readers[name], ops) for name in inputs}
-    rows = dict(cut)
+    rows = tensors_in_rows(program, ops)
+    return CascadeShape(tuple(ops), inputs, outputs, inside, maker, rows, readers)
+
+
+def readers_of(ops: Sequence[Op]) -> dict[str, list[tuple[int, int]]]:
+    """Return, for each tensor, the index of each op that reads it, and which operand it is there."""
+    readers: dict[str, list[tuple[int, int]]] = {}
+    for index, op in enumerate(ops):
+        for operand, name in enumerate(op.inputs):
+            readers.setdefault(name, []).append((index, operand))
+    return readers
+
+
+def tensors_in_rows(program: Program, ops: Sequence[Op]) -> dict[str, int]:
+    """Return the rows that each tensor of ``ops`` is cut into: one without whole bytes in a row is a single
+    row, and one that is added up has as many as are."""
+    readers = readers_of(ops)
+    cut: dict[str, int] = {}
+    rows: dict[str, int] = {}
     for op in ops:
-        count = op_rows(program, op, cut)
+        for name in op.inputs:
+            if name not in cut:
+                cut[name] = rows[name] = tensor_rows(program, name, readers[name], ops)
+        count, added = op_rows(program, op, cut), op.accumulator is not None
+        if not added and any(program.tensors[name].bytes % count for name in op.outputs):
+            count = 1
         for name in op.outputs:
-            cut[name], rows[name] = (count if op.accumulator is None else 1), count
-            if program.tensors[name].bytes % cut[name]:
-                raise ValueError(f"{name!r} has no whole bytes in a row")
-    return CascadeShape(
-        tuple(ops), inputs, outputs, inside, maker, rows, {n: tuple(each) for n, each in readers.items()}
-    )
+            cut[name], rows[name] = (1 if added else count), count
+    return rows
 
 
 def _read_elsewhere(program: Program, names: set[str]) -> set[str]:

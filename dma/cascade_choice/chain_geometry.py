@@ -10,6 +10,7 @@ import numpy as np
 
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.arrivals import late_arrival
+from chipmodel.cascades.shape import tensors_in_rows
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Chip
@@ -20,7 +21,7 @@ from chipmodel.npu.cycles import op_cycles
 from chipmodel.timing.transfer import transfer_cycles
 from dma.cascade_choice.band_widths import BandedOps
 from dma.cascade_choice.row_reach import RowReach, row_reach
-from dma.cascade_choice.straight_chains import LiveAround, chain_rows
+from dma.cascade_choice.straight_chains import LiveAround
 from dma.cascade_choice.stripe_heights import Counts, StripeHeights, distinct, proportional_heights
 
 MAX_OPS = 32
@@ -56,7 +57,7 @@ class ChainGeometry:
         self._step_cycles: dict[tuple[int, int], int] = {}
         self.inner = [accumulating(self.program, op) for op in self.ops]
         """The ops as they run in a cascade."""
-        self.rows = chain_rows(self.program, self.inner)
+        self.rows = tensors_in_rows(self.program, self.inner)
         made = {name: index for index, op in enumerate(self.ops) for name in op.outputs}
         self.readers: list[list[tuple[int, RowReach]]] = [[] for _ in self.ops]
         """Who reads the outputs of each op in this chain, and how."""

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.row_reads import RowReads, all_of, row_reads
-from chipmodel.cascades.shape import op_rows, tensor_rows
+from chipmodel.cascades.shape import op_rows, readers_of, tensor_rows
 from chipmodel.model.program import Op, Program
 
 PROBES = 16
@@ -31,10 +31,7 @@ class LeastRows:
         self.program, self.ops = program, ops = program, [accumulating(program, op) for op in ops]
         self.added = {name for op in ops if op.accumulator for name in op.outputs}
         """Tensors that are added up: they are there as a whole, or not at all."""
-        self.readers: dict[str, list[tuple[int, int]]] = {}
-        for index, op in enumerate(ops):
-            for operand, name in enumerate(op.inputs):
-                self.readers.setdefault(name, []).append((index, operand))
+        self.readers = readers_of(ops)
         self.options: dict[str, set[int]] = {}
         """Into how many rows each tensor is cut, in one cascade or another."""
         for op in ops:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from chipmodel.cascades.shape import op_rows, tensor_rows
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Body, Loop, Op, Program, bodies, ops
 from dma.residency.greedy import ResidencyTable
@@ -129,24 +128,3 @@ def _top(name: str, parents: Mapping[str, str]) -> str:
     while name in parents:
         name = parents[name]
     return name
-
-
-def chain_rows(program: Program, chain: list[Op]) -> dict[str, int]:
-    """Return the rows that each tensor of a straight chain is cut into, as ``chipmodel.cascades.rewrite``
-    cuts the whole chain; a tensor without whole bytes in a row counts as one row, and one that is added up
-    has as many as are."""
-    readers: dict[str, list[tuple[int, int]]] = {}
-    for index, op in enumerate(chain):
-        for operand, name in enumerate(op.inputs):
-            readers.setdefault(name, []).append((index, operand))
-    cut: dict[str, int] = {}
-    rows: dict[str, int] = {}
-    for op in chain:
-        for name in op.inputs:
-            if name not in cut:
-                cut[name] = rows[name] = tensor_rows(program, name, readers[name], chain)
-        count = op_rows(program, op, cut)
-        for name in op.outputs:
-            cut[name] = count if op.accumulator is None and program.tensors[name].bytes % count == 0 else 1
-            rows[name] = cut[name] if op.accumulator is None else count
-    return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Program
-from dma.cascade_choice.straight_chains import LiveAround, chain_rows, op_chains, straight_chains
+from dma.cascade_choice.straight_chains import LiveAround, op_chains, straight_chains
 from workloads.build.builder import ProgramBuilder
 
 
@@ -37,11 +37,6 @@ def test_chains_end_where_bodies_do() -> None:
     assert list(straight_chains(program.body)) == chains
     names = [tuple(op.name for op in chain) for chain in op_chains(program)]
     assert names == [("a", "b"), ("c",), ("d", "e"), ("last",)]
-
-
-def test_rows_of_tensors_are_those_of_their_images() -> None:
-    program = straight()
-    assert chain_rows(program, list(program.ops())) == {"x": 6, "a": 6, "b": 6, "c": 6}
 
 
 def test_bytes_outside_of_a_cascade_leave_out_what_only_its_ops_touch() -> None:

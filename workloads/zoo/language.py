@@ -90,7 +90,7 @@ def _cached(net: ProgramBuilder, layer: int, kind: str, new: Value, past: int) -
     name = f"present.{layer}.{kind}"
     if past:
         before = net.input(f"past_key_values.{layer}.{kind}", (past, new.shape[1]))
-        new = concat(net, name, [before, new])
+        new = concat(net, name, [before, new], axis=0)
     net.output(new)
     return new
 

@@ -127,6 +127,9 @@ def concat(
 ) -> Value:
     """Tensors joined along an axis, by default that of the channels."""
     first, size = parts[0].shape, sum(part.shape[axis] for part in parts)
+    if len({(*part.shape[:axis], *part.shape[axis + 1 :]) for part in parts}) > 1:
+        shapes = ", ".join(str(list(part.shape)) for part in parts)
+        raise ValueError(f"{name}: {shapes} differ in other axes than {axis}")
     shape, along = (*first[:axis], size, *first[axis + 1 :]), AlongAxis(axis, size)
     rows = _rows(first, axis)
     return net.vector("concat", name, parts, shape, rows=rows, outputs=outputs, attributes=along)

@@ -27,6 +27,8 @@ def test_a_token_more_takes_a_row_more_of_each_cache(dtype: str) -> None:
         validate_program(each)
     kept = [sum(each.tensors[name].bytes for name in each.states) for each in built]
     size = {"int8": 1, "int16": 2, "float32": 4}[dtype]
+    grown = [{each.tensors[name].shape for name in each.states.values()} for each in built]
+    assert grown == [{(8, 32)}, {(9, 32)}]
     # Keys and values of 5 layers, 4 heads of 8 elements each.
     assert [len(each.states) for each in built] == [10, 10]
     assert kept == [7 * 10 * 32 * size, 8 * 10 * 32 * size]

@@ -230,7 +230,7 @@ class _FluidBuilder:
         weights do beside its whole tensors."""
         weights = self.program.block_bytes(op)
         room = self.capacity - self._tile_bytes(op) + weights
-        least = {-(-self._tile_bytes(op) // self.capacity)}
+        least = {max(1, -(-self._tile_bytes(op) // self.capacity))}
         if weights > room > 0 and op.work.rows == 1:
             channel = self._channel_bytes(op)
             least.add(-(-weights // max(1, room // channel * channel)))

@@ -17,6 +17,7 @@ from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import Binding, TimeBound, Unit, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.rewrites.splittable import has_slices, splittable
+from chipmodel.rewrites.steady_state import kept_bytes
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost, least_cost_anywhere
 
@@ -35,8 +36,8 @@ def time_bound(
     over cores, if that is more (``least_compute_cycles``). Computing rows again only adds to it.
     *DMA*: every weight block that the path needs, the rows of inputs that it reads and its outputs, each
     moved once, with one set-up in all: a plan may keep data once loaded, but must load them once. Of
-    several inferences in a row, each further one loads at least what weights have beyond SharedMemory: no
-    more than that can lie there when the one before ends.
+    several inferences in a row, each further one loads at least what weights and rings have beyond
+    SharedMemory: no more than that can lie there when the one before ends.
     *Fluid*: compute, transfers and the room in SharedMemory together (``chipmodel.bounds.fluid``); with
     ``cascades`` any neighbours may be one. ``program`` has ``inferences`` of them
     (``steady_state.unrolled``), whose ops do not take turns.
@@ -88,7 +89,7 @@ def _least_dma_cycles(
     program: Program, chip: Chip, runs: list[tuple[Op, int]], columns: bool, inferences: int
 ) -> int:
     """DMA cycles to move the inputs and outputs of ``runs`` once, with ``columns`` in any bands, and their
-    weights: once, and in each further inference those for which SharedMemory has no room. Each leaves the
+    weights: once, and in each further inference what SharedMemory has no room for, rings too. Each leaves the
     memory that it lies in from the start at that one's rate, whether by a load or by a move; what is loaded
     again may come from any memory."""
     read = dict.fromkeys(program.inputs, Fraction(0))
@@ -103,11 +104,13 @@ def _least_dma_cycles(
     held = sum(program.weights[name].bytes for name in constants)
     further = inferences - 1 if chip.cores == 1 else 0
     weights += held
-    again = further * max(0, held - chip.shared_memory.bytes)
+    rings = kept_bytes(program)
+    again = max(0, held + rings - chip.shared_memory.bytes)
     loads = sum(int(program.tensors[name].bytes * share) for name, share in read.items())
     stores = sum(int(program.tensors[name].bytes * share) for name, share in written.items())
     traffics: tuple[tuple[Traffic, int], ...] = (("weights", weights), ("load", loads), ("store", stores))
     costs = [(size, least_cost(chip, traffic)) for traffic, size in traffics if size]
     setup = min((least_cost_anywhere(chip, traffic)[0] for traffic, size in traffics if size), default=0)
-    loaded_again = again * least_cost_anywhere(chip, "weights")[1]
-    return setup + ceil(sum(size * each for size, (_, each) in costs) + loaded_again)
+    of_weights, of_rings = (least_cost_anywhere(chip, traffic)[1] for traffic in ("weights", "load"))
+    loaded_again = again * of_weights + min(again, rings) * min(Fraction(0), of_rings - of_weights)
+    return setup + ceil(sum(size * each for size, (_, each) in costs) + further * loaded_again)

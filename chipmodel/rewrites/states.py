@@ -15,7 +15,8 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.attributes import SliceRanges
 from chipmodel.model.program import Node, Op, Program, Tensor, ops, reads, renamed, rewritten
-from chipmodel.model.work import Vector
+from chipmodel.model.work import Matmul, Vector
+from chipmodel.rewrites.in_place import AT_START, places_in_concat
 
 CACHES = (
     ("past_key_values.*", "present.*"),
@@ -72,21 +73,24 @@ class CarriedStates:
 def carried_states(program: Program) -> CarriedStates:
     """``program`` with its states as tensors of its own, no longer inputs and outputs.
 
-    An op that makes a state's next value after all have read the one before writes it where it stays; other
-    values are copied there as soon as nothing reads the one before, of a longer one (a cache that grows) the
-    newest part. Raises BadInput where a next value does not have the shape of its state.
+    An op that makes a state's next value after all have read the one before writes it where it stays. A cache
+    that grows at its end is a ring: what is new takes the place of what is oldest. Other values are copied
+    there as soon as nothing reads the one before, of a longer one the newest part. Raises BadInput where a
+    next value does not have the shape of its state.
     """
     begin: list[Op] = []
     copies: list[Op] = []
     for first, last in program.states.items():
+        if _written_last(program, first, last):
+            program = _written_there(program, first, last)
+        elif (joins := _grows_at_its_end(program, first, last)) is not None:
+            program = _in_a_ring(program, first, last, joins)
+        else:
+            copies.append(_copy(program, first, last))
         size = program.tensors[first]
         work = Vector(_elements(size), 0, size.bytes)
         views = (size.shape,) if size.shape else ()
         begin.append(Op(f"{first}.begin", "fill", work, (), (first,), dtype=size.dtype, views=views))
-        if _written_last(program, first, last):
-            program = _written_there(program, first, last)
-        else:
-            copies.append(_copy(program, first, last))
     rest = tuple(name for name in program.outputs if name not in program.states.values())
     return CarriedStates(
         replace(
@@ -104,7 +108,7 @@ def carried_states(program: Program) -> CarriedStates:
 def _with_copies(program: Program, copies: Sequence[Op]) -> tuple[Node, ...]:
     """The body with each copy behind the last node that touches either of its tensors, so that the longer
     value does not live on; at the end where a state hands its value on to another one."""
-    handed_on = set(program.states) & set(program.states.values())
+    handed_on = _handed_on(program)
     behind: dict[int, list[Op]] = {}
     for copy in copies:
         names = {*copy.inputs, *copy.outputs}
@@ -144,6 +148,41 @@ def _written_there(program: Program, first: str, last: str) -> Program:
     outputs = tuple(name for name in program.outputs if name != last)
     body = rewritten(program.body, lambda node: renamed(node, names))
     return replace(program, tensors=tensors, outputs=outputs, body=body)
+
+
+def _grows_at_its_end(program: Program, first: str, last: str) -> Op | None:
+    """The concat that makes ``last`` of ``first`` and of what follows in memory, if nothing else reads
+    ``first`` and only products read ``last``: attention takes keys and values in any order, as it turns both
+    alike; a convolution would not."""
+    touching = [op for op in program.ops() if first in op.inputs or last in op.outputs]
+    if len(touching) != 1 or touching[0] not in program.body or {first, last} & _handed_on(program):
+        return None
+    if any(last in op.inputs and not isinstance(op.work, Matmul) for op in program.ops()):
+        return None
+    (joins,) = touching
+    place = places_in_concat(program, joins).get(first)
+    if place != AT_START or len(joins.inputs) != 2 or last in program.inputs:
+        return None
+    whole, new = program.tensors[last].bytes, program.tensors[joins.inputs[1]].bytes
+    return joins if new and whole % new == 0 else None
+
+
+def _in_a_ring(program: Program, first: str, last: str, joins: Op) -> Program:
+    """``program`` with room for ``last`` where ``first`` was, into which an op in place of the concat
+    ``joins`` writes what is new; ops that read the whole do so in any order of its parts."""
+    whole, new = program.tensors[last], program.tensors[joins.inputs[1]]
+    work = Vector(_elements(new), new.bytes, new.bytes)
+    names, views = (new.name, first), (new.shape, new.shape, new.shape)
+    written = replace(joins, kind="collect", work=work, inputs=names, outputs=(last,), views=views)
+    written = replace(written, sliced=last, slices=whole.bytes // new.bytes)
+    tensors = {**program.tensors, first: replace(whole, name=first)}
+    body = tuple(written if node is joins else node for node in program.body)
+    return _written_there(replace(program, tensors=tensors, body=body), first, last)
+
+
+def _handed_on(program: Program) -> set[str]:
+    """States that are the next value of another one."""
+    return set(program.states) & set(program.states.values())
 
 
 def _copy(program: Program, first: str, last: str) -> Op:

@@ -20,6 +20,8 @@ from chipmodel.rewrites.states import carried_states
 
 LOOP = "inferences"
 """The loop's name."""
+KEPT = "@kept"
+"""Behind the name of a ring in an unrolled program."""
 MAX_INFERENCES = 100_000
 """Assumed: far more than a run needs to reach its steady state, and few enough to simulate."""
 
@@ -159,9 +161,10 @@ def unrolled(program: Program, inferences: int | None = None) -> Program:
     """A program of ``steady`` without its loop: every inference, or the first ``inferences``, with tensors
     and ops of its own, which are named ``NAME@1``, ``NAME@2`` ..., and the weights shared.
 
-    States of an inference are those that the one before made. Nothing is sliced, so what holds for it holds
-    for every way to move the slices. Branches and loops keep their names, so that a path decides for all
-    inferences. Any other program is returned as it is.
+    States of an inference are those that the one before made. A ring is one tensor for all inferences, of the
+    bytes that none of them replaces. Nothing is sliced, so what holds for it holds for every way to move the
+    slices. Branches and loops keep their names, so that a path decides for all inferences. Any other program
+    is returned as it is.
     """
     if program.inferences == 1:
         return program
@@ -169,19 +172,26 @@ def unrolled(program: Program, inferences: int | None = None) -> Program:
     loop = next(node for node in program.body if isinstance(node, Loop))
     inside = dict.fromkeys(name for op in ops(loop.body) for name in (*op.inputs, *op.outputs))
     stacks = {*program.inputs, *program.outputs}
-    states = {name for name in loop.carried if name not in stacks}
+    carried = {name for name in loop.carried if name not in stacks}
+    rings = {op.sliced: op.slices for op in loop.body if isinstance(op, Op) and op.sliced in carried}
+    states = carried - {*rings}
     tensors: dict[str, Tensor] = {}
+    for name, slices in rings.items():
+        left = max(0, slices - len(every)) * (program.tensors[name].bytes // slices)
+        tensors[name + KEPT] = replace(program.tensors[name], name=name + KEPT, bytes=left)
     body: list[Node] = []
-    begun = {name: f"{name}@1" for name in states}
-    body += (renamed(op, begun) for op in program.body if isinstance(op, Op) and states & {*op.outputs})
+    kept = {name: name + KEPT for name in rings}
+    begun = {name: f"{name}@1" for name in states} | kept
+    body += (renamed(op, begun) for op in program.body if isinstance(op, Op) and carried & {*op.outputs})
     for number in (*every, every.stop):
         for name in inside if number < every.stop else states:
             tensor = program.tensors[name]
-            share = program.inferences if name in stacks else 1
+            share = program.inferences if name in stacks else rings.get(name, 1)
             own = replace(tensor, name=f"{name}@{number}", bytes=tensor.bytes // share)
             tensors[own.name] = own
         if number < every.stop:
-            body += _inference(loop, number, {name: f"{name}@{number}" for name in inside}, stacks, states)
+            names = {name: f"{name}@{number}" for name in inside} | kept
+            body += _inference(loop, number, names, {*stacks, *rings}, states)
     return replace(
         program,
         tensors=tensors,
@@ -192,17 +202,21 @@ def unrolled(program: Program, inferences: int | None = None) -> Program:
     )
 
 
+def kept_bytes(program: Program) -> int:
+    """Bytes of the rings of an ``unrolled`` program: every inference reads them, and none makes them."""
+    return sum(tensor.bytes for tensor in program.tensors.values() if tensor.name.endswith(KEPT))
+
+
 def _inference(
     loop: Loop, number: int, names: dict[str, str], stacks: Collection[str], states: Collection[str]
 ) -> Iterator[Node]:
     """The nodes of one inference; what is made of ``states`` belongs to the next."""
     for node in loop.body:
-        written = {name for name in states if isinstance(node, Op) and name in node.outputs}
-        following = {**names, **{name: f"{name}@{number + 1}" for name in written}}
+        written = node.outputs if isinstance(node, Op) else ()
+        made_of = {name: f"{name}@{number + (name in states)}" for name in written}
         for made in rewritten((node,), _UnrolledInference(number, names, stacks).node):
-            outputs = tuple(following[name] for name in node.outputs) if isinstance(node, Op) else ()
-            yield replace(made, outputs=outputs) if isinstance(made, Op) else made
-        names = following
+            yield replace(made, outputs=tuple(made_of.values())) if isinstance(made, Op) else made
+        names = names | {name: made_of[name] for name in written if name in states}
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,10 +179,12 @@ class TensorIssuer:
                 self.touches.setdefault(operand.buffer, []).append((step.position, False))
             for operand in step.writes:
                 self.touches.setdefault(operand.buffer, []).append((step.position, True))
-        self.stored_by = {n.part.name: n.last for n in emission.needs if n.direction == "store"}
+        self.stored_by: dict[str, int] = {}
         self.loads: dict[str, list[int]] = {}
         for need in emission.needs:
-            if need.direction == "load" and not need.part.weights:
+            if need.direction == "store":
+                self.stored_by[need.part.name] = max(self.stored_by.get(need.part.name, -1), need.last)
+            elif not need.part.weights:
                 self.loads.setdefault(need.part.name, []).append(need.first)
 
     def transfers(self) -> Iterable[IssuedTransfer]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
+from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.attributes import AlongAxis
 from chipmodel.model.program import Loop, Program, ops
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan_export import plan_of
@@ -17,7 +20,8 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.states import parse_state_option, with_states
-from chipmodel.rewrites.steady_state import steady, unrolled
+from chipmodel.rewrites.steady_state import kept_bytes, steady, unrolled
+from chipmodel.timing.transfer import least_cost_anywhere
 from chipmodel.verify.plan_file import verify_file
 from workloads.build.builder import ProgramBuilder
 
@@ -36,16 +40,19 @@ def recurrent(last: str = "h1") -> Program:
     return builder.build()
 
 
-def cached(layers: int = 2) -> Program:
-    """Attention over caches of 7 keys that grow by one; the newest 7 are kept."""
+def cached(layers: int = 2, past_keys: int = 7, *, squashed: bool = False) -> Program:
+    """Attention over caches of ``past_keys`` that grow by one; other ops than products read ``squashed``
+    ones."""
     builder = ProgramBuilder("decoder")
     x: Value = builder.input("x", (1, 8))
     for layer in range(layers):
-        past = builder.input(f"past_key_values.{layer}.key", (7, 8))
-        names = [f"present.{layer}.key"]
-        present = builder.vector("concat", f"grow{layer}", [past, x], (8, 8), outputs=names)
-        scores = builder.matmul(f"scores{layer}", x, present, transpose_right=True)
-        x = builder.matmul(f"mix{layer}", builder.vector("softmax", f"soft{layer}", [scores]), present)
+        past = builder.input(f"past_key_values.{layer}.key", (past_keys, 8))
+        names, shape = [f"present.{layer}.key"], (past_keys + 1, 8)
+        along = AlongAxis(0, past_keys + 1)
+        present = builder.vector("concat", f"grow{layer}", [past, x], shape, outputs=names, attributes=along)
+        seen = builder.elementwise("tanh", f"squash{layer}", [present]) if squashed else present
+        scores = builder.matmul(f"scores{layer}", x, seen, transpose_right=True)
+        x = builder.matmul(f"mix{layer}", builder.vector("softmax", f"soft{layer}", [scores]), seen)
         builder.output(present)
     builder.output(builder.dense("head", x, 8))
     return builder.build()
@@ -91,8 +98,31 @@ def test_a_state_that_is_made_last_is_written_where_it_stays() -> None:
     assert [op.name for op in many.ops() if "h" in op.outputs] == ["h.begin", "tanh"]
 
 
-def test_the_newest_part_of_a_growing_cache_is_kept() -> None:
-    many = steady(with_states(cached(), ()), 3)
+STATES = {
+    "recurrent": recurrent,
+    "ring": cached,
+    "copied": partial(cached, squashed=True),
+    "long rings": partial(cached, 3, 46),
+}
+
+
+def carrying(name: str, inferences: int) -> Program:
+    """One of ``STATES`` that many times in a row."""
+    return steady(with_states(STATES[name](), [("h", "h1")] if name == "recurrent" else ()), inferences)
+
+
+def test_what_is_new_in_a_cache_takes_the_place_of_the_oldest() -> None:
+    many = carrying("ring", 3)
+    validate_program(many)
+    written = [op for op in many.ops() if "past_key_values.1.key" in op.outputs]
+    assert [(op.kind, op.slices) for op in written] == [("fill", 1), ("collect", 8)]
+    assert many.tensors["past_key_values.1.key"].bytes == 64
+    assert not [op for op in many.ops() if op.name.endswith(".next")]
+    assert many.outputs == ("head",)
+
+
+def test_the_newest_part_of_another_growing_value_is_kept() -> None:
+    many = carrying("copied", 3)
     validate_program(many)
     ends = [op for op in many.ops() if op.name.endswith(".next")]
     assert [op.kind for op in ends] == ["slice", "slice"]
@@ -101,13 +131,13 @@ def test_the_newest_part_of_a_growing_cache_is_kept() -> None:
 
 
 def test_a_longer_value_is_copied_as_soon_as_it_is_read() -> None:
-    many = steady(with_states(cached(), ()), 3)
+    many = carrying("copied", 3)
     (loop,) = (node for node in many.body if isinstance(node, Loop))
     names = [node.name for node in loop.body]
     for layer in range(2):
         last = max(names.index(op.name) for op in ops(loop.body) if f"present.{layer}.key" in op.inputs[:2])
         assert names[last] == f"past_key_values.{layer}.key.next"
-        assert names[last - 1] == f"mix{layer}"
+        assert names[last - 1] == f"squash{layer}"
 
 
 def test_states_that_are_handed_on_are_copied_at_the_end() -> None:
@@ -130,11 +160,9 @@ def test_another_shape_is_refused() -> None:
         steady(with_states(recurrent(), [("h", "out")]), 3)
 
 
-@pytest.mark.parametrize("name", ["recurrent", "cached"])
+@pytest.mark.parametrize("name", ["recurrent", "copied"])
 def test_unrolled_inferences_read_what_the_one_before_made(name: str) -> None:
-    program = recurrent() if name == "recurrent" else cached()
-    many = steady(with_states(program, [("h", "h1")] if name == "recurrent" else ()), 3)
-    apart = unrolled(many)
+    apart = unrolled(carrying(name, 3))
     validate_program(apart)
     state = "h" if name == "recurrent" else "past_key_values.0.key"
     makers = {tensor: op.name for op in apart.ops() for tensor in op.outputs}
@@ -147,14 +175,44 @@ def test_unrolled_inferences_read_what_the_one_before_made(name: str) -> None:
         assert before.endswith(f"@{number - 1}") if number > 1 else before == f"{state}.begin"
 
 
-@pytest.mark.parametrize("streamer", ["sync", "prefetch-greedy"])
-@pytest.mark.parametrize("name", ["recurrent", "cached"])
-def test_plans_with_states_are_correct_and_compute_the_same(name: str, streamer: str) -> None:
-    program = recurrent() if name == "recurrent" else cached()
-    many = reuse(steady(with_states(program, [("h", "h1")] if name == "recurrent" else ()), 4), "all")
-    chip = load_chip("gap9-psram", ["shared_memory.bytes=4KiB"])
+def test_unrolled_inferences_share_the_bytes_of_a_ring_that_none_replaces() -> None:
+    """A hundred inferences replace as many of 512 keys of 8 B in each layer, and read the others. Beside 96 B
+    of weights 3,000 B have no room for all of them, so each further inference loads some again."""
+    apart = unrolled(steady(with_states(cached(past_keys=511), ()), 100))
+    validate_program(apart)
+    kept = "past_key_values.0.key@kept"
+    users = [op.name for op in apart.ops() if kept in (*op.inputs, *op.outputs)]
+    read = [f"{op}@{number + 1}" for number in range(100) for op in ("scores0", "mix0")]
+    assert users == ["past_key_values.0.key.begin", *read]
+    assert kept_bytes(apart) == 2 * 412 * 8
+    assert kept_bytes(unrolled(carrying("ring", 9))) == 0
+    chip = load_chip("gap9-psram").with_memory(3000)
+    (binding,) = time_bound(apart, chip, {}, True, 100).bindings
+    assert binding.unit == "dma"
+    again = 99 * (96 + 2 * 412 * 8 - 3000)
+    assert binding.cycles == pytest.approx(again * least_cost_anywhere(chip, "load")[1], rel=0.01)
+
+
+@pytest.mark.parametrize("streamer", ["sync", "prefetch-greedy", "resident-knapsack"])
+@pytest.mark.parametrize(
+    ("name", "inferences", "memory"),
+    [
+        ("recurrent", 4, 4096),
+        ("copied", 4, 4096),
+        ("ring", 4, 4096),
+        ("ring", 11, 192),
+        ("long rings", 3, 1024),
+    ],
+)
+def test_plans_with_states_are_correct_and_compute_the_same(
+    name: str, inferences: int, memory: int, streamer: str
+) -> None:
+    """A ring of eight keys also where it turns more than once, and where keys lie in Psram."""
+    many = reuse(carrying(name, inferences), "all")
+    chip = load_chip("gap9-psram").with_memory(memory)
     result = run(PlanRequest(many, chip, streamer=streamer))
     assert result.fits
+    assert memory == 4096 or result.schedule.moves_tensors
     assert result.bound.cycles <= result.trace.cycles
     plan = plan_of(result, "gap9-psram", ())
     assert verify_file(many, plan, chip) == ()

@@ -26,6 +26,8 @@ from chipmodel.verify.plan_file import verify_file
 from workloads.build.builder import ProgramBuilder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from workloads.build.shapes import Value
 
 
@@ -98,7 +100,7 @@ def test_a_state_that_is_made_last_is_written_where_it_stays() -> None:
     assert [op.name for op in many.ops() if "h" in op.outputs] == ["h.begin", "tanh"]
 
 
-STATES = {
+STATES: Mapping[str, Callable[[], Program]] = {
     "recurrent": recurrent,
     "ring": cached,
     "copied": partial(cached, squashed=True),

@@ -14,7 +14,7 @@ from typing import Literal
 from chipmodel.errors import BadInput
 from chipmodel.hardware.clocks import Clock
 
-Protocol = Literal["SPI", "QPI", "1-4-4", "Xccela x8", "Xccela x16", "HyperBus"]
+Protocol = Literal["SPI", "QPI", "1-4-4", "Xccela x8", "Xccela x16", "HyperBus", "HyperBus x16"]
 LatencyMode = Literal["fixed", "variable"]
 Crossing = Literal["never", "reads", "always"]
 Collision = Literal["none", "phase", "worst", "expected"]
@@ -38,8 +38,10 @@ WIRES: dict[Protocol, Wire] = {
     "Xccela x8": Wire(Fraction(2), 1, 2, 1),
     "Xccela x16": Wire(Fraction(4), 1, 2, 1),
     "HyperBus": Wire(Fraction(2), 0, 3, 1),
+    "HyperBus x16": Wire(Fraction(4), 0, 3, 1),
 }
-"""From the datasheets: APS6404L (SPI, QPI, 1-4-4), APS256XXN-OBR (Xccela), S27KL/KS0642 (HyperBus)."""
+"""From the datasheets: APS6404L (SPI, QPI, 1-4-4), APS256XXN-OBR (Xccela), S27KL/KS0642 and S80KS2564
+(HyperBus, and its extended IO)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
-from chipmodel.hardware.psram_device import Device, Refresh
+from chipmodel.hardware.psram_device import Device, Protocol, Refresh
 
 _ROW_US = Fraction(64_000, 8192)
 """Microseconds between row refreshes: 64 ms / 8192 rows (HyperRAM datasheets)."""
@@ -58,10 +58,12 @@ def _aps256(name: str, protocol: str) -> Device:
     )
 
 
-def _hyperram(name: str, clock: int, ce_high: Fraction, *, codes: int = 5, **settings: Any) -> Device:
+def _hyperram(
+    name: str, clock: int, ce_high: Fraction, protocol: Protocol = "HyperBus", codes: int = 5, **settings: Any
+) -> Device:
     return Device(
         name,
-        protocol="HyperBus",
+        protocol=protocol,
         clock_mhz=Fraction(clock),
         latency_codes=_HYPER[:codes],
         fixed_multiple=2,
@@ -93,6 +95,12 @@ _ALL = (
     ),
     _hyperram(
         "S27KS0642", 200, Fraction(6), recovery_ns=Fraction(35), assumed=("refresh.busy_ns", "recovery_ns")
+    ),
+    _hyperram(
+        *("S80KS2564", 200, Fraction(6), "HyperBus x16"),
+        latency_mode="variable",
+        recovery_ns=Fraction(35),
+        assumed=("refresh", "ce_low_max_us", "ce_high_ns", "recovery_ns"),
     ),
     _hyperram("S27KL0641", 166, Fraction(6), codes=4, assumed=("refresh", "ce_low_max_us", "ce_high_ns")),
     _hyperram(

@@ -29,6 +29,7 @@ WORKED = {
     "APS6404L QPI 84 MHz": (at("APS6404L-QPI", 84), 14, (22, 78, 526, 2062)),
     "HyperRAM 166 MHz, LC 6": (at("S27KL0641", 166, **VARIABLE), 8, (10, 24, 136, 520)),
     "HyperRAM 200 MHz, LC 7 doubled": (at("S27KS0642", 200), 16, (18, 32, 144, 528)),
+    "HyperRAM 3.0 x16 200 MHz, LC 7 variable": (at("S80KS2564", 200), 9, (10, 17, 73, 265)),
     "Xccela x8 80 MHz, RL 10": (at("ESP32-S3-octal", 80), 12, (14, 28, 140, 524)),
     "Xccela x8 240 MHz, RL 16": (at("LUNA-ARCS", 240), 18, (20, 34, 146, 530)),
     "Xccela x16 200 MHz, LC 7 variable": (at("APS256XXN-x16", 200), 9, (10, 17, 73, 265)),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import ceil
 
 from chipmodel.hardware.psram_device import Device, burst_clocks, ce_low_clocks, latency_clocks
-from chipmodel.timing.refresh import Collision, PreviousBurst, collides, expected, hidden, phased
+from chipmodel.timing.refresh import Collision, PreviousBurst, collides, hidden, hit_share, phased
 from chipmodel.timing.split import BurstGroup, sizes, split, wall
 
 
@@ -89,11 +90,9 @@ class PsramTransfer:
         return split(self.device, self.address, self.size, self.write, self.max_burst)
 
     def _collided(self, groups: tuple[BurstGroup, ...], bursts: int) -> int:
-        if self.collision == "worst":
-            return bursts
         if self.collision == "phase":
             return phased(self.device, groups, self.write, self.start)
-        return expected(self.device, bursts)
+        return ceil(bursts * hit_share(self.device, self.collision))
 
 
 def _sum(device: Device, groups: tuple[BurstGroup, ...], write: bool) -> BurstTotals:

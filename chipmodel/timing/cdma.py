@@ -11,7 +11,7 @@ this does not grow with the bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 
 from chipmodel.errors import BadInput
@@ -163,18 +163,9 @@ class _Stages:
     def later(self, first: _Stages, rounds: int) -> _Stages:
         """This state after ``rounds`` more repetitions of what happened since ``first``."""
         shift = (self.requested - first.requested) * rounds
-        return _Stages(
-            self.requested + shift,
-            self.accepted + shift,
-            self.issued + shift,
-            self.moved + shift,
-            self.commanded + shift,
-            self.write_accepted + shift,
-            self.written + shift,
-            self.answered + shift,
-            self.reads + (self.reads - first.reads) * rounds,
-            self.writes + (self.writes - first.writes) * rounds,
-        )
+        times = {each.name: getattr(self, each.name) + shift for each in fields(self)}
+        reads, writes = (self.reads - first.reads) * rounds, (self.writes - first.writes) * rounds
+        return _Stages(**{**times, "reads": self.reads + reads, "writes": self.writes + writes})
 
 
 def _skip(seen: dict[tuple[int, ...], tuple[int, _Stages]], left: int, state: _Stages) -> tuple[int, _Stages]:

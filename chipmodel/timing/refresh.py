@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from math import ceil, lcm
+from math import lcm
 
 from chipmodel.errors import BadInput
 from chipmodel.hardware.psram_device import Collision, Device, ce_low_clocks, latency_clocks
 from chipmodel.timing.split import BurstGroup
 
-__all__ = ["Collision", "PreviousBurst", "collides", "expected", "hidden", "phased", "refresh_clocks"]
+__all__ = ["Collision", "PreviousBurst", "collides", "hidden", "hit_share", "phased", "refresh_clocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,6 @@ def hit_share(device: Device, collision: Collision) -> Fraction:
         interval, busy = refresh_clocks(device)
         return min(Fraction(1), busy / interval)
     return Fraction(collision == "worst")
-
-
-def expected(device: Device, bursts: int) -> int:
-    """Bursts that collide with a refresh, rounded up, if each starts at a random phase of it."""
-    interval, busy = refresh_clocks(device)
-    return min(bursts, ceil(bursts * busy / interval))
 
 
 @dataclass(frozen=True, slots=True)

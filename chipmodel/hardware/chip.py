@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal
 
+from chipmodel.hardware.dram import Dram
 from chipmodel.hardware.energy import EnergyCosts
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.ethos_u85 import EthosU85
@@ -258,8 +259,21 @@ class EfPsramDma:
         return self.gap_cycles + 1
 
 
-Controlled = HyperBusDma | CdmaDma | EfPsramDma
-"""An engine whose transfers are those of a public RTL design (``chipmodel.timing.controlled``)."""
+@dataclass(frozen=True, slots=True)
+class DramDma:
+    """``dma.model: dram``. An engine whose memory is DRAM with rows and banks (``chipmodel.timing.dram``)."""
+
+    memory: Dram
+    burst_bytes: int
+    """Bytes after which a refresh or another transfer is served."""
+    queue: int
+    """Accesses that the controller sees ahead, in which it finds the next row to open."""
+    setup_cycles: int = 0
+    channels: Channels = Channels()
+
+
+Controlled = HyperBusDma | CdmaDma | EfPsramDma | DramDma
+"""An engine whose transfers are those of a public RTL design or of DRAM (``chipmodel.timing.controlled``)."""
 AnyDma = Dma | BurstDma | Controlled
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.hardware.chip import (
@@ -16,6 +16,7 @@ from chipmodel.hardware.chip import (
     Chip,
     Controlled,
     Dma,
+    DramDma,
     EfPsramDma,
     HyperBusDma,
     InPlaceReading,
@@ -24,6 +25,7 @@ from chipmodel.hardware.chip import (
     Route,
     WeightMemory,
 )
+from chipmodel.hardware.dram import Dram
 from chipmodel.hardware.psram_device import WIRES, Protocol
 from chipmodel.hardware.psram_parts import device_named
 
@@ -33,47 +35,49 @@ Choices = Mapping[str, str]
 
 def dma_of(numbers: Numbers, choices: Choices) -> AnyDma:
     """The engine that ``dma.model`` names."""
+    channels = _channels(numbers, choices)
     match choices["dma.model"]:
         case "bursts":
-            return _bursts(numbers, choices)
+            overlap = choices["dma.bursts.overlap"] == "yes"
+            return BurstDma(**_numbers(numbers, "dma.bursts", BurstDma), channels=channels, overlap=overlap)
         case "hyperbus":
-            return _hyperbus(numbers, choices)
+            own = _numbers(numbers, "dma.hyperbus", HyperBusDma)
+            there_and_back = numbers["dma.hyperbus.round_trip_ns"] / 1000
+            return HyperBusDma(**own, round_trip_us=there_and_back, channels=channels)
         case "cdma":
-            return CdmaDma(
-                **_wholes(numbers, "dma.cdma", CdmaDma),
-                channels=_channels(numbers, choices),
-            )
+            return CdmaDma(**_numbers(numbers, "dma.cdma", CdmaDma), channels=channels)
         case "ef-psram":
-            return _ef_psram(numbers, choices)
+            read = cast("Protocol", choices["dma.ef_psram.read_mode"])
+            write = cast("Protocol", choices["dma.ef_psram.write_mode"])
+            own = _numbers(numbers, "dma.ef_psram", EfPsramDma)
+            return EfPsramDma(read, write, **own, channels=channels)
+        case "dram":
+            memory = Dram(**_numbers(numbers, "psram.dram", Dram))
+            return DramDma(memory, **_numbers(numbers, "dma.dram", DramDma), channels=channels)
         case _:
-            return _lines(numbers, choices)
+            return _lines(numbers, channels)
 
 
 def psram_of(numbers: Numbers, choices: Choices) -> Psram:
     """The Psram that ``dma.model`` needs: a part, a rate in bytes a clock, or the memory that a public RTL
     controller drives. A controller with a single clock domain fixes the Psram's clock."""
-    size, core = int(numbers["psram.bytes"]), numbers["core_mhz"]
-    limits = numbers.get("psram.ce_low_max_us"), numbers.get("psram.ce_high_ns", Fraction(0))
+    size, clock = int(numbers["psram.bytes"]), numbers.get("psram.clock_mhz", numbers["core_mhz"])
     match choices["dma.model"]:
         case "bursts":
-            return _part(size, numbers["psram.clock_mhz"], choices)
+            return _part(size, clock, choices)
         case "hyperbus":
-            wire = WIRES["HyperBus"]
-            return Psram(
-                size,
-                numbers["psram.clock_mhz"],
-                wire.bytes_per_clock,
-                ce_low_max_us=limits[0],
-                ce_high_ns=limits[1],
-            )
+            rate = WIRES["HyperBus"].bytes_per_clock
         case "cdma":
-            return Psram(size, core, numbers["dma.cdma.data_bits"] / 8)
+            clock, rate = numbers["core_mhz"], numbers["dma.cdma.data_bits"] / 8
         case "ef-psram":
-            wire = WIRES[cast("Protocol", choices["dma.ef_psram.read_mode"])]
-            clock = core / numbers["dma.ef_psram.clocks_per_sck"]
-            return Psram(size, clock, wire.bytes_per_clock, ce_low_max_us=limits[0], ce_high_ns=limits[1])
+            rate = WIRES[cast("Protocol", choices["dma.ef_psram.read_mode"])].bytes_per_clock
+            clock = numbers["core_mhz"] / numbers["dma.ef_psram.clocks_per_sck"]
+        case "dram":
+            rate = numbers["psram.dram.bus_bits"] * numbers["psram.dram.transfers_per_clock"] / 8
         case _:
-            return Psram(size, numbers["psram.clock_mhz"], numbers["psram.bytes_per_clock"])
+            return Psram(size, clock, numbers["psram.bytes_per_clock"])
+    low, high = numbers.get("psram.ce_low_max_us"), numbers.get("psram.ce_high_ns", Fraction(0))
+    return Psram(size, clock, rate, ce_low_max_us=low, ce_high_ns=high)
 
 
 def weights_of(numbers: Numbers, choices: Choices) -> WeightMemory | None:
@@ -113,6 +117,18 @@ def check_controller(chip: Chip, where: Place) -> None:
     elif isinstance(dma, EfPsramDma):
         pulses = _ChipEnable(dma.low_cycles, dma.high_cycles, chip.core_mhz)
         _check_chip_enable(psram, pulses, ("raise core_mhz", "dma.ef_psram.gap_cycles"), where)
+    elif isinstance(dma, DramDma):
+        _check_dram(dma.memory, where)
+
+
+def _check_dram(dram: Dram, where: Place) -> None:
+    """Raise BadInput where a row is shorter than an access, or refreshes leave no time for accesses."""
+    if dram.row_bytes < dram.access_bytes:
+        what = f"psram.dram.row_bytes is {dram.row_bytes}, less than the {dram.access_bytes} of an access"
+        raise BadInput(what, where=where, hint="an access is psram.dram.burst_length times bus_bits / 8")
+    if dram.t_refi_ns and dram.t_refi_ns < 2 * (dram.t_rfc_ns + dram.t_rp_all_ns):
+        what = f"psram.dram.t_refi_ns is {dram.t_refi_ns}, too often for refreshes of {dram.t_rfc_ns} ns"
+        raise BadInput(what, where=where, hint="give microseconds times 1000, as 3904; 0 for no refresh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,40 +168,20 @@ def _channels(numbers: Numbers, choices: Choices) -> Channels:
     return Channels(int(numbers["dma.channels"]), arbitration, choices["dma.strided"] == "yes")
 
 
-def _lines(numbers: Numbers, choices: Choices) -> Dma:
+def _lines(numbers: Numbers, channels: Channels) -> Dma:
     def route(path: str) -> Route:
         setup, size = int(numbers[f"{path}.setup_cycles"]), int(numbers[f"{path}.burst_bytes"])
         return Route(setup, size, numbers[f"{path}.burst_overhead_clocks"])
 
     outstanding, port = int(numbers["dma.outstanding"]), int(numbers["dma.port_bytes"])
-    return Dma(route("dma.load"), route("dma.store"), _channels(numbers, choices), outstanding, port)
+    return Dma(route("dma.load"), route("dma.store"), channels, outstanding, port)
 
 
-def _wholes(numbers: Numbers, path: str, engine: type[BurstDma | Controlled]) -> dict[str, int]:
-    """The integers of an engine, whose fields in chip files have the same names."""
-    return {each.name: int(numbers[f"{path}.{each.name}"]) for each in fields(engine) if each.type == "int"}
-
-
-def _bursts(numbers: Numbers, choices: Choices) -> BurstDma:
-    return BurstDma(
-        **_wholes(numbers, "dma.bursts", BurstDma),
-        channels=_channels(numbers, choices),
-        overlap=choices["dma.bursts.overlap"] == "yes",
-    )
-
-
-def _hyperbus(numbers: Numbers, choices: Choices) -> HyperBusDma:
-    return HyperBusDma(
-        **_wholes(numbers, "dma.hyperbus", HyperBusDma),
-        round_trip_us=numbers["dma.hyperbus.round_trip_ns"] / 1000,
-        channels=_channels(numbers, choices),
-    )
-
-
-def _ef_psram(numbers: Numbers, choices: Choices) -> EfPsramDma:
-    return EfPsramDma(
-        read_mode=cast("Protocol", choices["dma.ef_psram.read_mode"]),
-        write_mode=cast("Protocol", choices["dma.ef_psram.write_mode"]),
-        **_wholes(numbers, "dma.ef_psram", EfPsramDma),
-        channels=_channels(numbers, choices),
-    )
+def _numbers(numbers: Numbers, path: str, kind: type[BurstDma | Controlled | Dram]) -> dict[str, Any]:
+    """The numbers of an engine or a memory, whose fields in chip files have the same names."""
+    known = {each: numbers.get(f"{path}.{each.name}") for each in fields(kind)}
+    return {
+        each.name: int(value) if each.type == "int" else value
+        for each, value in known.items()
+        if value is not None
+    }

@@ -84,7 +84,8 @@ _bursts = _with("dma.model", "bursts")
 _hyperbus = _with("dma.model", "hyperbus")
 _cdma = _with("dma.model", "cdma")
 _ef = _with("dma.model", "ef-psram")
-_clocked = _with("dma.model", "line", "bursts", "hyperbus")
+_dram = _with("dma.model", "dram")
+_clocked = _with("dma.model", "line", "bursts", "hyperbus", "dram")
 _selected = _with("dma.model", "hyperbus", "ef-psram")
 _array = _with("npu.model", "array")
 _launched = _with("npu.model", "array", "vector-cpu", "ne16")
@@ -110,6 +111,8 @@ _BURST = _wholes(1, 1 << 30, "bytes")
 _BANKS = _wholes(1, 64, "banks")
 _OUTPUT = _rationals("0.001", 1000, "cycles an element")
 _OVERHEAD = _rationals("0", 10**6, "Psram clocks")
+_DRAM_CLOCKS = _dram(_wholes(1, 1000, "Psram clocks"))
+_DRAM_TIMES = ("rcd", "rp", "rp_all", "ras", "rtp", "wr", "wtr", "rrd", "faw", "rfc", "refi")
 _VOLTS = _rationals("0.1", 10, "volts")
 _PJ = _rationals("0", 10**9, "picojoules")
 
@@ -145,7 +148,14 @@ FIELDS: Mapping[str, Field] = {
     "psram.collision": _bursts(_choice("none", "expected", "worst", "phase")),
     "psram.ce_low_max_us": _selected(_rationals("0.001", 10**6, "microseconds")),
     "psram.ce_high_ns": _selected(_rationals("0", 10**6, "nanoseconds")),
-    "dma.model": _choice("line", "bursts", "hyperbus", "cdma", "ef-psram"),
+    "psram.dram.bus_bits": _dram(replace(_wholes(8, 1024, "bits"), power_of_two=True)),
+    "psram.dram.transfers_per_clock": _dram(replace(_wholes(1, 16, "transfers"), power_of_two=True)),
+    "psram.dram.burst_length": _dram(replace(_wholes(1, 64, "transfers"), power_of_two=True)),
+    "psram.dram.row_bytes": _dram(replace(_wholes(64, 1 << 20, "bytes"), power_of_two=True)),
+    "psram.dram.banks": _dram(_wholes(1, 1024, "banks")),
+    **{f"psram.dram.{each}_clocks": _DRAM_CLOCKS for each in ("ccd", "read_latency", "write_latency")},
+    **{f"psram.dram.t_{t}_ns": _dram(_rationals("0", 10**6, "nanoseconds")) for t in _DRAM_TIMES},
+    "dma.model": _choice("line", "bursts", "hyperbus", "cdma", "ef-psram", "dram"),
     "dma.channels": _default("1", _wholes(1, 64, "channels")),
     "dma.arbitration": _default("in order", _choice("in order", "round robin")),
     "dma.strided": _default("yes", _choice("yes", "no")),
@@ -189,6 +199,9 @@ FIELDS: Mapping[str, Field] = {
     "dma.ef_psram.clocks_per_sck": _ef(_wholes(1, 1024, "core cycles")),
     "dma.ef_psram.frame_cycles": _ef(_wholes(1, 10**6, "core cycles")),
     "dma.ef_psram.gap_cycles": _ef(_SETUP),
+    "dma.dram.setup_cycles": _dram(_SETUP),
+    "dma.dram.burst_bytes": _dram(_BURST),
+    "dma.dram.queue": _dram(_wholes(1, 4096, "accesses")),
     "npu.model": _choice("array", "luna", "vector-cpu", "ethos-u55", "ethos-u85", "ne16"),
     "npu.macs_per_cycle.int8": _MACS,
     "npu.macs_per_cycle.int16": _MACS,

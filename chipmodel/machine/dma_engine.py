@@ -173,7 +173,8 @@ class DmaEngine:
             return *phase, 0
         if self.current is not None:
             return *phase, None
-        return *phase, max(0, max(interruption.due(number), self.free_since) + interruption.busy - clock)
+        end = max(interruption.due(number), self.free_since) + interruption.busy
+        return *phase, max(0, end - clock) + interruption.after
 
     @property
     def busy(self) -> bool:

@@ -1,5 +1,5 @@
-"""Transfers of chips whose DMA goes through a public controller: the models that ``chipmodel validate``
-compares with the RTL's cycles, with a chip's numbers.
+"""Transfers of chips whose DMA goes through a public controller, or to DRAM: the models that ``chipmodel
+validate`` compares with the RTL's cycles, with a chip's numbers, and ``chipmodel.timing.dram``.
 
 A transfer begins at the start of a page on both sides. Not in the tables, and assumed here: HyperBus writes
 take as long as reads; reads and words of one transfer follow one another with no other pause than the
@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import floor
+from math import ceil, floor
 
-from chipmodel.hardware.chip import CdmaDma, Controlled, EfPsramDma, HyperBusDma, Psram
-from chipmodel.hardware.clocks import Clock
+from chipmodel.hardware.chip import CdmaDma, Controlled, DramDma, EfPsramDma, HyperBusDma, Psram
+from chipmodel.hardware.clocks import Clock, rescaled
 from chipmodel.model.schedule import Direction
 from chipmodel.timing.cdma import AxiCdma
 from chipmodel.timing.controllers import HyperBus
+from chipmodel.timing.dram import dram_clocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,9 @@ def controlled_cycles(
             pauses = (words + bool(rest) - 1) * dma.gap_cycles
             last = _access_cycles(dma, direction, rest) if rest else 0
             return words * _access_cycles(dma, direction, dma.access_bytes) + pauses + last
+        case DramDma():
+            clocks = dram_clocks(core_mhz, psram.clock_mhz, dma, direction == "store").transfer(size)
+            return ceil(rescaled(clocks, Clock(psram.clock_mhz), Clock(core_mhz)))
 
 
 def burst_shape(dma: Controlled) -> BurstShape:
@@ -67,6 +71,9 @@ def burst_shape(dma: Controlled) -> BurstShape:
             return BurstShape(beat, max(1, min(dma.max_burst_beats, dma.boundary_bytes // beat)))
         case EfPsramDma():
             return BurstShape(dma.access_bytes, 1)
+        case DramDma():
+            access = dma.memory.access_bytes
+            return BurstShape(access, max(1, dma.burst_bytes // access))
 
 
 def controlled_slope(core_mhz: Fraction, psram: Psram, dma: Controlled, direction: Direction) -> Fraction:
@@ -98,6 +105,12 @@ def _cheapest(
         case EfPsramDma():
             points = [(n, _access_cycles(dma, direction, n)) for n in (1, 2, 4) if n <= dma.access_bytes]
             return points, Fraction(points[-1][1] + dma.gap_cycles, dma.access_bytes)
+        case DramDma():
+            row, ratio = dma.memory.row_bytes, core_mhz / psram.clock_mhz
+            clocks = dram_clocks(core_mhz, psram.clock_mhz, dma, direction == "store")
+            # Within a row each access adds as little as any; the next row costs as much as this one, or more.
+            each = clocks.row_clocks(clocks.row_accesses) * ratio / row
+            return [(size, clocks.transfer(size) * ratio) for size in (clocks.access_bytes, row)], each
 
 
 def _access_cycles(dma: EfPsramDma, direction: Direction, size: int) -> int:
@@ -135,7 +148,7 @@ def _assert_legal(core_mhz: Fraction, psram: Psram, dma: Controlled) -> None:
             low, high, mhz = dma.low_clocks, dma.high_clocks, psram.clock_mhz
         case EfPsramDma():
             low, high, mhz = dma.low_cycles, dma.high_cycles, core_mhz
-        case CdmaDma():
+        case CdmaDma() | DramDma():
             return
     limit = psram.ce_low_max_us
     assert limit is None or low <= limit * mhz, f"CE# low for {low} clocks of {limit} us"

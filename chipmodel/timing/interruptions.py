@@ -13,10 +13,11 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal
 
-from chipmodel.hardware.chip import BurstDma, Chip, Dma
+from chipmodel.hardware.chip import BurstDma, Chip, Dma, DramDma
 from chipmodel.hardware.clocks import Clock, rescaled
 from chipmodel.hardware.psram_device import burst_clocks, latency_clocks
 from chipmodel.model.schedule import Direction
+from chipmodel.timing import dram
 from chipmodel.timing.controlled import controlled_cycles
 from chipmodel.timing.refresh import hidden, refresh_clocks
 
@@ -36,6 +37,8 @@ class Interruption:
     period: Fraction
     busy: int
     cost: tuple[int, int] | None
+    after: int = 0
+    """Cycles that the first burst after it takes longer, however long ago it was."""
 
     def due(self, number: int) -> int:
         """The core cycle of number ``number``."""
@@ -49,8 +52,8 @@ class Interruption:
         """Cycles of delay for a burst that starts at ``cycle``, with the Psram free since ``free``."""
         end = max(self.due(number), free) + self.busy
         if cycle >= end:
-            return 0
-        return end - cycle if self.cost is None else self.cost[direction == "store"]
+            return self.after
+        return end - cycle + self.after if self.cost is None else self.cost[direction == "store"]
 
 
 def interruptions(chip: Chip) -> Iterator[Interruption]:
@@ -62,13 +65,18 @@ def interruptions(chip: Chip) -> Iterator[Interruption]:
         and chip.psram.collision == "phase"
         and not all(hidden(device, write) for write in (False, True))
     ):
-        interval, busy = (rescaled(clocks, psram, core) for clocks in refresh_clocks(device))
+        interval, length = (rescaled(clocks, psram, core) for clocks in refresh_clocks(device))
         longer = (
             ceil(rescaled(latency_clocks(device, write, True) - latency_clocks(device, write), psram, core))
             for write in (False, True)
         )
         load, store = longer
-        yield Interruption("refresh", interval, ceil(busy), (load, store))
+        yield Interruption("refresh", interval, ceil(length), (load, store))
+    if isinstance(chip.dma, DramDma) and chip.dma.memory.t_refi_ns:
+        clocks = dram.refresh_clocks(chip.dma, chip.psram.clock_mhz)
+        busy, opening = (ceil(rescaled(each, psram, core)) for each in clocks)
+        interval = chip.dma.memory.t_refi_ns * chip.core_mhz / 1000
+        yield Interruption("refresh", interval, busy, None, opening)
     if chip.cpu.psram_every:
         line = _cpu_cycles(chip)
         yield Interruption("cpu", Fraction(chip.cpu.psram_every), line, None)

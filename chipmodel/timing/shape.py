@@ -178,11 +178,12 @@ def _contiguous_shape(chip: Chip, traffic: Traffic, size: int) -> TransferShape:
         setup, first, pace = bursts.pace(size, dma.setup_cycles)
         lines = 1 + dma.prefetch_lines if direction == "load" else 1
     else:
-        setup, beats = dma.setup_cycles, burst_shape(dma)
-        line, beat, lines = beats.beat_bytes, beats.beat_bytes, beats.burst_beats
-        # A line is a beat here; the first one takes longer or shorter than the others.
+        setup, beats, slope = dma.setup_cycles, burst_shape(dma), cycles_per_byte(chip, traffic)
+        # A line is a beat here, and at least a cycle; the first one takes longer or shorter than the others.
+        line = beat = beats.beat_bytes * ceil(1 / (slope * beats.beat_bytes))
+        lines = max(1, beats.burst_beats * beats.beat_bytes // line)
         count, data = -(-size // line), total - before - setup
-        pace = line * cycles_per_byte(chip, traffic)
+        pace = line * slope
         first = data - count * pace
         if first + pace < 1:
             first, pace = Fraction(0), Fraction(data, count)

@@ -13,10 +13,11 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from chipmodel.hardware.chip import AnyDma, BurstDma, Dma, EfPsramDma, Psram
+from chipmodel.hardware.chip import AnyDma, BurstDma, Dma, DramDma, EfPsramDma, Psram
 from chipmodel.model.schedule import Direction
 from chipmodel.timing.contiguous import NAMES, contiguous_cycles, line_burst, line_slope, routes_of
 from chipmodel.timing.controlled import controlled_cycles
+from chipmodel.timing.dram import dram_clocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +62,13 @@ def _set_up_once(
     if isinstance(dma, BurstDma):
         route = routes_of(core_mhz, psram, dma)[NAMES[direction]]
         return route.series_setup, 0, ceil(route.run_cycles(run))
+    if isinstance(dma, DramDma):
+        clocks, ratio = (
+            dram_clocks(core_mhz, psram.clock_mhz, dma, direction == "store"),
+            core_mhz / psram.clock_mhz,
+        )
+        # Rows of later runs open while earlier ones move, so only the first one waits for its data.
+        waits = int(clocks.ending * ratio)
+        return dma.setup_cycles + waits, 0, ceil(clocks.run(run) * ratio)
     gap = dma.gap_cycles if isinstance(dma, EfPsramDma) else 0
     return dma.setup_cycles, gap, controlled_cycles(core_mhz, psram, dma, direction, run)

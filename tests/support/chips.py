@@ -18,6 +18,7 @@ from chipmodel.hardware.chip import (
     Chip,
     Cpu,
     Dma,
+    DramDma,
     EfPsramDma,
     HyperBusDma,
     Npu,
@@ -27,6 +28,7 @@ from chipmodel.hardware.chip import (
     SharedMemory,
     WeightMemory,
 )
+from chipmodel.hardware.dram import Dram
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
 from chipmodel.hardware.ne16_npu import Ne16Npu
 from chipmodel.hardware.psram_parts import DEVICES
@@ -169,7 +171,20 @@ def _tiny_controller(random: Random) -> AnyDma:
     hyperbus = HyperBusDma(latency, 1, longest, 2 * beats, 4, *constants, setup)
     cdma = CdmaDma(random.choice((8, 32, 64)), beats, random.choice((128, 4096)), setup)
     ef_psram = EfPsramDma("QPI", "1-4-4", random.randint(0, 4), beats, 1, 2, random.randint(0, 9), setup)
-    return random.choice((hyperbus, cdma, ef_psram))
+    # The same draws as what follows, which so stays what it is without these.
+    ahead = Random()
+    ahead.setstate(random.getstate())
+    chosen = random.choice((hyperbus, cdma, ef_psram))
+    return _tiny_dram(ahead, setup) if ahead.random() < 0.3 else chosen
+
+
+def _tiny_dram(random: Random, setup: int) -> DramDma:
+    """Short rows, refreshed often enough to be met in a short run."""
+    times = [Fraction(1000 * random.randint(0, 4), random.choice((1, 3))) for _ in range(10)]
+    times.append(Fraction(1000 * random.choice((0, 30, 90))))
+    numbers = 16, random.choice((2, 8)), random.choice((2, 8)), 32, random.choice((1, 4)), 3, 3, 2
+    memory = Dram(*numbers, *times)
+    return DramDma(memory, random.choice((8, 64)), random.randint(1, 9), setup)
 
 
 def _tiny_banks(random: Random) -> Banks | None:

@@ -8,14 +8,16 @@ import csv
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.hardware.chip import CdmaDma, Chip, Controlled, Cpu, EfPsramDma, HyperBusDma
+from chipmodel.hardware.chip import CdmaDma, Chip, Controlled, Cpu, DramDma, EfPsramDma, HyperBusDma
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.clocks import Clock
+from chipmodel.hardware.dram import Dram
 from chipmodel.hardware.psram_device import Protocol
 from chipmodel.model.schedule import Direction
 from chipmodel.timing.controllers import HyperBus
@@ -25,7 +27,7 @@ from chipmodel.timing.transfer import cycles_per_byte, least_cost, transfer_cycl
 from tests.support.folders import HARDWARE
 
 TABLES = HARDWARE
-PULP, COPY, SERIAL = (load_chip(name) for name in ("pulp-hyperbus", "axi-cdma", "ef-psram"))
+PULP, COPY, SERIAL, LPDDR4 = map(load_chip, ("pulp-hyperbus", "axi-cdma", "ef-psram", "imx93-lpddr4"))
 DIRECTIONS: tuple[Direction, Direction] = ("load", "store")
 Row = dict[str, str]
 
@@ -43,14 +45,14 @@ def test_words_follow_one_another_after_a_cycle() -> None:
     assert transfer_cycles(slow, "load", 8) == 100 + 46 + 9 + 46
 
 
-@pytest.mark.parametrize("chip", [PULP, COPY, SERIAL], ids=lambda c: c.name)
+@pytest.mark.parametrize("chip", [PULP, COPY, SERIAL, LPDDR4], ids=lambda c: c.name)
 def test_set_up_comes_before_the_controller(chip: Chip) -> None:
-    group = {"pulp-hyperbus": "hyperbus", "axi-cdma": "cdma", "ef-psram": "ef_psram"}[chip.name]
-    slow = load_chip(chip.name, [f"dma.{group}.setup_cycles=77"])
+    dma = cast(Controlled, chip.dma)
+    slow = replace(chip, dma=replace(dma, setup_cycles=dma.setup_cycles + 77))
     for direction in DIRECTIONS:
         assert transfer_cycles(slow, direction, 1000) == transfer_cycles(chip, direction, 1000) + 77
         assert least_cost(slow, direction)[0] == least_cost(chip, direction)[0] + 77
-        assert shape_of(slow, direction, 1000).setup == 77
+        assert shape_of(slow, direction, 1000).setup == dma.setup_cycles + 77
 
 
 def test_the_cpu_takes_a_line_through_the_controller() -> None:
@@ -104,7 +106,11 @@ def chips(draw: st.DrawFn) -> Chip:
     access, gap = draw(st.sampled_from([1, 2, 4])), draw(st.integers(0, 99))
     serial = EfPsramDma(read, write, draw(st.integers(0, 8)), access, draw(st.integers(1, 4)), 2, gap, setup)
     psram = replace(PULP.psram, clock_mhz=Fraction(ck), ce_low_max_us=None, ce_high_ns=Fraction(0))
-    engines: tuple[Controlled, ...] = hyperbus, copy, serial
+    accesses, row = draw(st.sampled_from([(2, 64), (2, 256), (16, 64)]))
+    latencies, times = draw(st.tuples(*[small] * 3)), [Fraction(draw(st.integers(0, 60))) for _ in range(11)]
+    memory = Dram(16, 2, accesses, row, draw(st.sampled_from([1, 8])), *latencies, *times)
+    queue = draw(st.sampled_from([1, 3, 9]))
+    engines: tuple[Controlled, ...] = hyperbus, copy, serial, DramDma(memory, 64, queue, setup)
     dma = draw(st.sampled_from(engines))
     return replace(PULP, core_mhz=core, psram=psram, dma=dma)
 
@@ -140,7 +146,7 @@ def test_a_shape_is_the_whole_transfer(chip: Chip, direction: Direction, size: i
     assert sum(length for _, length in beats) == size
 
 
-@pytest.mark.parametrize("chip", [PULP, COPY, SERIAL], ids=lambda c: c.name)
+@pytest.mark.parametrize("chip", [PULP, COPY, SERIAL, LPDDR4], ids=lambda c: c.name)
 def test_long_transfers_come_to_the_cycles_a_byte(chip: Chip) -> None:
     for direction in DIRECTIONS:
         long = transfer_cycles(chip, direction, 1 << 30)

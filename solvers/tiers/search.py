@@ -18,8 +18,7 @@ from time import perf_counter
 from chipmodel.errors import DoesNotFit
 from solvers.core.outcome import Limits
 from solvers.tiers.actions import STANDARD_RULE, ActionRule, variants
-from solvers.tiers.fit import best_fit
-from solvers.tiers.placement import Event, TierRun
+from solvers.tiers.placement import Event, TierRun, best_fit
 from solvers.tiers.problem import TierProblem, TierState, TierStay
 from solvers.tiers.tables import TierTables
 

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import groupby, islice, takewhile
+from typing import NamedTuple
 
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.columns import columns_read, op_columns, tensor_columns
 from chipmodel.cascades.shape import may_cascade
 from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound
@@ -27,7 +29,7 @@ from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.npu.models import launch_cycles
 from chipmodel.rewrites.rows_in_place import may_take_rows
 from solvers.fluid.dynamic_program import FluidTime, least_time
-from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
+from solvers.fluid.problem import PART_COUNTS, STRIPE_RANGES, FluidOp, FluidProblem, FluidTensor
 
 STEPS = 16
 """Steps from the number of parts in which an op just fits to twice as many, where all that moves has room
@@ -106,34 +108,40 @@ def _known_cycles(npu_text: str, op: Op, columns: bool) -> dict[tuple[int, int],
     return {}
 
 
-def _further_cycles(
-    npu: Npu, npu_text: str, op: Op, counts: tuple[int, ...], cascades: bool
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Cycles that an op takes longer in so many stripes, and in so many slices, in a cascade or not."""
+class _Further(NamedTuple):
+    """Cycles that an op takes longer in so many stripes, in so many slices, and in both (``FluidOp``)."""
+
+    striped: tuple[int, ...] = ()
+    sliced: tuple[int, ...] = ()
+    both: tuple[tuple[int, ...], ...] = ()
+
+
+def _further_cycles(npu: Npu, npu_text: str, op: Op, counts: tuple[int, ...], columns: bool) -> _Further:
+    """Cycles that an op takes longer in parts, with ``columns`` also in bands."""
     if op.cycles is not None or op.absorbs:
-        return (), ()
+        return _Further()
     launch = launch_cycles(npu)
     if launch:
         every = tuple(launch * (count - 1) for count in counts)
-        return every, every
-    known = [(columns, _known_cycles(npu_text, op, columns)) for columns in {False, cascades}]
+        return _Further(every, every)
+    found = _known_cycles(npu_text, op, columns)
 
     def further(stripes: int, slices: int) -> int:
         parts = min(stripes, op.work.rows), min(slices, op.work.channels)
-        for columns, found in known:
-            for each in parts, (1, 1):
-                if each not in found:
-                    found[each] = least_cycles(npu, op, *each, columns)
-        return max(0, min(found[parts] - found[1, 1] for _, found in known))
+        for each in parts, (1, 1):
+            if each not in found:
+                found[each] = least_cycles(npu, op, *each, columns)
+        return max(0, found[parts] - found[1, 1])
 
     if op.weights:
         striped = tuple(further(count, 1) for count in counts)
         sliced = tuple(further(1, count) for count in counts)
-        return striped if any(striped) else (), sliced if any(sliced) else ()
+        both = tuple(tuple(further(stripes, count) for count in counts) for stripes, _ in STRIPE_RANGES)
+        return _Further(striped if any(striped) else (), sliced if any(sliced) else (), both)
     if not npu.luna:
-        return (), ()
+        return _Further()
     parts = tuple(min(further(*each) for each in _divisions(op, count)) for count in counts)
-    return parts if any(parts) else (), ()
+    return _Further(parts if any(parts) else ())
 
 
 def _divisions(op: Op, parts: int) -> set[tuple[int, int]]:
@@ -179,6 +187,7 @@ class _FluidBuilder:
     ) -> None:
         self.program, self.npu, self.ops, self.cascades = program, chip.npu, ops, cascades
         self.chains, self.capacity = chains, chip.shared_memory.bytes
+        self.alignment = chip.shared_memory.alignment
         self.costs = LeastTransferCosts(chip)
         self.npu_text = repr(chip.npu)
 
@@ -210,9 +219,12 @@ class _FluidBuilder:
             counts = self._part_counts(op)
             added = accumulating(self.program, op) if self.cascades else op
             cycles = least_cycles(self.npu, added, columns=self.cascades)
+            alone = _further_cycles(self.npu, self.npu_text, op, counts, False)
+            banded = _further_cycles(self.npu, self.npu_text, op, counts, True) if self.cascades else alone
             yield FluidOp(
                 cycles,
-                *_further_cycles(self.npu, self.npu_text, op, counts, self.cascades),
+                alone.striped,
+                alone.sliced,
                 self._weight_bytes(new),
                 int(self.costs.weights_once) if new - earlier else 0,
                 run > 0 and self._joins(run),
@@ -223,6 +235,8 @@ class _FluidBuilder:
                 *self._weight_loads(op, self._weight_bytes(new)),
                 len(new) < len(set(op.weights)),
                 least_cycles(self.npu, op) - cycles,
+                alone.both,
+                banded.striped or (0,) * len(counts),
             )
 
     def _part_counts(self, op: Op) -> tuple[int, ...]:
@@ -243,8 +257,22 @@ class _FluidBuilder:
         weights, channels = self.program.block_bytes(op), op.work.channels
         if weights % channels or not isinstance(op.work, Conv | Matmul) or op.gathers:
             return 1
-        sums = self._tile_bytes(op) - weights + weights // channels > self.capacity
-        return 1 if sums else max(1, weights // channels)
+        return 1 if self._may_be_sums(op) else max(1, weights // channels)
+
+    def _may_be_sums(self, op: Op) -> bool:
+        """Whether one row by one channel of an op may not fit, so that it is cut into sums."""
+        channel, one = -(-self.program.block_bytes(op) // op.work.channels), Interval(0, 1)
+        sizes = {name: self.program.tensors[name].bytes for name in (*op.inputs, *op.outputs)}
+        if self._padded((channel, *sizes.values())) <= self.capacity:
+            return False
+        most = [channel, *(op.writes(name, one, one).bytes(sizes[name]) for name in op.outputs)]
+        for index, name in enumerate(op.inputs):
+            shares = {op.reads(index, row, one) for row in _units(op.work.rows)}
+            most.append(max(share.bytes(sizes[name]) for share in shares))
+        return self._padded(most) > self.capacity
+
+    def _padded(self, sizes: Iterable[int]) -> int:
+        return sum(round_up(each, self.alignment) for each in sizes)
 
     def _weight_loads(self, op: Op, new: int) -> tuple[int, int]:
         """Bytes of one channel of an op whose weights are all ``new``, and the most that one load brings, if
@@ -252,7 +280,7 @@ class _FluidBuilder:
         if not new or new != self.program.block_bytes(op):
             return 1, 0
         channel = self._channel_bytes(op)
-        read = {name for name in op.inputs if self._slices_read_all(op, name)}
+        read = {name for name in op.inputs if op.work.rows == 1 and self._slices_read_all(op, name)}
         room = self.capacity - sum(self.program.tensors[name].bytes for name in read)
         most = room // channel * channel
         return channel, most if 0 < most * MANY_LOADS <= new else 0
@@ -355,17 +383,17 @@ class _FluidBuilder:
         return alike and all(_is_in(at, columns, each, of) for at, each in enumerate(wide))
 
     def _slices_read_all(self, op: Op, name: str) -> bool:
-        """Whether every slice of the output's channels of an op with one row reads the same part of an input.
-        What hardly fits may be cut into sums, which do not."""
+        """Whether every slice of the output's channels reads the same part of an input. What hardly fits may
+        be cut into sums, which do not."""
         added = self.cascades and accumulating(self.program, op).accumulator
-        if added or op.work.rows > 1 or isinstance(op.work, Vector) or op.inputs.count(name) != 1:
+        if added or isinstance(op.work, Vector) or op.inputs.count(name) != 1:
             return False
         channels = op.work.channels
-        weights = self.program.block_bytes(op)
-        if self._tile_bytes(op) - weights + -(-weights // channels) > self.capacity:
+        if self._may_be_sums(op):
             return False
         ends = (Interval(0, 1), Interval(channels - 1, channels), Interval(0, channels))
-        return len({op.reads(op.inputs.index(name), Interval(0, 1), each) for each in ends}) == 1
+        rows = Interval(0, op.work.rows)
+        return len({op.reads(op.inputs.index(name), rows, each) for each in ends}) == 1
 
     def _taken_by_rows(self, each: _Produced) -> frozenset[int]:
         """The runs whose output has the memory of a tensor row by row, or may have it: where ops may run in

@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from solvers.fluid.amounts import FluidAmounts, Integers
-from solvers.fluid.problem import FluidOp
+from solvers.fluid.problem import STRIPE_RANGES, UNLIMITED, FluidOp
 from solvers.fluid.table import MoveColumns, Table, Ways, move_columns, table_of
 
-UNLIMITED = 1 << 28
-"""More parts than there are; times the bytes of any memory it is still a number of 64 bits."""
+MOST_SLICES = 32
+"""Slices of which each number is looked at, with the stripes that these then take at least (assumed)."""
 STRIPES_APART = 3
 """So many neighbouring numbers of stripes are one choice, with the least and the most of them, where weights
 come in slices, too (assumed)."""
@@ -35,7 +35,7 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     op, capacity = amounts.problem.ops[run], amounts.problem.capacity
     move = move_columns(list(amounts.residents.moves(run, run + 1)))
     options = np.array(list(_options(amounts, run)), np.int64).T[:, None, :]
-    whole, first, held, shared, passes, most, further, takes, reloads = options
+    whole, first, held, shared, passes, most, further, takes, reloads, slices, stripes = options
     needed = first + whole * move.loads
     own = move.own_bytes - np.where(takes > 0, _saved_by_taking(move, np.maximum(takes, 1)), 0)
     room = capacity - move.other_bytes - np.where(whole == 1, 0, own) - held
@@ -43,31 +43,55 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     same = np.where((shared > 0) & op.single, move.again_bytes, 0)
     room -= same
     before = np.where(whole == 1, needed + amounts.ahead_in(room, run), amounts.most)
-    divided = shared + passes * (move.passing_bytes - same)
-    # Where parts divide weights alone, each has whole channels, and so has what is loaded meanwhile.
-    only_weights = (shared > 0) & (divided == shared)
-    in_parts = room - only_weights * (room % op.channel)
+    tensors = passes * (move.passing_bytes - same)
+    divided = shared + tensors
+    # Each part has whole channels, and so has what is loaded meanwhile.
+    channels, sliced = room - room % op.channel, np.where(takes > 0, 0, shared)
+    # Each slice of a stripe reads all that the stripe reads of these.
+    every = np.where((shared > 0) & (same == 0), passes * move.again_bytes, 0)
+    fits = np.minimum(room - (tensors - every) // most - every // stripes - shared // slices, 0)
     if op.linear:
-        parts = -(-(divided - np.where(takes > 0, shared, 0)) // np.maximum(in_parts, 1))
+        parts = -(-(divided - np.where(takes > 0, shared, 0)) // np.maximum(room, 1))
+        in_both = np.maximum(
+            _least_parts(op, room, every, tensors - every), -(-sliced // np.maximum(channels, 1))
+        )
+        parts = np.where(sliced > 0, np.maximum(parts, in_both), parts)
         further = np.maximum(further, op.striped[0] * (parts - 1))
+        fits = np.minimum(fits, most - parts)
     # What moves while a part computes has the room that the part leaves.
-    meanwhile = np.clip(most * in_parts - divided, 0, divided)
+    there = shared * np.maximum(most // slices, 1)
+    taken = tensors + every * (most // stripes - 1) + there
+    meanwhile = np.clip(most * room - taken, 0, divided)
     hidden = amounts.moved_by(meanwhile, run)
-    weights = int(amounts.loaded(op.weights))
-    if op.most_loaded:
-        hidden = np.where(only_weights, amounts.weights_moved_by(meanwhile, run), hidden)
-        weights = amounts.weights_alone(run)
+    idle = op.weights - np.clip(np.minimum(meanwhile, most * channels - there), 0, op.weights)
+    rate = amounts.rate(run)
+    waits = np.where(sliced > 0, idle * rate.numerator // rate.denominator, 0)
+    weights = amounts.weights_alone(run) if op.most_loaded else int(amounts.loaded(op.weights))
     loads = np.where(shared > 0, weights, first) + passes * move.passing_loads
     # What every slice reads is there before the first one, and so was stored before.
     stored = (same > 0) & (len(amounts.residents.reading[run]) == 1)
     waited = loads - hidden - np.where((move.passing_behind > 0) & ~stored, hidden, 0)
-    again = whole * needed + (1 - whole) * waited
+    again = whole * needed + (1 - whole) * np.maximum(waited, waits)
     last = passes * move.passing_stores - hidden - amounts.moved_by(room, run)
     last = np.maximum(last, amounts.last_part(run))
     cycles = op.cycles + op.alone + further + np.where(whole == 1, amounts.results(run), last)
     loads = amounts.weights_alone(run) + move.loads + reloads
-    ways = Ways(needed, cycles, loads, before, room, in_parts - divided // most, again)
+    fits = np.minimum(fits, channels - sliced // slices)
+    fits = np.where((takes > 0) & (move.taken_bytes == 0), -1, fits)
+    ways = Ways(needed, cycles, loads, before, room, fits, again)
     return table_of(amounts, move, ways, run, run + 1)
+
+
+def _least_parts(op: FluidOp, room: Integers, every: Integers, others: Integers) -> Integers:
+    """The least parts, slices times stripes, in ``room`` bytes: each has its slice of the weights, a stripe's
+    share of ``every`` tensor that all slices read, and its own share of the others."""
+    least = np.full_like(room, MOST_SLICES + 1)
+    for slices in range(1, MOST_SLICES + 1):
+        left = room - -(-op.weights // slices // op.channel) * op.channel
+        stripes = np.maximum(-(-(every + others // slices) // np.maximum(left, 1)), 1)
+        possible = (left >= 0) & (stripes <= (1 if op.single else op.rows))
+        least = np.where(possible, np.minimum(least, stripes * slices), least)
+    return least
 
 
 def _saved_by_taking(move: MoveColumns, stripes: Integers) -> Integers:
@@ -99,6 +123,10 @@ class _Parts(NamedTuple):
     """The most stripes in which the output takes the memory of an input, row by row; 0 where it does not."""
     reloads: int = 0
     """DMA cycles of weights that come again for each stripe."""
+    slices: int = UNLIMITED
+    """The most slices."""
+    stripes: int = UNLIMITED
+    """The most stripes."""
 
 
 def _options(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
@@ -112,11 +140,20 @@ def _options(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
     for further, stripes in zip(op.striped or none, most, strict=True):
         yield _Parts(0, weights, op.weights, 0, 1, stripes, further)
     if op.weights:
-        # Slices may be in stripes, too, of which nothing is known unless every part takes as long.
-        for further, slices in zip(op.sliced or none, most, strict=True):
-            yield _Parts(0, weights // slices, 0, op.weights, int(op.linear), slices, further)
+        yield from _sliced(op, weights, most)
     if any(run in tensor.by_rows for tensor, _ in amounts.residents.reading[run]):
         yield from _taking(amounts, run, most)
+
+
+def _sliced(op: FluidOp, weights: int, most: Sequence[int]) -> Iterator[_Parts]:
+    """Slices, in stripes or not. If every part takes as long, their number says it all."""
+    ranges = [(1, op.sliced or (0,) * len(most))]
+    if not op.linear and not op.single:
+        ranges += ((stripes, op.in_both(number)) for number, (_, stripes) in enumerate(STRIPE_RANGES))
+    for stripes, further in ranges:
+        for slices, cycles in zip(most, further, strict=True):
+            parts, rows = min(stripes * slices, UNLIMITED), slices if op.linear else stripes
+            yield _Parts(0, weights // slices, 0, op.weights, 1, parts, cycles, slices=slices, stripes=rows)
 
 
 def _taking(amounts: FluidAmounts, run: int, most: Sequence[int]) -> Iterator[_Parts]:
@@ -127,7 +164,7 @@ def _taking(amounts: FluidAmounts, run: int, most: Sequence[int]) -> Iterator[_P
     for at, least in enumerate(op.counts):
         if least > op.rows:
             break
-        stripes, further = min(most[at], op.rows), op.further(least) if op.striped else 0
+        stripes, further = min(most[at], op.rows), op.striped[at] if op.striped else 0
         yield _Parts(0, weights, op.weights, 0, 1, stripes, further, stripes)
     for at in range(0, len(op.counts) if op.weights else 0, STRIPES_APART):
         least = op.counts[at]
@@ -140,7 +177,8 @@ def _taking(amounts: FluidAmounts, run: int, most: Sequence[int]) -> Iterator[_P
                 held = max(op.weights * half // 2, op.weights // slices)
                 again = (least - 1) * int(amounts.loaded(op.weights - op.weights * (half + 1) // 2))
                 first = weights // slices
-                yield _Parts(0, first, held, op.weights, 1, UNLIMITED, further, stripes, again)
+                parts = min(stripes * slices, UNLIMITED)
+                yield _Parts(0, first, held, op.weights, 1, parts, further, stripes, again)
 
 
 def _of_both(op: FluidOp, stripes: int, slices: int) -> int:

@@ -106,12 +106,6 @@ class FluidAmounts:
         transfers = 1 + len(self.residents.reading[run]) + len(self.residents.making[run])
         return size * each.numerator // each.denominator + 1 + self.problem.set_up * transfers
 
-    def weights_moved_by(self, size: Integers, run: int) -> Integers:
-        """Return the same where all of these bytes are weights that many loads bring: each set-up is paid by
-        its share of them."""
-        each = _rounded_up(self.rate(run))
-        return size * each.numerator // each.denominator + 1
-
     def _moved(self, size: Integers, fitting: _Fitting, each: Fraction) -> Integers:
         set_ups = self.problem.set_up * (fitting.count(size) + 1)
         return size * each.numerator // each.denominator + 1 + set_ups

@@ -23,10 +23,10 @@ LONGEST_GROUP = 6
 """Runs of a group whose tensors and parts are looked at. Of a longer one what comes after the first so many
 takes room for its weights only. With 12 the bounds of ResNet-18, MobileNetV2 and GoogLeNet rose by at most
 0.3 %, and took 1.5 times as long."""
-HELD_LEVELS = 32
+HELD_LEVELS = 64
 """Parts of SharedMemory in which the weights that a longer group holds are counted, rounded down for each run
 (assumed)."""
-CHOSEN_WEIGHTS = 3
+CHOSEN_WEIGHTS = 4
 """Ops of a group, those with the most weights, of which every choice is looked at. The other ones hold no
 weights and load them once. Levels of what those hold together raised few bounds, and took twice as long."""
 
@@ -53,20 +53,27 @@ def through_long_group(amounts: FluidAmounts, run: int, levels: Sequence[int], s
     after it, or with ``sets`` out of the group to each of so many sets of tensors."""
     op, most, joined = amounts.problem.ops[run], amounts.most, amounts.joined(run)
     capacity = amounts.problem.capacity
-    room, size = capacity - op.weights, step_bytes(amounts.residents, run, *joined)
-    least = max(least_stripes(amounts.separations, run, *joined), -(-size // max(1, room)))
+    least, size = (
+        least_stripes(amounts.separations, run, *joined),
+        step_bytes(amounts.residents, run, *joined),
+    )
     others = amounts.turns.weighted.intersection(range(*joined))
+    near = range(run + 1 - LONGEST_GROUP, run + 1 if sets else run + 2)
+    beside = max(amounts.problem.ops[each].weights for each in near if each != run)
     rows: list[tuple[int, ...]] = []
     for level in levels:
         left = capacity - capacity * level // HELD_LEVELS
-        again = max(2, min(amounts.turns.least(run, others, (), left), default=2))
-        # Its weights are held, or loaded in several turns.
-        choices = (op.weights, (run,), least, 1), (0, (), max(least, again), again)
+        again = max(
+            2, _least_turns(amounts, run, level) or min(amounts.turns.least(run, others, (), left), default=2)
+        )
+        parts = max(least, -(-size // max(1, left - op.weights)))
+        # Its weights are held, beside those of any other run, or loaded in several turns.
+        choices = (op.weights, (run,), parts, 1), (0, (), max(parts, again), again)
         for held, runs, stripes, times in choices[: 2 if op.weights else 1]:
-            before = range(run + 1 - LONGEST_GROUP, run)
-            stripes = max(stripes, *amounts.turns.least(run, before, runs, left - held))
+            stripes = max(stripes, *amounts.turns.least(run, near, runs, left - held))
             after = level + _held_levels(amounts, held)
-            if room < 0 or (op.single and stripes > 1) or after > HELD_LEVELS:
+            fits = op.weights <= left and held + beside <= capacity and after <= HELD_LEVELS
+            if not fits or (op.single and stripes > 1):
                 continue
             last = amounts.last_stores(run) if stripes < 2 else amounts.last_part(run)
             way = op.cycles + op.further(stripes) + last, times * int(amounts.loaded(op.weights)), most
@@ -78,6 +85,20 @@ def through_long_group(amounts: FluidAmounts, run: int, levels: Sequence[int], s
             else:
                 rows.append((level, after, 0, *way, most, -most))
     return np.array(rows, np.int64).reshape(-1, 8)
+
+
+def _least_turns(amounts: FluidAmounts, run: int, level: int) -> int:
+    """Return how often the weights of ``run`` are loaded at least, if not held, by those of the runs just
+    before it that cannot all be among what the group holds up to there; 0 where they can."""
+    capacity, ops = amounts.problem.capacity, amounts.problem.ops
+    before = [each for each in range(run + 1 - LONGEST_GROUP, run) if each in amounts.turns.weighted]
+    sizes = [_held_levels(amounts, ops[each].weights) for each in before]
+    left = capacity - capacity * level // HELD_LEVELS
+    missing, most = sum(sizes) - level, 0
+    for turns, size in sorted(zip(amounts.turns.least(run, before, (), left), sizes, strict=True)):
+        if missing > 0:
+            missing, most = missing - size, turns
+    return most
 
 
 def _ahead_after(amounts: FluidAmounts, border: int, level: int, sets: int) -> Iterator[tuple[int, int]]:
@@ -180,7 +201,7 @@ class _Weights(NamedTuple):
     loads: int
     """DMA cycles of all loads, without set-ups."""
     inside: int
-    """The most bytes that are loaded again for one run."""
+    """The most bytes that are not held of one run, which are there at each of its steps."""
     first: int
     """Bytes of weights that are not held, but there when the group begins."""
     last: int
@@ -198,6 +219,8 @@ def _weights(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator
     passing = [(a, b, size) for a, b in combinations(runs, 2) if (size := amounts.turns.between(a)[b])]
     for choice in range(1 << len(chosen)):
         again = {run for bit, run in enumerate(chosen) if choice >> bit & 1}
+        if len(again) == 1 and not unknown:
+            continue  # no other run's weights take their place: they are held
         held = set(chosen) - again
         size = sum(ops[run].weights for run in held)
         room = amounts.problem.capacity - size
@@ -217,7 +240,7 @@ def _weights(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator
             size,
             tuple(steps.values()),
             amounts.loaded(sum(ops[run].weights * each for run, each in times.items())),
-            max((ops[run].weights for run in again), default=0),
+            max((ops[run].weights for run in runs if run not in held), default=0),
             begins if start not in held else 0,
             ends if stop - 1 not in held else 0,
         )

@@ -10,6 +10,10 @@ from fractions import Fraction
 
 PART_COUNTS = (2, 3, 5, 9, 17, 33, 65, 129, 257)
 """Numbers of stripes, or of slices, for which further cycles are known."""
+UNLIMITED = 1 << 28
+"""More parts than there are; times the bytes of any memory it is still a number of 64 bits."""
+STRIPE_RANGES = ((2, 2), (3, 4), (5, 8), (9, 16), (17, UNLIMITED))
+"""The least and the most stripes of parts that are slices, too (assumed)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +50,30 @@ class FluidOp:
     """Whether it also has weights that an earlier run has had."""
     alone: int = 0
     """NPU cycles that it takes longer where it is in no group."""
+    both: tuple[tuple[int, ...], ...] = ()
+    """Further cycles in at least the stripes of each of ``STRIPE_RANGES``, each in slices as many as each of
+    ``counts``; none where empty. If each further part takes as long, these are not looked at."""
+    grouped: tuple[int, ...] = ()
+    """``striped`` where it is in a group; the same where empty."""
 
     @property
     def linear(self) -> bool:
         """Whether each further part takes as long."""
         return bool(self.striped) and self.striped == self.sliced
 
+    def in_both(self, number: int) -> tuple[int, ...]:
+        """Return ``both`` of one of ``STRIPE_RANGES``: if nothing is known, what stripes or slices take."""
+        if self.both:
+            return self.both[number]
+        counts = zip(self.counts, self.striped, strict=False)
+        striped = max((cycles for count, cycles in counts if count <= STRIPE_RANGES[number][0]), default=0)
+        return tuple(max(striped, each) for each in self.sliced or (0,) * len(self.counts))
+
     def further(self, stripes: int) -> int:
-        """Return the cycles that it takes longer in at least so many stripes."""
+        """Return the cycles that it takes longer in at least so many stripes in a group."""
         if self.linear:
             return self.striped[0] * (stripes - 1)
-        known = zip(self.counts, self.striped, strict=False)
+        known = zip(self.counts, self.grouped or self.striped, strict=False)
         return max((cycles for count, cycles in known if count <= stripes), default=0)
 
 

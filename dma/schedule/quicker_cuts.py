@@ -1,18 +1,20 @@
 """A schedule's ops cut so that they end earlier.
 
-The first op begins with the first part of what it reads (``dma.schedule.early_start``); others are computed
+The first op begins with the first part of what it reads (``dma.schedule.early_start``); the results of the
+last one leave slice by slice, where that makes room for larger slices of its weights; others are computed
 faster in stripes (``dma.residency.faster_cuts``). Ops that are in stripes for want of memory may be cut by
 time (``dma.residency.best_cuts``) instead of by bytes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Schedule, steps
-from dma.residency.best_cuts import best_cut
+from dma.residency.best_cuts import best_cut, slices_cycles
 from dma.residency.faster_cuts import faster_cuts, may_be_cut
 from dma.residency.greedy import Residency
 from dma.residency.tiling import NONE_KEPT, Tiling
@@ -42,6 +44,34 @@ def quicker_cuts(program: Program, chip: Chip, schedule: Schedule, cycles: float
     return GivenCuts(tilings, {op.name: width for op, width in able}, passing) if tilings else None
 
 
+def larger_slices(
+    memory: tuple[Program, Chip, int], schedule: Schedule, cycles: float, cuts: GivenCuts | None
+) -> GivenCuts | None:
+    """Return ``cuts`` with larger slices of the last op of a program, beside its whole inputs alone, in so
+    many bytes of a chip. Its results leave in as many parts. None where that saves hardly anything of the
+    ``cycles`` of ``schedule``."""
+    program, chip, budget = memory
+    able = _in_slices(program, schedule)
+    op, width = able[-1] if able else (None, 0)
+    if op is None or op not in program.body[-1:] or width == op.work.channels:
+        return None
+    inputs = frozenset(op.inputs)
+    room = budget - sum(program.tensors[name].bytes for name in inputs)
+    cut = best_cut(program, chip, op, room, inputs)
+    least = cut.npu + LEAST_GAIN * cycles if cut else 0
+    results = set(op.outputs).issubset(program.outputs) and len(program.body) > 1
+    if (
+        not results
+        or cut is None
+        or cut.tiling.rows < op.work.rows
+        or least >= slices_cycles(chip, op, width)
+    ):
+        return None
+    found = cuts or GivenCuts({}, {}, ())
+    tilings, slices = {**found.tilings, op.name: cut.tiling}, {**found.slices, op.name: width}
+    return GivenCuts(tilings, slices, (*found.passing, *op.outputs))
+
+
 def _in_slices(program: Program, schedule: Schedule) -> list[tuple[Op, int]]:
     """The ops of which each step has all rows, and the output channels of the first step."""
     rows: dict[str, int] = {}
@@ -63,32 +93,33 @@ def cut_by_time(memory: MemoryBudget, op: Op, left: int) -> Tiling | None:
 def with_cuts(memory: MemoryBudget, cuts: GivenCuts, slices: WeightSlices) -> MemoryBudget:
     """Return ``memory`` with the tilings of those ops that are not in stripes for want of memory, nor have
     other ``slices`` of weights."""
-    residency = memory.residency
     tilings = {
         op.name: cuts.tilings[op.name]
         for op in memory.program.ops()
         if op.name in cuts.tilings
-        and op.name not in residency.striped
+        and op.name not in memory.residency.striped
         and slices.channels[op.name] == cuts.slices[op.name]
     }
-    first = next(memory.program.ops())
-    found = [residency.segments.get(name, ()) for name in cuts.passing]
-    if cuts.passing and first.name in tilings:
-        if all(len(each) == 1 and each[0].loaded for each in found):
-            residency = _in_stripes(memory, first, cuts.passing)
-        else:
-            del tilings[first.name]
-    return replace(memory, residency=residency, tilings=tilings)
+    every = list(memory.program.ops())
+    for at, op, operands in (0, every[0], every[0].inputs), (-1, every[-1], every[-1].outputs):
+        passing = [name for name in operands if name in cuts.passing]
+        if passing and op.name in tilings:
+            found = [memory.residency.segments.get(name, ()) for name in passing]
+            if all(len(each) == 1 and each[0].loaded == (at == 0) for each in found):
+                memory = replace(memory, residency=_in_stripes(memory, op, at, passing))
+            else:
+                del tilings[op.name]
+    return replace(memory, tilings=tilings)
 
 
-def _in_stripes(memory: MemoryBudget, op: Op, passing: tuple[str, ...]) -> Residency:
-    """What stays in SharedMemory where inputs of the first op pass in stripes."""
-    residency = memory.residency
-    whole = sum(memory.program.tensors[name].bytes for name in passing)
+def _in_stripes(memory: MemoryBudget, op: Op, at: int, passing: Sequence[str]) -> Residency:
+    """What stays in SharedMemory where inputs of the first op, or outputs of the last, pass in parts."""
+    residency, through = memory.residency, [*memory.residency.through]
+    through[at] -= sum(memory.program.tensors[name].bytes for name in passing)
     return replace(
         residency,
         segments={name: each for name, each in residency.segments.items() if name not in passing},
         striped=residency.striped | {op.name},
-        kept={**residency.kept, op.name: frozenset((*op.inputs, *op.outputs)) - set(passing)},
-        through=(residency.through[0] - whole, *residency.through[1:]),
+        kept={**residency.kept, op.name: frozenset((*op.inputs, *op.outputs)).difference(passing)},
+        through=tuple(through),
     )

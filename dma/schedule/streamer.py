@@ -15,8 +15,8 @@ from dma.schedule.steps import Emission, TransferNeed
 
 
 class GivenCuts(NamedTuple):
-    """Tilings of ops that come in slices of so many output channels, by name. The inputs ``passing`` of the
-    first op are not whole in SharedMemory."""
+    """Tilings of ops that come in slices of so many output channels, by name. Of the inputs of the
+    first op and the outputs of the last one, those ``passing`` are not whole in SharedMemory."""
 
     tilings: Mapping[str, Tiling]
     slices: Mapping[str, int]

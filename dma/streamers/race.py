@@ -10,7 +10,7 @@ with the same budget; where the packer finds no plan for one, the next of its se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import inf
@@ -24,7 +24,7 @@ from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget
 from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
-from dma.schedule.quicker_cuts import cut_by_time, quicker_cuts
+from dma.schedule.quicker_cuts import cut_by_time, larger_slices, quicker_cuts
 from dma.schedule.refine import refined
 from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
 from solvers.core.bounds import contention
@@ -159,21 +159,30 @@ class StreamerRace:
                 if each != ranked.streamer:
                     self._follow(each, ranked.budget, ())
             self.in_stripes = ()
-        streamer = self._quicker(ranked)
-        if streamer is None or self.stop.deadline.ends(FURTHER_SCHEDULES):
-            return False
-        if self._enter(streamer, ranked.budget, fallbacks=(), variant=True) >= ranked.cycles:
+        entered = inf
+        for streamer in self._quicker(ranked):
+            if self.stop.deadline.ends(FURTHER_SCHEDULES):
+                break
+            cycles = self._enter(streamer, ranked.budget, fallbacks=(), variant=True)
+            entered = min(entered, cycles)
+        if entered >= ranked.cycles:
             return False
         self._wait(replace(ranked, variant=True))
         return True
 
-    def _quicker(self, ranked: RankedSchedule) -> Streamer | None:
+    def _quicker(self, ranked: RankedSchedule) -> Iterator[Streamer]:
         """The streamer of ``ranked`` with cuts that may be quicker."""
-        cuts = quicker_cuts(self.request.program, self.request.chip, ranked.schedule, ranked.cycles)
+        program, chip, schedule = self.request.program, self.request.chip, ranked.schedule
+        cuts = quicker_cuts(program, chip, schedule, ranked.cycles)
         streamer = self._overlapping(ranked)
-        if ranked.schedule.striped and streamer.double_buffered:
-            return replace(streamer, cuts=cuts, cut=streamer.cut or cut_by_time)
-        return None if cuts is None else replace(streamer, cuts=cuts)
+        by_time = schedule.striped and streamer.double_buffered
+        if by_time:
+            streamer = replace(streamer, cut=streamer.cut or cut_by_time)
+        if by_time or cuts:
+            yield replace(streamer, cuts=cuts)
+        larger = larger_slices((program, chip, ranked.budget), schedule, ranked.cycles, cuts)
+        if larger:
+            yield replace(streamer, cuts=larger)
 
     def _overlapping(self, ranked: RankedSchedule) -> Streamer:
         """The streamer of ``ranked``, or the fastest one that loads while the NPU computes."""

@@ -135,7 +135,10 @@ def _vector_cycles(ethos: Ethos, op: Op, work: Vector) -> Fraction:
 
 
 def _depth(op: Op, work: Vector) -> int:
-    """Channels of the output; where the op does not say them, the elements of a row."""
+    """Channels of the output; where the op does not say them, the elements of a row. Vela turns a softmax so
+    that those of one sum are channels (ethos-u-vela, softmax.py)."""
+    if op.kind in ("softmax", "log_softmax"):
+        return max(1, work.elements // work.lines)
     if not op.views or not op.views[-1]:
         return max(1, work.elements // work.rows)
     shape = op.views[-1]

@@ -17,7 +17,7 @@ def accuracy(result: Result) -> str:
     """What the chip was compared with, how far off it was, and whether that is about this plan."""
     chip, record = result.chip, result.record
     text = f"{chip.before}{chip.compared_with}: {_errors(record, result)}" if record else chip.accuracy
-    if not result.vendor:
+    if not (result.vendor and chip.measured):
         return text
     takes = duration(chip, result.vendor.trace.cycles)
     return (

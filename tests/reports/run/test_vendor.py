@@ -63,6 +63,8 @@ def test_the_accuracy_says_whose_plan_was_measured() -> None:
     assert "These are errors of that schedule (streamer vendor), which takes" in accuracy(result)
     assert result.vendor
     assert accuracy(result.vendor) == result.chip.accuracy
+    of_no_board = replace(result, chip=replace(result.chip, measured=()))
+    assert "These are errors" not in accuracy(of_no_board)
 
 
 def test_the_page_has_both_plans() -> None:

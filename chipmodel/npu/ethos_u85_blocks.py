@@ -25,10 +25,6 @@ LARGEST = (128, 128, 1024)
 """Height, width and depth of the largest block."""
 WEIGHTS_AHEAD = 64
 """Input channels of a block of convolutions by depth."""
-TRIES = 25
-"""Areas of a block that are tried before one is given up that gets no smaller."""
-HELD_BACK = 0.9
-"""The share of it that is tried next."""
 
 Number = TypeVar("Number", int, Counts)
 
@@ -236,19 +232,14 @@ def _fitting(npu: EthosU85, layer: Layer, unit: Size, made: Size, step: Size) ->
     sums = npu.variant.accumulator_ram * 8 // _sums_bits(layer)
     room = npu.variant.input_ram * 8 / layer.bits
     whole = _rounded(layer.input, unit).elements
-    least, fit, before, tries = step.height * step.width * BRICK, sums, -1, TRIES
+    least, fit = step.height * step.width * BRICK, sums
     while True:
         block = _of_area(fit // step.depth, aspect, limit, made, step)
         in_sums, in_room = sums / block.elements, room / min(_input(layer, unit, block).elements, whole)
         if in_sums >= 1 and in_room >= 1:
             return block
-        if block.elements == before:
-            tries -= 1
-            if tries <= 0:
-                in_room = HELD_BACK
-        before = block.elements
         if in_room < 1 < in_sums:
-            fit = min(fit, before)
+            fit = min(fit, block.elements)
         less = int(fit // least * min(in_room, in_sums)) * least
         fit = less if less != fit else fit - least
         if fit < least:

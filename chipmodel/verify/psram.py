@@ -47,7 +47,6 @@ class PsramPlace:
 
 
 NO_BLOCKS: Mapping[str, Op] = MappingProxyType({})
-ONE_MEMORY: Mapping[str, Interval] = MappingProxyType({})
 
 
 def thing(part: Part) -> Part:

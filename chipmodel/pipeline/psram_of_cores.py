@@ -29,14 +29,12 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.passes.lower import lower
 from dma.schedule.psram_layout import HomeKey, aligned
-from dma.schedule.psram_sharing import at_homes, changed_in_parts
+from dma.schedule.psram_sharing import at_homes, changed_in_parts, one_after_another
 
 Tenant = HomeKey | tuple[int, Interval]
 """What has one place: a tensor or weight slice of several cores, or what a core has in a home."""
 Tenants = Sequence[Mapping[Interval, Tenant]]
 """The tenant of each home of every core."""
-NEVER = 1 << 62
-"""The number of a command that no core comes to."""
 
 
 def one_psram(
@@ -54,7 +52,7 @@ def one_psram(
         sizes[tenant] = max(sizes.get(tenant, 0), len(home))
     of_one = [tenant for tenant in sizes if isinstance(tenant, tuple) and isinstance(tenant[0], int)]
     order = [*sorted(sizes.keys() - {*of_one}, key=str), *of_one]
-    plain = _laid(schedules, tenants, _side_by_side(order, sizes)[0])
+    plain = _laid(schedules, tenants, one_after_another({each: sizes[each] for each in order})[0])
     if capacity is None or max(map(off_chip_bytes, plain)) <= capacity:
         return plain
     uses = _uses_of_cores(program, parts, schedules, tenants)
@@ -103,23 +101,13 @@ def _laid(schedules: Sequence[Schedule], tenants: Tenants, starts: Mapping[Tenan
     ]
 
 
-def _side_by_side(order: Sequence[Tenant], sizes: Mapping[Tenant, int]) -> tuple[dict[Tenant, int], int]:
-    """The start of each tenant, one after another, and the end of the last one."""
-    starts: dict[Tenant, int] = {}
-    end = 0
-    for tenant in order:
-        starts[tenant] = end
-        end += aligned(sizes[tenant])
-    return starts, end
-
-
 def _packed(order: Sequence[Tenant], sizes: Mapping[Tenant, int], uses: _TenantUses) -> dict[Tenant, int]:
     """The start of each tenant: after all that stays, the lowest that is free as long as it is in
     use, the largest ones first."""
-    starts, floor = _side_by_side([each for each in order if each not in uses.of], sizes)
+    starts, floor = one_after_another({each: sizes[each] for each in order if each not in uses.of})
     placed: dict[Tenant, Interval] = {}
     for tenant in sorted(uses.of, key=lambda each: -sizes[each]):
-        start = floor
+        start = aligned(floor)
         for taken in sorted(at for other, at in placed.items() if not uses.apart(tenant, other)):
             if start + sizes[tenant] <= taken.start:
                 break

@@ -7,23 +7,25 @@ stay throughout, and so do tensors that ops change slice by slice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from chipmodel.geometry.interval import Interval, merged
-from chipmodel.geometry.rounding import round_up
 from chipmodel.model.fit import OFF_CHIP_ALIGNMENT, off_chip_bytes
 from chipmodel.model.nesting import in_flight
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule, Transfer, branches, steps
 from chipmodel.passes.liveness import Touch, lifetime, scopes
+from dma.schedule.psram_layout import aligned
 from solvers.core.first_fit import ORDERS, Order, first_fit
 
 FIRST = -(1 << 62)
 """Sorts before any size."""
 BELOW = "throughout"
 """The buffer that stands for all data that stay in Psram from before the first step to after the last."""
+Key = TypeVar("Key")
 Homes = Mapping[Interval, Interval]
 """New addresses in Psram by old ones."""
 
@@ -57,7 +59,7 @@ def tight_homes(program: Program, schedule: Schedule) -> Homes:
     bytes."""
     lives = psram_lifetimes(program, schedule)
     throughout = (_throughout(schedule),)
-    starts, end = _one_after_another(home for home, live in lives.items() if live == throughout)
+    starts, end = one_after_another({home: len(home) for home, live in lives.items() if live == throughout})
     rest = {home: live for home, live in lives.items() if home not in starts}
     # Weights are many slices, which first fit would look at for each of them: they are one buffer to it.
     below = Buffer(BELOW, end, throughout, OFF_CHIP_ALIGNMENT)
@@ -75,13 +77,13 @@ def tight_homes(program: Program, schedule: Schedule) -> Homes:
     return {home: Interval(starts[home], starts[home] + len(home)) for home in lives}
 
 
-def _one_after_another(homes: Iterable[Interval]) -> tuple[dict[Interval, int], int]:
-    """The start of each from address 0 on, and the end of the last."""
-    starts: dict[Interval, int] = {}
+def one_after_another(sizes: Mapping[Key, int]) -> tuple[dict[Key, int], int]:
+    """Return the start of each from address 0 on, and the end of the last."""
+    starts: dict[Key, int] = {}
     end = 0
-    for home in homes:
-        starts[home] = round_up(end, OFF_CHIP_ALIGNMENT) if len(home) else 0
-        end = max(end, starts[home] + len(home))
+    for each, size in sizes.items():
+        starts[each] = aligned(end) if size else 0
+        end = max(end, starts[each] + size)
     return starts, end
 
 

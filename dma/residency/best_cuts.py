@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
-from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Direction
 from chipmodel.model.work import Recurrent
@@ -157,7 +157,7 @@ class _TriedCut:
     @cached_property
     def npu(self) -> int:
         """Cycles of the NPU."""
-        return self.alike.npu if self.alike else _npu(self.key.chip, self.key.op, self.tiling)
+        return self.alike.npu if self.alike else tiled_cycles(self.key.chip.npu, self.key.op, self.tiling)
 
     @property
     def least_cost(self) -> int:
@@ -218,7 +218,7 @@ def _moved(key: _CutKey, tiling: Tiling) -> tuple[int, int]:
 
 def slices_cycles(chip: Chip, op: Op, width: int) -> int:
     """NPU cycles of ``op`` in slices of ``width`` output channels."""
-    return _npu(chip, op, Tiling(op.work.rows, width))
+    return tiled_cycles(chip.npu, op, Tiling(op.work.rows, width))
 
 
 def quickest_slices(program: Program, chip: Chip, op: Op, limit: int) -> int | None:
@@ -234,9 +234,10 @@ def quickest_slices(program: Program, chip: Chip, op: Op, limit: int) -> int | N
     return min(even, most, key=lambda width: slices_cycles(chip, op, width))
 
 
-def _npu(chip: Chip, op: Op, tiling: Tiling) -> int:
+def tiled_cycles(npu: Npu, op: Op, tiling: Tiling) -> int:
+    """Return the NPU cycles of all tiles of ``op``."""
     return sum(
-        count * times * op_cycles(chip.npu, op, rows, channels)
+        count * times * op_cycles(npu, op, rows, channels)
         for rows, count in tiling.stripes(op).sizes().items()
         for channels, times in tiling.slices(op).sizes().items()
     )

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.program import Op
 from chipmodel.model.work import Recurrent
-from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.models import quickest_stripes
+from dma.residency.best_cuts import tiled_cycles
 from dma.residency.tiling import Tiling
 
 
@@ -40,11 +41,7 @@ def may_be_cut(op: Op) -> bool:
 
 def _fastest(npu: Npu, op: Op, width: int, least: float) -> Tiling | None:
     """The fastest stripes of an op; None where they save no more than ``least`` cycles."""
-
-    def cycles(tiling: Tiling) -> int:
-        rows, slices = tiling.stripes(op).sizes().items(), tiling.slices(op).sizes().items()
-        return sum(n * m * op_cycles(npu, op, high, wide) for high, n in rows for wide, m in slices)
-
+    cycles = partial(tiled_cycles, npu, op)
     uncut = Tiling(op.work.rows, width, channels_outer=width < op.work.channels)
     tried = [replace(uncut, rows=rows) for rows in quickest_stripes(npu, op, width)]
     found = min(tried, key=cycles, default=uncut)

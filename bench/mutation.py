@@ -57,12 +57,12 @@ GUARDS = {
     "dma/schedule/psram_layout.py": ("dma/schedule/test_psram_layout.py",),
     "dma/schedule/steps.py": ("dma/schedule/test_steps.py",),
     # rows and columns of cascades
-    "chipmodel/cascades/rows.py": ("chipmodel/cascades", "fuzz/test_cascades.py"),
-    "chipmodel/cascades/row_reads.py": ("chipmodel/cascades", "fuzz/test_cascades.py"),
-    "chipmodel/cascades/bands.py": ("chipmodel/cascades", "fuzz/test_cascades.py"),
-    "chipmodel/cascades/columns.py": ("chipmodel/cascades", "fuzz/test_cascades.py"),
+    "chipmodel/cascades/rows.py": ("chipmodel/cascades", "fuzz/test_plan_searches.py"),
+    "chipmodel/cascades/row_reads.py": ("chipmodel/cascades", "fuzz/test_plan_searches.py"),
+    "chipmodel/cascades/bands.py": ("chipmodel/cascades", "fuzz/test_plan_searches.py"),
+    "chipmodel/cascades/columns.py": ("chipmodel/cascades", "fuzz/test_plan_searches.py"),
     "dma/cascade_choice/rows_held.py": ("dma/cascade_choice",),
-    "dma/schedule/cascade_steps.py": ("dma/schedule/test_cascade_steps.py", "fuzz/test_cascades.py"),
+    "dma/schedule/cascade_steps.py": ("dma/schedule/test_cascade_steps.py", "fuzz/test_plan_searches.py"),
     # plans on bytes
     "chipmodel/execute/evaluate.py": (
         "chipmodel/execute/test_evaluate.py",

@@ -1,0 +1,152 @@
+"""Searches for wrong plans on a few seeds each, and that they report what is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+import pytest
+
+from chipmodel.model.program import Program
+from tests.fuzz import (
+    cascades,
+    channel_slices,
+    core_cascades,
+    core_splits,
+    further_memories,
+    made_again,
+    random_programs,
+    rows_in_place,
+    two_simulators,
+    weights_in_place,
+)
+from tests.fuzz.fuzzer import Check, Fault
+
+SMALL_PROGRAMS = partial(random_programs.check, size=random_programs.SMALL)
+SHORT_RUNS = partial(two_simulators.check, longest=3000)
+"""Nine runs of ten are shorter, and the others take most of the time."""
+TREE = 1078
+"""Tensors of a concat, one of which the op after it overwrites byte for byte, and that one row by row."""
+AGAIN = (59, 391)
+"""In 59 a round begins with rows that were made before; in 391 rows that nobody needs are made at the end."""
+STREAMED = 252
+"""Pooling over more rows than fit, which a bound on cycles must not take to be there together."""
+RARE = range(8)
+"""Seeds of networks that random ones hardly ever are."""
+PROGRAMS = {"planned": 10, "stepped": 12, "striped": 0, "spilled": 0}
+POOLED = {"adding_up": 8, "executed": 12, "without_moves": 8}
+
+
+def found(check: Check, seeds: Iterable[int]) -> Counter[str]:
+    return sum(map(check, seeds), Counter[str]())
+
+
+@pytest.mark.parametrize(
+    ("check", "seeds", "more_than"),
+    [
+        (SMALL_PROGRAMS, range(20), PROGRAMS),
+        (SMALL_PROGRAMS, range(20, 40), PROGRAMS),
+        (SHORT_RUNS, range(200), {"bank": 100, "arbitration": 100, "cpu": 100, "refresh": 0}),
+        (
+            cascades.check,
+            range(2000, 2012),
+            {"planned": 6, "rolling": 0, "cascades": 1, "executed": 0, "without_moves": 0},
+        ),
+        (partial(cascades.check, case=cascades.pooled_case), (*range(24), STREAMED), POOLED),
+        (partial(cascades.check, case=cascades.flat_case), range(24), POOLED),
+        (
+            partial(cascades.check, case=cascades.attention_case),
+            range(200, 224),
+            {"executed": 12, "without_moves": 8},
+        ),
+        (partial(cascades.check, case=cascades.two_readers_case), RARE, {"cascades": 4}),
+        (partial(cascades.check, case=cascades.skipped_columns_case), RARE, {"cascades": 4}),
+        (
+            made_again.check,
+            (*range(40), *AGAIN),
+            {"again": 14, "more_macs": 5, "in_bands": 0, "adding_up": 0, "executed": 14, "without_moves": 10},
+        ),
+        (
+            rows_in_place.check,
+            (*range(20), TREE),
+            {"in_rows": 20, "executed": 0, "across_the_end": 0, "without_moves": 0},
+        ),
+        (weights_in_place.check, range(12), {"planned": 6, "in_place": 0, "paths": 0}),
+        (
+            further_memories.check,
+            (*range(8), 10, 64),
+            {"planned": 5, "further transfers": 5, "moves": 6, "moves to Psram": 0, "paths": 0},
+        ),
+        (
+            channel_slices.check,
+            (1, 2, 4),
+            {"sliced": 2, "cascades": 0, "executed": 0, "stepped": 0, "sums": 0, "without_moves": 0},
+        ),
+        (
+            core_splits.check,
+            range(6, 15),
+            {"planned": 4, "rows": 0, "channels": 0, "again": 0, "computed": 0, "executed": 0, "stepped": 0},
+        ),
+        (
+            core_cascades.check,
+            (*range(12), 39),
+            {
+                "planned": 6,
+                "on two cores or more": 0,
+                "in bands": 0,
+                "executed": 0,
+                "imports in a cascade": 0,
+                "exports of a cascade": 0,
+            },
+        ),
+    ],
+)
+def test_random_plans_are_right(check: Check, seeds: Sequence[int], more_than: Mapping[str, int]) -> None:
+    seen = found(check, seeds)
+    assert [name for name, count in more_than.items() if seen[name] <= count] == []
+
+
+@pytest.mark.parametrize(
+    ("verifier", "check", "seeds"),
+    [
+        ("cascades.verify_file", cascades.check, [2002]),
+        ("cascades.verify_file", rows_in_place.check, [TREE]),
+        ("further_memories.verify_file", further_memories.check, range(4)),
+        ("weights_in_place.verify_file", weights_in_place.check, range(6)),
+        ("core_cascades.verify_cores", core_cascades.check, range(12)),
+        ("core_splits.verify_cores", core_splits.check, range(6, 15)),
+    ],
+)
+def test_a_search_reports_what_the_verifier_says(
+    verifier: str, check: Check, seeds: Iterable[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(*_: object) -> tuple[str, ...]:
+        return ("as if",)
+
+    monkeypatch.setattr(f"tests.fuzz.{verifier}", wrong)
+    with pytest.raises(Fault, match="as if"):
+        found(check, seeds)
+
+
+def test_core_splits_reports_a_bound_that_is_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound that gives each op as a whole to one core is none for ops that are split."""
+
+    def none(program: Program) -> frozenset[str]:
+        return frozenset()
+
+    monkeypatch.setattr("chipmodel.bounds.time_bound.splittable", none)
+    with pytest.raises(Fault, match="faster than the lower bound"):
+        found(core_splits.check, range(100))
+
+
+def test_channel_slices_reports_weights_of_other_channels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers differ if a slice has weights that are not its own."""
+    right = channel_slices.sliced_weights
+
+    def wrong(*arguments: object) -> object:
+        return {name: each[::-1] for name, each in right(*arguments).items()}  # type: ignore[arg-type]
+
+    monkeypatch.setattr(channel_slices, "sliced_weights", wrong)
+    with pytest.raises(Fault, match="other numbers"):
+        found(channel_slices.check, (1, 2, 4))

@@ -91,6 +91,12 @@ def of(op: str, x: Array = X, **attributes: Any) -> Case:
     return Case(op, [x], (), attributes)
 
 
+FUNCTIONS = (
+    *("Relu", "Elu", "Selu", "Sigmoid", "Tanh", "Erf", "Softplus", "Softsign", "Mish", "HardSwish", "Exp"),
+    *("Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Sin", "Cos"),
+)
+
+
 CASES: dict[str, Case] = {
     "convolution": conv((8, 6, 3, 3), pads=[1, 1, 1, 1]),
     "convolution without a bias": conv((4, 6, 1, 1), bias=False),
@@ -127,31 +133,13 @@ CASES: dict[str, Case] = {
         {"epsilon": 0.0},
     ),
     "where": Case("Where", [X > 0, X, floats(10, *IMAGE)]),
-    "relu": of("Relu"),
+    **{name: of(name) for name in FUNCTIONS},
     "leaky relu": of("LeakyRelu", alpha=0.125),
-    "elu": of("Elu"),
-    "selu": of("Selu"),
-    "sigmoid": of("Sigmoid"),
-    "tanh": of("Tanh"),
-    "erf": of("Erf"),
     "gelu": Case("Gelu", [X], opset=20),
-    "softplus": of("Softplus"),
-    "softsign": of("Softsign"),
-    "mish": of("Mish"),
     "hard sigmoid": of("HardSigmoid", alpha=1 / 6),
-    "hard swish": of("HardSwish"),
-    "exp": of("Exp"),
     "log": of("Log", POSITIVE),
     "sqrt": of("Sqrt", POSITIVE),
     "reciprocal": of("Reciprocal", POSITIVE),
-    "abs": of("Abs"),
-    "neg": of("Neg"),
-    "sign": of("Sign"),
-    "floor": of("Floor"),
-    "ceil": of("Ceil"),
-    "round": of("Round"),
-    "sin": of("Sin"),
-    "cos": of("Cos"),
     "clip": Case("Clip", [4 * X], [np.array(-6, "f"), np.array(6, "f")]),
     "concat of channels": Case("Concat", [X, floats(10, 2, 3, 9, 7)], (), {"axis": 1}),
     "concat of rows": Case("Concat", [X, floats(10, 2, 6, 2, 7)], (), {"axis": 2}),

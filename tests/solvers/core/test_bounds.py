@@ -1,4 +1,4 @@
-"""The contention bound: by hand, and against the best of all plans."""
+"""The contention bound against the best of all plans."""
 
 from __future__ import annotations
 
@@ -18,13 +18,6 @@ from tests.solvers.oracle import smallest_peak
 
 def buffer(name: str, size: int, *live: tuple[int, int]) -> Buffer:
     return Buffer(name, size, tuple(Interval(*span) for span in live))
-
-
-def test_by_hand() -> None:
-    assert contention(Problem(())) == 0
-    assert contention(Problem((buffer("a", 7, (3, 4)),))) == 7
-    chain = (buffer("a", 10, (0, 2)), buffer("b", 30, (1, 3)), buffer("c", 20, (2, 5)))
-    assert contention(Problem(chain)) == 50  # b and c at 2, where a has ended
 
 
 def test_capacity_and_alignment_do_not_matter() -> None:

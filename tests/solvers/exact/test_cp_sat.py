@@ -1,4 +1,4 @@
-"""CP-SAT by hand, against every plan, and on what is too large or has no meaning for it."""
+"""CP-SAT against every plan, and on what is too large or has no meaning for it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,6 @@ ONE = Limits(threads=1)
 
 # First fit by size needs 60 here; the largest live set, 50, can be met.
 CHAIN = Problem((buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5), buffer("d", 40, 4, 6)))
-
-
-def test_by_hand() -> None:
-    outcome = cp_sat.minimise(CHAIN, ONE)
-    assert (outcome.status, outcome.lower_bound) == ("optimal", 60)
-    assert outcome.plan is not None
-    assert check(replace(CHAIN, capacity=60), outcome.plan) == ()
-    assert cp_sat.fit(CHAIN, 60, ONE).status == "feasible"
-    refused = cp_sat.fit(CHAIN, 59, ONE)
-    assert (refused.status, refused.plan, refused.lower_bound) == ("infeasible", None, 60)
 
 
 def test_the_bounds_and_the_plan_that_it_is_given() -> None:

@@ -1,4 +1,4 @@
-"""State search: each sentence of the initial rule by hand, costs, and the search against brute force."""
+"""State search: its costs, and the search against brute force."""
 
 from __future__ import annotations
 
@@ -82,14 +82,6 @@ def where(asked: TierProblem, state: TierState, name: str) -> tuple[str, int]:
 # -- the initial rule --------------------------------------------------------------------------
 
 
-def test_tiers_are_tried_from_fast_to_slow() -> None:
-    asked = problem(10, TierBlock("a", 6, 0, 3), TierBlock("b", 6, 1, 3), TierBlock("c", 4, 2, 3))
-    state = initial_state(asked)
-    assert where(asked, state, "a") == ("fast", 0)
-    assert where(asked, state, "b") == ("slow", 0)
-    assert where(asked, state, "c")[0] == "fast"
-
-
 def test_a_pinned_block_goes_where_it_is_pinned_to() -> None:
     asked = problem(10, TierBlock("a", 6, 0, 2, pinned=1))
     assert where(asked, initial_state(asked), "a") == ("slow", 0)
@@ -99,19 +91,6 @@ def test_a_pinned_block_goes_where_it_is_pinned_to() -> None:
 
 
 # -- costs -------------------------------------------------------------------------------------
-
-
-def test_the_cost_is_latency_and_bytes_by_bandwidth_of_every_task() -> None:
-    fast = tier("fast", 4, out=affine_cost(2, 3), into=affine_cost(1, 2))
-    slow = tier("slow", None, out=affine_cost(10, 1), into=affine_cost(20, Fraction(1, 2)))
-    blocks = (TierBlock("a", 4, 0, 2), TierBlock("b", 5, 0, 2))
-    steps = (
-        TierStep((TierAccess(0, True), TierAccess(1, True))),
-        TierStep((TierAccess(0, False), TierAccess(1, False)), times=3),
-    )
-    state = initial_state(TierProblem((fast, slow), blocks, steps))
-    write = (1 + Fraction(4, 2)) + (20 + 10)
-    assert state.cycles == write + 3 * ((2 + Fraction(4, 3)) + (10 + 5))
 
 
 def test_three_tiers_by_hand() -> None:

@@ -233,18 +233,6 @@ def test_four_bit_weights(tmp_path: Path) -> None:
     assert (program.parameters, program.weight_bytes) == (2048, 1024)
 
 
-def test_cast_and_scale_are_fused_into_an_integer_product(tmp_path: Path) -> None:
-    nodes = [
-        node("MatMulInteger", "x w", "m"),
-        node("Cast", "m", "c", to=1),
-        node("Mul", "c s", "y"),
-    ]
-    constants = {"w": numpy.zeros((4, 3), numpy.int8), "s": numpy.array(0.1, "f")}
-    program = load(tmp_path, model(nodes, {"x": [2, 4]}, "y", constants, types={"x": 3}))
-    assert kinds(program) == ["dense"]
-    assert program.tensors["y"].bytes == 6
-
-
 # -- operators that are not known --------------------------------------------------------------
 
 

@@ -142,4 +142,5 @@ def _depth(op: Op, work: Vector) -> int:
     if not op.views or not op.views[-1]:
         return max(1, work.elements // work.rows)
     shape = op.views[-1]
-    return max(1, shape[1] if len(shape) == IMAGE_AXES else shape[-1])
+    image = len(shape) == IMAGE_AXES and (shape[1] == 1 or work.elements // work.rows != shape[-1])
+    return max(1, shape[1] if image else shape[-1])

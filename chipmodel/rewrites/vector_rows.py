@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 from math import gcd
 
+from chipmodel.geometry.layout import IMAGE_AXES
 from chipmodel.geometry.window import MovedRows
 from chipmodel.model.attributes import AlongAxis, PixelBlocks
 from chipmodel.model.program import Op
@@ -24,7 +25,10 @@ def cut_truly(op: Op, work: Vector, inputs: Seen, outputs: Seen) -> Vector:
         return _divided(work, inputs, outputs)
     if is_pointwise(op, inputs, outputs):
         whole = (i for i, each in enumerate(inputs) if not _same_places(each, outputs[0]))
-        return _divided(replace(work, broadcast=_joined(work.broadcast, whole)), inputs, outputs)
+        made = outputs[0]
+        lines = len(made.shape) == IMAGE_AXES and not _image_rows(made)
+        rows = made.stored.grid[0] if lines else work.rows
+        return _divided(replace(work, rows=rows, broadcast=_joined(work.broadcast, whole)), inputs, outputs)
     if op.gathers:
         return _divided(_gathering(work, inputs, outputs), inputs, outputs)
     maps = [kept_axes(work, inputs[0].shape, out.shape) for out in outputs] if inputs else []

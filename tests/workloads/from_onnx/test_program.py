@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.validate import validate_program
 from tests.support.folders import LIGHT_MODELS
 from tests.support.work import calls
@@ -187,3 +189,23 @@ def test_dead_nodes_and_unread_inputs_are_left_out(tmp_path: Path) -> None:
 
 def test_known_operators_are_listed() -> None:
     assert {"Conv", "Attention", "com.microsoft.Attention", "LSTM"} <= set(HANDLERS)
+
+
+@pytest.mark.parametrize("chip", ["alif-e7", "corstone-320", "stm32n6", "luna-arcs", "gap9", "esp32s3"])
+def test_a_batch_in_front_of_the_heads_costs_nothing(chip: str, tmp_path: Path) -> None:
+    """Attention over four heads, whose scores in four axes are no image of four channels."""
+    nodes = [
+        node("MatMul", "q k", "scores"),
+        node("Add", "scores mask", "masked"),
+        node("Softmax", "masked", "shares", axis=-1),
+        node("MatMul", "shares v", "y"),
+    ]
+    sizes = {"q": (4, 128, 16), "k": (4, 16, 128), "v": (4, 128, 16), "mask": (4, 128, 128)}
+    npu = load_chip(chip).npu
+
+    def cycles(batch: tuple[int, ...]) -> list[int]:
+        made = model(nodes, {name: (*batch, *size) for name, size in sizes.items()}, "y")
+        read = operations(load(tmp_path, made, dtype="int8"))
+        return [op_cycles(npu, op, op.work.rows, op.work.channels) for op in read]
+
+    assert cycles((1,)) == cycles(())

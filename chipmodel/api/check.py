@@ -21,6 +21,7 @@ from chipmodel.errors import BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
+from chipmodel.model.commands import Repeat
 from chipmodel.model.program import Program
 from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.skipped_results import refuse_skipped_results
@@ -28,11 +29,13 @@ from chipmodel.pipeline.plan_check import check_plan
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
 from chipmodel.rewrites.compiled_weights import compiled
+from chipmodel.rewrites.steady_state import LOOP
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from dma.residency.fitted import fitted
 from reports.page_parts import PageTable, TablePage
 from reports.table_page import render_tables
+from reports.words import plural
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -164,6 +167,7 @@ def check(
         given = chip if chip is not None else _own_chip(plan)
         target, violations = _chip_of(file, given, tuple(overrides))
         loaded = load(workload)  # type: ignore[arg-type]
+        _refuse_other_inferences(file, loaded, called)
         program = compiled(loaded, target)
         if execute and program.weights != loaded.weights:
             _refuse_compiled(target)
@@ -208,6 +212,21 @@ def _chip_of(
 
 def _with_fields(chip: str, overrides: Sequence[str]) -> str:
     return f"{chip} with {', '.join(overrides)}" if overrides else chip
+
+
+def _refuse_other_inferences(plan: PlanFile, program: Program, called: str) -> None:
+    """Refuse a plan of another number of inferences in a row than the program makes: no step would match."""
+    commands = (*plan.commands, *(each for core in plan.cores for each in core.commands))
+    made = next((each.iterations for each in commands if isinstance(each, Repeat) and each.name == LOOP), 1)
+    own_loop = program.inferences == 1 and any(node.name == LOOP for node in program.nodes())
+    if made != program.inferences and not own_loop:
+        hint = (
+            f"--steady-state {made} (load(..., inferences={made}))"
+            if made > 1
+            else "leave out --steady-state"
+        )
+        what = f"{called} is a plan of {plural(made, 'inference')}, not of {program.inferences:,}"
+        raise BadInput(what, hint=hint)
 
 
 def _refuse_compiled(chip: Chip) -> None:

@@ -28,9 +28,13 @@ def test_a_plan_is_checked_with_as_many_inferences(
     options = ("--streamer", "resident-knapsack", "--steady-state", "3")
     assert call(capsys, "plan", TINY, *options, "-o", file)[0] == 0
     assert call(capsys, "check", file, TINY, "--steady-state", "3")[0] == 0
-    code, out, _ = call(capsys, "check", file, TINY)
-    assert code == 1
-    assert "wrong: the plan's loop 'inferences' is not the program's" in out
+    code, out, err = call(capsys, "check", file, TINY)
+    assert (code, out) == (2, "")
+    assert f"{file} is a plan of 3 inferences, not of 1" in err
+    assert "--steady-state 3" in err
+    code, _, err = call(capsys, "check", file, TINY, "--steady-state", "4")
+    assert code == 2
+    assert "not of 4" in err
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from math import gcd, prod
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
+from chipmodel.geometry.layout import IMAGE_AXES, Storage
 from chipmodel.model.attributes import SliceRanges
-from chipmodel.model.program import Node, Op, Program, Tensor, ops, reads, renamed, rewritten
+from chipmodel.model.program import Node, Op, Program, Tensor, ops, reads, renamed, rewritten, with_ops
 from chipmodel.model.work import Matmul, Vector
 from chipmodel.rewrites.in_place import AT_START, places_in_concat
 
@@ -26,6 +27,10 @@ CACHES = (
     ("past.*", "present.*"),
 )
 """Inputs and outputs that exporters name so: Hugging Face's Optimum (the first two), torch, ONNX Runtime."""
+
+
+REPEATING = frozenset({"expand", "tile", "transpose"})
+"""Kinds that may stand between a cache and the product that reads it."""
 
 
 def parse_state_option(text: str) -> tuple[str, str]:
@@ -83,8 +88,8 @@ def carried_states(program: Program) -> CarriedStates:
     for first, last in program.states.items():
         if _written_last(program, first, last):
             program = _written_there(program, first, last)
-        elif (joins := _grows_at_its_end(program, first, last)) is not None:
-            program = _in_a_ring(program, first, last, joins)
+        elif (in_a_ring := _as_ring(program, first, last)) is not None:
+            program = in_a_ring
         else:
             copies.append(_copy(program, first, last))
         size = program.tensors[first]
@@ -150,26 +155,46 @@ def _written_there(program: Program, first: str, last: str) -> Program:
     return replace(program, tensors=tensors, outputs=outputs, body=body)
 
 
-def _grows_at_its_end(program: Program, first: str, last: str) -> Op | None:
-    """The concat that makes ``last`` of ``first`` and of what follows in memory, if nothing else reads
-    ``first`` and only products read ``last``: attention takes keys and values in any order, as it turns both
-    alike; a convolution would not."""
+def _as_ring(program: Program, first: str, last: str) -> Program | None:
+    """``program`` with room for ``last`` where ``first`` was, into which what is new is written; None where
+    ``last`` is no concat of ``first`` and of what follows, or where its order counts.
+
+    Attention takes keys and values in any order, as it turns both alike; a convolution would not.
+    """
     touching = [op for op in program.ops() if first in op.inputs or last in op.outputs]
     if len(touching) != 1 or touching[0] not in program.body or {first, last} & _handed_on(program):
         return None
-    if any(last in op.inputs and not isinstance(op.work, Matmul) for op in program.ops()):
-        return None
     (joins,) = touching
-    place = places_in_concat(program, joins).get(first)
-    if place != AT_START or len(joins.inputs) != 2 or last in program.inputs:
+    readers = [op for op in program.ops() if last in op.inputs]
+    if not all(isinstance(op.work, Matmul) or op.kind in REPEATING for op in readers):
+        return None
+    if len(joins.inputs) != 2 or last in program.inputs:
         return None
     whole, new = program.tensors[last].bytes, program.tensors[joins.inputs[1]].bytes
-    return joins if new and whole % new == 0 else None
+    for stored in (program, _token_by_token(program, first, last)):
+        if places_in_concat(stored, joins).get(first) == AT_START and new and whole % new == 0:
+            return _in_a_ring(stored, first, last, joins)
+    return None
+
+
+def _token_by_token(program: Program, first: str, last: str) -> Program:
+    """``program`` with a cache of ``[1, heads, tokens, size]`` in the order of tokens, so that what is new
+    lies in one piece. Products, which want the heads apart, read all of it for each part."""
+    both = {name: program.tensors[name] for name in (first, last)}
+    stored = {name: replace(each, storage=Storage(each.shape, "image")) for name, each in both.items()}
+
+    def reading(op: Op) -> Op:
+        own = {index for index, name in enumerate(op.inputs) if name == last}
+        return replace(op, whole=tuple(sorted({*op.whole, *own}))) if isinstance(op.work, Matmul) else op
+
+    if any(len(each.shape) != IMAGE_AXES for each in both.values()):
+        return program
+    body = with_ops(program.body, lambda op: reading(op) if last in op.inputs else op)
+    return replace(program, tensors={**program.tensors, **stored}, body=body)
 
 
 def _in_a_ring(program: Program, first: str, last: str, joins: Op) -> Program:
-    """``program`` with room for ``last`` where ``first`` was, into which an op in place of the concat
-    ``joins`` writes what is new; ops that read the whole do so in any order of its parts."""
+    """``program`` with an op in place of the concat ``joins`` that writes what is new."""
     whole, new = program.tensors[last], program.tensors[joins.inputs[1]]
     work = Vector(_elements(new), new.bytes, new.bytes)
     names, views = (new.name, first), (new.shape, new.shape, new.shape)

@@ -12,17 +12,18 @@ from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.attributes import AlongAxis
+from chipmodel.model.attributes import AlongAxis, AxisOrder
 from chipmodel.model.program import Loop, Program, ops
 from chipmodel.passes.validate import validate_program
+from chipmodel.pipeline.plan_check import check_plan
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.states import parse_state_option, with_states
 from chipmodel.rewrites.steady_state import kept_bytes, steady, unrolled
+from chipmodel.rewrites.true_parts import with_true_parts
 from chipmodel.timing.transfer import least_cost_anywhere
-from chipmodel.verify.plan_file import verify_file
 from workloads.build.builder import ProgramBuilder
 
 if TYPE_CHECKING:
@@ -58,6 +59,26 @@ def cached(layers: int = 2, past_keys: int = 7, *, squashed: bool = False) -> Pr
         builder.output(present)
     builder.output(builder.dense("head", x, 8))
     return builder.build()
+
+
+def headed() -> Program:
+    """Attention of two heads over caches as exporters have them, one of which is transposed: [1, heads,
+    tokens, size]."""
+    builder = ProgramBuilder("heads")
+    x = builder.input("x", (1, 2, 1, 8))
+    found: list[Value] = []
+    for kind in ("key", "value"):
+        past = builder.input(f"past_key_values.0.{kind}", (1, 2, 7, 8))
+        names, along = [f"present.0.{kind}"], AlongAxis(2, 8)
+        shape = (1, 2, 8, 8)
+        found.append(builder.vector("concat", kind, [past, x], shape, outputs=names, attributes=along))
+        builder.output(found[-1])
+    turned = builder.vector(
+        "transpose", "turned", found[:1], (1, 2, 8, 8), attributes=AxisOrder((0, 1, 3, 2))
+    )
+    shares = builder.vector("softmax", "shares", [builder.matmul("scores", x, turned)])
+    builder.output(builder.matmul("mix", shares, found[1]))
+    return with_true_parts(builder.build())
 
 
 def test_options_name_an_input_and_an_output() -> None:
@@ -103,6 +124,7 @@ def test_a_state_that_is_made_last_is_written_where_it_stays() -> None:
 STATES: Mapping[str, Callable[[], Program]] = {
     "recurrent": recurrent,
     "ring": cached,
+    "heads": headed,
     "copied": partial(cached, squashed=True),
     "long rings": partial(cached, 3, 46),
 }
@@ -121,6 +143,16 @@ def test_what_is_new_in_a_cache_takes_the_place_of_the_oldest() -> None:
     assert many.tensors["past_key_values.1.key"].bytes == 64
     assert not [op for op in many.ops() if op.name.endswith(".next")]
     assert many.outputs == ("head",)
+
+
+def test_tokens_of_several_heads_lie_one_after_another() -> None:
+    many = carrying("heads", 3)
+    validate_program(many)
+    for kind in ("key", "value"):
+        name = f"past_key_values.0.{kind}"
+        assert [op.kind for op in many.ops() if name in op.outputs] == ["fill", "collect"]
+        assert many.tensors[name].stored.order == (0, 2, 1, 3)
+    assert [op.whole for op in many.ops() if op.name == "mix"] == [(1,)]
 
 
 def test_the_newest_part_of_another_growing_value_is_kept() -> None:
@@ -204,19 +236,22 @@ def test_unrolled_inferences_share_the_bytes_of_a_ring_that_none_replaces() -> N
         ("ring", 4, 4096),
         ("ring", 11, 192),
         ("long rings", 3, 1024),
+        ("heads", 4, 4096),
+        ("heads", 11, 160),
     ],
 )
 def test_plans_with_states_are_correct_and_compute_the_same(
     name: str, inferences: int, memory: int, streamer: str
 ) -> None:
     """A ring of eight keys also where it turns more than once, and where keys lie in Psram."""
-    many = reuse(carrying(name, inferences), "all")
+    many = carrying(name, inferences)
     chip = load_chip("gap9-psram").with_memory(memory)
-    result = run(PlanRequest(many, chip, streamer=streamer))
+    result = run(PlanRequest(reuse(many, "all"), chip, streamer=streamer))
     assert result.fits
     assert memory == 4096 or result.schedule.moves_tensors
     assert result.bound.cycles <= result.trace.cycles
     plan = plan_of(result, "gap9-psram", ())
-    assert verify_file(many, plan, chip) == ()
-    verdicts = check_paths(PlanRun(many, (plan.commands,), chip.shared_memory.bytes), {})
+    program, faults = check_plan(many, plan, chip)
+    assert faults == ()
+    verdicts = check_paths(PlanRun(program, (plan.commands,), chip.shared_memory.bytes), {})
     assert [verdict.faults for verdict in verdicts] == [()] * len(verdicts)

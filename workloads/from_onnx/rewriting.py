@@ -11,6 +11,7 @@ from workloads.from_onnx.graph_view import GraphView, view_of
 from workloads.from_onnx.layouts import join_layouts
 from workloads.from_onnx.padding import fold_padding
 from workloads.from_onnx.quantisation import join_scales, store_quantised
+from workloads.from_onnx.transposed_factors import join_factors
 from workloads.from_onnx.views import join_views
 
 Rewrite = Callable[[GraphView, Sequence[OnnxNode]], list[OnnxNode]]
@@ -22,6 +23,7 @@ REWRITES: tuple[Rewrite, ...] = (
     join_norms,
     join_scales,
     store_quantised,
+    join_factors,
 )
 """Applied in this order; each is given the nodes in execution order and returns them so. Views are joined
 again where the transposes between them are left out."""

@@ -70,6 +70,7 @@ CONSTANTS: Mapping[str, Array] = {
     "wq": np.random.default_rng(0).integers(-9, 9, (8, 16)).astype(np.int8),
     "zero": np.array(0, np.int8),
 }
+FACTORS = {"k": floats(3, 6, 3, 8)}
 GEMM = ("f = Reshape x s2", "c = Gemm f w b")
 ERF = ("d = Div r root", "e = Erf d", "a = Add e one", "m = Mul r a", "y = Mul m half")
 TANH = (
@@ -141,6 +142,26 @@ def test_an_image_keeps_its_channels_in_a_view(tmp_path: Path) -> None:
     program = imported(model, tmp_path)
     (op,) = program.ops()
     assert (op.weights, program.tensors["y"].shape) == (("k", "rows"), (1, 16, 2, 6))
+    check(model, program)
+
+
+@pytest.mark.parametrize(
+    ("order", "also", "kinds"),
+    [
+        ((0, 2, 1), (), "relu matmul"),
+        ((0, 2, 1), ("z = MatMul t y",), "relu transpose matmul matmul"),
+        ((1, 2, 0), (), "relu transpose dense"),
+    ],
+)
+def test_a_product_reads_a_transposed_factor_as_it_was(
+    order: tuple[int, ...], also: Sequence[str], kinds: str, tmp_path: Path
+) -> None:
+    """Where only the last axes are swapped, and nothing else reads it."""
+    turned = helper.make_node("Transpose", ["r"], ["t"], "t", perm=list(order))
+    left = "x" if order == (0, 2, 1) else "k"
+    model = real([*nodes("r = Relu x"), turned, *nodes(f"y = MatMul {left} t", *also)], FACTORS)
+    program = imported(model, tmp_path)
+    assert [op.kind for op in program.ops()] == kinds.split()
     check(model, program)
 
 

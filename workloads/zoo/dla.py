@@ -56,7 +56,8 @@ def _tree(
 
 
 def _halved(net: ProgramBuilder, name: str, x: Value) -> Value:
-    return net.pool(name, x, 2, stride=2)
+    """Half of the image, rounded up as the convolutions with a stride do."""
+    return net.pool(name, x, 2, stride=2, ceil=True)
 
 
 def _bottleneck(

@@ -81,7 +81,8 @@ class ChipTierProblem:
         limits = replace(default_limits(self.problem), deadline=deadline)
         segments = SEGMENT_LENGTHS if self.settings.segment is None else (self.settings.segment,)
         rule = ActionRule(actions=self.settings.actions)
-        found = (_searched(self.problem, limits, segment, rule) for segment in segments)
+        searched = _searched if deadline is NO_DEADLINE else search
+        found = (searched(self.problem, limits, segment, rule) for segment in segments)
         return min(found, key=lambda f: f.state.cycles)
 
     # -- program to blocks ---------------------------------------------------------------------
@@ -166,7 +167,8 @@ def _quickest_first(chip: Chip) -> tuple[FurtherMemory, ...]:
 
 
 _searched = lru_cache(maxsize=8)(search)
-"""Kept, as several weight floors and sets of cascades ask for the same search."""
+"""Kept, as several weight floors and sets of cascades ask for the same search; one with a deadline may end
+elsewhere the next time."""
 
 
 @lru_cache(maxsize=8)

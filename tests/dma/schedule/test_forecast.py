@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 
 import pytest
 
 from chipmodel.errors import DoesNotFit
-from chipmodel.hardware.chip import Channels, Chip, Cpu
+from chipmodel.hardware.chip import Channels, Chip, Cpu, DramDma
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import ops
 from chipmodel.pipeline.plan import plan
@@ -26,6 +27,8 @@ def quiet(chip: Chip) -> Chip:
     """``chip`` without contention: one channel, no banks, no refresh, no CPU."""
     memory = replace(chip.shared_memory, banks=None)
     dma = replace(chip.dma, channels=Channels())
+    if isinstance(dma, DramDma):
+        dma = replace(dma, memory=replace(dma.memory, t_refi_ns=Fraction(0)))
     psram = replace(chip.psram, collision="none")
     return replace(chip, shared_memory=memory, dma=dma, psram=psram, cpu=Cpu())
 

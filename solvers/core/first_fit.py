@@ -154,7 +154,7 @@ class PlacedByTime:
         way. A smaller member leaves the last bytes to what begins above it."""
         found = [(self.rivals(index), box.bytes - self.sizes[index]) for index in group]
         lows = np.concatenate([lows + later for (lows, _), later in found])
-        return _lowest_fit(box, lows, np.concatenate([highs for (_, highs), _ in found]))
+        return int(free_gaps(box, lows, np.concatenate([highs for (_, highs), _ in found]))[0][0])
 
     def add(self, index: int, offset: int) -> None:
         """Record that buffer ``index`` is at ``offset``."""
@@ -186,18 +186,12 @@ class _Rows:
         return rows[:2].take(alive, axis=1)
 
 
-def _lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
-    """Return the lowest aligned offset from which ``buffer.bytes`` bytes overlap none of ``[lows,
-    highs)``."""
-    if not len(lows) or not buffer.bytes:
-        return 0
+def free_gaps(buffer: Buffer, lows: Ints, highs: Ints) -> tuple[Ints, Ints]:
+    """Return the aligned starts of the gaps between ``[lows, highs)`` that hold ``buffer``, from the lowest
+    to the one above them all, and the sizes of all but that."""
     by_low = np.argsort(lows)
-    lows = lows[by_low]
-    above: Ints = np.maximum.accumulate(highs[by_low])
-    if buffer.alignment > 1:
-        above = -(-above // buffer.alignment) * buffer.alignment
-    if lows[0] >= buffer.bytes:
-        return 0
-    gaps = lows[1:] - above[:-1] >= buffer.bytes
-    first = int(gaps.argmax()) if len(gaps) else 0
-    return int(above[first]) if len(gaps) and gaps[first] else int(above[-1])
+    ends = np.concatenate((np.zeros(1, lows.dtype), np.maximum.accumulate(highs[by_low])))
+    starts: Ints = -(-ends // buffer.alignment) * buffer.alignment
+    sizes: Ints = lows[by_low] - starts[:-1]
+    holds = np.flatnonzero(sizes >= buffer.bytes)
+    return np.append(starts[holds], starts[-1]), sizes[holds]

@@ -6,12 +6,8 @@ greedy by size (docs/references.md).
 
 from __future__ import annotations
 
-import numpy as np
-
-from chipmodel.geometry.rounding import round_up
-from chipmodel.model.plan import Buffer, Plan, Problem
-from solvers.core.conflicts import Ints
-from solvers.core.first_fit import PlacedByTime
+from chipmodel.model.plan import Plan, Problem
+from solvers.core.first_fit import PlacedByTime, free_gaps
 
 
 def greedy_best_fit(problem: Problem) -> Plan:
@@ -24,21 +20,8 @@ def greedy_best_fit(problem: Problem) -> Plan:
     placed = PlacedByTime(problem)
     offsets = [0] * len(order)
     for index in order:
-        offsets[index] = _smallest_gap(problem.buffers[index], *placed.rivals(index))
+        starts, sizes = free_gaps(problem.buffers[index], *placed.rivals(index))
+        if problem.buffers[index].bytes:
+            offsets[index] = int(starts[sizes.argmin() if len(sizes) else -1])
         placed.add(index, offsets[index])
     return Plan({b.name: offsets[i] for i, b in enumerate(problem.buffers)})
-
-
-def _smallest_gap(buffer: Buffer, lows: Ints, highs: Ints) -> int:
-    if not len(lows) or not buffer.bytes:
-        return 0
-    by_low = np.argsort(lows)
-    lows = lows[by_low]
-    above: Ints = np.maximum.accumulate(highs[by_low])
-    step = buffer.alignment
-    starts = np.concatenate((np.zeros_like(above[:1]), -(-above[:-1] // step) * step))
-    gaps = lows - starts
-    holds = np.flatnonzero(gaps >= buffer.bytes)
-    if not len(holds):
-        return round_up(int(above[-1]), step)
-    return int(starts[holds[gaps[holds].argmin()]])

@@ -62,29 +62,21 @@ PACKERS = (
         "no reuse: every buffer has its own bytes",
         "Wang et al. 2025, baseline",
     ),
-    Planner(
-        "sequential",
-        "heuristic",
-        "solvers.heuristics.lowest_fit:sequential",
-        "lowest free offset, in execution order",
-        "Wang et al. 2025, Algorithm 1",
-        keeps_constraints=True,
-    ),
-    Planner(
-        "large-first",
-        "heuristic",
-        "solvers.heuristics.lowest_fit:large_first",
-        "lowest free offset, largest buffers first",
-        "Wang et al. 2025, Algorithm 1",
-        keeps_constraints=True,
-    ),
-    Planner(
-        "short-first",
-        "heuristic",
-        "solvers.heuristics.lowest_fit:short_first",
-        "lowest free offset, shortest lifetimes first",
-        "Wang et al. 2025, Algorithm 1",
-        keeps_constraints=True,
+    *(
+        Planner(
+            name,
+            "heuristic",
+            "solvers.heuristics.lowest_fit:lowest_fit",
+            f"lowest free offset, {first}",
+            "Wang et al. 2025, Algorithm 1",
+            keeps_constraints=True,
+            options={"name": name},
+        )
+        for name, first in (
+            ("sequential", "in execution order"),
+            ("large-first", "largest buffers first"),
+            ("short-first", "shortest lifetimes first"),
+        )
     ),
     Planner(
         "free-list",

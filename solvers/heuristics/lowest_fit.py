@@ -27,23 +27,8 @@ def naive(problem: Problem) -> Plan:
     return Plan(offsets)
 
 
-def sequential(problem: Problem) -> Plan:
-    """Place the buffers in execution order."""
-    return _in_order(problem, "sequential")
-
-
-def large_first(problem: Problem) -> Plan:
-    """Place the largest buffer first."""
-    return _in_order(problem, "large-first")
-
-
-def short_first(problem: Problem) -> Plan:
-    """Place the buffer with the shortest lifetime first."""
-    return _in_order(problem, "short-first")
-
-
-def _in_order(problem: Problem, name: str) -> Plan:
-    """Raises BadInput or MemoryOverflow where no plan was found."""
+def lowest_fit(problem: Problem, name: str) -> Plan:
+    """Place buffers in the order of that name. Raises BadInput or MemoryOverflow where no plan was found."""
     if problem.nested:
         return first_fit(problem, ORDERS[name])
     refused: BadInput | MemoryOverflow

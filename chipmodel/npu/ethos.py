@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
+from math import ceil, prod
 
 import numpy as np
 
@@ -135,12 +135,14 @@ def _vector_cycles(ethos: Ethos, op: Op, work: Vector) -> Fraction:
 
 
 def _depth(op: Op, work: Vector) -> int:
-    """Channels of the output; where the op does not say them, the elements of a row. Vela turns a softmax so
-    that those of one sum are channels (ethos-u-vela, softmax.py)."""
+    """Channels of the output; where the op does not say them, the elements of a row. The last axis of a
+    matrix are channels, also in four axes, where it has more rows than an image. Vela turns a softmax so that
+    those of one sum are channels (ethos-u-vela, softmax.py)."""
     if op.kind in ("softmax", "log_softmax"):
         return max(1, work.elements // work.lines)
     if not op.views or not op.views[-1]:
         return max(1, work.elements // work.rows)
     shape = op.views[-1]
-    image = len(shape) == IMAGE_AXES and (shape[1] == 1 or work.elements // work.rows != shape[-1])
-    return max(1, shape[1] if image else shape[-1])
+    if len(shape) == IMAGE_AXES and not (min(shape[1:3]) > 1 and op.work.rows == prod(shape[:-1])):
+        return max(1, shape[1])
+    return max(1, shape[-1])

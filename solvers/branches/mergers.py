@@ -17,49 +17,23 @@ from solvers.planner import Planner, by_name
 DEFAULT_MERGE = "conflict"
 Merge = Callable[[Problem, Section, str, Limits | None], Solved]
 
-MERGERS = (
-    Planner(
-        "none",
-        "merger",
-        "solvers.branches.merge:separate_blocks",
-        "one block of memory for each arm",
-        "Wang et al. 2025, before Algorithm 2 (a reading)",
-    ),
-    Planner(
-        "straight-line",
-        "merger",
-        "solvers.branches.merge:straight_line",
-        "arms as straight code, one after another",
-        "Wang et al. 2025, before Algorithm 2 (a reading)",
-    ),
-    Planner(
-        "unified-block",
-        "merger",
-        "solvers.branches.merge:unified_block",
-        "one block for all arms, as large as the largest",
-        "Wang et al. 2025, Algorithm 2",
-    ),
-    Planner(
-        "unified-results",
-        "merger",
-        "solvers.branches.merge:unified_results",
-        "one block for all arms, with their results",
-        "Wang et al. 2025, Algorithm 2 as in its figure 2",
-    ),
-    Planner(
-        "conflict",
-        "merger",
-        "solvers.branches.merge:by_conflicts",
-        "buffer by buffer; never worse than unified-block",
-        "chipmodel",
-    ),
-    Planner(
-        "exact",
-        "merger",
-        "solvers.branches.merge:proven",
-        "the smallest peak, with proof",
-        "chipmodel",
-    ),
+ALGORITHM_2 = "Wang et al. 2025, Algorithm 2"
+BEFORE = "Wang et al. 2025, before Algorithm 2 (a reading)"
+MERGERS = tuple(
+    Planner(name, "merger", f"solvers.branches.merge:{function}", title, source)
+    for name, function, title, source in (
+        ("none", "separate_blocks", "one block of memory for each arm", BEFORE),
+        ("straight-line", "straight_line", "arms as straight code, one after another", BEFORE),
+        ("unified-block", "unified_block", "one block for all arms, as large as the largest", ALGORITHM_2),
+        (
+            "unified-results",
+            "unified_results",
+            "one block for all arms, with their results",
+            f"{ALGORITHM_2} as in its figure 2",
+        ),
+        ("conflict", "by_conflicts", "buffer by buffer; never worse than unified-block", "chipmodel"),
+        ("exact", "proven", "the smallest peak, with proof", "chipmodel"),
+    )
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from chipmodel.entry_points import Plugin, described, plugin_rows
 from chipmodel.hardware.chip import Chip
@@ -22,9 +21,8 @@ class StreamerEntry:
     """A row of the table of streamers. Attributes are written ``module:attribute``, imported on first use."""
 
     name: str
-    kind: Literal["streamer", "portfolio"]
     target: str
-    """The ``Streamer`` or ``StreamerPortfolio``, as ``kind`` says."""
+    """The ``Streamer`` or ``StreamerPortfolio``."""
     title: str
     """What it does, in a line."""
     source: str
@@ -39,35 +37,30 @@ class StreamerEntry:
 _ENTRIES = (
     StreamerEntry(
         "auto",
-        "portfolio",
         "dma.streamers.auto:PORTFOLIO",
         "the fastest of the quick streamers, by simulation",
         "chipmodel",
     ),
     StreamerEntry(
         "sync",
-        "streamer",
         "dma.streamers.sync:STREAMER",
         "every load at the step that needs it, waited for at once",
         "Wang et al. 2025, Table 3",
     ),
     StreamerEntry(
         "ping-pong",
-        "streamer",
         "dma.streamers.ping_pong:STREAMER",
         "two weight buffers in turn, the next block loaded during the current op",
         "Wang et al. 2025, Algorithm 3",
     ),
     StreamerEntry(
         "ping-pong-across",
-        "streamer",
         "dma.streamers.ping_pong_across:STREAMER",
         "ping-pong across branches and loops; weights kept for all iterations",
         "chipmodel; extends Wang et al. 2025, Algorithm 3",
     ),
     StreamerEntry(
         "weight-pipeline",
-        "streamer",
         "dma.streamers.weight_pipeline:STREAMER",
         "weights just in time, by a profile; weight-pipeline:500 has them 500 cycles early",
         "the edge-framework patent (CN, 2021)",
@@ -75,7 +68,6 @@ _ENTRIES = (
     ),
     StreamerEntry(
         "prefetch-k",
-        "portfolio",
         "dma.streamers.prefetch_k:PORTFOLIO",
         "k weight buffers in turn, prefetch-k:3 three; else the fastest forecast",
         "chipmodel; extends Wang et al. 2025, Algorithm 3",
@@ -83,28 +75,24 @@ _ENTRIES = (
     ),
     StreamerEntry(
         "prefetch-greedy",
-        "portfolio",
         "dma.streamers.prefetch_greedy:PORTFOLIO",
         "weights as early as memory allows, in the slices with the fastest forecast",
         "chipmodel",
     ),
     StreamerEntry(
         "resident-knapsack",
-        "portfolio",
         "dma.streamers.resident_knapsack:PORTFOLIO",
         "prefetch-greedy, and the best of a loop's weights kept for all iterations",
         "chipmodel",
     ),
     StreamerEntry(
         "vendor",
-        "portfolio",
         "dma.streamers.vendor:PORTFOLIO",
         "as the chip's own tool overlaps, by the chip file: what the board takes today",
         "the chip file",
     ),
     StreamerEntry(
         "exact",
-        "portfolio",
         "dma.streamers.exact:PORTFOLIO",
         "what stays by mixed-integer programming, in many tilings; exact:20000 tries more",
         "chipmodel",
@@ -121,7 +109,7 @@ def streamers() -> Mapping[str, StreamerEntry]:
 
 def _entry_of(plugin: Plugin) -> StreamerEntry:
     title, source = described(plugin, "issue")
-    return StreamerEntry(plugin.written, "portfolio", plugin.target, title, source, plugin=plugin)
+    return StreamerEntry(plugin.written, plugin.target, title, source, plugin=plugin)
 
 
 def streamer_named(text: str) -> StreamerPortfolio:

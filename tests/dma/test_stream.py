@@ -60,7 +60,6 @@ def test_the_table_of_streamers() -> None:
     for name, entry in streamers().items():
         portfolio = streamer_named(name)
         assert (entry.name, portfolio.name) == (name, name)
-        assert entry.kind == ("streamer" if len(portfolio.candidates) == 1 else "portfolio")
         assert entry.title
         assert entry.source
     with pytest.raises(BadInput) as refusal:

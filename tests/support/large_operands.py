@@ -61,9 +61,9 @@ def _windows() -> Any:
 
 def _attention() -> Any:
     """ViT: queries, keys and values of one product, for each head."""
-    shapes = {"q": [4, 100, 60], "k": [4, 100, 60], "v": [4, 100, 60]}
+    shapes = {"q": [4, 100, 60], "k": [100, 4, 60], "v": [4, 100, 60]}
     nodes = [
-        node("Transpose", "k", "t", perm=[0, 2, 1]),
+        node("Transpose", "k", "t", perm=[1, 2, 0]),
         node("MatMul", "q t", "s"),
         node("Softmax", "s", "p", axis=-1),
         node("MatMul", "p v", "y"),

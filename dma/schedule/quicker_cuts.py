@@ -55,17 +55,14 @@ def larger_slices(
     op, width = able[-1] if able else (None, 0)
     if op is None or op not in program.body[-1:] or width == op.work.channels:
         return None
+    if len(program.body) == 1 or not set(op.outputs).issubset(program.outputs):
+        return None
     inputs = frozenset(op.inputs)
     room = budget - sum(program.tensors[name].bytes for name in inputs)
     cut = best_cut(program, chip, op, room, inputs)
-    least = cut.npu + LEAST_GAIN * cycles if cut else 0
-    results = set(op.outputs).issubset(program.outputs) and len(program.body) > 1
-    if (
-        not results
-        or cut is None
-        or cut.tiling.rows < op.work.rows
-        or least >= slices_cycles(chip, op, width)
-    ):
+    if cut is None or cut.tiling.rows < op.work.rows:
+        return None
+    if cut.npu + LEAST_GAIN * cycles >= slices_cycles(chip, op, width):
         return None
     found = cuts or GivenCuts({}, {}, ())
     tilings, slices = {**found.tilings, op.name: cut.tiling}, {**found.slices, op.name: width}

@@ -171,10 +171,12 @@ def _as_ring(program: Program, first: str, last: str) -> Program | None:
     if len(joins.inputs) != 2 or last in program.inputs:
         return None
     whole, new = program.tensors[last].bytes, program.tensors[joins.inputs[1]].bytes
-    for stored in (program, _token_by_token(program, first, last)):
-        if places_in_concat(stored, joins).get(first) == AT_START and new and whole % new == 0:
-            return _in_a_ring(stored, first, last, joins)
-    return None
+    if not new or whole % new:
+        return None
+    tried = (program, _token_by_token(program, first, last))
+    joined = (each for each in tried if places_in_concat(each, joins).get(first) == AT_START)
+    stored = next(joined, None)
+    return stored and _in_a_ring(stored, first, last, joins)
 
 
 def _token_by_token(program: Program, first: str, last: str) -> Program:

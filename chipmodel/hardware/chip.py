@@ -501,8 +501,9 @@ class Chip:
 
     @property
     def knows_vendor(self) -> bool:
-        """Whether its file says how the chip's own tool schedules, by more than an assumption."""
-        return self.figures["vendor.streamer"].mark != "assumed"
+        """Whether networks were measured on its board, and its file says how the board's own tool schedules,
+        by more than an assumption."""
+        return bool(self.measured) and self.figures["vendor.streamer"].mark != "assumed"
 
     @property
     def off_chip_bytes(self) -> int:

@@ -38,8 +38,18 @@ def test_it_takes_the_path_of_the_run() -> None:
 
 @pytest.mark.parametrize(
     "request_",
-    [asked("zoo:resnet8", "vendor"), asked("zoo:resnet8", "ping-pong", "luna-arcs")],
-    ids=["the tool's own plan", "a chip that says nothing of its tool"],
+    [
+        asked("zoo:resnet8", "vendor"),
+        asked("zoo:resnet8", "ping-pong", "luna-arcs"),
+        asked("zoo:resnet8", "ping-pong", "imx93-lpddr4"),
+        asked("zoo:resnet8", "ping-pong", "corstone-320"),
+    ],
+    ids=[
+        "the tool's own plan",
+        "a chip that says nothing of its tool",
+        "a memory that no board was measured with",
+        "a chip without a board",
+    ],
 )
 def test_there_is_nothing_to_compare_with(request_: PlanRequest) -> None:
     result = run(request_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
@@ -27,11 +28,26 @@ class SafeConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """What ``renderable`` is on the terminal, without a control character that is not rich's own."""
         safe = _safe_table(renderable) if isinstance(renderable, Table) else _safe(renderable)
-        for segment in super().render(safe, options):
+        for segment in _trimmed(super().render(safe, options)):
             if segment.control or segment.text == printable(segment.text):
                 yield segment
             else:
                 yield Segment(printable(segment.text), segment.style)
+
+
+def _trimmed(segments: Iterable[Segment]) -> Iterable[Segment]:
+    """The segments without the blanks by which tables and wrapped lines reach the width of the terminal."""
+    blanks: list[Segment] = []
+    for segment in segments:
+        whole = re.sub(" +\n", "\n", segment.text)
+        text = whole.rstrip(" ")
+        if text and text != "\n":
+            yield from blanks
+        if text:
+            blanks.clear()
+            yield Segment(text, segment.style, segment.control)
+        if text != whole:
+            blanks.append(Segment(whole[len(text) :], segment.style))
 
 
 def _safe_table(table: Table) -> Table:

@@ -78,6 +78,19 @@ def test_cells_titles_and_sentences_are_escaped(monkeypatch: pytest.MonkeyPatch)
     assert "[bold]:smile:" in drawn(monkeypatch, table)
 
 
+def test_no_line_ends_with_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(title="a title", box=None)
+    table.add_column("name", style="bold")
+    table.add_column("right", justify="right")
+    table.add_row(Text("two words"), "1")
+    table.add_row("one", "")
+    for what in (table, Text("so long a sentence that it is wrapped at 60 columns, " * 3), "plain words " * 20):
+        lines = drawn(monkeypatch, what).splitlines()
+        assert [line.rstrip() for line in lines] == lines
+    assert "two words      1" in drawn(monkeypatch, table)
+    assert "\x1b[1mone\x1b[0m\n" in drawn(monkeypatch, table, tty=True)
+
+
 def test_styles_of_our_own_reach_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[1mfits" in drawn(monkeypatch, Text("fits", "bold"), tty=True)
 

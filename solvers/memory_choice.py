@@ -118,8 +118,7 @@ class _Choosing:
         return sum(cost * choice[name] for name, cost in self.costs.items())
 
     def packed(self, choice: Mapping[str, int]) -> tuple[Solved, ...] | None:
-        """A packing of each memory, the smallest that is found; None, with the set excluded, where one does
-        not fit."""
+        """A packing of each memory, the smallest found; None, with the set excluded, if one does not fit."""
         found: list[Solved] = []
         for index, capacity in enumerate(self.capacities):
             inside = tuple(b for b in self.buffers if choice[b.name] == index)
@@ -142,8 +141,7 @@ class _Choosing:
 
 
 def _chosen(run: _Choosing) -> tuple[dict[str, int] | None, int, bool]:
-    """The cheapest choice that is not excluded, a bound on its cost, and whether there is proven to be no
-    choice."""
+    """The cheapest choice not excluded, a bound on its cost, and whether there is proven to be none."""
     sat = cp_sat_solver()
     model: cp_model.CpModel = sat.CpModel()
     lies = {(b.name, m): model.new_bool_var("") for b in run.buffers for m in run.homes(b)}

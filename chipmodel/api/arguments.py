@@ -83,8 +83,7 @@ def _mistake(
     keys: Mapping[str, object],
     looked_at: Callable[[object], bool],
 ) -> BadInput | None:
-    """What is wrong with the arguments of a call; None where each is of a kind that it may be. Of arguments
-    whose kind is not ``looked_at`` only the names are."""
+    """What is wrong with the arguments of a call, if anything; only those ``looked_at`` by value."""
     known = visible.parameters
     anything = any(each.kind is Parameter.VAR_KEYWORD for each in known.values())
     for key in keys:

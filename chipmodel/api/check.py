@@ -230,8 +230,7 @@ def _refuse_other_inferences(plan: PlanFile, program: Program, called: str) -> N
 
 
 def _refuse_compiled(chip: Chip) -> None:
-    """Refuse to execute weights that have other sizes on the chip than in the network: no bytes are known for
-    them."""
+    """Refuse to execute weights of other sizes on the chip than in the network: their bytes are unknown."""
     what = f"{chip.name} has weights in other sizes than the network"
     hint = "leave out --execute, or plan with --set weights.bits_per_weight=0 "
     hint += "(chip(..., weights__bits_per_weight=0))"

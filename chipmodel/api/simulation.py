@@ -242,8 +242,7 @@ def simulate(
 def _weighed(
     run: RunAlong, choices: Mapping[str, str], extreme: Extreme | None, samples: int | None, seed: int
 ) -> Result:
-    """``run`` along ``choices``, or along the best or worst path that they leave, with what all paths
-    cost."""
+    """``run`` along ``choices``, or the best or worst path that they leave, and what all paths cost."""
     weighed = run(choices)
     if any(not isinstance(node, Op) for node in weighed.program.body):
         from chipmodel.paths.run import PathEffort, with_paths

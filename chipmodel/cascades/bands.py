@@ -132,8 +132,7 @@ def _needed(
     band: Interval,
     done: Sequence[int],
 ) -> list[Interval]:
-    """For each op, the columns that a ``band`` of the last one needs, and those after the ``done`` ones that
-    no band before needed; in the last band all that are left."""
+    """For each op, the columns that a ``band`` of the last one needs, and those not needed before."""
     last = len(ops) - 1
     needed = [Interval(0, 0)] * last + [band]
     for index in range(last, -1, -1):

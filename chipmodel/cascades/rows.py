@@ -195,8 +195,7 @@ def recomputing(
 
 
 def _needed(shape: CascadeShape, stripe: Interval, done: Sequence[int]) -> list[Interval]:
-    """For each op, the rows that a stripe of the last one needs, and those after the ``done`` ones that no
-    stripe before needed; at the end all that are left."""
+    """For each op, the rows that a stripe of the last one needs, and those not needed before."""
     last = len(shape.ops) - 1
     needed = [Interval(0, 0)] * last + [stripe]
     ends = stripe.stop == shape.op_rows(last)

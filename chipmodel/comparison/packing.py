@@ -133,8 +133,7 @@ def _noted(answer: PackingAnswer, note: str) -> PackingAnswer:
 
 
 def _consistent(answer: PackingAnswer, table: PackingTable) -> PackingAnswer:
-    """The answer with the known optimum, if any. Raises WrongClaim where its parts contradict each other or
-    that optimum."""
+    """The answer with the known optimum, if any. Raises WrongClaim where parts of it contradict it."""
     wrong = _contradiction(answer) or _disproven(answer, table.known_optimum)
     if wrong:
         raise WrongClaim(f"packer {answer.packer!r} claims {wrong}")

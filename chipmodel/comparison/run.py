@@ -154,8 +154,7 @@ def _packer_rows(
 def _streamer_rows(
     request: PlanRequest, choices: Mapping[str, str], streamers: Sequence[str]
 ) -> tuple[StreamerRow, ...]:
-    """A row for each streamer, with the best lower bound that any row has for the same plans, and the cycles
-    of ``sync``."""
+    """A row for each streamer, with the best bound on the same plans, and the cycles of ``sync``."""
     rows = [_streamer_row(replace(request, streamer=name), choices) for name in streamers]
     best: dict[PlanSpace, int] = {}
     for row in rows:

@@ -52,8 +52,7 @@ def numbers_of(chip: Chip) -> Iterator[str]:
 
 
 def _values(field: Field, value: Fraction, step: Fraction) -> tuple[str, str]:
-    """The smaller and the larger value: a whole number differs by at least 1, a power of two is halved and
-    doubled."""
+    """The smaller and the larger value: whole numbers differ by 1 or more, powers of two by a factor 2."""
     if field.power_of_two:
         return _text(value / 2), _text(value * 2)
     less, more = value * (1 - step), value * (1 + step)

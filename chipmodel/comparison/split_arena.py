@@ -123,8 +123,7 @@ def _as_run(requests: Sequence[ArenaRequest], homes: Sequence[int], given: Mappi
 
 
 def _checked(places: Sequence[ArenaPlace], memory: int, limit: int) -> int:
-    """The bytes that a memory needs. Raises WrongClaim unless all that lies in it has bytes of its own there
-    while it is alive."""
+    """The bytes that a memory needs. Raises WrongClaim where two that are alive share some."""
     inside = {str(n): each for n, each in enumerate(places) if each.in_psram == (memory == PSRAM)}
     buffers = tuple(
         _buffer(name, each.request.bytes, each.request.first, each.request.last)

@@ -154,8 +154,7 @@ def _needs(op: Op, index: int, rows: Interval, channels: Interval) -> Share:
 
 
 def _taken(array: Bytes, share: Share) -> Bytes:
-    """The same as ``taken``, without a loop over runs of bytes where rows, channels and columns are whole
-    bytes."""
+    """The same as ``taken``, without a loop, where rows, channels and columns are whole bytes."""
     lines = share.of_rows, share.of_channels, share.of_columns
     if len(array) % (lines[0] * lines[1] * lines[2]):
         return taken(array, share)

@@ -95,8 +95,7 @@ class StepRunner:
         return found
 
     def _of_part(self, op: Op, index: int, step: Compute, place: Located) -> Located:
-        """``place``, with the part that ``step`` reads of a whole tensor where that is some of its channels
-        or columns: what it touches then says how many bytes they are, and not which."""
+        """Move on between two inferences: place their inputs, take the results of the one before the last."""
         share = part_reads(self.program, op, index, step.rows, step.channels, step.columns)
         rows_alone = len(share.channels) == share.of_channels and not share.banded
         if place.part.share != WHOLE or not place.touched or rows_alone or place.rolls:
@@ -149,8 +148,7 @@ class StepRunner:
         return self.garbage.take(len(table))
 
     def _moved(self, op: Op, step: Compute, total: int) -> NDArray[np.bool_]:
-        """The bytes of an output that the op writes: all but those of inputs of a concat that lie there
-        already."""
+        """The bytes of an output that the op writes: all but inputs of a concat that lie there already."""
         moved = np.ones(total, np.bool_)
         if not op.absorbs:
             return moved

@@ -151,8 +151,7 @@ def _take(path: str, text: str, where: Place, numbers: dict[str, Fraction], choi
 
 
 def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
-    """Add the optional fields that the file leaves out; a choice comes before the fields that depend on
-    it."""
+    """Add the optional fields that the file leaves out: choices before fields that depend on them."""
     for path, field in fields_with(choices, tuple(figures)).items():
         if field.default and path not in figures and field.belongs(choices):
             figures[path] = Figure(field.default, "assumed", DEFAULT_ORIGIN)
@@ -171,8 +170,7 @@ def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None
 
 
 def _check_luna(chip: Chip, where: Place) -> None:
-    """Raise BadInput where LUNA's MACs a cycle are not the product of its lanes, or where passes save more
-    cycles of configuration than they take."""
+    """Raise BadInput where LUNA's MACs are not the product of its lanes, or passes save too much."""
     lanes, luna = prod(chip.npu.array), chip.npu.luna
     if luna and chip.npu.macs_per_cycle[8] != lanes:
         what = f"npu.macs_per_cycle.int8 is {chip.npu.macs_per_cycle[8]}, the array has {lanes} lanes"
@@ -344,8 +342,7 @@ def _figure(document: Document, keys: Keys, value: Any) -> Figure:
 
 
 def _scalar(document: Document, keys: Keys, value: Any) -> str:
-    """The value as written. Raises ``BadInput`` for a list, a mapping, an empty value, and for true and false
-    in a field of numbers."""
+    """The value as written. Raises ``BadInput`` for what is no scalar or, of a number, true and false."""
     field = field_at(".".join(keys).removesuffix(".value"))
     chosen = isinstance(value, bool) and field is not None and field.kind == "choice"
     if isinstance(value, dict | list) or (isinstance(value, bool) and not chosen) or value is None:

@@ -127,8 +127,7 @@ class BankConflicts:
             now.advance_one(self.round_robin)
 
     def _follow(self, phase: int, now: JointProgress, limits: ProgressLimits) -> int:
-        """Advance from conflict to conflict as long as the next one is known and before ``limits``; return
-        the last one's phase. Where a phase comes again, so do all conflicts since."""
+        """Advance from conflict to conflict before ``limits``; return the last one's phase."""
         seen: dict[tuple[int, bool], tuple[int, int, int]] = {}
         repeated = False
         # In local variables, as a simulation spends most of its time here.
@@ -191,8 +190,7 @@ class BankConflicts:
     def _phase(
         self, pair: OpAndTransfer, now: JointProgress, limits: ProgressLimits
     ) -> tuple[int, ProgressLimits]:
-        """The number of the phase, and the limits up to which both patterns are periodic; 0 where they are
-        not periodic here."""
+        """The number of the phase, and the limits up to which both patterns are periodic; 0 for none."""
         keys: list[_Key] = []
         op_limit, data_limit = limits.op, limits.data
         for stream in pair.streams:
@@ -228,11 +226,9 @@ class BankConflicts:
     def _periodic_cycles(
         self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int
     ) -> tuple[int, int]:
-        """Cycles of the op and of the data for which both patterns are periodic.
-
-        The op's is so up to the end of a pass over the operand, and beyond if that ends with a round of the
-        banks; the transfer's from a run's second line to its last but one; and both within their blocks.
-        """
+        """Cycles of the op and of the data for which both patterns are periodic. The op's is so up to the end
+        of a pass over the operand, and beyond if that ends with a round of the banks; the transfer's from a
+        run's second line to its last but one; and both within their blocks."""
         shape = pair.shape
         line = shape.line_at(data)
         first_line, last_line = shape.regular_lines(line)

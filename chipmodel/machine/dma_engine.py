@@ -165,8 +165,7 @@ class DmaEngine:
         return transfer is not None and self.chosen_at == (transfer.serial, transfer.done)
 
     def _interruption_key(self, interruption: Interruption, handled: int, clock: int) -> tuple[object, ...]:
-        """The phase of an interruption, and for how long the latest one will stall the next burst; None where
-        a burst is in flight, which ends first."""
+        """The phase of an interruption, and how long it stalls the next burst; None with one in flight."""
         number = interruption.last(clock)
         phase = (clock - number * interruption.period).as_integer_ratio()
         if number <= handled:

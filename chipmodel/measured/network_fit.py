@@ -185,8 +185,7 @@ class _FittedRow:
         self._known: dict[tuple[Fraction, ...], Fraction] = {}
 
     def predicted(self, values: Mapping[str, Fraction], npu: Npu | None = None) -> Fraction:
-        """Milliseconds with other values of some fields, always the same ones; ``npu`` is that of the chip
-        with them, where it is known. Fits without one family or another try many values alike."""
+        """Milliseconds with other values of the same fields; ``npu`` is the chip's with them, if known."""
         key = tuple(values.values())
         if key not in self._known:
             free = [setting for setting in _settings(values) if setting.partition("=")[0] not in self.given]

@@ -101,8 +101,7 @@ def _through_ports(npu: Npu, read: Fraction, written: Fraction) -> Fraction:
 
 
 def _taps_addressed(work: Conv) -> int:
-    """Taps of the kernel at all positions, of which a CPU copies or addresses the channels one by one; 0
-    where the kernel takes the pixels as they lie."""
+    """Taps of the kernel at all positions where a CPU addresses channels one by one; else 0."""
     window = work.window
     taps = window.kernel_h * window.kernel_w
     if taps == window.stride_h * window.stride_w == 1:
@@ -207,10 +206,8 @@ def padded_macs(npu: Npu, work: Conv | Pool | Matmul | Recurrent) -> int:
 
 
 def _positions(window: Window, columns: int) -> int:
-    """Kernel taps over all output positions, columns padded to the array's.
-
-    A 1-D window is one column wide; its length is mapped to the array's columns instead.
-    """
+    """Kernel taps over all output positions, columns padded to the array's. A 1-D window is one column wide;
+    its length is mapped to the array's columns instead."""
     high, wide = (window.in_h, window.in_w) if window.transposed else (window.out_h, window.out_w)
     if window.in_w == 1 and window.kernel_w == 1:
         high, wide = wide, high

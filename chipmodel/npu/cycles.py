@@ -117,8 +117,7 @@ def op_phases(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
 
 
 def _without_weights(phases: tuple[Phase, ...], cycles: int) -> tuple[Phase, ...]:
-    """The phases of an op that reads its weights in place: nothing of these moves on the ports on
-    SharedMemory, and the rest of its ``cycles`` comes first."""
+    """The phases of an op that reads its weights in place: none of these pass SharedMemory's ports."""
     quiet = (replace(each, kind="configure") if each.kind == "weights" else each for each in phases)
     further = cycles - sum(each.cycles for each in phases)
     return (*((Phase("configure", further),) if further else ()), *quiet)

@@ -163,8 +163,7 @@ def _bands(work: Conv | Pool, bits: int, depthwise: bool) -> Iterator[Layer]:
 
 
 def _sums(costs: Cycles) -> Cycles:
-    """The least sums of the costs of at least 1, 2, 3 ... lengths, each from 1 on, that cover the largest of
-    them together."""
+    """The least costs of at least 1, 2, 3 ... lengths that together cover the largest of them."""
     lengths, size = np.arange(1, len(costs) + 1), len(costs)
     least = np.full(size + 1, costs.min())
     for length in lengths:

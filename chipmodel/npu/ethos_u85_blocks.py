@@ -202,8 +202,7 @@ def _input(layer: Layer, unit: Size, block: Size) -> Size:
 
 
 def _largest(npu: EthosU85, layer: Layer, micro: MicroBlock, made: Size, step: Size) -> Size:
-    """Return the block, of the largest of each depth that fit once, that covers most of the output's longer
-    sides with the least left over."""
+    """Return the largest block of a depth that covers most of the longer sides with the least left over."""
     limit = made.within(Size(*LARGEST))
     sums = npu.variant.accumulator_ram * 8 // _sums_bits(layer)
     least = micro.output[0] * micro.output[1] * BRICK

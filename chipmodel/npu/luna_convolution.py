@@ -264,8 +264,7 @@ class _AxisPhase:
 
 
 def _phases(out: int, kernel: int, stride: int, padding: int, dilation: int) -> Iterator[_AxisPhase]:
-    """The phases of an axis: output y reads input i by tap t where y + padding == i * stride + t *
-    dilation."""
+    """Phases of an axis: output y reads input i by tap t where y + padding == i * stride + t * dilation."""
     for phase in range(min(stride, out)):
         first, remainder = divmod(phase + padding, stride)
         shifts = [t * dilation // stride for t in range(kernel) if t * dilation % stride == remainder]

@@ -69,8 +69,7 @@ def with_paths(
 
 
 def _bound(result: Result, path: Mapping[str, str]) -> TimeBound:
-    """The least cycles along a path, which are known for the one that was simulated; a streamer that searches
-    has more bounds for that."""
+    """The least cycles along a path: known for the simulated one; streamers that search have more bounds."""
     asked, program = result.asked, result.split.whole if result.split else result.program
     quick = asked is not None and not streamer_named(asked.streamer).searches_offsets
     if quick and path == result.trace.path and not result.cores:

@@ -89,8 +89,7 @@ def plan_with_cascades(
 
 @dataclass(frozen=True, slots=True)
 class _Rivals:
-    """Sets of cascades by their forecasts, the plan without cascades where there is one that fits, and its
-    forecast."""
+    """Sets of cascades by their forecasts, and the plan without cascades, if one fits, with its own."""
 
     sets: Sequence[ScreenedSet]
     plain: Planned | None

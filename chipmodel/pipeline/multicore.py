@@ -180,8 +180,7 @@ class _Tried:
 
 
 def _fastest(request: PlanRequest, choices: Mapping[str, str]) -> tuple[_Tried, int | None]:
-    """The balanced partition, or the one on as few cores as the workload allows if that is as fast; and the
-    cycles on one core."""
+    """The balanced partition, or one on as few cores as possible if as fast; and cycles on one core."""
     found = _partitions(request, choices)
     alone = [tried for tried in found if not any(tried.partition.core_of.values())]
     if alone:
@@ -215,11 +214,9 @@ def _partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried
 
 
 def _fastest_splits(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried]:
-    """Programs with ops split over cores that are fastest as ``request`` plans them.
-
-    First the best one by its forecast over each number of cores, then the others over as many cores as the
-    fastest of these: a forecast mistakes numbers of cores more than splits over one number.
-    """
+    """Programs with ops split over cores that are fastest as ``request`` plans them. First the best one by
+    its forecast over each number of cores, then the others over as many cores as the fastest of these: a
+    forecast mistakes numbers of cores more than splits over one number."""
     left = split_candidates(request.program, request.chip)
     firsts = {chosen.cores: chosen for chosen, _ in reversed(left)}
     left.sort(key=lambda each: each[0] != firsts[each[0].cores])
@@ -313,8 +310,7 @@ def _sync_cycles(request: PlanRequest, choices: Mapping[str, str], tried: _Tried
 
 
 def _one_core_cycles(request: PlanRequest, choices: Mapping[str, str]) -> int | None:
-    """Cycles on a chip with one such core, whatever cores the workload names, with the same weights in
-    place."""
+    """Cycles on a chip with one such core, whatever cores are named, with the same weights in place."""
     chip = replace(request.chip, cores=1)
     try:
         planned = plan_as_placed(replace(request, chip=chip, smallest_peak=False), choices)

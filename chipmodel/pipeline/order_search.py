@@ -95,8 +95,7 @@ _CHOOSERS: Mapping[OrderName, Chooser] = {
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """What surrounds a list: tensors that are alive before or after it, and those whose memory the lists
-    around it count already."""
+    """What surrounds a list: tensors alive around it, and those whose memory is counted there already."""
 
     before: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()

@@ -117,8 +117,7 @@ class _CorePlacement:
 
 @dataclass
 class _ListScheduler:
-    """State of the list schedule: when each core and the DMA engine are free, and which cores hold which
-    tensor."""
+    """State of the list schedule: when cores and DMA engine are free, and who holds which tensor."""
 
     program: Program
     chip: Chip

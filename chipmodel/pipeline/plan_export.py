@@ -86,8 +86,7 @@ def _file(
 
 
 def _core(schedule: Schedule, solved: Solved, commands: tuple[Command, ...], chip: Chip) -> PlannedCore:
-    """The buffers that commands use, at the steps at which those need them: what a streamer holds a buffer
-    for besides is its own concern."""
+    """The buffers that commands use, at the steps that need them; streamers may hold them for longer."""
     needed = {name: replace(spec, held=Interval(0, 0)) for name, spec in schedule.buffers.items()}
     offsets = solved.plan.offsets
     buffers = tuple(

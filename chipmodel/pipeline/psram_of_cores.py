@@ -102,8 +102,7 @@ def _laid(schedules: Sequence[Schedule], tenants: Tenants, starts: Mapping[Tenan
 
 
 def _packed(order: Sequence[Tenant], sizes: Mapping[Tenant, int], uses: _TenantUses) -> dict[Tenant, int]:
-    """The start of each tenant: after all that stays, the lowest that is free as long as it is in
-    use, the largest ones first."""
+    """The start of each tenant: the lowest free one after all that stays, the largest tenants first."""
     starts, floor = one_after_another({each: sizes[each] for each in order if each not in uses.of})
     placed: dict[Tenant, Interval] = {}
     for tenant in sorted(uses.of, key=lambda each: -sizes[each]):

@@ -189,8 +189,7 @@ class _Rounds:
             self.best = tried
 
     def _with_less(self) -> Iterator[RankedSchedule]:
-        """Schedules for less memory, where tensors leave SharedMemory: a decision about whole tensors may be
-        worse with more of it."""
+        """Schedules for less memory, where tensors leave SharedMemory: with more, decisions may be worse."""
         if self.best is None or self._cycles is None or not self.best.schedule.moves_tensors:
             return
         assert self.best.streamer is not None

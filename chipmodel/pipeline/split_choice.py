@@ -116,8 +116,7 @@ class _Costs:
                     yield replace(split, again=self.again(split))
 
     def splits(self, price: float, counts: tuple[int, ...]) -> Splits:
-        """What each op takes by itself, on one of the numbers ``counts`` of cores, where a cycle of the DMA
-        engine costs ``price`` cycles of an NPU."""
+        """What each op takes on ``counts`` of cores, where a DMA cycle costs ``price`` cycles of an NPU."""
         found: dict[str, OpSplit] = {}
         for op in self.ops:
             gains = {p: self._gain(op, p, price) for p in self.possible[op.name] if p.cores in counts}

@@ -41,8 +41,7 @@ def fitted_or_refused(program: Program, chip: Chip) -> Program:
 
 
 def _element_reads(program: Program, op: Op) -> int:
-    """Return the bytes that an op reads at once for an element in the middle of its output: on its own it
-    reads more, in a cascade so much at least."""
+    """Return the bytes that an op reads for an element in the middle of its output, at least."""
     rows, channels = (Interval(n // 2, n // 2 + 1) for n in (op.work.rows, op.work.channels))
     width = op_columns(program, op)
     column = Interval(width // 2, width // 2 + 1) if width else None

@@ -114,8 +114,7 @@ def _joined(digits: Sequence[Digit]) -> list[Digit]:
 def _common_steps(
     made: Sequence[Digit], inputs: Sequence[SeenTensor], follows: Sequence[Relations], shape: tuple[int, ...]
 ) -> dict[int, tuple[int, ...]]:
-    """For each axis of the output the steps at which it is split in any tensor; those of operands only as far
-    as each step divides the next."""
+    """For each axis of the output, the steps at which a tensor splits it, as far as each divides the next."""
     steps: dict[int, set[int]] = {}
     for digit in made:
         steps.setdefault(digit.axis, {1, shape[digit.axis]}).update((digit.step, digit.step * digit.size))
@@ -153,8 +152,7 @@ def _split(digit: Digit, steps: Sequence[int]) -> list[Digit]:
 def _operand_axes(
     tensor: SeenTensor, relation: Relations, digits: Sequence[Digit], steps: Mapping[int, Sequence[int]]
 ) -> tuple[OperandAxis, ...] | None:
-    """The axes of an operand, each with the digit of the output that it follows; None where it is not known
-    how they lie."""
+    """The axes of an operand, each with the digit of the output that it follows; None if unknown."""
     own = memory_digits(tensor)
     if own is None:
         return None
@@ -270,8 +268,7 @@ def _split_best(axes: OperandAxes, box: Sequence[Interval], tensor: SeenTensor) 
 
 
 def _placed(axes: OperandAxes, split: int, box: Sequence[Interval]) -> tuple[OperandAxes, Share]:
-    """The operand's axes split there, and its share of a part; of one that lies apart, its share where it is
-    read."""
+    """The operand's axes split there, and its share of a part, or where it is read if it lies apart."""
     shifted = [
         OperandAxis(a.size, a.follows, a.step, 0 if a.apart else a.offset, a.scale, a.more) for a in axes.axes
     ]

@@ -273,8 +273,7 @@ class _Splitter:
         return name
 
     def _all_of(self, name: str, core: int) -> str:
-        """All of a tensor on a core: the one that is not split, or its pieces joined; on core 0 the joined
-        one has the name of the whole."""
+        """All of a tensor on a core, its pieces joined; on core 0 the joined one has the whole's name."""
         if name not in self.pieces:
             return name
         if (name, core, None) not in self.known:

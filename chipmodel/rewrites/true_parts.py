@@ -56,8 +56,7 @@ def _lies(tensor: SeenTensor, layout: Layout) -> bool:
 
 
 def _whole_factors(work: Matmul, inputs: Seen, outputs: Seen) -> set[int]:
-    """Operands of a product whose rows or columns do not lie in memory as the product's. Weights can lie in
-    the order of an only row."""
+    """Operands of a product whose rows or columns lie in another order; a single row may be in any."""
     whole = {index for index, each in enumerate(inputs) if not _lies(each, "matrix")}
     if len(inputs) == 1 and (work.rows == 1 or same_lines(inputs[0], outputs[0])):
         whole.clear()

@@ -131,8 +131,7 @@ class Cluster:
         future.add_done_callback(self._done.put)
 
     def _pickled(self, source: Source) -> bytes | Exception:
-        """What workers are sent of a workload: nothing if they can build it, else all of it; or the error
-        of loading it."""
+        """What workers are sent of a workload: nothing if they can build it, else all of it or its error."""
         if not source.file:
             return b""
         if source not in self._read:
@@ -143,8 +142,7 @@ class Cluster:
         return self._read[source]
 
     def _finished(self, future: Any) -> None:
-        """Take the row of a point. One whose worker has gone is given again, until the scheduler has seen
-        several workers die at it."""
+        """Take the row of a point; give a point again whose worker has gone, but not after several deaths."""
         task = self._given.pop(future)
         if future.status == "finished":
             with suppress(TimeoutError, CancelledError):

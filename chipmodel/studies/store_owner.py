@@ -45,8 +45,7 @@ def is_alive(owner: Owner) -> bool:
 
 
 def _started(pid: int) -> str:
-    """When the process began, in clock ticks since the machine did (proc(5), field 22 of stat); empty where
-    the system does not tell."""
+    """When the process began, in clock ticks (proc(5), field 22 of stat); empty where it is not told."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

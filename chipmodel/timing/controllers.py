@@ -125,8 +125,7 @@ class HyperBus:
         return -(-(latest + self._last_beat(runs, self._shortest_wait())) // 2)
 
     def _shortest_wait(self) -> Fraction:
-        """The finest grid on which the edges of both clocks lie, in us: a request waits at least that
-        long."""
+        """The finest grid, in us, on which edges of both clocks lie: a request waits at least that long."""
         sys, ck = 1 / self.sys.mhz, 1 / self.ck.mhz
         together = gcd(sys.numerator * ck.denominator, ck.numerator * sys.denominator)
         return Fraction(together, sys.denominator * ck.denominator)

@@ -83,8 +83,7 @@ def interruptions(chip: Chip) -> Iterator[Interruption]:
 
 
 def _cpu_cycles(chip: Chip) -> int:
-    """Core cycles of the CPU's access to a line, a burst of its own; through a controller, those of a
-    load."""
+    """Core cycles of the CPU's access to a line, a burst of its own or a controller's load."""
     core, psram = Clock(chip.core_mhz), Clock(chip.psram.clock_mhz)
     line, dma, device = chip.cpu.line_bytes, chip.dma, chip.psram.device
     if isinstance(dma, Dma):

@@ -64,8 +64,7 @@ def hit_share(device: Device, collision: Collision) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class _RefreshTicks:
-    """Interval and duration of a refresh in whole ticks, ``scale`` of them a clock; after ``period`` clocks
-    refreshes are due on the same clocks again."""
+    """Interval and duration of a refresh in ticks, ``scale`` a clock; all repeats after ``period`` clocks."""
 
     interval: int
     busy: int

@@ -46,8 +46,7 @@ def buffer_faults(
 
 
 def _nesting_faults(buffers: Sequence[PlannedBuffer], commands: tuple[Command, ...]) -> Iterator[str]:
-    """Buffers that are said to be the start of another one, but are not: those of one op's weights are, from
-    the same offset on and smaller."""
+    """Buffers said to be the start of another one, but not smaller weights of one op at its offset."""
     known = {b.name: b for b in buffers}
     held: dict[str, set[tuple[str, bool]]] = {}
     for place in (place for command in walk(commands) for place in _places(command)):

@@ -132,8 +132,7 @@ def _regions_faults(problem: Problem, certificate: Regions, buffers: list[Buffer
 
 
 def _filled_peak(problem: Problem, buffers: list[Buffer]) -> int | None:
-    """A lower bound on the peak of a live set, from the bytes that each gap can take; None where all of the
-    gaps together are too small."""
+    """A lower bound on a live set's peak from the bytes that each gap can take; None if too few."""
     pinned = [b for b in buffers if b.pinned is not None]
     loose = [b for b in buffers if b.pinned is None and b.bytes]
     peak = max((b.bytes + (b.pinned or 0) for b in pinned), default=0)
@@ -150,8 +149,7 @@ def _filled_peak(problem: Problem, buffers: list[Buffer]) -> int | None:
 
 
 def _gaps(problem: Problem, pinned: list[Buffer]) -> Iterable[tuple[str, int, int | None]]:
-    """Memory, start and stop of each range that ``pinned`` buffers leave free, lowest first; a stop of None
-    means that the range has no end."""
+    """Memory, start and stop (None: no end) of each range free of ``pinned`` buffers, lowest first."""
     taken = sorted((b.pinned or 0, (b.pinned or 0) + b.bytes) for b in pinned if b.bytes)
     for memory in _memories(problem):
         start = max(0, memory.start)
@@ -221,11 +219,9 @@ def _grid(problem: Problem) -> _Grid | None:
 
 
 def _possible_ends(problem: Problem, grid: _Grid, below: int) -> list[int]:
-    """All sums of sizes below ``below`` that may be the end of a buffer, ascending.
-
-    Sets of sums are integers here: bit number n stands for n units. A chain of buffers, each at the end of
-    the one before it, holds each rigid group at most once.
-    """
+    """All sums of sizes below ``below`` that may be the end of a buffer, ascending. Sets of sums are integers
+    here: bit number n stands for n units. A chain of buffers, each at the end of the one before it, holds
+    each rigid group at most once."""
     unit, mask = grid.unit, (1 << (below // grid.unit + 1)) - 1
     pins = [b.pinned for b in problem.buffers if b.pinned is not None]
     offsets = sum(1 << offset for offset in {p // unit for p in (0, *pins) if p < below})

@@ -144,8 +144,7 @@ class _CommandVerifier:
             self.report(f"{command.tensor!r} is released, which is not completely in Psram")
 
     def begin_cascade(self, step: Compute, covered: Mapping[str, list[Compute]], state: MemoryState) -> None:
-        """Before the first step of a cascade nothing that its ops make exists: each of them could read the
-        rows of the iteration before."""
+        """Forget what a cascade's ops make: each of them could read the rows of the iteration before."""
         cascade = self.cascades.of_op.get(step.op)
         if cascade is None or any(op in covered for op in cascade.ops):
             return

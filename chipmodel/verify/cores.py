@@ -234,8 +234,7 @@ class _PsramRange:
 
 
 class _RangeUse(NamedTuple):
-    """The first and the last command, outside of branches and loops, at which a core needs what a range has:
-    -1 for before the run, ``NEVER`` for after it."""
+    """First and last command at which a core needs a range: -1 before the run, ``NEVER`` after it."""
 
     core: int
     first: int
@@ -302,8 +301,7 @@ def _channels(share: Share) -> str:
 
 
 def _overlaps(uses: Mapping[_PsramRange, Sequence[_RangeUse]], progress: _CoreProgress) -> Iterator[str]:
-    """Bytes that two cores, or a core and a shared tensor, have at the same time. ``verify`` follows those of
-    one core."""
+    """Bytes that two cores, or a core and a shared tensor, have at once; ``verify`` knows one core's."""
 
     def done(one: _PsramRange, other: _PsramRange) -> bool:
         return all(_ends_before(a, b, progress) for a in uses[one] for b in uses[other])

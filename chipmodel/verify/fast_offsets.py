@@ -57,8 +57,7 @@ def _pairs(boxes: Boxes) -> Iterator[tuple[Integers, Integers]]:
 
 
 def _halves(boxes: Boxes, part: Integers) -> list[Integers]:
-    """The boxes before the middle of the time in which boxes begin and end, and those after it; nothing if
-    that leaves one of them all."""
+    """The boxes before the median begin or end, and those after it; nothing if one of them has all."""
     starts, stops = boxes[1, part], boxes[2, part]
     edges = np.unique(np.concatenate((starts[starts >= stops.min()], [stops.min()])))
     middle = edges[len(edges) // 2]

@@ -90,8 +90,7 @@ def _start_faults(placed: Sequence[Neighbours]) -> Iterator[str]:
 
 
 def _wait_faults(placed: Sequence[Neighbours], starts: dict[str, DmaStart]) -> Iterator[str]:
-    """Every transfer has one wait at a step, that of its op; further waits follow a branch or loop that
-    contains it."""
+    """Every transfer has one wait at a step, its op's; further ones follow a branch or loop around it."""
     at_step: dict[str, list[DmaWait]] = {}
     after_fork: dict[str, list[str]] = {}
     waited_in: dict[str, set[str]] = {}

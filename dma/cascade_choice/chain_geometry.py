@@ -109,8 +109,7 @@ class ChainGeometry:
         return self._cycles[key]
 
     def _width(self, index: int, band: Band) -> Window | int:
-        """What the cycles of an op in a band depend on: its columns of a window, which are fewer at a border,
-        or their number."""
+        """What the cycles of an op in a band depend on: its columns of a window, or their number."""
         key = self.alike[index], band
         if key not in self._widths:
             work = self.ops[index].work

@@ -143,11 +143,10 @@ def _ranked(
     banded: bool = False,
 ) -> tuple[Candidate, ...]:
     """The cuts of chains for several budgets that are worthwhile, the fastest estimate first. Of several
-    ``offers`` of segments the next one is looked at where weights are loaded again.
-
-    An estimate counts the bytes that are too many, a plan moves whole tensors. So where the first one moves
-    any, or there is none, the fastest of those that move none comes first, also of those that are worthwhile
-    in less memory; and of ``banded`` ones the first that is worthwhile only there comes second."""
+    ``offers`` of segments the next one is looked at where weights are loaded again. An estimate counts the
+    bytes that are too many, a plan moves whole tensors. So where the first one moves any, or there is none,
+    the fastest of those that move none comes first, also of those that are worthwhile in less memory; and of
+    ``banded`` ones the first that is worthwhile only there comes second."""
     found: dict[Candidate, int] = {}
     stays: set[Candidate] = set()
 
@@ -180,8 +179,7 @@ def _ranked(
 def _passing(
     times: TransferEstimate, offers: Sequence[list[SegmentedChain]], capacity: int, rolls: bool
 ) -> Iterator[Candidate]:
-    """The fastest cut of each of ``offers`` where tensors stay in SharedMemory or pass through it in stripes,
-    without cascades that do not fit."""
+    """The fastest cut of each of ``offers`` with tensors that stay or pass in stripes, if it fits."""
     cut = partial(passing_cut, times, capacity=capacity, alone={})
     return (cascade_choices(_placed(_fitting(each, cut, capacity, rolls), cut), rolls) for each in offers)
 
@@ -269,8 +267,7 @@ def _fitting(
 
 
 def _estimate(times: TransferEstimate, capacity: int, segments: Sequence[PlacedSegment]) -> int:
-    """Cycles of segments one after another, where weights are loaded during the segment before as far as
-    memory is left there."""
+    """Cycles of segments in turn; weights are loaded during the one before as far as memory is left."""
     amounts = np.array([(each.cycles, each.bytes, each.weights) for _, each in segments], np.int64)
     cycles, size, weights = amounts.reshape(-1, 3).T
     cycles, loads = cycles + times.spills(size - capacity), times.of_each("weights", weights)

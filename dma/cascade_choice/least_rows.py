@@ -99,8 +99,7 @@ class LeastRows:
         return (self._only((name,)), self.made[reader], reads) if reads else None
 
     def _window(self, reader: int, name: str, row: int) -> tuple[int, int]:
-        """Bytes of ``name`` that an op reads for one ``row`` of its output, and the last row among them; a
-        single row of unknown number, if into how many the tensor is cut depends on the cascade."""
+        """At each of ``ops``, bytes of rows inside that are read between the waits for whole tensors."""
         size = self.program.tensors[name].bytes
         for each, reads in self.reads[reader]:
             if each == name:

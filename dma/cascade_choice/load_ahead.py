@@ -108,8 +108,7 @@ def _through(chain: ChainCosts, index: int, labels: _Labels, paths: _CutPaths, r
 
 
 class _LabelTable:
-    """The labels of all ops of a run in one array each, so that all segments that end before an op are looked
-    at together."""
+    """The labels of all ops of a run, one array each: all segments before an op are seen at once."""
 
     def __init__(self, count: int) -> None:
         size = (count + 1) * (MOST_LABELS + 1)
@@ -126,8 +125,7 @@ class _LabelTable:
         self.many[stop] = len(labels.cycles)
 
     def pairs(self, starts: Counts, numbers: Counts) -> tuple[Counts, Counts]:
-        """Each label before op ``starts[i]`` with segment ``numbers[i]``, for all ``i``: where the labels
-        are, and the segments."""
+        """Each label before op ``starts[i]`` with segment ``numbers[i]``, for all ``i``: where both are."""
         many = self.many[starts]
         before = np.repeat(many.cumsum() - many, many)
         within = np.arange(len(before)) - before

@@ -133,8 +133,7 @@ class _Reloads:
         return waits
 
     def _steps(self, op: int, here: Counts) -> Counts:
-        """How often an op runs in the cascades ``here``: as often as the last one where rows are computed
-        again, and in each band."""
+        """How often an op runs in the cascades ``here``: in each band, and as the last one if rows repeat."""
         plain, heights = self.plain, self.stripes.heights
         of = np.full(len(here), op) if self.rolls else plain.stops[here] - 1
         rows: Counts = np.array(self.chain.op_rows, np.int64)[of]

@@ -111,8 +111,7 @@ def _banded(program: Program, op: Op, columns: Interval, suffix: str) -> tuple[P
 
 
 def _columns_read(window: Window, columns: Interval) -> Interval:
-    """The input columns that a band reads; of a transposed window from the one on that its first output
-    column is written under."""
+    """The input columns that a band reads; of a transposed window from where its first one is written."""
     read = window.input_columns(columns)
     if not window.transposed:
         return read

@@ -167,8 +167,7 @@ def _is_wide(program: Program, chain: Chain) -> bool:
 
 
 def _slices_needed(program: Program, chain: Chain, budget: int) -> int:
-    """The fewest slices with which no op of a chain needs more than ``budget`` bytes, or else the fewest
-    bytes."""
+    """The fewest slices with which no op of a chain needs more than ``budget``, or the fewest bytes."""
     names = {op.name for op in chain}
     best, count = (_need(program, names), 1), 1
     while best[0] > budget and 2 * count <= min(chain[0].work.channels, MOST_SLICES):
@@ -249,8 +248,7 @@ class _Making:
     def add_up(
         self, op: Op, given: tuple[str, ...], channels: Interval, before: str, place: tuple[int, int]
     ) -> str:
-        """Slice ``place[0]`` of ``place[1]`` of the last op, and the addition of its sums to those
-        ``before``; returns all sums so far."""
+        """Slice ``place[0]`` of ``place[1]`` of the last op, added to ``before``; returns all sums so far."""
         number, count = place
         out, kernel = self.program.tensors[op.outputs[0]], _kernel(self.program, op)
         sums = _sums(self.program, op, number)

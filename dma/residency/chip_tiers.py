@@ -88,8 +88,7 @@ class ChipTierProblem:
     # -- program to blocks ---------------------------------------------------------------------
 
     def _always_in_psram(self, homed: set[str]) -> set[str]:
-        """``homed`` and the inputs that several straight chains read and that no op on every path could load
-        before them."""
+        """``homed``, and inputs of several straight chains that no op on every path could load before."""
         touches = self.table.touches
         late = {
             name
@@ -113,8 +112,7 @@ class ChipTierProblem:
         return TierProblem(tiers, tuple(blocks), tuple(steps))
 
     def _may_overwrite(self, new: str, old: str) -> bool:
-        """Whether ``new`` may take the memory of ``old``: not where only one of them may change its memory,
-        as their segments are built differently."""
+        """Whether ``new`` may take the memory of ``old``: not if only one of them may change its memory."""
         if new not in self.index or old not in self.index or {new, old} & self.homed:
             return False
         alone = all(len(self.table.ops[t.position].outputs) == 1 for t in self.table.touches[new] if t.writes)

@@ -79,8 +79,7 @@ def fitted(program: Program, chip: Chip, share: Fraction = ALL) -> Program:
 def _change(
     program: Program, op: Op, needed: int, room: tuple[int, int], dying: set[str]
 ) -> Rewritten | None:
-    """What takes the place of ``op``, which needs so many bytes; None where it stays. ``room`` is the
-    capacity, and the bytes that ``op`` should take at most."""
+    """What replaces ``op``, which needs so many bytes; None: nothing. ``room``: capacity, and its most."""
     capacity, limit = room
     if op.cascade or op.collects or op.allocates:
         return None

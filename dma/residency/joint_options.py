@@ -68,8 +68,7 @@ def _passing(
 def _sliced(
     tiers: ChipTierProblem, items: Sequence[ResidencyItem], step: int, op: Op
 ) -> Iterator[PassingOption]:
-    """Options with all tensors in SharedMemory and weights in slices, two at once, with the NPU's lost
-    cycles."""
+    """Options with all tensors in SharedMemory and two slices of weights at once, with lost cycles."""
     whole = op_cycles(tiers.chip.npu, op, op.work.rows, op.work.channels)
     least = _passing_weights(items, step)
     granule = tiers.chip.npu.array[1]
@@ -111,8 +110,7 @@ def _passing_weights(items: Sequence[ResidencyItem], step: int) -> int:
 
 
 def _best(found: list[TilingForecast]) -> list[TilingForecast]:
-    """The tilings that no other beats in both bytes and cycles, at most ``MAX_OPTIONS_PER_SET``, evenly
-    chosen."""
+    """The tilings that none beats in both bytes and cycles, evenly ``MAX_OPTIONS_PER_SET`` of many."""
     found.sort(key=lambda cut: (cut.bytes, cut.cycles + cut.dma // 2))
     front: list[TilingForecast] = []
     for cut in found:

@@ -186,8 +186,7 @@ def _weights_cut(program: Program, op: Op, capacity: int) -> list[int]:
 
 
 def _in_pieces(work: Vector, count: int, operands: int, whole: tuple[int, ...], weighted: bool) -> Vector:
-    """``work`` in ``count`` rows, or, where weights are cut alike, channels, all of which need the operands
-    ``whole`` as wholes."""
+    """``work`` in ``count`` rows, or channels if weights are cut, all with the operands ``whole``."""
     if not weighted:
         return replace(work, rows=count, reach=None, cut=None, broadcast=whole)
     piece = OperandAxes((OperandAxis(count, 0),))
@@ -196,8 +195,7 @@ def _in_pieces(work: Vector, count: int, operands: int, whole: tuple[int, ...], 
 
 
 def _pieces(total: int, room: int, divisor: int) -> int | None:
-    """The least number of equal pieces, a divisor of ``divisor``, of which each has at most ``room`` bytes of
-    ``total``; None where there is none."""
+    """The least divisor of ``divisor`` so that equal pieces of ``total`` fit ``room``; None: none does."""
     least = -(-total // max(1, room))
     return next((n for n in range(least, min(divisor, MOST_PIECES) + 1) if divisor % n == 0), None)
 

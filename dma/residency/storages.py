@@ -50,8 +50,7 @@ def storages(program: Program, overwrites: Mapping[str, str], absorbed: Mapping[
 def _places(
     program: Program, overwrites: Mapping[str, str], absorbed: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, PlaceInTensor | None]]:
-    """The tensor whose memory each tensor shares, and its place there; None where that is more than runs of
-    one pitch."""
+    """The tensor whose memory each tensor shares, and its place there; None for more than one pitch."""
 
     def root(name: str) -> tuple[str, PlaceInTensor | None]:
         place: PlaceInTensor | None = AT_START

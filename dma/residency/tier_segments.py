@@ -80,8 +80,7 @@ class StateSegments:
         return {s.brings or s.storage for found in self.fast_segments.values() for s in found if s.loaded}
 
     def _striped(self) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
-        """The ops whose tensors in Psram do not fit whole, and by op the operands that are whole in
-        SharedMemory."""
+        """The ops whose tensors in Psram do not fit whole, and by op the operands whole in SharedMemory."""
         through = self.table.through({root: tuple(s) for root, s in self.fast_segments.items()})
         kept: dict[str, frozenset[str]] = {}
         for position, op in enumerate(self.table.ops):

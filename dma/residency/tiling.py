@@ -145,8 +145,7 @@ class _OperandStripes(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def _operand_stripes(op: Op, rows: int, channels: int, sizes: tuple[int, ...]) -> tuple[_OperandStripes, ...]:
-    """For each input and output, of ``sizes`` bytes, its stripes. Cached, as many streamers and rounds ask
-    for the same."""
+    """For each input and output, of ``sizes`` bytes, its stripes; many rounds ask for the same ones."""
     sampled = samples(op, Tiling(rows, channels))
     shares = [{op.reads(index, r, c) for r, c in sampled} for index in range(len(op.inputs))]
     shares += [{op.writes(name, r, c) for r, c in sampled[:2]} for name in op.outputs]
@@ -253,8 +252,7 @@ def _even(op: Op, most: int) -> int:
 
 
 def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int, kept: frozenset[str]) -> Tiling:
-    """The cheaper order: all stripes for each slice, which loads the inputs again, or all slices for each
-    stripe, which loads the weights again."""
+    """The cheaper order: stripes within slices load inputs again, slices within stripes the weights."""
     by_rows = Tiling(rows, channels, True, False, depth)
     if isinstance(op.work, Recurrent) and channels < op.work.channels:
         return replace(by_rows, rows=1)

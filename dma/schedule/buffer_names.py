@@ -121,8 +121,7 @@ class _Namer:
 
 
 def _loads(schedule: Schedule, users: Mapping[str, tuple[str, Part]]) -> dict[str, list[Part]]:
-    """The different parts that are loaded into each buffer, without pieces; of weights that are loaded in
-    pieces what is read."""
+    """The different parts loaded into each buffer, whole; of weights in pieces what is read."""
     pieced = {spec.within: users[spec.within][1] for spec in schedule.buffers.values() if spec.within}
     found: dict[str, dict[Part, None]] = {}
     for transfer in schedule.transfers:

@@ -224,8 +224,7 @@ def _fewest_parts(program: Same[Program], budget: int) -> int:
 
 
 def _more_parts(op: Op, parts: int, before: int) -> int:
-    """Return the parts of ``op`` beyond one. Raises TooManyParts where these are too many after those
-    ``before``."""
+    """Return the parts of ``op`` beyond one. Raises TooManyParts if these and ``before`` are too many."""
     if before + parts - 1 > MAX_PARTS:
         raise TooManyParts(
             f"ops would run in more than {MAX_PARTS:,} parts, {parts:,} of them of op {op.name!r}: "
@@ -278,8 +277,7 @@ def _with_floor(
 def _issued(
     request: StreamRequest, streamer: Streamer, memory: MemoryBudget, emission: Emission
 ) -> tuple[Schedule, list[TransferNeed]]:
-    """Return the schedule that ``streamer`` decides on, with all homes apart, and the need of each
-    transfer."""
+    """Return the schedule that ``streamer`` decides on, all homes apart, and each transfer's need."""
     program, residency = request.program, memory.residency
     transfers, buffers = streamer.issue(memory, emission)
     transfers = [_not_before_it_is_made(program, emission, transfer) for transfer in transfers]
@@ -321,10 +319,8 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
 
 
 def _not_before_it_is_made(program: Program, emission: Emission, transfer: IssuedTransfer) -> IssuedTransfer:
-    """Issue the load of a tensor from another core no earlier than at the op that needs it.
-
-    A sequencer that waits for it earlier might hold up what the other core waits for in turn.
-    """
+    """Issue the load of a tensor from another core no earlier than at the op that needs it. A sequencer that
+    waits for it earlier might hold up what the other core waits for in turn."""
     need = transfer.need
     if need.direction == "store" or need.part.weights or need.part.name not in program.arrivals:
         return transfer

@@ -231,8 +231,7 @@ class _CascadeEmission:
         return Operand(Part(name, made_share), self.rows_buffer(name), touched)
 
     def rows_within(self, name: str, share: Share, held: Share) -> Interval:
-        """The bytes of the rows of ``share`` in a buffer that begins with those of ``held`` and has its
-        columns."""
+        """The bytes of the rows of ``share`` in a buffer that begins with ``held`` and has its columns."""
         size = held.band_bytes(self.maker.program.tensors[name].bytes)
         first = size * held.rows.start // held.of_rows
         start = size * share.rows.start // share.of_rows
@@ -262,8 +261,7 @@ class _CascadeEmission:
         return Operand(Part(name, share), self.rows_buffer(name), touched, bytes=narrower, rolls=True)
 
     def weights(self, index: int, inner: Op) -> list[Operand]:
-        """The op's own weights: in the block of the whole cascade, which stays for all of its steps, or where
-        they are loaded again."""
+        """The op's own weights: in the block of the whole cascade, or apart where they are loaded again."""
         here = self.maker.next_step
         if here in (self.first, self.last):
             self.block = self.maker.weights(self.op, Interval(0, 1), self.lanes.weights)

@@ -145,8 +145,7 @@ def _decisions(program: Program, schedule: Schedule) -> Iterator[Touch]:
 
 
 def _moves(schedule: Schedule) -> Iterator[Touch]:
-    """A read for each load and a write for each store, the loads of a position first. The parts of an op
-    write one value together: only the first of them ends the old value."""
+    """A read for each load and a write for each store; of an op's parts the first alone ends a value."""
     op_at = {step.position: step.op for step in steps(schedule.body)}
     begun: set[tuple[str, str]] = set()
     for transfer in sorted(schedule.transfers, key=lambda t: (t.issue, t.direction == "store")):

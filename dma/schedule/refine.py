@@ -58,8 +58,7 @@ def refined(
 
 
 def _most_expensive(memory: MemoryBudget, schedule: Schedule, channels: Mapping[str, int]) -> list[list[Op]]:
-    """Groups of similar ops, then each op alone, those first for which DMA engine and NPU need most
-    cycles."""
+    """Groups of similar ops, then each op alone, those first that need the most cycles."""
     cost: Counter[str] = Counter()
     cycles_of = TransferTimes(memory.chip)
     listed = list(steps(schedule.body))

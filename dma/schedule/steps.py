@@ -240,8 +240,7 @@ class _Emitter:
         return self.stripe(op, "store", Part(name, share), lane)
 
     def _advance(self, op: Op, name: str) -> int:
-        """Bytes from the slice of a tensor that an iteration moves to the next one's; 0 where it is not
-        sliced."""
+        """Bytes from the slice of a tensor that an iteration moves to the next one's; 0 if it has none."""
         return self.program.tensors[name].bytes // op.slices if name == op.sliced else 0
 
     def placed(self, part: Part, buffer: str, touched: Interval | None, advance: int = 0) -> Operand:

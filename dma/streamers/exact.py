@@ -137,8 +137,7 @@ def _streamer(variant: _Variant, given: Mapping[str, Tiling] | None = None) -> S
 
 
 def _slices(memory: MemoryBudget, slices_at_once: int, given: Mapping[str, Tiling]) -> WeightSlices:
-    """Slices of which ``slices_at_once`` fit next to everything else, except for ops with ``given``
-    tilings."""
+    """Slices of which ``slices_at_once`` fit beside all else, except for ops with ``given`` tilings."""
     program = memory.program
     channels: dict[str, int] = {}
     depths: dict[str, int] = {}
@@ -171,10 +170,8 @@ def _resident_width(memory: MemoryBudget, op: Op, slices: int) -> int:
 
 
 def _fastest_width(memory: MemoryBudget, op: Op, left: int, width: int) -> int:
-    """Output channels of a slice: ``width``, or a width that is much faster by an estimate.
-
-    Loading and computing overlap in the estimate where two slices fit into ``left`` bytes.
-    """
+    """Output channels of a slice: ``width``, or a width that is much faster by an estimate. Loading and
+    computing overlap in the estimate where two slices fit into ``left`` bytes."""
     program = memory.program
     load = transfer_cycles(memory.chip, "weights", program.block_bytes(op))
 

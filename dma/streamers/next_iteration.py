@@ -69,8 +69,7 @@ class NextIterationOptions:
                     yield need
 
     def _issues(self, loop: Fork, need: TransferNeed) -> list[int]:
-        """The last step of an iteration, and the steps from which it computes for one or two times as long as
-        the load takes."""
+        """The last step of an iteration, and those from which it computes once or twice a load's time."""
         tail = runs_and_forks(loop.arms[0])[-1]
         if isinstance(tail, Fork):
             return []

@@ -47,8 +47,7 @@ def _unit(program: Program, op: Op) -> int:
 
 
 def _pieces(op: Op, need: TransferNeed, unit: int, sizes: Sequence[int]) -> Iterator[TransferNeed]:
-    """The pieces of a slice. The last one fills the buffer that the op reads, each other one a buffer that
-    ends with it."""
+    """The pieces of a slice: the last one fills the op's buffer, the others end with theirs."""
     total, share = op.work.channels, need.part.share
     first = 0 if share == WHOLE else share.channels.start
     edges = list(accumulate(sizes, initial=0))

@@ -37,8 +37,7 @@ def in_turn(count: int, name: str) -> Streamer:
 
 
 def _reserve(program: Program, weight_floor: int, count: int) -> Reserve:
-    """All ``count`` buffers are alive under every op, so every op keeps room for the largest, which may be
-    slices of one block."""
+    """Keep room for all ``count`` buffers under every op, which may hold slices of one block."""
     sizes: list[int] = []
     for op in ops(program.body):
         least = least_weights(program, op, weight_floor)
@@ -63,8 +62,7 @@ def _width(memory: MemoryBudget, op: Op, limit: int) -> int:
 
 
 def _largest(memory: MemoryBudget, order: list[Op], limit: int, count: int) -> int:
-    """Bytes that ``count`` buffers take at most when no slice exceeds ``limit``; all may hold slices of one
-    op that is cut."""
+    """Bytes of ``count`` buffers at most if no slice exceeds ``limit``; one op may fill them all."""
     sizes: list[int] = []
     for op in order:
         width = _width(memory, op, limit)

@@ -88,8 +88,7 @@ class _AcrossPlanner:
         self.least_limit: dict[Interval, int] = {}
 
     def weights(self, plan: WeightPlan) -> IssuePlan:
-        """Every load of weights, and the buffers: their own where ``plan`` needs that, otherwise two for each
-        Region in turn."""
+        """Every load of weights, and the buffers: two for each Region in turn, or more where needed."""
         issued: list[IssuedTransfer] = []
         buffers: dict[str, BufferSpec] = {}
         regions: dict[int, list[int]] = {}
@@ -217,8 +216,7 @@ class _BestPlan:
         return self.planner.forecast.work > MAX_FORECAST_STEPS
 
     def consider(self, plan: WeightPlan, ties: bool = False) -> bool:
-        """Take ``plan`` if it fits and is faster, with ``ties`` also if it is as fast. Returns whether it was
-        taken."""
+        """Take ``plan`` if it fits and is faster, or with ``ties`` as fast. Returns whether it was taken."""
         planner = self.planner
         if self.exhausted:
             return False

@@ -223,8 +223,7 @@ class StreamerRace:
                 self.stop.report(SearchProgress(tried + 1, count, self.least, self.stop.bound))
 
     def _refine(self) -> None:
-        """Tile single ops of the fastest schedule that allows it again, and add the result if it is
-        faster."""
+        """Tile single ops of the fastest schedule that allows it again, and add what is faster."""
         able = (ranked for *_, ranked in self.waiting if ranked.streamer.recut)
         best = min(able, key=lambda ranked: ranked.cycles, default=None)
         recut = best.streamer.recut if best else None

@@ -65,8 +65,7 @@ def issue_with_residents(
 
 
 class _ResidentSearch:
-    """A search for the best resident slices. Two with as much room for the same steps and loads are equal,
-    and have the same result."""
+    """A search for the best resident slices; those with equal room, steps and loads are equal."""
 
     def __init__(
         self,
@@ -172,8 +171,7 @@ def decide_once(search: _ResidentSearch) -> IssuePlan:
 
 
 def _as_asked(memory: MemoryBudget, stays: Sequence[ResidentSlice]) -> list[int]:
-    """The first slices of each op, up to the share of its weights that should stay, rounded to the
-    nearest."""
+    """The first slices of each op, up to the share of its weights that should stay, rounded."""
     program, shares = memory.program, memory.residency.staying
     left = {op.name: program.block_bytes(op) * shares.get(op.name, 0.0) for op in ops(program.body)}
     wanted: list[int] = []
@@ -233,8 +231,7 @@ def _improved(
     cycles: Callable[[SliceSet], float],
     exhausted: Callable[[], bool],
 ) -> SliceSet | None:
-    """The first change by one number, or by one for another, that lowers the cycles; None if there is
-    none."""
+    """The first change by one number, or by one for another, that lowers the cycles; None: none does."""
     others = [number for number in range(count) if number not in best]
     added = [best | {number} for number in others]
     removed = [best - {old} for old in sorted(best)]

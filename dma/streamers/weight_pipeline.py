@@ -68,8 +68,7 @@ def _reserve(program: Program, weight_floor: int) -> Reserve:
 def _with_next(
     program: Program, order: list[Op], sizes: list[int], ahead: int | None = None
 ) -> Mapping[str, int]:
-    """Bytes at each op of its own slice and of the next, which may be of the same op; at most ``ahead`` bytes
-    of a cascade's."""
+    """Bytes at each op of its own slice and the next; of a cascade's at most ``ahead`` bytes."""
     result: dict[str, int] = {}
     following = 0
     for op, size in zip(reversed(order), reversed(sizes), strict=True):
@@ -81,8 +80,7 @@ def _with_next(
 
 
 def _slices(memory: MemoryBudget) -> WeightSlices:
-    """Whole blocks where two of that size fit next to everything else, otherwise slices of which
-    ``SLICES_AT_ONCE`` do."""
+    """Whole blocks where two fit beside all else, otherwise slices of which ``SLICES_AT_ONCE`` do."""
     program, order = memory.program, list(ops(memory.program.body))
     channels: dict[str, int] = {}
     sizes: list[int] = []

@@ -171,8 +171,7 @@ class _LatestPositions:
         queue: Sequence[int],
         most: Sequence[int],
     ) -> None:
-        """``queue`` are the fixed transfers in the engine's order; slice ``j`` may come after the first
-        ``most[j]`` of them."""
+        """``queue``: fixed transfers in the engine's order; slice ``j`` may follow the first ``most[j]``."""
         self.chain, self.timing, self.earliest, self.most = chain, timing, earliest, most
         self.fixed = [chain.fixed[i] for i in queue]
         self.limits = [max(timing.ends[i], timing.reached[i]) for i in queue]

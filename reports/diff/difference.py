@@ -194,8 +194,7 @@ def _rest(answer: SavedResult) -> dict[str, int]:
 def _apportioned(
     a: SavedResult, b: SavedResult, parts: tuple[DifferenceShare, ...]
 ) -> tuple[DifferenceShare, ...]:
-    """``parts`` with their cycles of the difference, after a share for a different number of cores, if
-    any."""
+    """``parts`` with their cycles of the difference, less a share for a different number of cores."""
     before, after = sum(p.a for p in parts), sum(p.b for p in parts)
     shares = [Fraction(p.b - p.a, b.cores) for p in parts]
     if a.cores != b.cores:

@@ -83,8 +83,7 @@ class _Reason(NamedTuple):
 
 
 def _because(diff: RunDifference) -> str:
-    """The largest reasons for the change, then the largest one against it unless it is negligible, then what
-    all others come to, so that the parts add up."""
+    """The largest reasons for the change, the largest against it, and the rest, so that parts add up."""
     sign = 1 if diff.milliseconds >= 0 else -1
     named = (_clock_reason(diff, sign) + _reasons(diff, sign))[:MOST_REASONS]
     words = ", ".join(reason.words for reason in named)

@@ -174,8 +174,7 @@ def _nanoseconds(cycle: int, mhz: Fraction) -> int:
 
 
 def _microseconds(nanoseconds: int) -> float:
-    """The nearest float that times 1000 is not below ``nanoseconds``, so that readers may round or
-    truncate."""
+    """The nearest float that times 1000 is not below ``nanoseconds``, for readers that truncate."""
     found = nanoseconds / 1000
     return found if found * 1000.0 >= nanoseconds else nextafter(found, inf)
 

@@ -85,8 +85,7 @@ def rows_boxes(result: Result, most: int) -> tuple[RowsBox, ...]:
 
 
 def _made(result: Result, plan: CascadePlan, listed: tuple[Step, ...]) -> Iterator[RowsBox]:
-    """The boxes of a cascade, over positions instead of cycles: from the step that makes the rows to the last
-    that reads them."""
+    """The boxes of a cascade over positions: from the step that makes rows to the last that reads them."""
     inside = [step for step in listed if step.position in plan.steps]
     each = len(inside) // plan.bands  # every band has as many steps
     bands = [inside[number * each : (number + 1) * each] for number in range(plan.bands)]
@@ -128,8 +127,7 @@ class _TensorUses:
     columns: str
 
     def last_reads(self) -> list[list[int]]:
-        """For each write and row of it the position of the last step that reads what it wrote, else its
-        own."""
+        """For each write and row of it the position of the last step that reads it, else its own."""
         last = [[step.position] * len(rows) for step, rows in self.writes]
         latest: dict[int, int] = {}
         """For each row the number of the write that it is from."""

@@ -149,8 +149,7 @@ def _op_totals(result: Result) -> tuple[OpTotals, ...]:
 
 
 def _with_cascade_weights(result: Result, totals: tuple[OpTotals, ...]) -> tuple[OpTotals, ...]:
-    """``totals`` with the weights of a cascade, which are one transfer for its first op, by the op that reads
-    them."""
+    """``totals`` with the weights of a cascade, one transfer for its first op, by the op that reads them."""
     moved: Counter[str] = Counter()
     blocks = block_bytes(result.program)
     plans = {plan.name: plan for plan in result.schedule.cascades}

@@ -205,8 +205,7 @@ class PackingEnvironment:
     def _features(
         self, request: AllocationRequest, place: CandidatePlace, free: int, ahead: list[int]
     ) -> tuple[float, ...]:
-        """The features of one place. ``free`` bytes are left if the memory does not grow; ``ahead`` are the
-        sizes of the next requests, ascending."""
+        """The features of one place, ``free`` bytes left, before requests of sizes ``ahead``, ascending."""
         offset, end = place.offset, place.offset + request.size
         at = bisect_left(self._blocks, (offset + 1,))
         below = self._blocks[at - 1] if at else (0, 0, _NEVER)

@@ -92,8 +92,7 @@ class _Population:
                 self._add(self._child(self._parent(), self._parent()))
 
     def _seed(self) -> None:
-        """Add every order of the heuristics under both rules; at least the first if there is no time for
-        more."""
+        """Add every order of the heuristics under both rules, in any case the first."""
         buffers = self.decoder.problem.buffers
         for key in (*ORDERS.values(), *EXTRA_ORDERS.values()):
             order = sorted(self.decoder.solid, key=lambda i: key(buffers[i]))

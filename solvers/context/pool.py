@@ -54,8 +54,7 @@ class _NodePool(NamedTuple):
 
 
 def _options(pool: _NodePool, request: AllocationRequest) -> list[WeighedPlace[int]]:
-    """One free node of each size, and a new one, with the bytes of all nodes and the unused bytes of the
-    node."""
+    """One free node of each size, and a new one, with the bytes of all nodes and the node's unused ones."""
     size, total = request.size, sum(pool.sizes)
     found: list[WeighedPlace[int]] = []
     seen: set[int] = set()

@@ -90,8 +90,7 @@ def _span(interval: Interval, buffer: Buffer, unit: int) -> _Span:
 
 
 def _heaviest(spans: list[_Span]) -> tuple[int, int]:
-    """The largest sum of whole bytes less the largest padding, and the first position that has it: only the
-    topmost buffer needs no padding."""
+    """The largest sum of bytes less the largest padding, which the topmost needs not, and where it is."""
     spans.sort()
     changes: dict[int, int] = defaultdict(int)
     for start, stop, whole, _, _ in spans:

@@ -196,8 +196,7 @@ def _rank(buffer: Buffer) -> tuple[bool, int]:
 
 
 def _least_peak(problem: Problem, memories: Sequence[Memory], members: Sequence[Buffer]) -> int | None:
-    """A lower bound of a live set's peak: unpinned buffers fill each gap with the best sum of sizes; None
-    where they do not fit."""
+    """A lower bound of a live set's peak, as gaps are filled as well as may be; None if it does not fit."""
     pinned = sorted((b.pinned, b.bytes) for b in members if b.pinned is not None)
     loose = [b for b in members if b.pinned is None]
     peak = max((low + size for low, size in pinned), default=0)

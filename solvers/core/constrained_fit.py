@@ -30,8 +30,7 @@ GROUP_ORDERS: tuple[Key, ...] = (
 
 
 class _ConflictTable:
-    """Groups of colocated buffers, their legal offsets, and which of them conflict; the same for every
-    order."""
+    """Groups of colocated buffers, their legal offsets and conflicts; the same for every order."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem

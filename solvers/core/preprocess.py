@@ -143,8 +143,7 @@ def part_of(problem: Problem, buffers: Sequence[Buffer]) -> Problem:
 
 
 def _connected(problem: Problem) -> list[list[int]]:
-    """Return buffers (by index) that belong to one component: those of a time in which always something is
-    alive, and those that a constraint names."""
+    """Return buffers (by index) of one component: of a time without a gap, or named by a constraint."""
     spans = sorted(
         (interval.start, interval.stop, i)
         for i, buffer in enumerate(problem.buffers)

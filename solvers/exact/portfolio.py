@@ -157,8 +157,7 @@ class _Portfolio:
 
     @property
     def _proven(self) -> int:
-        """What ``certificate`` proves; ``progress`` may have a higher bound from a solver that is still
-        running."""
+        """What ``certificate`` proves; ``progress`` may have a higher bound of a solver that still runs."""
         return self.certificate.bytes or 0
 
     def _bound(self, certificate: Certificate) -> None:

@@ -208,8 +208,7 @@ class ResidencyModel:
                 self.accounts.moved[step].append((Fraction(option.moved), chosen))
 
     def _join(self, join: Joined) -> Any:
-        """Ensure that parts produced in place stay until the concatenation, and take its bytes from the first
-        on."""
+        """Ensure that parts produced in place stay until the concatenation, whose bytes they take."""
         items = self.problem.items
         chosen = self.accounts.binary()
         for part in join.parts:

@@ -138,8 +138,7 @@ def search_model(problem: Problem) -> SearchModel:
 
 
 def _check_groups(problem: Problem, members: list[tuple[int, ...]]) -> None:
-    """Raise ConstraintClash where members colocated only through others are alive together, separated or
-    apart."""
+    """Raise ConstraintClash where colocated members are alive together, separated or apart."""
     groups = [set(group) for group in problem.colocated]
     separated = {frozenset(pair) for pair in problem.separated}
     apart = {frozenset(pair) for pair in problem.apart} if problem.memories else set[frozenset[str]]()
@@ -216,10 +215,8 @@ def _item(
 
 def _offsets_in_memory(problem: Problem, members: Iterable[Buffer], k: int) -> tuple[int, int, bool]:
     """The lowest and highest offset at which all ``members`` lie in memory ``k``; whether some were left out.
-
     An empty buffer at the edge between two memories belongs to the one named first. To keep this out of the
-    search, such a buffer is not given the edges.
-    """
+    search, such a buffer is not given the edges."""
     memory = problem.memories[k]
     low, high, cut = memory.start, memory.stop, False
     for buffer in members:

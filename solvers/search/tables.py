@@ -112,8 +112,7 @@ def _set_range(table: Ints, column: int, ends: Ints) -> None:
 
 
 def _conflicts(heights: Ints, alive: npt.NDArray[np.bool_], sets: Words, size: Ints) -> tuple[Ints, Ints]:
-    """Pairs of items that share a section: the one; the other, the one's greatest height in a shared section,
-    and that section."""
+    """Pairs of items that share a section: both, the first one's greatest height in one, and that one."""
     table = np.zeros((len(size), len(size)), dtype=bool)
     for i, own in enumerate(sets):
         table[i] = (sets & own).any(axis=1)

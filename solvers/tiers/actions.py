@@ -74,8 +74,7 @@ def _moved(
 def _allocations(
     run: TierRun, step: int, rule: ActionRule, changes: int, births: list[int]
 ) -> Iterator[TierRun]:
-    """The states with all ``births``, with at most ``changes`` of the rule's actions left; what the rule
-    itself does is known already."""
+    """The states with all ``births`` after at most ``changes`` of the rule's own actions."""
     if not births:
         if changes < rule.changes:
             yield run.copy()

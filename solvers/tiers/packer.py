@@ -131,8 +131,7 @@ def _all_bytes(size: int) -> int:
 
 
 def _blocks(problem: Problem) -> tuple[tuple[TierBlock, ...], tuple[TierStep, ...], list[str]]:
-    """The non-empty buffers as blocks, and their names; a step for every position at which a lifetime begins
-    or continues after a hole."""
+    """The non-empty buffers as blocks, and their names; a step for each begin of a part of a lifetime."""
     lives = [merged(b.live) for b in problem.buffers]
     solid = [i for i, b in enumerate(problem.buffers) if b.bytes and lives[i]]
     starts = sorted({span.start for i in solid for span in lives[i]})

@@ -22,8 +22,7 @@ QUANTISATION = frozenset(["QuantizeLinear", "DequantizeLinear"])
 
 @dataclass(frozen=True, slots=True)
 class _Factor:
-    """What the operand, or its mean, is multiplied by: the ``sign``, the reciprocal of the root ``over``, and
-    the constant ``scale``."""
+    """What the operand or its mean is multiplied by: ``sign``, reciprocal of root ``over``, ``scale``."""
 
     sign: int = 1
     over: _Square | None = None
@@ -41,8 +40,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Square:
-    """The square of the operand, without its mean if ``centred``, and what is made of that: its ``mean``,
-    that ``plus`` epsilon, the ``root`` of it."""
+    """The square of the operand, or its deviation if ``centred``: ``mean``, ``plus`` epsilon, ``root``."""
 
     centred: bool
     stage: str = "square"

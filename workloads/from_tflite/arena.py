@@ -52,8 +52,7 @@ class _Lifetime:
 
 @dataclass(slots=True)
 class _Marking:
-    """Lifetimes so far: of each tensor by subgraph and number, of each kernel's memory by subgraph and
-    operator."""
+    """Lifetimes so far: of tensors by subgraph and number, of kernels' memory by subgraph and op."""
 
     model: TfliteModel
     tensors: dict[tuple[int, int], _Lifetime] = field(default_factory=dict[tuple[int, int], _Lifetime])

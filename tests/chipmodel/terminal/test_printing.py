@@ -84,7 +84,7 @@ def test_no_line_ends_with_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
     table.add_column("right", justify="right")
     table.add_row(Text("two words"), "1")
     table.add_row("one", "")
-    for what in (table, Text("so long a sentence that it is wrapped at 60 columns, " * 3), "plain words " * 20):
+    for what in (table, Text("a sentence that is wrapped at 60 columns, " * 3), "plain words " * 20):
         lines = drawn(monkeypatch, what).splitlines()
         assert [line.rstrip() for line in lines] == lines
     assert "two words      1" in drawn(monkeypatch, table)

@@ -72,6 +72,31 @@ def test_other_convolutions_of_esp_nn_pad_rows_of_the_kernel_to_vectors() -> Non
     assert cycles(Conv(window, 16, 16), "npu.vector.kernels=esp-nn") == 36 * (30 + 16 * (53 + 3 * 27)) + moved
 
 
+@pytest.mark.parametrize(
+    ("side", "channels", "block"),
+    [(3, 8, 325), (3, 16, 464), (3, 24, 2 * 464), (5, 8, 375), (5, 24, 3 * 375)],
+)
+def test_depthwise_convolutions_of_esp_nn_take_blocks_of_channels(
+    side: int, channels: int, block: int
+) -> None:
+    """Blocks of 16 channels for 3 x 3 kernels of more than 8, else of 8."""
+    work = Conv(Window(9, 9, 10 - side, 10 - side, side, side), channels, channels, groups=channels)
+    moved = ceil(Fraction((81 + (10 - side) ** 2) * channels, 16))
+    predicted = cycles(work, "npu.vector.kernels=esp-nn", kind="depthwise_conv")
+    assert predicted == (10 - side) ** 2 * block + moved
+
+
+@pytest.mark.parametrize(
+    ("kind", "broadcast", "each"),
+    [("mul", (), 8), ("mul", (1,), 231), ("hard_swish", (), 126), ("maximum", (1,), 126)],
+)
+def test_functions_and_broadcasts_are_plain_c_beside_esp_nn(
+    kind: str, broadcast: tuple[int, ...], each: int
+) -> None:
+    work = Vector(1600, 1600, 1600, broadcast=broadcast)
+    assert cycles(work, "npu.vector.kernels=esp-nn", kind=kind) == 1600 * each + 200
+
+
 def test_a_padded_convolution_of_esp_nn_copies_its_input() -> None:
     window = Window(6, 6, 6, 6, 3, 3, pad_top=1, pad_left=1, pad_bottom=1, pad_right=1)
     moved = Fraction(2 * 36 * 16 + 36 * 16 + 36 * 16, 16)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TextIO
 
@@ -21,7 +21,7 @@ from chipmodel.errors import BadInput, ChipmodelError, Place
 from chipmodel.files.csv_lines import CsvLine, csv_line, read_lines
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
-from chipmodel.hardware.measured_networks import APART
+from chipmodel.hardware.measured_networks import APART, NetworkClass, classes
 from chipmodel.measured.network_prediction import milliseconds, planned_program
 from chipmodel.measured.track_record import float_types, track_record
 from chipmodel.model.fit import used_weight_bytes
@@ -147,21 +147,29 @@ def _answer(program: Program, chip: Chip, row: NamedRow, software: str, like: bo
     record = track_record(network.program, chip)
     if record is None:
         return {"milliseconds": f"{time:.4g}", "notes": chip.accuracy}
-    interval, notes, kind = record.interval(time), list[str](), record.traits.kind
+    notes, kind, known = list[str](), record.traits.kind, record.like is not None
+    low, high = (record.like or _every(chip)).interval
     if like or float_types(program):
         usual = is_other_tool(software)
         what = "by the board's usual tool, " if usual else f"as {network.program.name}, which it is like, "
         notes.append(f"no error can be promised: predicted {what if like else ''}with twice the interval")
-        interval, kind = interval and (interval[0] ** 2 / time, interval[1] ** 2 / time), APART
-    low, high = (f"{each:.4g}" for each in interval) if interval else ("", "")
+        known, kind = False, APART
+    if not known:
+        low, high = low**2, high**2
     return {
         "milliseconds": f"{time:.4g}",
-        "low": low,
-        "high": high,
+        "low": f"{time * low:.4g}",
+        "high": f"{time * high:.4g}",
         "class": kind,
         "nearest": record.nearest.workload.partition(" ")[0],
         "notes": "; ".join((*notes, *_other_input(network.program, row), *record.warnings)),
     }
+
+
+def _every(chip: Chip) -> NetworkClass:
+    """All measured networks of a chip, for a network of a class that none of them has."""
+    rows = [row for row in chip.measured if row.traits.kind != APART]
+    return classes([replace(row, traits=replace(row.traits, kind="")) for row in rows])[""]
 
 
 def _dtype(row: NamedRow) -> str | None:

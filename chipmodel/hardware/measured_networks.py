@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from itertools import accumulate
 from math import exp, hypot, inf, log, sqrt
-from statistics import fmean, stdev
+from statistics import fmean
 
 from chipmodel.errors import BadInput, Place
 
@@ -26,14 +26,14 @@ LEAST_FAMILIES = 4
 a share."""
 MANY_FAMILIES = 9
 """With so many the interval is one of measured networks; those of fewer families are too few for 80 %."""
-SPREAD = 0.15
-"""The least standard deviation of families' errors (logarithms) that fewer than ``LEAST_FAMILIES`` are taken
-to have: that of boards with more families and tensors on chip is 0.05 to 0.17 (python -m bench.silicon)."""
+SPREAD, PRIOR = 0.21, 2
+"""The spread of families' errors (standard deviation of logarithms) that all classes with an error to promise
+have when pooled, and as how many degrees of freedom it counts beside those of a class; 2 are the likeliest
+(bench/results/boards.md)."""
 PROMISED = 0.25
 """The mean error, with families held out, above which no error is promised of a class."""
-DEVIATIONS = (1.28, 1.28, 1.28, 1.638, 1.533, 1.476, 1.440, 1.415)
-"""Standard deviations to each side that have 80 %, by the number of families less 1: of a normal distribution
-where ``SPREAD`` is assumed, else of Student's."""
+DEVIATIONS = (1.886, 1.638, 1.533, 1.476, 1.440, 1.415, 1.397, 1.383)
+"""Student's standard deviations to each side that have 80 %, by the number of families less 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +121,13 @@ class NetworkClass:
         Networks of one family are as one, and may count in part. Between the least and the largest of m
         families out of n lies a further one with the chance (m - 1) / (n + 1), so m is chosen for 80 %, and
         the shortest such interval is taken. Of few families all would not do: then it goes at least as far as
-        that of a normal distribution of the logarithms. Of a class whose error cannot be promised it has all.
+        Student's, with the spread that their logarithms and those of other boards have together. Of a class
+        whose error cannot be promised it has all.
 
         References
         ----------
         H. A. David, H. N. Nagaraja, Order Statistics, 2003, section 7.3 (prediction intervals).
+        G. K. Smyth, Linear models and empirical Bayes methods, 2004, doi:10.2202/1544-6115.1027 (spreads).
         """
         families = self.families
         ratios = sorted((each.measured / each.held_out, 1 / families[each.family]) for each in self.networks)
@@ -135,21 +137,20 @@ class NetworkClass:
         low, high = min((each for each in found if each), key=lambda each: each[1] / each[0])
         if len(families) >= MANY_FAMILIES:
             return low, high
-        least, most = _normal(self.networks)
+        least, most = _students(self.networks)
         return min(low, least), max(high, most)
 
 
-def _normal(networks: Sequence[MeasuredNetwork]) -> tuple[float, float]:
-    """The interval of one more than these few families where logarithms are distributed normally."""
+def _students(networks: Sequence[MeasuredNetwork]) -> tuple[float, float]:
+    """The interval of one more than these few families, their logarithms spread about as on other boards."""
     found: dict[str, list[float]] = {}
     for each in networks:
         found.setdefault(each.family, []).append(log(each.measured / each.held_out))
     families = [fmean(ratios) for ratios in found.values()]
-    spread = stdev(families) if families[1:] else 0
-    if len(families) < LEAST_FAMILIES:
-        spread = max(spread, SPREAD)
-    reach = DEVIATIONS[len(families) - 1] * spread * sqrt(1 + 1 / len(families))
-    return exp(fmean(families) - reach), exp(fmean(families) + reach)
+    middle, others = fmean(families), len(families) - 1
+    squares = PRIOR * SPREAD**2 + sum((ratio - middle) ** 2 for ratio in families)
+    reach = DEVIATIONS[others] * sqrt(squares / (PRIOR + others) * (1 + 1 / len(families)))
+    return exp(middle - reach), exp(middle + reach)
 
 
 def _from(ratios: Sequence[tuple[float, float]], needed: float) -> tuple[float, float] | None:

@@ -59,11 +59,17 @@ def board_words(result: Result) -> str:
     if interval is None or record.like is None:
         return f"What the board takes is not known; the nearest measured network is {nearest}."
     low, high = interval
-    share = f"{SHARE:.0%} of" if record.like.promises and record.like.is_known else "all of"
     return (
-        f"Expected on the board with its own tool: {_short(low)} to {_short(high)} ms ({share} "
-        f"{_networks(record.like)} were this close). Nearest measured network: {nearest}."
+        f"Expected on the board with its own tool: {_short(low)} to {_short(high)} ms ({_basis(record.like)})"
+        f". Nearest measured network: {nearest}."
     )
+
+
+def _basis(like: NetworkClass) -> str:
+    """What the interval of a class rests on."""
+    if like.is_known and not like.promises:
+        return f"{_networks(like)}, spread as on other boards"
+    return f"{f'{SHARE:.0%}' if like.is_known else 'all'} of {_networks(like)} were this close"
 
 
 def _short(milliseconds: float) -> str:

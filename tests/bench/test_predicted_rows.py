@@ -110,6 +110,16 @@ def test_networks_that_are_not_built_are_predicted_as_one_like_them_or_say_why()
     )
 
 
+def test_a_class_without_measurements_has_the_chips_networks_in_twice_the_interval() -> None:
+    """On GAP9 only small networks were measured."""
+    inside, leaves = predicted("chip,network,shape\ngap9,ds_cnn,\ngap9,mobilenetv2,224\n")
+    assert leaves["class"] == "tensors that leave SharedMemory"
+    assert leaves["notes"].startswith("no measured network has tensors that leave SharedMemory")
+    for side in ("low", "high"):
+        near, far = (float(row[side]) / float(row["milliseconds"]) for row in (inside, leaves))
+        assert far == pytest.approx(near**2, rel=2e-3)
+
+
 def test_what_cannot_be_predicted_says_why() -> None:
     unknown, no_chip, unmeasured = predicted(
         "chip,network\nstm32n6,no_such_net\nno-such-chip,resnet8\nluna-arcs,ds_cnn\n"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import click
 
 from chipmodel.cli.file_options import READS, READS_CHIP, WRITES, FileCommand
-from chipmodel.cli.output import html_option, json_option, show, write_files
+from chipmodel.cli.output import AnswerFiles, answer_options
 from chipmodel.cli.packing_source import SearchOptions, search_options
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
@@ -46,8 +47,7 @@ from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
     type=WRITES,
     help="With --sram: write the plan as a C++ header for the runtime.",
 )
-@json_option
-@html_option
+@answer_options()
 def arena(
     *,
     source: str,
@@ -58,8 +58,7 @@ def arena(
     chip: str | None,
     model_file: str | None,
     header_file: str | None,
-    json_file: str | None,
-    html_file: str | None,
+    files: AnswerFiles,
 ) -> None:
     """Say how large tensor_arena_size must be for MODEL.tflite, and plan the arena.
 
@@ -83,10 +82,8 @@ def arena(
     if sram is None or psram is None:
         _refuse({"--sram": sram, "--psram": psram, "--chip": chip, "--write-header": header_file})
         answer = plan_arena(source, packer=packer, time_limit=seconds, node_limit=nodes, seed=seed)
-        write_files(
-            [(model_file, lambda: answer.model), (json_file, answer.to_json), (html_file, answer.to_html)]
-        )
-        show(json_file, answer.to_json, lambda console: print_arena(answer.answer, console))
+        words = partial(print_arena, answer.answer)
+        files.give(answer, words, (model_file, lambda: answer.model))
         return
     if model_file:
         what = "--write-model: the runtime's own planner cannot follow offsets in two memories"
@@ -101,8 +98,7 @@ def arena(
         node_limit=nodes,
         seed=seed,
     )
-    write_files([(header_file, lambda: split.header), (json_file, split.to_json), (html_file, split.to_html)])
-    show(json_file, split.to_json, lambda console: print_split_arena(split.answer, console))
+    files.give(split, partial(print_split_arena, split.answer), (header_file, lambda: split.header))
 
 
 def _refuse(given: Mapping[str, str | None]) -> None:

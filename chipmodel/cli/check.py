@@ -15,7 +15,7 @@ from chipmodel.cli.options import (
     path_option,
     workload_options,
 )
-from chipmodel.cli.output import html_option, json_option, show, write_files
+from chipmodel.cli.output import AnswerFiles, answer_options
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
 from chipmodel.terminal.printing import say
 
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Seed of the bytes that --execute uses.",
 )
-@json_option
-@html_option
+@answer_options()
 def check(
     *,
     plan_file: str,
@@ -53,8 +52,7 @@ def check(
     executes: bool,
     choices: tuple[str, ...],
     seed: int,
-    json_file: str | None,
-    html_file: str | None,
+    files: AnswerFiles,
 ) -> int:
     """Verify PLAN for WORKLOAD with code that shares no decision with the planners.
 
@@ -78,8 +76,7 @@ def check(
         path=path_choices(choices),
         seed=seed,
     )
-    write_files([(json_file, answer.to_json), (html_file, answer.to_html)])
-    show(json_file, answer.to_json, lambda _: _print(answer))
+    files.give(answer, lambda _: _print(answer))
     return EXIT_DONE if answer.correct else EXIT_DOES_NOT_FIT
 
 

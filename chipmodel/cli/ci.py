@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from chipmodel.cli.file_options import READS, WRITES, FileCommand
-from chipmodel.cli.output import html_option, json_option, show, write_files
+from chipmodel.cli.output import AnswerFiles, answer_options
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
 from chipmodel.terminal.printing import remark
 
@@ -38,8 +38,7 @@ from chipmodel.terminal.printing import remark
     type=WRITES,
     help="Write a table for a comment or job summary.",
 )
-@json_option
-@html_option
+@answer_options()
 def ci(
     *,
     budget: str,
@@ -47,8 +46,7 @@ def ci(
     growth: float | None,
     junit_file: str | None,
     markdown_file: str | None,
-    json_file: str | None,
-    html_file: str | None,
+    files: AnswerFiles,
 ) -> int:
     """Compare every workload of BUDGET.yaml with its limits, in a firmware project's continuous integration.
 
@@ -72,15 +70,8 @@ def ci(
     if growth is not None and not against:
         raise BadInput("--growth is since an earlier report", hint="give --against BASE.json as well")
     answer = hold_budgets(budget, against=against, growth=(growth or 0) / 100)
-    write_files(
-        (
-            (junit_file, answer.to_junit),
-            (markdown_file, answer.to_markdown),
-            (json_file, answer.to_json),
-            (html_file, answer.to_html),
-        )
-    )
-    show(json_file, answer.to_json, lambda console: print_budget(answer.answer, console))
+    others = (junit_file, answer.to_junit), (markdown_file, answer.to_markdown)
+    files.give(answer, lambda console: print_budget(answer.answer, console), *others)
     for fault in (fault for entry in answer.answer.entries for fault in faults(entry)):
         remark(f"over budget: {fault}")
     return EXIT_DONE if answer.kept else EXIT_DOES_NOT_FIT

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import click
 
-from chipmodel.cli.file_options import WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.file_options import FileCommand, label_of
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.options import (
     ChipOptions,
@@ -20,16 +20,21 @@ from chipmodel.cli.options import (
     path_option,
     workload_options,
 )
-from chipmodel.cli.output import html_option, show, write_files
+from chipmodel.cli.output import AnswerFiles, answer_options
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import (
-    CASCADE_AUTO,
     COMPARE_SECONDS,
     DEFAULT_PACKER,
     DEFAULT_STREAMER,
     OrderWish,
 )
+
+FOR_PACKINGS = {
+    *("--packers", "--capacity", "--memory", "--time-limit", "--node-limit", "--seed"),
+    *("--json", "--html"),
+}
+"""Options that say something about a packing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +76,7 @@ _planner_options = group(
     "Stop each planner that searches after S seconds.",
     "Stop each after N nodes: the same plans every time.",
 )
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE|-",
-    type=WRITES_OR_STDOUT,
-    help="Write all rows as one JSON document.",
-)
-@html_option
+@answer_options("all rows")
 def compare(
     *,
     source: WorkloadOptions,
@@ -89,8 +87,7 @@ def compare(
     order: OrderWish,
     memory_limits: CapacityOptions,
     search: SearchOptions,
-    json_file: str | None,
-    html_file: str | None,
+    files: AnswerFiles,
 ) -> None:
     """Compare packers and mergers on WORKLOAD's packing problem, and streamers in whole runs of it.
 
@@ -113,8 +110,7 @@ def compare(
     limits = search.limits(COMPARE_SECONDS)
     packed = is_packing(source.workload)
     if packed:
-        _refuse(source.given() | _of_programs(target, planners, memory), "says nothing about a packing")
-        _refuse({"--path": choices, "--order": order != "given"}, "says nothing about a packing")
+        _refuse(_given() - FOR_PACKINGS, "says nothing about a packing", "leave it out")
         answer = compare_planners(
             memory_limits.read(source.workload),
             packers=_listed(planners.packers),
@@ -124,8 +120,7 @@ def compare(
             time_limit=limits.seconds,
         )
     else:
-        given = {"--capacity": memory_limits.capacity, "--memory": memory_limits.memories}
-        _refuse(given, "is for packings", "use --set shared_memory.bytes=...")
+        _refuse(_given() & {"--capacity", "--memory"}, "is for packings", "use --set shared_memory.bytes=...")
         chip = target.load()
         answer = compare_planners(
             source.load(),
@@ -146,31 +141,20 @@ def compare(
             order=order,
             time_limit=limits.seconds,
         )
-    write_files(((html_file, answer.to_html), (json_file, answer.to_json)))
-    show(json_file, answer.to_json, lambda console: print_comparison(answer.result, console))
+    files.give(answer, lambda console: print_comparison(answer.result, console))
 
 
-def _of_programs(target: ChipOptions, planners: PlannerOptions, memory: MemoryOptions) -> dict[str, object]:
-    """What is given that says nothing about a packing problem, by option."""
-    return {
-        "--chip": target.chip_name,
-        "--set": target.overrides,
-        "--streamers": planners.streamers,
-        "--merges": planners.merges,
-        "--merge": memory.merge != "conflict",
-        "--packer": planners.packer,
-        "--streamer": planners.streamer,
-        "--no-spill": memory.no_spill,
-        "--in-place": memory.in_place != "all",
-        "--cascade": memory.cascade != CASCADE_AUTO,
-        "--recompute": memory.recompute,
-    }
+def _given() -> set[str]:
+    """The options on the command line."""
+    context = click.get_current_context()
+    options = [each for each in context.command.params if isinstance(each, click.Option)]
+    written = click.core.ParameterSource.COMMANDLINE
+    return {label_of(each) for each in options if context.get_parameter_source(each.name or "") is written}
 
 
-def _refuse(given: Mapping[str, object], why: str, hint: str = "leave it out") -> None:
-    for option, value in given.items():
-        if value:
-            raise BadInput(f"{option} {why}", hint=hint)
+def _refuse(options: Collection[str], why: str, hint: str) -> None:
+    for option in sorted(options):
+        raise BadInput(f"{option} {why}", hint=hint)
 
 
 def _listed(text: str | None) -> list[str] | None:

@@ -10,20 +10,14 @@ import click
 from chipmodel.cli.file_options import FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
-    EffortOptions,
-    MemoryOptions,
+    PlanningOptions,
     WorkloadOptions,
     chip_options,
-    effort_options,
-    memory_options,
-    order_option,
-    plan_options,
-    planner_options,
+    planning_options,
     workload_options,
 )
-from chipmodel.cli.output import html_option, json_option, note, show, write_files
+from chipmodel.cli.output import AnswerFiles, answer_options, note
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
-from chipmodel.pipeline.choices import OrderWish
 
 if TYPE_CHECKING:
     from chipmodel.model.program import Program
@@ -42,12 +36,8 @@ if TYPE_CHECKING:
 @click.option("--past-size", metavar="NAME", help="Symbolic size of the cache. [past_sequence_length]")
 @click.option("--total-size", metavar="NAME", help="Symbolic size of both together, if the file has one.")
 @chip_options
-@planner_options()
-@memory_options
-@order_option
-@effort_options
-@json_option
-@html_option
+@planning_options()
+@answer_options()
 def decode(
     *,
     source: WorkloadOptions,
@@ -56,13 +46,8 @@ def decode(
     past_size: str | None,
     total_size: str | None,
     target: ChipOptions,
-    packer: str,
-    streamer: str,
-    memory: MemoryOptions,
-    order: OrderWish,
-    effort: EffortOptions,
-    json_file: str | None,
-    html_file: str | None,
+    planning: PlanningOptions,
+    files: AnswerFiles,
 ) -> int:
     """Find how long a language model takes for a prompt and for a token at each length of its context.
 
@@ -79,7 +64,7 @@ def decode(
 
     if source.steady_state is not None:
         raise BadInput("--steady-state: decode runs tokens in a row anyway", hint="leave it out")
-    limit = effort.start()
+    limit = planning.effort.start()
     names = SizeNames()
     names = SizeNames(tokens_size or names.tokens, past_size or names.past, total_size or "")
 
@@ -87,14 +72,8 @@ def decode(
         model, sizes = names.of(source.workload, tokens, past)
         return replace(source, workload=model).read(limit, sizes)
 
-    answer = find(
-        at,
-        target.load(),
-        context=context,
-        **plan_options(packer, streamer, memory, order, effort, limit),
-    )
-    write_files(((html_file, answer.to_html), (json_file, answer.to_json)))
-    show(json_file, answer.to_json, lambda console: print_decode(answer.answer, console))
+    answer = find(at, target.load(), context=context, **planning.within(limit))
+    files.give(answer, lambda console: print_decode(answer.answer, console))
     note(answer.answer.notes)
     note(f"the time limit cut short: {part}" for part in limit.cut_short)
     return EXIT_DONE if answer.answer.fits else EXIT_DOES_NOT_FIT

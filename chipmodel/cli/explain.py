@@ -6,7 +6,7 @@ import click
 
 from chipmodel.cli.file_options import READS_CHIP, FileCommand
 from chipmodel.cli.options import WorkloadOptions, workload_options
-from chipmodel.cli.output import html_option, json_option, show, write_files
+from chipmodel.cli.output import AnswerFiles, answer_options
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import DEFAULT_CHIP
 
@@ -29,16 +29,14 @@ from chipmodel.pipeline.choices import DEFAULT_CHIP
     help="Change a number of the first chip, such as psram.clock_mhz=100. Repeatable.",
 )
 @click.option("--measured", metavar="TIME", help="The time that a board takes: 3.6s, 20ms, 850us.")
-@json_option
-@html_option
+@answer_options()
 def explain(
     *,
     source: WorkloadOptions,
     names: tuple[str, ...],
     overrides: tuple[str, ...],
     measured: str | None,
-    json_file: str | None,
-    html_file: str | None,
+    files: AnswerFiles,
 ) -> None:
     """Say why WORKLOAD may take longer or shorter than predicted, or why two boards differ.
 
@@ -58,5 +56,4 @@ def explain(
     first, *rest = names or (DEFAULT_CHIP,)
     other = load_chip(rest[0]) if rest else None
     answer = find(source.load(), load_chip(first, overrides), measured=measured, other=other)
-    write_files(((json_file, answer.to_json), (html_file, answer.to_html)))
-    show(json_file, answer.to_json, lambda console: print_explanation(answer.answer, console))
+    files.give(answer, lambda console: print_explanation(answer.answer, console))

@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chipmodel.cli.file_options import READS_CHIP, WRITES_OR_STDOUT, FileCommand
-from chipmodel.cli.output import html_option, show, write_files
+from chipmodel.cli.file_options import READS_CHIP, FileCommand
+from chipmodel.cli.output import AnswerFiles, answer_options, show, write_files
 from chipmodel.files.json_text import json_text
 from chipmodel.terminal.printing import emit
 
 if TYPE_CHECKING:
     from reports.page_parts import TablePage
 
-_rows_option = click.option(
-    "--json",
-    "json_file",
-    metavar="FILE|-",
-    type=WRITES_OR_STDOUT,
-    help="Write all rows as one JSON document.",
-)
+_row_files = answer_options("all rows")
 
 
 @click.command(cls=FileCommand)
@@ -33,21 +27,19 @@ def schema() -> None:
 
 
 @click.command(cls=FileCommand)
-@_rows_option
-@html_option
-def zoo(*, json_file: str | None, html_file: str | None) -> None:
+@_row_files
+def zoo(*, files: AnswerFiles) -> None:
     """List the built-in networks with their source, MACs and weights."""
     from reports.lists import network_document, networks_page
     from workloads.zoo import build, networks
 
     found = [(network, build(network.name)) for network in networks()]
-    _answer(json_file, html_file, network_document(found), networks_page(found))
+    _answer(files, network_document(found), networks_page(found))
 
 
 @click.command(cls=FileCommand)
-@_rows_option
-@html_option
-def planners(*, json_file: str | None, html_file: str | None) -> None:
+@_row_files
+def planners(*, files: AnswerFiles) -> None:
     """List the packers, mergers and streamers, NPU models of chip files (npu.model) and importers by the
     suffixes of their files, with what they do and who published them.
 
@@ -57,7 +49,7 @@ def planners(*, json_file: str | None, html_file: str | None) -> None:
     from reports.lists import planners_page
 
     rows = all_planners()
-    _answer(json_file, html_file, {"planners": rows}, planners_page(rows))
+    _answer(files, {"planners": rows}, planners_page(rows))
 
 
 @click.command(cls=FileCommand)
@@ -69,9 +61,8 @@ def planners(*, json_file: str | None, html_file: str | None) -> None:
     metavar="FIELD=VALUE",
     help="Change a number of the chip: psram.clock_mhz=100. Repeatable.",
 )
-@_rows_option
-@html_option
-def chips(name: str | None, overrides: tuple[str, ...], json_file: str | None, html_file: str | None) -> None:
+@_row_files
+def chips(name: str | None, overrides: tuple[str, ...], files: AnswerFiles) -> None:
     """List the chip presets, or every number of one with its origin."""
     from chipmodel.hardware.chip_file import load_chip, preset_names
     from chipmodel.npu.listing import warn_of_unusable_models
@@ -79,24 +70,24 @@ def chips(name: str | None, overrides: tuple[str, ...], json_file: str | None, h
 
     if name:
         chip = load_chip(name, overrides)
-        _answer(json_file, html_file, chip_document(chip), chip_page(chip))
+        _answer(files, chip_document(chip), chip_page(chip))
     else:
         warn_of_unusable_models()
         found = [load_chip(preset, overrides) for preset in preset_names()]
         document = {"chips": [chip_document(chip) for chip in found]}
-        _answer(json_file, html_file, document, chips_page(found))
+        _answer(files, document, chips_page(found))
 
 
-def _answer(
-    json_file: str | None, html_file: str | None, document: Mapping[str, object], page: TablePage
-) -> None:
+def _answer(files: AnswerFiles, document: Mapping[str, object], page: TablePage) -> None:
     from reports.lists import print_list
 
-    write_files([(json_file, lambda: json_text(document)), (html_file, lambda: _html(page))])
-    show(json_file, lambda: json_text(document), lambda _: print_list(page))
+    def text() -> str:
+        return json_text(document)
 
+    def html() -> str:
+        from reports.table_page import render_tables
 
-def _html(page: TablePage) -> str:
-    from reports.table_page import render_tables
+        return render_tables(page)
 
-    return render_tables(page)
+    write_files([(files.json_file, text), (files.html_file, html)])
+    show(files.json_file, text, lambda _: print_list(page))

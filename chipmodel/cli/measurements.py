@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.file_options import READS, STDOUT, WRITES, FileCommand
 from chipmodel.cli.option_groups import all_of, group
 from chipmodel.cli.options import ChipOptions, chip_options
-from chipmodel.cli.output import json_option, note, show, write_files
+from chipmodel.cli.output import AnswerFiles, answer_options, note
 
 if TYPE_CHECKING:
     from chipmodel.api.measured import FittedChip
@@ -37,28 +37,13 @@ _table_options = all_of(
 )
 
 
-_page_option = click.option(
-    "--html",
-    "html_file",
-    metavar="FILE",
-    type=WRITES,
-    help="Write a self-contained page with a scatter chart of predicted against measured.",
-)
+PAGE = "Write a self-contained page with a scatter chart of predicted against measured."
 
 
 @click.command(cls=FileCommand)
 @_table_options
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE|-",
-    type=WRITES_OR_STDOUT,
-    help="Write all rows and the summary as one JSON document.",
-)
-@_page_option
-def validate(
-    *, measured: TableOptions, target: ChipOptions, json_file: str | None, html_file: str | None
-) -> None:
+@answer_options("all rows and the summary", PAGE)
+def validate(*, measured: TableOptions, target: ChipOptions, files: AnswerFiles) -> None:
     """Compare the model with the measurements in TABLE.csv, row by row.
 
     The columns, in any order, decide the kind of table; other columns are ignored. Times are in cycles, for
@@ -108,10 +93,9 @@ def validate(
     answer = compare_table(
         measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind
     )
-    if json_file == STDOUT:
+    if files.json_file == STDOUT:
         note(answer.result.notes)
-    write_files([(json_file, answer.to_json), (html_file, answer.to_html)])
-    show(json_file, answer.to_json, lambda console: print_validation(answer.to_dict(), console))
+    files.give(answer, lambda console: print_validation(answer.to_dict(), console))
 
 
 @click.command(cls=FileCommand)
@@ -123,16 +107,14 @@ def validate(
     multiple=True,
     help="Networks: a number to fit; fields joined by + share one value. Repeatable.",
 )
-@json_option
-@_page_option
+@answer_options(page=PAGE)
 def calibrate(
     *,
     measured: TableOptions,
     target: ChipOptions,
     output: str | None,
     free: tuple[str, ...],
-    json_file: str | None,
-    html_file: str | None,
+    files: AnswerFiles,
 ) -> None:
     """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
 
@@ -147,10 +129,7 @@ def calibrate(
         measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind, free=free
     )
     base = _base_of(target.chip_name or answer.result.before.kind.chip, Path(output or "."))
-    write_files(
-        [(output, lambda: answer.chip_file(base)), (json_file, answer.to_json), (html_file, answer.to_html)]
-    )
-    show(json_file, answer.to_json, lambda _: _print_calibration(answer))
+    files.give(answer, lambda _: _print_calibration(answer), (output, lambda: answer.chip_file(base)))
 
 
 def _print_calibration(answer: FittedChip) -> None:

@@ -15,7 +15,7 @@ from chipmodel.cli.options import (
     recompute_option,
     workload_options,
 )
-from chipmodel.cli.output import html_option, json_option, note, show, write_files
+from chipmodel.cli.output import AnswerFiles, answer_options, note
 from chipmodel.pipeline.choices import MEMORY_POINTS
 
 MOST_POINTS = 100
@@ -35,8 +35,7 @@ MOST_POINTS = 100
     show_default=True,
     help="Number of SharedMemory sizes to plan for.",
 )
-@json_option
-@html_option
+@answer_options()
 def memory(
     *,
     source: WorkloadOptions,
@@ -46,8 +45,7 @@ def memory(
     effort: EffortOptions,
     recompute: float | None,
     points: int,
-    json_file: str | None,
-    html_file: str | None,
+    files: AnswerFiles,
 ) -> None:
     """Find the smallest SharedMemory that WORKLOAD runs in, and how much faster it is with more.
 
@@ -71,6 +69,5 @@ def memory(
         points=points,
         time_limit=limit,
     )
-    write_files(((html_file, answer.to_html), (json_file, answer.to_json)))
-    show(json_file, answer.to_json, lambda console: print_memory(answer.answer, console))
+    files.give(answer, lambda console: print_memory(answer.answer, console))
     note(f"the time limit cut short: {part}" for part in answer.answer.cut_short)

@@ -76,19 +76,6 @@ class WorkloadOptions:
                 time_limit=limit,
             )
 
-    def given(self) -> dict[str, object]:
-        """Values of the options that describe the workload, by option."""
-        return {
-            "--dtype": self.dtype,
-            "--shape": self.shapes,
-            "--strict": self.strict,
-            "--iterations": self.iterations,
-            "--probability": self.probability,
-            "--profile": self.profile,
-            "--state": self.states,
-            "--steady-state": self.steady_state,
-        }
-
 
 workload_options = group(
     "source",
@@ -297,27 +284,36 @@ effort_options = group(
 )
 
 
-def plan_options(
-    packer: str,
-    streamer: str,
-    memory: MemoryOptions,
-    order: OrderWish,
-    effort: EffortOptions,
-    limit: TimeLimit,
-) -> PlanOptions:
-    """What the command line says of planning, as options of the library."""
-    return {
-        "packer": packer,
-        "streamer": streamer,
-        "merge": memory.merge,
-        "spill": not memory.no_spill,
-        "in_place": memory.in_place,
-        "cascade": memory.cascade,
-        "recompute": memory.recompute,
-        "order": order,
-        "gap": effort.share,
-        "time_limit": limit,
-    }
+@dataclass(frozen=True, slots=True)
+class PlanningOptions:
+    """How a workload is planned, and how long that may take."""
+
+    packer: str
+    streamer: str
+    memory: MemoryOptions
+    order: OrderWish
+    effort: EffortOptions
+
+    def within(self, limit: TimeLimit) -> PlanOptions:
+        """The same as options of the library."""
+        return {
+            "packer": self.packer,
+            "streamer": self.streamer,
+            "merge": self.memory.merge,
+            "spill": not self.memory.no_spill,
+            "in_place": self.memory.in_place,
+            "cascade": self.memory.cascade,
+            "recompute": self.memory.recompute,
+            "order": self.order,
+            "gap": self.effort.share,
+            "time_limit": limit,
+        }
+
+
+def planning_options(streamer: str = DEFAULT_STREAMER) -> Decorator:
+    """All options of planning, given to a command as ``planning``."""
+    options = planner_options(streamer), memory_options, order_option, effort_options
+    return group("planning", PlanningOptions, *options)
 
 
 def path_choices(texts: tuple[str, ...]) -> dict[str, str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from chipmodel.cli.file_options import STDOUT, WRITES, WRITES_OR_STDOUT
+from chipmodel.cli.option_groups import Decorator, group
 from chipmodel.files.atomic_write import Content, write_together
 from chipmodel.terminal.printing import console, emit
 from chipmodel.terminal.printing import note as note_line
@@ -17,20 +19,44 @@ from chipmodel.terminal.progress import stage
 if TYPE_CHECKING:
     from rich.console import Console
 
-
-json_option = click.option(
-    "--json",
-    "json_file",
-    metavar="FILE|-",
-    type=WRITES_OR_STDOUT,
-    help="Write the answer as one JSON document.",
-)
-html_option = click.option(
-    "--html", "html_file", metavar="FILE", type=WRITES, help="Write the answer as one self-contained page."
-)
+    from chipmodel.api.answer import PageAnswer
 
 
-def write_files(outputs: Iterable[tuple[str | None, Callable[[], Content]]]) -> None:
+PAGE = "Write the answer as one self-contained page."
+Output = tuple[str | None, Callable[[], Content]]
+"""A file's name, if it is to be written, and what makes its content."""
+
+
+def json_option(document: str = "the answer") -> Decorator:
+    """``--json``, which writes the ``document``."""
+    meaning = f"Write {document} as one JSON document."
+    return click.option("--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help=meaning)
+
+
+def html_option(page: str = PAGE) -> Decorator:
+    """``--html``, which does what ``page`` says."""
+    return click.option("--html", "html_file", metavar="FILE", type=WRITES, help=page)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFiles:
+    """Where an answer goes beside the terminal: a JSON document, a page."""
+
+    json_file: str | None
+    html_file: str | None
+
+    def give(self, answer: PageAnswer, words: Callable[[Console], None], *others: Output) -> None:
+        """Write the files of the answer and ``others``, all or none, then the answer on stdout."""
+        write_files((*others, (self.html_file, answer.to_html), (self.json_file, answer.to_json)))
+        show(self.json_file, answer.to_json, words)
+
+
+def answer_options(document: str = "the answer", page: str = PAGE) -> Decorator:
+    """``--json`` and ``--html``, given to a command as ``files``."""
+    return group("files", AnswerFiles, json_option(document), html_option(page))
+
+
+def write_files(outputs: Iterable[Output]) -> None:
     """Write all named files, or none; None and ``-`` name none. All contents are made before the first is
     written."""
     with stage("writing reports"):

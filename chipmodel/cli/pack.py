@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, FileCommand
-from chipmodel.cli.output import html_option, json_option, note, show, write_files
+from chipmodel.cli.output import AnswerFiles, answer_options, note
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
 from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     type=WRITES,
     help="Write the same rows with an offset column.",
 )
-@json_option
-@html_option
+@answer_options()
 def pack(
     *,
     source: str,
@@ -49,8 +48,7 @@ def pack(
     packer: str,
     search: SearchOptions,
     csv_file: str | None,
-    json_file: str | None,
-    html_file: str | None,
+    files: AnswerFiles,
 ) -> int:
     """Give every buffer of FILE.csv an offset, in as few bytes as possible or within --capacity.
 
@@ -83,13 +81,10 @@ def pack(
     answer = pack_buffers(
         table, packer=packer, node_limit=limits.nodes, seed=limits.seed, name=source, time_limit=limit
     )
-    files = [(html_file, answer.to_html), (json_file, answer.to_json)]
-    if answer.answer.plan is not None and answer.fits:
-        files.insert(0, (csv_file, answer.to_csv))
-    elif csv_file:
+    if csv_file and (answer.answer.plan is None or not answer.fits):
         note([f"{csv_file} is not written: there is no plan that fits"])
-    write_files(files)
-    show(json_file, answer.to_json, lambda console: print_packing(answer.answer, console))
+        csv_file = None
+    files.give(answer, lambda console: print_packing(answer.answer, console), (csv_file, answer.to_csv))
     return _exit_code(answer.answer)
 
 

@@ -9,31 +9,22 @@ import click
 from chipmodel.cli.file_options import STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
-    EffortOptions,
-    MemoryOptions,
+    PlanningOptions,
     WorkloadOptions,
     chip_options,
-    effort_options,
-    memory_options,
-    order_option,
-    plan_options,
-    planner_options,
+    planning_options,
     workload_options,
 )
 from chipmodel.cli.output import html_option, note, write_files
 from chipmodel.cli.verdict import verdict
 from chipmodel.errors import BadInput
-from chipmodel.pipeline.choices import OrderWish
 from chipmodel.terminal.printing import emit, remark
 
 
 @click.command(cls=FileCommand)
 @workload_options
 @chip_options
-@planner_options(streamer="exact")
-@memory_options
-@order_option
-@effort_options
+@planning_options(streamer="exact")
 @click.option(
     "--output",
     "-o",
@@ -49,16 +40,12 @@ from chipmodel.terminal.printing import emit, remark
     type=WRITES,
     help="TFLite: write the model with a plan of TensorFlow Lite Micro's arena (see chipmodel arena).",
 )
-@html_option
+@html_option()
 def plan(
     *,
     source: WorkloadOptions,
     target: ChipOptions,
-    packer: str,
-    streamer: str,
-    memory: MemoryOptions,
-    order: OrderWish,
-    effort: EffortOptions,
+    planning: PlanningOptions,
     output: str,
     model_file: str | None,
     html_file: str | None,
@@ -77,16 +64,15 @@ def plan(
     from solvers.core.outcome import Limits
     from workloads.load import TFLITE_SUFFIX
 
-    limit = effort.start()
+    limit = planning.effort.start()
     if model_file and Path(source.workload).suffix.lower() != TFLITE_SUFFIX:
         raise BadInput("--write-model is for TFLite files", hint="leave it out, or give a .tflite file")
     chip = target.load()
-    options = plan_options(packer, streamer, memory, order, effort, limit)
     program = source.load(limit)
-    answer = plan_workload(program, chip, **options)
+    answer = plan_workload(program, chip, **planning.within(limit))
     if output == STDOUT:
         emit(answer.to_json())
-    limits = None if effort.time_limit is None else Limits(seconds=effort.time_limit)
+    limits = None if limit.seconds is None else Limits(seconds=limit.seconds)
     write_files(
         [
             (output, answer.to_json),

@@ -40,7 +40,7 @@ from chipmodel.files.conflicts import NamedFile, refuse_overwriting
     type=WRITES,
     help="Write the answer as one self-contained page.",
 )
-@json_option
+@json_option()
 @click.option(
     "--points",
     "folder",

@@ -14,7 +14,7 @@ from chipmodel.cli.options import (
     planner_options,
     workload_options,
 )
-from chipmodel.cli.output import html_option, json_option, note, show, write_files
+from chipmodel.cli.output import AnswerFiles, answer_options, note
 from chipmodel.pipeline.choices import SENSITIVITY_STEP
 
 
@@ -38,8 +38,7 @@ from chipmodel.pipeline.choices import SENSITIVITY_STEP
     multiple=True,
     help="Vary only this number. Repeatable. [all numbers of the chip]",
 )
-@json_option
-@html_option
+@answer_options()
 def sensitivity(
     *,
     source: WorkloadOptions,
@@ -49,8 +48,7 @@ def sensitivity(
     effort: EffortOptions,
     step: float,
     fields: tuple[str, ...],
-    json_file: str | None,
-    html_file: str | None,
+    files: AnswerFiles,
 ) -> None:
     """Say which number of a chip matters for WORKLOAD.
 
@@ -75,6 +73,5 @@ def sensitivity(
         gap=effort.share,
         time_limit=limit,
     )
-    write_files(((html_file, answer.to_html), (json_file, answer.to_json)))
-    show(json_file, answer.to_json, lambda console: print_sensitivity(answer.answer, console))
+    files.give(answer, lambda console: print_sensitivity(answer.answer, console))
     note(f"the time limit cut short: {part}" for part in limit.cut_short)

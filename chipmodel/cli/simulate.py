@@ -11,23 +11,18 @@ from chipmodel.cli.file_options import WRITES, FileCommand
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.options import (
     ChipOptions,
-    EffortOptions,
-    MemoryOptions,
+    PlanningOptions,
     WorkloadOptions,
     chip_options,
-    effort_options,
-    memory_options,
-    order_option,
     path_choices,
     path_options,
-    plan_options,
-    planner_options,
+    planning_options,
     workload_options,
 )
 from chipmodel.cli.output import html_option, json_option, show, write_files
 from chipmodel.cli.verdict import verdict
 from chipmodel.errors import BadInput
-from chipmodel.pipeline.choices import Extreme, OrderWish
+from chipmodel.pipeline.choices import Extreme
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +66,7 @@ class RunFiles:
 _file_options = group(
     "files",
     RunFiles,
-    json_option,
+    json_option(),
     click.option(
         "--plan",
         "plan_file",
@@ -82,18 +77,15 @@ _file_options = group(
     click.option(
         "--trace", "trace_file", metavar="FILE", type=WRITES, help="Write Chrome trace events, for Perfetto."
     ),
-    html_option,
+    html_option(),
 )
 
 
 @click.command(cls=FileCommand)
 @workload_options
 @chip_options
-@planner_options()
-@memory_options
+@planning_options()
 @path_options("NAME=CHOICE,...|best|worst", ", or the fastest or slowest path")
-@order_option
-@effort_options
 @_sample_options
 @click.option("--with-sync", is_flag=True, help="Also plan with streamer sync, for comparison.")
 @_file_options
@@ -101,12 +93,8 @@ def simulate(
     *,
     source: WorkloadOptions,
     target: ChipOptions,
-    packer: str,
-    streamer: str,
-    memory: MemoryOptions,
+    planning: PlanningOptions,
     choices: tuple[str, ...],
-    order: OrderWish,
-    effort: EffortOptions,
     samples: SampleOptions,
     with_sync: bool,
     files: RunFiles,
@@ -120,7 +108,7 @@ def simulate(
     from chipmodel.api.simulation import simulate as plan_and_simulate
     from reports.run.summary import print_summary
 
-    limit = effort.start()
+    limit = planning.effort.start()
     chip = target.load()
     extreme, path = path_word(choices)
     answer = plan_and_simulate(
@@ -131,7 +119,7 @@ def simulate(
         samples=samples.samples,
         seed=samples.seed,
         with_sync=with_sync,
-        **plan_options(packer, streamer, memory, order, effort, limit),
+        **planning.within(limit),
     )
     write_files(
         (

@@ -31,7 +31,7 @@ from chipmodel.model.program import Program
 from chipmodel.pipeline.plan_export import plan_text
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from chipmodel.plan_file.read import read_plan
+from chipmodel.plan_file.text import read_plan
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file

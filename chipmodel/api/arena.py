@@ -24,7 +24,7 @@ from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 from chipmodel.terminal.progress import stage
 from reports import split_arena as split_report
 from reports.arena import document, headline, render_arena
-from reports.export.arena_header import arena_header
+from reports.export.c_header import arena_header
 from solvers.core.outcome import Limits
 from workloads.from_tflite.model_file import TfliteModel, parse_model, read_model
 

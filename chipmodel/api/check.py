@@ -27,7 +27,7 @@ from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.pipeline.plan_check import check_plan
 from chipmodel.plan_file.contents import PlanFile
-from chipmodel.plan_file.read import read_plan
+from chipmodel.plan_file.text import read_plan
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.steady_state import LOOP
 from chipmodel.terminal.progress import stage

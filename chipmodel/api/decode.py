@@ -23,8 +23,7 @@ from chipmodel.pipeline.choices import DEFAULT_CHIP
 from chipmodel.rewrites.states import with_states
 from chipmodel.rewrites.steady_state import steady
 from chipmodel.terminal.progress import stage
-from reports.decode.page import render_decode
-from reports.decode.rows import document, headline, length_values
+from reports.decode import document, headline, length_values, render_decode
 from reports.run.steady_state import steady_of
 from workloads.zoo import SCHEME
 

@@ -13,7 +13,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.pipeline.choices import ExportFormat
-from chipmodel.plan_file.read import read_plan
+from chipmodel.plan_file.text import read_plan
 from reports.export.c_header import KEYWORD, LONGEST_PREFIX, c_header, prefix_of
 from reports.export.layout import Layout, layout_of, must_fit
 from reports.export.tables import minimalloc_csv, ops_csv, ops_parquet

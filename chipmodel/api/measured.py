@@ -20,7 +20,7 @@ from chipmodel.measured.network_fit import fit as fit_networks
 from chipmodel.measured.network_fit import free_numbers
 from chipmodel.measured.network_prediction import NETWORKS
 from chipmodel.terminal.progress import stage
-from reports.validation.page import render_validation
+from reports.validation import render_validation
 
 ALL_KINDS = {**KINDS, NETWORKS.name: NETWORKS}
 

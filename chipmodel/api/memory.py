@@ -24,8 +24,7 @@ from chipmodel.pipeline.choices import (
 from chipmodel.pipeline.smallest_memory import smallest_memory as find_smallest
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
-from reports.memory.page import render_memory
-from reports.memory.rows import document, headline
+from reports.memory import document, headline, render_memory
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -17,8 +17,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.csv_lines import csv_line
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
-from chipmodel.model.packing import PackingTable
-from chipmodel.model.plan import Memory, Problem, Status
+from chipmodel.model.plan import Memory, PackingTable, Problem, Status
 from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
 from reports.packing.answer import document, headline
 from reports.packing.page import render_packing

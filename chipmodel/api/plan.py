@@ -30,7 +30,7 @@ from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned
 from chipmodel.pipeline.rounds import one_path_bound
 from chipmodel.plan_file.contents import PlanFile
-from chipmodel.plan_file.write import write_plan
+from chipmodel.plan_file.text import write_plan
 from chipmodel.rewrites.op_order import names_in_order
 from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast

@@ -26,8 +26,7 @@ from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.choices import DEFAULT_CHIP, SENSITIVITY_STEP
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
-from reports.sensitivity.page import render_sensitivity
-from reports.sensitivity.rows import document, field_values, headline
+from reports.sensitivity import document, field_values, headline, render_sensitivity
 
 
 @dataclass(frozen=True, slots=True, repr=False)

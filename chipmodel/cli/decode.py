@@ -60,7 +60,7 @@ def decode(
     """
     from chipmodel.api.decode import SizeNames
     from chipmodel.api.decode import decode as find
-    from reports.decode.rows import print_decode
+    from reports.decode import print_decode
 
     if source.steady_state is not None:
         raise BadInput("--steady-state: decode runs tokens in a row anyway", hint="leave it out")

@@ -88,7 +88,7 @@ def validate(*, measured: TableOptions, target: ChipOptions, files: AnswerFiles)
           wait_clocks,controller_cycles and sck_clocks
     """
     from chipmodel.api.measured import validate as compare_table
-    from reports.validation.terminal import print_validation
+    from reports.validation import print_validation
 
     answer = compare_table(
         measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind

@@ -55,7 +55,7 @@ def memory(
     fits. Only for chips with one core; the size of the chip's own SharedMemory does not matter.
     """
     from chipmodel.api.memory import smallest_memory
-    from reports.memory.rows import print_memory
+    from reports.memory import print_memory
 
     limit = effort.start()
     chip = target.load()

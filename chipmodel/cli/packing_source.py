@@ -12,7 +12,7 @@ from chipmodel.cli.output import note
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
-    from chipmodel.model.packing import PackingTable
+    from chipmodel.model.plan import PackingTable
     from solvers.core.outcome import Limits
 
 

@@ -60,7 +60,7 @@ def sensitivity(
     Exit codes: 0 done, 1 WORKLOAD does not fit the chip as it is, 2 bad input.
     """
     from chipmodel.api.sensitivity import sensitivity as find
-    from reports.sensitivity.rows import print_sensitivity
+    from reports.sensitivity import print_sensitivity
 
     limit = effort.start()
     answer = find(

@@ -8,8 +8,7 @@ from pathlib import Path
 from chipmodel.answers.packing import PackingAnswer, PackingProgress
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import Certificate, Searched, as_record
-from chipmodel.model.packing import PackingTable
-from chipmodel.model.plan import Plan, Problem, Solved
+from chipmodel.model.plan import PackingTable, Plan, Problem, Solved
 from chipmodel.terminal.progress import Say, stage
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.fast_offsets import check_fast

@@ -12,8 +12,7 @@ from chipmodel.errors import BadInput, PluginFault
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.nesting import Section
-from chipmodel.model.packing import PackingTable
-from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.plan import Buffer, PackingTable, Problem
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.fast_offsets import check_fast
 from solvers.branches.mergers import merge_arms

@@ -15,8 +15,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.machine.energy import result_energy
 from chipmodel.model.fit import off_chip_bytes, psram_bytes
 from chipmodel.model.nesting import Section
-from chipmodel.model.packing import PackingTable
-from chipmodel.model.plan import Buffer, Problem, Status
+from chipmodel.model.plan import Buffer, PackingTable, Problem, Status
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import PlanSpace

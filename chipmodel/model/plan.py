@@ -107,3 +107,17 @@ class Solved:
     def gap(self) -> float:
         """``(peak - lower_bound) / lower_bound``, 0 for an empty problem."""
         return (self.peak - self.lower_bound) / self.lower_bound if self.lower_bound else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PackingTable:
+    """A problem and its rows of text, kept to write them again with offsets (``workloads.packing``)."""
+
+    problem: Problem
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    hints: Mapping[str, int]
+    """Offsets from an earlier plan in bytes, by the name of the buffer."""
+    notes: tuple[str, ...] = ()
+    known_optimum: int | None = None
+    """The smallest peak in bytes, where the problem was constructed so that it is known."""

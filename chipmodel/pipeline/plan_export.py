@@ -17,7 +17,7 @@ from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.request import Planned
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, PsramHome
-from chipmodel.plan_file.write import write_plan
+from chipmodel.plan_file.text import write_plan
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.op_order import names_in_order
 

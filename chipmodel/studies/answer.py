@@ -24,8 +24,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.machine.energy import RunEnergy, result_energy, run_energy
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.fit import MemoryNeed, plan_fit, psram_bytes, used_weight_bytes
-from chipmodel.model.packing import PackingTable
-from chipmodel.model.plan import Problem, Solved
+from chipmodel.model.plan import PackingTable, Problem, Solved
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound

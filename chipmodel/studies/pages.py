@@ -11,7 +11,7 @@ from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, Place
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.packing import PackingTable
+from chipmodel.model.plan import PackingTable
 from chipmodel.model.program import Program
 from chipmodel.pipeline.run import run_planned
 from chipmodel.pipeline.unmerged import with_unmerged

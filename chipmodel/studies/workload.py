@@ -19,7 +19,7 @@ from pathlib import Path
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.model.packing import PackingTable
+from chipmodel.model.plan import PackingTable
 from chipmodel.model.program import Program
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.states import with_states

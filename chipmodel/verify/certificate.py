@@ -17,7 +17,6 @@ from chipmodel.model.certificate import (
     Tallest,
 )
 from chipmodel.model.plan import Buffer, Memory, Problem
-from chipmodel.verify.sharing import aliased, may_not_be_together, may_not_share, rigid_groups
 
 MAX_SUMS = 1 << 22
 """Largest range, in units, in which sums of sizes are listed: one bit each, so 512 KiB."""
@@ -267,3 +266,36 @@ def _searched_faults(certificate: Searched) -> tuple[str, ...]:
     if certificate.nodes < 0 or (certificate.bytes is not None and certificate.bytes < 0):
         return ("its nodes or bytes are negative",)
     return ()
+
+
+def rigid_groups(buffers: Iterable[Buffer], colocated: Iterable[tuple[str, ...]]) -> list[tuple[Buffer, ...]]:
+    """Partition ``buffers`` into those that must have the same offset, each group in the given order."""
+    listed = list(buffers)
+    groups: list[set[str]] = [{b.name} for b in listed]
+    for names in colocated:
+        touched = [group for group in groups if group & set(names)]
+        if touched:
+            groups = [group for group in groups if group not in touched] + [set[str]().union(*touched)]
+    index = {b.name: i for i, b in enumerate(listed)}
+    return [tuple(listed[i] for i in sorted(index[name] for name in group)) for group in groups]
+
+
+def aliased(problem: Problem, a: Buffer, b: Buffer) -> bool:
+    """Whether both are colocated, so that they may share bytes at any time."""
+    return any(a.name in group and b.name in group for group in problem.colocated)
+
+
+def may_not_share(problem: Problem, a: Buffer, b: Buffer) -> bool:
+    """Whether two buffers may share no byte at any offset."""
+    if aliased(problem, a, b):
+        return False
+    return a.conflicts(b) or _names_pair(problem.separated, a, b)
+
+
+def may_not_be_together(problem: Problem, a: Buffer, b: Buffer) -> bool:
+    """Whether two buffers may not lie in one memory."""
+    return not aliased(problem, a, b) and _names_pair(problem.apart, a, b)
+
+
+def _names_pair(pairs: tuple[tuple[str, str], ...], a: Buffer, b: Buffer) -> bool:
+    return (a.name, b.name) in pairs or (b.name, a.name) in pairs

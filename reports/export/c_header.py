@@ -1,8 +1,12 @@
-"""A plan as a C header: offsets, sizes and the table of DMA transfers.
+"""Plans as C headers: offsets, sizes and the table of DMA transfers, or an arena in two memories.
 
-C99, self-contained. Macros and declarations are for every file that includes it, the two tables only for the
-one that defines ``PREFIX_TABLES``. A compile-time assertion compares the peak with the capacity, which may be
-defined before the include.
+C99, self-contained. Macros and declarations are for every file that includes it, the two tables only for
+the one that defines ``PREFIX_TABLES``. A compile-time assertion compares the peak with the capacity, which
+may be defined before the include.
+
+The header of an arena is C++: a planner of TensorFlow Lite Micro's interface ``MicroMemoryPlanner``, which
+``MicroAllocator::Create`` takes beside the arena (tensorflow/lite/micro/micro_allocator.h,
+memory_planner/micro_memory_planner.h).
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from chipmodel.answers.arena import SplitArenaAnswer
 from reports.export.layout import Layout, moves, planned_cascades, rings, step_count
 from reports.template import render_text
 
@@ -78,3 +83,10 @@ def c_header(layout: Layout, prefix: str) -> str:
         "cascades": planned_cascades(layout),
     }
     return render_text("plan.h.j2", values, {"commented": commented})
+
+
+def arena_header(answer: SplitArenaAnswer) -> str:
+    """The header's text; its namespace is called after the model."""
+    tensors = [each for each in answer.places if each.request.tensor is not None]
+    values = {"answer": answer, "tensors": tensors, "space": f"{prefix_of(answer.source)}_arena"}
+    return render_text("arena.h.j2", values, {"commented": commented})

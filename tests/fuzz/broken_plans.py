@@ -16,8 +16,7 @@ from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.plan_check import check_plan
 from chipmodel.plan_file.contents import PlanFile
-from chipmodel.plan_file.read import read_plan
-from chipmodel.plan_file.write import write_plan
+from chipmodel.plan_file.text import read_plan, write_plan
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.plan_breaks import CASCADE, breaks
 from tests.fuzz.plan_cases import PlanCase, plan_case

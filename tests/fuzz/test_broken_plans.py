@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from chipmodel.plan_file.write import write_plan
+from chipmodel.plan_file.text import write_plan
 from tests.fuzz.broken_plans import check, objection
 from tests.fuzz.cascade_breaks import BREAKS
 from tests.fuzz.plan_breaks import breaks

@@ -19,18 +19,18 @@ from chipmodel.api.listings import planners
 from reports.arena import render_arena
 from reports.budget import render_budget
 from reports.compare.page import render_comparison
-from reports.decode.page import render_decode
+from reports.decode import render_decode
 from reports.diff.difference import compare_results
 from reports.diff.page import render_diff
 from reports.explanation import explanation_page
 from reports.lists import chip_page, planners_page
-from reports.memory.page import render_memory
+from reports.memory import render_memory
 from reports.packing.page import render_packing
 from reports.run.page import render_page
-from reports.sensitivity.page import render_sensitivity
+from reports.sensitivity import render_sensitivity
 from reports.study.page import render_study
 from reports.table_page import render_tables
-from reports.validation.page import render_validation
+from reports.validation import render_validation
 from tests.reports.chromium import CHROMIUM, ColorScheme, visit
 from tests.reports.compare.test_rows import COMPARISON
 from tests.reports.decode.test_decode import ANSWER as DECODE

@@ -16,8 +16,7 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from chipmodel.plan_file.read import read_plan
-from chipmodel.plan_file.write import write_plan
+from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from reports.compare.rows import document, print_comparison

@@ -11,8 +11,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from chipmodel.model.program import ops
-from reports.decode.page import render_decode
-from reports.decode.rows import HEADS
+from reports.decode import HEADS, render_decode
 from reports.page_parts import PageTable, TablePage
 from reports.run.page import render_page
 from reports.table_page import render_tables

@@ -8,10 +8,9 @@ from dataclasses import replace
 from workloads.from_onnx.decomposed_norms import join_norms
 from workloads.from_onnx.graph import ControlFlow, Fact, OnnxNode
 from workloads.from_onnx.graph_view import GraphView, view_of
-from workloads.from_onnx.layouts import join_layouts
+from workloads.from_onnx.layouts import join_factors, join_layouts
 from workloads.from_onnx.padding import fold_padding
 from workloads.from_onnx.quantisation import join_scales, store_quantised
-from workloads.from_onnx.transposed_factors import join_factors
 from workloads.from_onnx.views import join_views
 
 Rewrite = Callable[[GraphView, Sequence[OnnxNode]], list[OnnxNode]]

@@ -12,8 +12,7 @@ from random import Random
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.packing import PackingTable
-from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.model.plan import Buffer, PackingTable, Plan, Problem
 from workloads.packing.problem_csv import MAX_VALUE, table_of
 
 SCHEME = "guillotine:"

@@ -19,8 +19,7 @@ from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import read_text
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.packing import PackingTable
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.model.plan import Buffer, Memory, PackingTable, Plan, Problem
 from chipmodel.terminal.escapes import cell_text
 
 REQUIRED = ("id", "lower", "upper", "size")

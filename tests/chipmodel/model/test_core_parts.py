@@ -20,8 +20,7 @@ from chipmodel.pipeline.partition import assigned, balanced, on_one_core
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from chipmodel.plan_file.read import read_plan
-from chipmodel.plan_file.write import write_plan
+from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.verify.cores import verify_cores
 from chipmodel.verify.plan_file import verify_file
 from tests.chipmodel.verify.test_commands import once, rewritten

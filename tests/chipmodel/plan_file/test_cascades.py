@@ -12,8 +12,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.plan_file.contents import PlanFile
-from chipmodel.plan_file.read import read_plan
-from chipmodel.plan_file.write import write_plan
+from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.verify.plan_file import verify_file
 from tests.reports.cascade_sample import INSIDE, NAME, cascaded
 

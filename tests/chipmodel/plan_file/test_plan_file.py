@@ -23,8 +23,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.plan_file.contents import FORMAT, PlanFile, PlannedBuffer, PsramHome
-from chipmodel.plan_file.read import read_plan
-from chipmodel.plan_file.write import write_plan
+from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import tiny_chip
 from tests.support.random_programs import TreeShape, random_program

@@ -14,8 +14,7 @@ from chipmodel.model.program import Program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.plan_file.read import read_plan
-from chipmodel.plan_file.write import write_plan
+from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import LUNA_LIKE, with_memory

@@ -21,8 +21,7 @@ from chipmodel.pipeline import rounds
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.plan_file.read import read_plan
-from chipmodel.plan_file.write import write_plan
+from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.tiling import Tiling

@@ -17,8 +17,7 @@ from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned
-from chipmodel.plan_file.read import read_plan
-from chipmodel.plan_file.write import write_plan
+from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from dma.schedule.buffer_names import with_readable_names

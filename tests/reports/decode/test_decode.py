@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
-from reports.decode.page import render_decode
-from reports.decode.rows import HEADS, document, headline, length_rows, print_decode
+from reports.decode import HEADS, document, headline, length_rows, print_decode, render_decode
 from tests.reports.console import on_console
 
 

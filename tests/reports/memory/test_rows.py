@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.files.json_text import json_text
-from reports.memory.page import render_memory
-from reports.memory.rows import document, headline, print_memory, smallest_rows
+from reports.memory import document, headline, print_memory, render_memory, smallest_rows
 from tests.reports.console import on_console
 
 ALONE = MemoryPlan(8192, 900, 8000, False, "sync", 500)

@@ -8,7 +8,7 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.trace import Event, Trace
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from reports.run.bandwidth import rates
+from reports.run.chrome_trace import rates
 from tests.reports.sample import sample
 from workloads.load import load
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
-from reports.sensitivity.page import SHAPES, TornadoShape, render_sensitivity, tornado
-from reports.sensitivity.rows import field_rows, headline, refused_rows
+from reports.sensitivity import (
+    SHAPES,
+    TornadoShape,
+    field_rows,
+    headline,
+    refused_rows,
+    render_sensitivity,
+    tornado,
+)
 
 ANSWER = SensitivityAnswer(
     "net<1>",

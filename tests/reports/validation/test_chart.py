@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.validation.page import charts
+from reports.validation import charts
 
 
 def row(line: int, measured: float, predicted: float) -> dict[str, Any]:

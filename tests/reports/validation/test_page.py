@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.validation.page import render_validation
+from reports.validation import render_validation
 from tests.reports.validation.test_chart import row
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.validation.terminal import WORST_ROWS, inputs, print_validation, worst
+from reports.validation import WORST_ROWS, inputs, print_validation, worst
 from tests.reports.console import on_console
 
 

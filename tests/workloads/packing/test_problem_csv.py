@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.packing import PackingTable
-from chipmodel.model.plan import Buffer, Memory, Plan
+from chipmodel.model.plan import Buffer, Memory, PackingTable, Plan
 from workloads.packing import problem_csv
 from workloads.packing.problem_csv import (
     MAX_VALUE,

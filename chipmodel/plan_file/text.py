@@ -1,8 +1,11 @@
-"""Read plans from JSON."""
+"""Plans as JSON text: read and written."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
@@ -39,3 +42,25 @@ def _has_cores(root: JsonValue) -> bool:
             root.fail(f"this plan has the earlier format {form}: plan the workload again, for {FORMAT}")
         root.fail(f"this is not a {FORMAT} document")
     return form == FORMAT_OF_CORES
+
+
+LISTS = ("psram", "bounds", "cascades", "buffers", "commands")
+"""What has an item a line."""
+
+
+def write_plan(plan: PlanFile) -> str:
+    """The JSON text of ``plan``, one command a line."""
+    form, record = (FORMAT_OF_CORES, PLAN_OF_CORES) if plan.cores else (FORMAT, PLAN)
+    return _object({"format": form, **record.write(plan)}) + "\n"
+
+
+def _object(document: Mapping[str, Any], before: str = "") -> str:
+    lines = [f' "{key}": {_value(key, value)}' for key, value in document.items()]
+    return f"{before}{{\n" + ",\n".join(lines) + f"\n{before}}}"
+
+
+def _value(key: str, value: Any) -> str:
+    if key not in (*LISTS, "cores"):
+        return json.dumps(value)
+    items = [_object(each, " ") if key == "cores" else f"  {json.dumps(each)}" for each in value]
+    return "[\n" + ",\n".join(items) + "\n ]"

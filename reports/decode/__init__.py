@@ -1,1 +1,0 @@
-"""A language model by the length of its context: words, JSON document and page."""

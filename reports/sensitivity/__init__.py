@@ -1,1 +1,0 @@
-"""The numbers of a chip by what they matter: words, JSON document and page."""

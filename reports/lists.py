@@ -73,8 +73,7 @@ def network_document(rows: Iterable[tuple[NamedEntry, Program]]) -> dict[str, ob
 
 
 def planners_page(rows: Iterable[Mapping[str, str]]) -> TablePage:
-    """Return planners, NPU models and importers, of which each row has ``kind``, ``name``, ``title`` and
-    ``source``."""
+    """Return planners, NPU models and importers by ``kind``, ``name``, ``title`` and ``source``."""
     cells = [(CHOSEN_BY[row["kind"]], row["name"], row["title"], row["source"]) for row in rows]
     return _page("planners", "Planners", ("chosen by", "name", "what it does", "source"), cells)
 

@@ -1,5 +1,4 @@
-"""What several pages share: tiles with key figures, columns of sortable tables, pages of charts and
-tables."""
+"""What pages share: tiles of key figures, columns of sortable tables, pages of charts and tables."""
 
 from __future__ import annotations
 

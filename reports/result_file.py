@@ -10,8 +10,7 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
 
 FORMAT = "chipmodel-result/1"
-"""The version of the documents that ``simulate --json`` writes; a key that changes its meaning makes it
-another."""
+"""The version of the documents of ``simulate --json``; a key that changes its meaning makes another."""
 SETTINGS = ("workload", "chip", "packer", "merge", "streamer", "order", "cascades")
 OWN_READERS = ("order", "cascades")
 """Settings that are no texts in a document."""

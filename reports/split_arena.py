@@ -18,8 +18,7 @@ SHOWN = 12
 
 
 def document(answer: SplitArenaAnswer) -> dict[str, object]:
-    """``answer`` as JSON values: bytes, prices in ``unit``, and the runtime's allocation scopes, both ends
-    included."""
+    """``answer`` as JSON values: bytes, prices in ``unit``, the runtime's scopes with both ends included."""
     return {
         "source": answer.source,
         "sram_bytes": answer.sram_bytes,

@@ -83,8 +83,7 @@ class SvgChart:
     y: ChartAxis
     lines: tuple[ChartLine, ...]
     band: tuple[Point, ...] = ()
-    """The corners of an area behind everything; charts that have one have lines at the labels of both
-    axes."""
+    """The corners of an area behind all; charts that have one have lines at the labels of both axes."""
     left: int = LEFT
     right: int = RIGHT
     boxes: tuple[ChartBox, ...] = ()

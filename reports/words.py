@@ -25,8 +25,7 @@ CAUSES = {
     "nothing issued": "no transfer issued",
     "finished": "idle at the end",
 }
-"""The causes of waiting (see ``model.trace``) as reports name them, in the order in which reports list
-them."""
+"""The causes of waiting (see ``model.trace``) as reports name them, in the order in which they list them."""
 AWAITED = {
     **{cause: words.removeprefix("waits for ") for cause, words in CAUSES.items()},
     "bank": "a bank",

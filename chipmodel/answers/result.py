@@ -20,8 +20,7 @@ from chipmodel.model.trace import Trace, Unit
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One round of scheduling and packing: the bytes given to the streamer, and the resulting peak and
-    bound."""
+    """A round of scheduling and packing: bytes given to the streamer, the resulting peak and bound."""
 
     budget: int
     peak: int
@@ -64,8 +63,7 @@ class OrderTried:
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """The requested order of ops (``--order``), the one that runs, and all that were tried, the given one
-    first."""
+    """The requested order of ops (``--order``), the one that runs, and all that were tried, given first."""
 
     asked: str
     runs: str

@@ -117,8 +117,7 @@ class Row:
 
     @property
     def merger_gap(self) -> float | None:
-        """What the merger loses, whatever the packer: its own bound above that of every merger, as a
-        share."""
+        """What the merger loses with any packer: its own bound above that of every merger, as a share."""
         return _gap(self.merger_lower_bound_bytes, self.peak_lower_bound_bytes)
 
     @property

@@ -20,8 +20,7 @@ Words: TypeAlias = NDArray[np.uint64]
 """An array of integers modulo 2^64."""
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-"""The increment of SplitMix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195): 2^64 over the golden
-ratio."""
+"""The increment of SplitMix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195): 2^64 / golden ratio."""
 _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 

@@ -213,8 +213,7 @@ def ring_addresses(home: Interval, first: int, start: DmaStart) -> Numbers:
 
 
 def ring(home: Interval, first: int, offsets: Numbers) -> Numbers:
-    """The addresses at ``offsets`` from ``first``, which begin again at the start of ``home`` after its
-    end."""
+    """The addresses at ``offsets`` from ``first``, which go on at the start of ``home`` after its end."""
     return home.start + (first - home.start + offsets) % max(1, len(home))
 
 

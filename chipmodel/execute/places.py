@@ -26,8 +26,7 @@ def numbers(share: Share, total: int) -> Numbers:
 
 
 def part_addresses(place: Located, total: int, iteration: int) -> Numbers:
-    """The address of each byte of the part at ``place``, in the order of the tensor, which has ``total``
-    bytes."""
+    """The address of each byte of the part at ``place``, in the order of the tensor of ``total`` bytes."""
     own = numbers(place.part.share, total)
     if place.rolls:
         return place.offset + (place.first + own - _before_band(place.part.share, total, own)) % place.bytes

@@ -1,2 +1,1 @@
-"""Read YAML and JSON with line and column in every error, parse sizes in bytes, suggest names, write files
-atomically."""
+"""Read YAML and JSON with line and column in every error, parse sizes, suggest names, write files whole."""

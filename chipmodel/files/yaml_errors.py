@@ -74,8 +74,7 @@ class _Mistake:
     place: Place
     path: Loc
     rank: int = 1
-    """Position in the message: unknown keys (0) come first, since missing ones (2) are often their right
-    spelling."""
+    """Position in the message: unknown keys (0) first, as missing ones (2) are often their right spelling."""
     key: str = ""
     """The key that is missing or unknown."""
 

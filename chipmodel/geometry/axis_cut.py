@@ -118,8 +118,7 @@ class AxisCut:
         return WHOLE if axes is None else axes.share(self.box(rows, channels))
 
     def read_share(self, operand: int) -> Fraction:
-        """The least share of an operand that all parts together read: of axes that are moved some indices may
-        be skipped."""
+        """The least share of an operand that all parts read: of axes that are moved some may be skipped."""
         axes = self.operands[operand]
         found = Fraction(1)
         for axis in axes.axes if axes else ():

@@ -56,8 +56,7 @@ class Window:
         return replace(self, out_w=len(columns), in_w=in_w, pad_left=left, pad_right=right)
 
     def input_rows(self, out_rows: Interval) -> Interval:
-        """Input rows that the output rows ``out_rows`` of one image read, with the halo but without
-        padding."""
+        """Input rows that the output rows ``out_rows`` of an image read, with halo but without padding."""
         reach = self.dilation_h * (self.kernel_h - 1)
         if self.transposed:
             # Output row y is fed by input rows i with i * stride - pad_top + tap * dilation == y.

@@ -30,8 +30,7 @@ class Clock:
         return ceil(time * self.mhz)
 
     def edge_after(self, time: Fraction) -> int:
-        """The first edge strictly after ``time``: a flip-flop does not sample what changes on the same
-        edge."""
+        """The first edge after ``time``: a flip-flop does not sample what changes on the same edge."""
         return floor(time * self.mhz) + 1
 
     def cycles_within(self, microseconds: Fraction) -> int:

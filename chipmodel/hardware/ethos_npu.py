@@ -35,8 +35,7 @@ class EthosNpu:
     """The same for accumulators of 32 and of 40 bits."""
     delay_cycles: int
     wide_delay_cycles: int
-    """Cycles between two steps of a block that is one micro-block wide and high, with accumulators of 32 and
-    of 40 bits."""
+    """Cycles between two steps of a block of one micro-block, with accumulators of 32 and of 40 bits."""
     read_latency: int
     write_latency: int
     sram_burst: int

@@ -25,8 +25,7 @@ class Width:
 
 @dataclass(frozen=True, slots=True)
 class VectorKind:
-    """An element-wise op: its configuration in cycles, and the bytes that are read of each operand a
-    cycle."""
+    """An element-wise op: its configuration in cycles, and the bytes read of each operand a cycle."""
 
     name: str
     configuration: int

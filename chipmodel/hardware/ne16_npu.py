@@ -17,8 +17,7 @@ class Ne16Npu:
     weight_bits: int
     """Bits of a weight: the engine takes one of them at a time."""
     cluster_macs: Fraction
-    """MACs, or elements of pooling windows, a cycle of int8 work that the cores do together because the
-    engine cannot."""
+    """MACs, or elements of pooling windows, a cycle of int8 work that the engine leaves to the cores."""
     cluster_output: Fraction
     """Cycles that each output of such work takes in addition: its bias, scale and store."""
     launch_cycles: int

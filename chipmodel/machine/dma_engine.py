@@ -118,8 +118,7 @@ class DmaEngine:
         self.handled = [0 for _ in self.interruptions]
         """The number of the latest interruption of each kind that a burst has waited for."""
         self.ends: dict[tuple[int, str], int | None] = {}
-        """For each core and name, the cycle in which the latest such transfer ended; None while it has
-        not."""
+        """For each core and name, the cycle in which the latest such transfer ended; None: not yet."""
         self.events: list[Event] = []
 
     def issue(self, serial: int, command: AnyTransfer, core: int = 0) -> None:

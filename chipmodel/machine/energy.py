@@ -97,8 +97,7 @@ def run_energy(program: Program, chip: Chip, schedules: Sequence[Schedule], trac
 
 
 def unknown_energy(chip: Chip) -> list[str]:
-    """The fields of further memories that the energy of a run needs, and that a chip file with ``energy``
-    lacks."""
+    """The fields of further memories that a run's energy needs and a chip file with ``energy`` lacks."""
     needed = further_bytes(memory.name for memory in chip.memories) if chip.energy else {}
     return [path for path, key in needed.items() if chip.energy and key not in chip.energy.pj]
 

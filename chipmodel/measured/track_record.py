@@ -44,8 +44,7 @@ def track_record(program: Program, chip: Chip) -> TrackRecord | None:
 
 
 def float_types(program: Program) -> list[str]:
-    """The float types that ops with multiply-accumulates compute in, sorted: boards were measured with
-    integers."""
+    """The float types of ops with multiply-accumulates, sorted: boards were measured with integers."""
     return sorted({op.dtype for op in program.ops() if op.work.macs and "float" in op.dtype})
 
 

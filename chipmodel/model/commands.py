@@ -14,8 +14,7 @@ from chipmodel.model.schedule import PSRAM, WEIGHTS, Direction, OffChipCopy, Par
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A part of a tensor or weight block at an address in SharedMemory; ``bytes`` is the size of its
-    buffer."""
+    """A part of a tensor or weight block in SharedMemory; ``bytes`` is the size of its buffer."""
 
     part: Part
     offset: int
@@ -23,8 +22,7 @@ class Located:
     touched: Interval | None = None
     """The bytes of the buffer that the op reads or writes; None for all of them."""
     rolls: bool = False
-    """Whether the buffer is a rolling one: byte ``x`` of the tensor is at
-    ``offset + (first + x) mod bytes``."""
+    """Whether the buffer rolls: byte ``x`` of the tensor is at ``offset + (first + x) mod bytes``."""
     in_tensor: bool = False
     """Whether all of the tensor has its place here, and a part lies in it where its share says; otherwise
     the part lies here alone, its bytes one after another from ``offset`` on."""
@@ -172,8 +170,7 @@ class DmaWait:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Run output ``rows`` by ``channels`` by ``columns`` of ``op`` on the NPU for ``cycles``, and wait for
-    its end."""
+    """Run output ``rows`` by ``channels`` by ``columns`` of ``op`` for ``cycles``, and wait for its end."""
 
     label: str
     op: str

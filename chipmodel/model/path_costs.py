@@ -13,8 +13,7 @@ from typing import Literal
 
 Method = Literal["exact", "sampled"]
 Runs = tuple[tuple[str, int], ...]
-"""Successive decisions of one ``if`` or ``loop``: an arm's name or a number of iterations, and how many times
-in a row."""
+"""Successive decisions of an ``if`` or ``loop``: an arm or a number of iterations, and how often in a row."""
 
 MAX_COUNT = 10**15
 """Paths are counted up to this number."""
@@ -67,8 +66,7 @@ class PartCost:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sampled answer's number of paths, seed, and 95 % confidence interval of the mean (Student's t), in
-    cycles."""
+    """A sample's number of paths, seed, and 95 % confidence interval of the mean (Student's t) in cycles."""
 
     size: int
     seed: int
@@ -87,8 +85,7 @@ class Paths:
     count: int
     """Paths through the program, up to ``MAX_COUNT``."""
     parts: tuple[PartCost, ...]
-    """In program order, the outer before the inner; empty on a chip with several cores, where the other cores
-    go on at the same time."""
+    """In program order, the outer before the inner; empty on several cores, which run at the same time."""
     sample: Sample | None = None
 
     @property

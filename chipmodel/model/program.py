@@ -374,8 +374,7 @@ def bodies(node: Node) -> tuple[Body, ...]:
 
 
 def reads(node: Node) -> tuple[str, ...]:
-    """The tensors that ``node`` reads itself: inputs of an op, condition of an ``if``, what a ``loop``
-    carries."""
+    """The tensors that ``node`` reads: inputs of an op, condition of an ``if``, what a ``loop`` carries."""
     match node:
         case Op():
             return node.inputs

@@ -242,8 +242,7 @@ BufferKind = Literal["tensor", "weights", "stripe", "rows"]
 
 @dataclass(frozen=True, slots=True)
 class BufferSpec:
-    """A buffer: its size, and the positions ``held`` at which it is kept in addition to those that touch
-    it."""
+    """A buffer: its size, and the positions ``held`` at which it is kept beyond those that touch it."""
 
     name: str
     bytes: int

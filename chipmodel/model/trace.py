@@ -102,8 +102,7 @@ class Trace:
         return totals
 
     def held(self, unit: Unit) -> Counter[tuple[str, str, str]]:
-        """Cycles for which ``unit`` stalled at work, by its op or transfer, the cause, and what it stalled
-        for."""
+        """Cycles for which ``unit`` stalled at work, by its op or transfer, the cause, and who held it up."""
         totals: Counter[tuple[str, str, str]] = Counter()
         for event in self.events:
             if event.unit == unit:

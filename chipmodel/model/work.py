@@ -146,8 +146,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Matmul:
-    """``batch`` products of (rows x inner) by (inner x cols); the right matrix is weights or an
-    activation."""
+    """``batch`` products of (rows x inner) by (inner x cols); on the right weights or an activation."""
 
     rows_: int
     inner: int

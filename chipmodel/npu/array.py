@@ -117,8 +117,7 @@ def taps(work: Conv | Pool | Matmul | Recurrent) -> int:
 
 
 def elements_read(work: Conv | Pool | Matmul | Recurrent) -> int:
-    """Elements of the operands that are no weights: of a window the rows that it touches, of a product the
-    left matrix."""
+    """Elements of operands other than weights: of a window the rows it touches, of a product the left."""
     match work:
         case Conv():
             return work.batch * work.in_c * rows_read(work.window) * work.window.in_w
@@ -175,8 +174,7 @@ def _parts(size: int, lanes: int, parts: int) -> Fraction:
 
 
 def macs_per_cycle(npu: Npu, dtype: str) -> Fraction:
-    """MACs per cycle for ``dtype``: one rate up to 8, 16 and 32 bits; float types as integers of their
-    width."""
+    """MACs per cycle for ``dtype``: one rate up to 8, 16 and 32 bits; floats as integers of their width."""
     bits = DTYPE_BITS[dtype]
     return npu.macs_per_cycle[8 if bits <= 8 else 16 if bits <= 16 else 32]
 

@@ -56,8 +56,7 @@ OUTPUTS = {
         "table",
     ),
 }
-"""The output of an element-wise op by its kind; of all others ``plain``. A table is looked up by an addition
-of zero."""
+"""The output of an element-wise op by its kind, else ``plain``. A table is looked up by adding zero."""
 WIDE_OUTPUTS = {"add": "wide", "multiply": "wide_multiply", "plain": "wide_unary", "table": "wide_unary"}
 """The same on 32 bits."""
 DENOMINATOR = 1 << 20

@@ -97,8 +97,7 @@ def input_block(
 
 
 def one_row(npu: EthosNpu, layer: Layer) -> bool:
-    """Whether the output is one row of a kernel of one row, and the micro-block of two rows is laid along
-    it."""
+    """Whether the output is one row of a kernel of one row, along which a micro-block of two rows lies."""
     return npu.block_height == 2 and layer.output.height == 1 and layer.kernel[0] == 1
 
 

@@ -67,8 +67,7 @@ class LayerParts:
         return np.asarray(np.maximum(computed, self._port(blocks, inside)))
 
     def least_of_blocks(self, blocks: BlockSizes, inside: Cycles) -> Cycles:
-        """No more than the cycles of parts of a block, if others follow, where it reads ``inside`` elements
-        of a channel."""
+        """The most cycles of parts of a block, if others follow, that reads ``inside`` elements a channel."""
         tile = self.rows, self.columns, self.channels
         self.turned |= one_row(self.ethos, self.layer) and self.layer.traversal != "pooling"
         longest, _, _ = self._computed(tile, self._transfer(blocks, tile, inside))

@@ -64,8 +64,7 @@ def _shared(work: SingleWork) -> bool:
 
 
 def least_vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork, division: Division) -> int:
-    """The least core cycles of ``work`` in that division or a finer one: parts may have filters that stay in
-    the cache."""
+    """The least cycles of ``work`` so divided or finer: parts may have filters that stay in the cache."""
     run = _run(npu, cpu, op, work)
     read, written = _operand_bytes(op, work, run)
     moved = _moving_cycles(npu, cpu, op, read, written)

@@ -52,8 +52,7 @@ most about 2 % are missed."""
 FAR_BEHIND_A_SEARCH = 2.0
 """The same for a streamer that searches, which gains more on its forecast."""
 FULL_PLANS = 3
-"""Sets of cascades that are planned in full at most, which bounds the time; the first one that fits is the
-last."""
+"""Sets of cascades planned in full at most, which bounds the time; the first that fits is the last."""
 SEARCHED_PLANS = 12
 """The same for a streamer that searches, which goes on behind the first that fits. It bounds the time."""
 CLOSE_BEHIND = 1.1

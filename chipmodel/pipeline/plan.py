@@ -35,8 +35,7 @@ from solvers.core.outcome import Limits
 from solvers.registry import packer_named
 
 LARGEST_CUT = 1 << 28
-"""Bytes of weights, or of a tensor, that are planned even where no memory of the chip can hold them: 256 MiB
-(assumed)."""
+"""Bytes of weights, or of a tensor, that are planned even if no memory can hold them: 256 MiB (assumed)."""
 LARGEST_SHARED_MEMORY = 1 << 32
 """Bytes up to which a capacity that would do is sought: 4 GiB, what 32-bit addresses reach."""
 

@@ -49,8 +49,7 @@ TRUE_CONFLICTS = ("conflict", "exact")
 ROUNDS = 16
 """Rounds of scheduling and packing; each gives up at least 1/64 of the memory."""
 RUNGS = 2
-"""Smaller memories for which the fastest streamer's schedule is made as well, where tensors leave
-SharedMemory."""
+"""Smaller memories for which the fastest streamer also makes a schedule if tensors leave SharedMemory."""
 SCHEDULES_SHARE = 0.7
 """The share of the rest after which no schedule is made any more where a plan fits; the rest is for packing
 those that were made."""

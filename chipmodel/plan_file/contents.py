@@ -40,8 +40,7 @@ class PlannedCore:
 
 @dataclass(frozen=True, slots=True)
 class PsramHome:
-    """The addresses in Psram of a tensor, or of an op's weight slice (its whole table, where it looks up
-    rows)."""
+    """The addresses in Psram of a tensor, or of an op's weight slice (its whole table, if it looks up)."""
 
     part: Part
     home: Interval
@@ -72,8 +71,7 @@ class PlanFile:
     cascades: tuple[CascadeOps, ...] = ()
     """Ops whose steps take turns, in the order in which they run."""
     order: tuple[str, ...] = ()
-    """The names of all ops, branches and loops in order of execution (``op_order.names_in_order``); empty for
-    the workload's own order."""
+    """The names of all ops, branches and loops in order of execution; empty for the workload's own order."""
     split: CoreSplit = WHOLE_OPS
     """Which ops of the network are split over cores: the commands are of their parts."""
     bounds: tuple[ProvenCycles, ...] = ()

@@ -153,8 +153,7 @@ class Dying:
 
 
 def may_die(program: Program, choice: InPlace) -> Mapping[str, Dying]:
-    """For each op, the inputs whose memory ``reuse`` would let it take in any order in which it reads them
-    last."""
+    """For each op, the inputs whose memory ``reuse`` would let it take, were it the last to read them."""
     marks = _ReuseMarks(program, choice)
     return {op.name: marks.candidates(op) for op in program.ops()}
 

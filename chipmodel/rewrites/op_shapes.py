@@ -25,8 +25,7 @@ from chipmodel.model.work import Vector
 from chipmodel.rewrites.in_place import ELEMENTWISE
 
 POINTWISE = ELEMENTWISE | {"bias_add", "bias_gelu", "cast", "dropout", "fast_gelu", "quick_gelu"}
-"""Kinds whose output element reads only the elements at the same place of its operands, after NumPy's
-broadcasting."""
+"""Kinds whose output element reads only its operands' elements at the same place, after broadcasting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +96,7 @@ def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 
 
 def same_lines(a: SeenTensor, b: SeenTensor) -> bool:
-    """Whether two tensors that differ in their last axis have its lines in the same order in memory, each in
-    one piece."""
+    """Whether two tensors that differ in their last axis have its lines in the same order, in one piece."""
     whole = a.stored.shape == a.shape and b.stored.shape == b.shape and len(a.shape) > 0
     return whole and a.stored.order == b.stored.order and a.stored.order[-1] == len(a.shape) - 1
 

@@ -67,8 +67,7 @@ def with_states(program: Program, given: Sequence[tuple[str, str]]) -> Program:
 
 @dataclass(frozen=True, slots=True)
 class CarriedStates:
-    """A program whose states begin as zeros and stay in ``kept`` tensors: ``begin`` runs before the first
-    inference."""
+    """A program whose states begin as zeros and stay in ``kept`` tensors; ``begin`` runs first, once."""
 
     program: Program
     kept: tuple[str, ...]

@@ -1,5 +1,4 @@
-"""In which order the elements of each tensor lie in memory: as the op that makes it, or reads it first,
-needs them."""
+"""In which order elements of each tensor lie in memory: as the op that makes, or first reads it, needs."""
 
 from __future__ import annotations
 

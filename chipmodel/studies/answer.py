@@ -60,8 +60,7 @@ KEPT_SCHEDULES = 32
 SCHEDULE_SHARE = 0.5
 """The share of a point's time limit that its schedule may take; the rest is the packer's (assumed)."""
 NODES = 2_000_000
-"""The limit of a search for which the study sets none: by nodes, so that it has the same answer every
-time."""
+"""The limit of a search for which the study sets none: by nodes, so that it has one answer every time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +104,7 @@ class WorkerCache:
     def bound(
         self, task: PointTask, program: Program, chip: Chip, path: Mapping[str, str]
     ) -> tuple[TimeBound, float]:
-        """Cycles that no plan of the point's space beats, whatever the planners, and the processor time of
-        the proof."""
+        """Cycles that no plan of the point's space beats, and the processor time of the proof."""
         cascades = request_of(task, program, chip).cascades
         key = task.chip_digest, tuple(sorted(path.items())), cascades, tuple(program.ops())
         made = inferences_of(program, path)

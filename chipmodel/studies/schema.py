@@ -1,5 +1,4 @@
-"""The keys of a study file as pydantic models: types and ranges; ``chipmodel.studies.study_file`` checks
-names."""
+"""The keys of a study file as pydantic models: types and ranges; ``studies.study_file`` checks names."""
 
 from __future__ import annotations
 

@@ -37,8 +37,7 @@ class WorkerGroup(Protocol):
 
 @dataclass
 class BatchSize:
-    """How many points make about ``seconds`` of work, estimated from the slowest of the last eight
-    answers."""
+    """How many points make about ``seconds`` of work, judged by the slowest of the last eight answers."""
 
     seconds: float
     most: int

@@ -43,8 +43,7 @@ def printable(text: str) -> str:
 
 
 def printable_line(text: str) -> str:
-    """``printable``, and of line feeds and tabs only those at the very beginning stay, as parts of the
-    layout."""
+    """``printable``, but of line feeds and tabs only those at the beginning stay, as parts of the layout."""
     body = text.lstrip("\n")
     if not any(c in body for c in _OURS):
         return printable(text)

@@ -36,8 +36,7 @@ def silence(text: str) -> Generator[Say]:
 
 
 def calling(progress: Callable[[str], None]) -> Observer:
-    """Call ``progress`` with the name of each stage as it begins, and again each time it says how far it
-    is."""
+    """Call ``progress`` with the name of each stage as it begins, and each time it says how far it is."""
 
     @contextmanager
     def observer(text: str) -> Generator[Say]:

@@ -48,8 +48,7 @@ class AxiCdma:
         return self.bus_bytes * self.max_burst_beats
 
     def copy(self, source: int, target: int, size: int) -> CopyCost:
-        """The cost of copying ``size`` bytes. Raises BadInput unless both addresses are multiples of a
-        beat."""
+        """The cost of copying ``size`` bytes. Raises BadInput unless both addresses are at a beat."""
         if size < 1 or source % self.bus_bytes or target % self.bus_bytes:
             raise BadInput(
                 f"a copy of {size} bytes from {source} to {target}",

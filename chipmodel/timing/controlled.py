@@ -24,8 +24,7 @@ from chipmodel.timing.dram import dram_clocks
 
 @dataclass(frozen=True, slots=True)
 class BurstShape:
-    """The parts of a transfer: beats of ``beat_bytes``, of which ``burst_beats`` are one burst on the
-    Psram."""
+    """The parts of a transfer: beats of ``beat_bytes``, ``burst_beats`` of them a burst on the Psram."""
 
     beat_bytes: int
     burst_beats: int

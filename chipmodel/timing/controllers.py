@@ -97,8 +97,7 @@ class HyperBus:
 
     @property
     def fringe_cycles(self) -> int:
-        """Cycles before the first toggle and after the last word, less the last turnaround, which delays
-        nothing."""
+        """Cycles before the first toggle and after the last word, less the last turnaround, which is free."""
         return self.dma.request_cycles + self.dma.response_cycles - self.dma.turnaround_cycles
 
     def usual_phase(self, size: int) -> ClockPhase:

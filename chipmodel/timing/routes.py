@@ -117,8 +117,7 @@ class TransferRoute:
     """The pace of a transfer in runs; None for a route that has none."""
 
     def cycles(self, size: int) -> int:
-        """Core cycles from start to end of a transfer of ``size`` bytes. Raises BadInput for less than
-        one."""
+        """Core cycles of a transfer of ``size`` bytes, start to end. Raises BadInput for less than one."""
         if size < 1:
             raise BadInput(f"a transfer of {size} bytes on '{self.name}'", hint="move at least one byte")
         return ceil(self._exact(Fraction(size, self.line_bytes)))

@@ -73,8 +73,7 @@ class TransferShape:
         return run * self.run_lines + min(self.run_lines - 1, max(0, line))
 
     def burst_end(self, cycle: int) -> int:
-        """The data cycle at which the burst that is moved in ``cycle`` has ended; none goes on from one run
-        into the next."""
+        """The data cycle at which the burst moved in ``cycle`` has ended; none goes on into the next run."""
         line = self.line_at(cycle)
         while True:  # more than once for bursts of no cycle, where the engine is faster than its clock
             run, line = divmod(line, self.run_lines)
@@ -97,14 +96,12 @@ class TransferShape:
         return run * self.bytes // self.runs + line * self.line_bytes
 
     def regular_lines(self, line: int) -> tuple[int, int]:
-        """The first and the last line of the run of ``line``: those between them have the same length and
-        pace."""
+        """The first and last line of the run of ``line``; those between have the same length and pace."""
         start = line - line % self.run_lines
         return start, start + self.run_lines - 1
 
     def phase(self, cycle: int, line: int) -> int:
-        """How far the data cycle ``cycle`` is from the beginning of ``line`` of its run, in 1 / ``scale``
-        cycles."""
+        """How far the data cycle ``cycle`` is from the begin of ``line`` in its run, in 1 / ``scale``."""
         run, line = divmod(line, self.run_lines)
         return (cycle - run * self._period) * self.scale - self.first - line * self.pace
 
@@ -217,6 +214,5 @@ class _ChipKey:
 
 
 def shape_of(chip: Chip, traffic: Traffic, size: int, runs: int = 1) -> TransferShape:
-    """The times of a transfer of ``size`` bytes in ``runs`` runs; ``setup + data`` are its
-    ``transfer_cycles``."""
+    """The times of a transfer of ``size`` bytes in ``runs`` runs; ``setup + data``: ``transfer_cycles``."""
     return _shape(_ChipKey(chip), traffic, size, runs)

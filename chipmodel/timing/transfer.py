@@ -98,8 +98,7 @@ def _further(
 
 
 def transfer_cycles(chip: Chip, traffic: Traffic, size: int, runs: int = 1) -> int:
-    """Core cycles of one transfer of ``size`` bytes in ``runs`` equal runs off chip, from its start to its
-    end."""
+    """Core cycles of a transfer of ``size`` bytes in ``runs`` equal runs off chip, from start to end."""
     used, before = link(chip, traffic), set_up_before(chip, traffic)
     if runs == 1:
         return before + contiguous_cycles(chip.core_mhz, *used, size)

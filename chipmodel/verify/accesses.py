@@ -68,8 +68,7 @@ class AccessTable:
         self.begun: dict[str, int] = {}
 
     def never_written(self) -> int:
-        """Values that no command writes, in buffers that hold other values, too: they may come from any
-        earlier one."""
+        """Values that no command writes, in buffers that hold others too: they may be any earlier one's."""
         values = Counter(buffer for buffer, _, _ in self.values.bits)
         unwritten = (
             (name, bit) for (name, _, _), bit in self.values.bits.items() if not self.written >> bit & 1

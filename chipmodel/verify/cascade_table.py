@@ -83,8 +83,7 @@ class CascadeTable:
         return {op: cascade.ops[0] for op, cascade in self.of_op.items()}
 
     def maker(self, op: str, tensor: str) -> Op | None:
-        """The op of the same cascade that makes ``tensor``, so that ``op`` may read it before it is
-        complete."""
+        """The op of the same cascade that makes ``tensor``, which ``op`` may read before it is complete."""
         cascade = self.of_op.get(op)
         makers = () if cascade is None else (self.ops[name] for name in cascade.ops if name in self.ops)
         return next((maker for maker in makers if tensor in maker.outputs), None)
@@ -260,8 +259,7 @@ def adds_up_in_order(steps: Sequence[Compute], op: Op) -> bool:
 
 
 def covers_rows(steps: Sequence[Compute], op: Op, columns: int) -> bool:
-    """Whether ``steps`` compute every row of ``op`` in each of its ``columns`` at least once, each time in
-    all channels."""
+    """Whether ``steps`` compute every row of ``op`` in each of its ``columns``, in all channels at once."""
     full = all(step.channels == Interval(0, op.work.channels) for step in steps)
     made = [(step.columns or Interval(0, columns), step.rows) for step in steps]
     edges = sorted({0, columns, *(edge for each, _ in made for edge in (each.start, each.stop))})

@@ -42,8 +42,7 @@ T = TypeVar("T")
 def verify_cores(
     program: Program, streams: CoreCommands, chip: Chip, cascades: Sequence[Sequence[CascadeOps]] = ()
 ) -> tuple[str, ...]:
-    """Describe the first ``MAX_VIOLATIONS`` violations of the commands of each core, which has its own
-    ``cascades``."""
+    """Describe the first ``MAX_VIOLATIONS`` violations of each core's commands and its ``cascades``."""
     faults: list[str] = []
     runs = [set(_nodes_run(commands)) for commands in streams]
     core_of: dict[str, int] = {}

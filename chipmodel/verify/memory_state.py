@@ -215,8 +215,7 @@ class MemoryState:
         return f"{place.part.name!r} at {place.offset} begins with other rows, channels or columns"
 
     def start(self, start: DmaStart) -> list[str]:
-        """Begin a transfer, and return its faults. The target of a load is undefined until it has been waited
-        for."""
+        """Begin a transfer, return its faults. A load's target is undefined until it is waited for."""
         reads = start.direction == "store"
         faults = self._transfer_conflicts(start.at, f"transfer {start.name!r}", reads)
         if start.name in self.in_flight:

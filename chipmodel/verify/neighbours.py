@@ -12,8 +12,7 @@ Anchor = Compute | Branch | Repeat
 
 
 class Neighbours(NamedTuple):
-    """A command, its neighbours in the same body (None at the body's ends), and the innermost loop around
-    it."""
+    """A command, its neighbours in the same body (None at its ends), and the innermost loop around it."""
 
     command: Command
     before: Anchor | None

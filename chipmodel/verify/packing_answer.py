@@ -66,8 +66,7 @@ class Verdict:
 
 
 def read_claim(text: str, file: str) -> Claim:
-    """Read a JSON document. Raises BadInput, with line and column, where it is not an answer of ``chipmodel
-    pack``."""
+    """Read a JSON document. Raises BadInput, with line and column, if it is no answer of ``pack``."""
     hint = "give the file that chipmodel pack --json wrote, or what pack(...).to_json() returns"
     root = read_json(text, file, hint)
     root.only(*CLAIMED, *REPORTED)

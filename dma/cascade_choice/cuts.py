@@ -46,8 +46,7 @@ def cheapest_cut(table: SegmentTable, costs: Counts) -> Cut:
 
 
 def least_maximum(table: SegmentTable, sizes: Counts) -> int:
-    """Return the bytes of the largest segment, of ``sizes`` by number, in the cut where they are the
-    fewest."""
+    """Return the bytes of the largest segment, of ``sizes`` by number, in the cut where they are least."""
     until, bounds = np.zeros(table.count + 1, np.int64), table.bounds
     for stop in range(1, table.count + 1):
         here = slice(bounds[stop], bounds[stop + 1])

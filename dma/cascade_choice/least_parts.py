@@ -137,8 +137,7 @@ class ChainParts:
         return around + least_weights(self.program, self.ops[index], 0)
 
     def cascades(self, stop: int) -> Iterator[tuple[int, Mapping[int, int]]]:
-        """Yield the first op of each cascade that ends before ``stop``, and its bytes by how many bands it
-        runs in."""
+        """Yield the first op of each cascade that ends before ``stop``, and its bytes by number of bands."""
         last, first = stop - 1, self.chain.start
         counts = (1, self.banded.columns[last] or 1) if self.narrow else (1, *BANDS)
         widths = {bands: self.banded.widths(max(0, stop - MAX_OPS), stop, bands) for bands in counts}

@@ -81,8 +81,7 @@ class _CutPaths:
 
 
 def soonest_cut(chains: Sequence[ChainCosts], rate: LoadRate) -> list[tuple[int, int]]:
-    """Return the cut of all ``chains``, one after another, that is over first: chains and numbers of
-    segments."""
+    """Return the cut of all ``chains``, one after another, over first: chains and segments' numbers."""
     paths = _CutPaths([], [], [])
     labels = _Labels(np.zeros(1), np.zeros(1), np.full(1, -1))
     for index, chain in enumerate(chains):

@@ -1,5 +1,4 @@
-"""The segments of a straight chain in arrays: tens of thousands are compared, and few of them are looked
-at."""
+"""The segments of a straight chain in arrays: tens of thousands are compared, few are looked at."""
 
 from __future__ import annotations
 

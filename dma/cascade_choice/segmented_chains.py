@@ -30,8 +30,7 @@ FINE_HEIGHTS = tuple(factor << doubled for doubled in range(6) for factor in (3,
 """Rows of the last op in stripes between the powers of two, which are looked at for the cascades of a cut:
 for all cascades they would take three times as long."""
 IMPOSSIBLE = 1 << 40
-"""Cycles more of an op that can only run in a cascade, as its smallest part does not fit: more than
-any plan."""
+"""Cycles more of an op that only a cascade can run, as its smallest part does not fit: above any plan."""
 Candidate = tuple[CascadeChoice, ...]
 """Cascades that a program may have together."""
 

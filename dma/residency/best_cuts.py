@@ -40,8 +40,7 @@ class TilingForecast:
 
     @property
     def cycles(self) -> int:
-        """From the first load to the last store; transfers overlap with computing only with two buffers
-        each."""
+        """From the first load to the last store; only with two buffers each do transfers overlap."""
         if self.tiling.depth == 1:
             return self.npu + self.dma
         return max(self.npu + self.ends, self.dma)

@@ -41,8 +41,7 @@ MOST_PARTS = 1 << 48
 ALL = Fraction(1)
 """All of SharedMemory."""
 FINER_SHARES = (Fraction(1, 2), Fraction(1, 4))
-"""Shares of SharedMemory that one op may need at once, where a plan with larger ones has no room for
-something else."""
+"""Shares of SharedMemory that an op may need at once, if larger ones leave no room for something else."""
 MOST_REWRITINGS = 4
 """How often what takes the place of an op is rewritten again, such as a product after its operand has been
 copied: none needs more than three."""

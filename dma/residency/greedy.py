@@ -140,8 +140,7 @@ def _refuse_too_large_ops(table: ResidencyTable, reserved: list[int], budget: in
 
 
 class ResidencyTable:
-    """The constant data of a decision (ops in order, scopes, each tensor's touches), and segments from
-    decisions."""
+    """The constant data of a decision (ops in order, scopes, touches), and segments from decisions."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

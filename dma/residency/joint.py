@@ -102,8 +102,7 @@ def _staying(tiers: ChipTierProblem, question: ResidencyProblem, found: Residenc
 
 
 class JointQuestion:
-    """The question for the mixed-integer program: the blocks of the tier problem as items, and the
-    weights."""
+    """The question for the mixed-integer program: the tier problem's blocks as items, and the weights."""
 
     def __init__(self, tiers: ChipTierProblem) -> None:
         self.tiers = tiers

@@ -26,8 +26,7 @@ MAX_OPTIONS_PER_SET = 6
 
 
 def stripe_options(tiers: ChipTierProblem, items: Sequence[ResidencyItem]) -> Iterator[PassingOption]:
-    """Yield the options of all ops except small ones. ``items`` are the blocks of ``tiers``, then the
-    weights."""
+    """Yield the options of all but small ops. ``items`` are the blocks of ``tiers``, then the weights."""
     for step, op in enumerate(tiers.table.ops):
         if op.allocates or op.sliced is not None:
             continue

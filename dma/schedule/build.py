@@ -191,8 +191,7 @@ def perhaps_many_parts(program: Program, budget: int) -> bool:
 
 
 def refusal_of_cuts(request: StreamRequest, streamer: Streamer) -> DoesNotFit | None:
-    """Return why ``streamer`` cannot cut ops into few enough parts with the smallest weight floor; None where
-    it can."""
+    """Return why ``streamer`` cannot cut ops into few enough parts with the least floor; None if it can."""
     try:
         _refuse_many_parts(request)
         floor = request.budget // WEIGHT_FLOOR_DIVISORS[-1]
@@ -292,8 +291,7 @@ def _user(need: TransferNeed) -> tuple[str, bool, Direction, int]:
 
 
 def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache: BuildCache) -> MemoryBudget:
-    """What stays in SharedMemory for ``streamer``, with a weight floor of ``floor`` bytes. Raises
-    DoesNotFit."""
+    """What stays in SharedMemory for ``streamer`` with a weight floor of ``floor``. Raises DoesNotFit."""
     key = BudgetKey(streamer.reserve, request.budget, floor, request.decider(streamer))
     if key not in cache.memory:
         program, chip, budget = request.program, request.chip, request.budget

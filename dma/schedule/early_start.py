@@ -41,8 +41,7 @@ def early_start(program: Program, times: TransferTimes, op: Op, least: float) ->
 
 
 class EarlyStart(NamedTuple):
-    """The tiling of the first op. With one in stripes the inputs ``passing`` are not whole in
-    SharedMemory."""
+    """The tiling of the first op; with stripes, the inputs ``passing`` are not whole in SharedMemory."""
 
     tiling: Tiling
     passing: tuple[str, ...]

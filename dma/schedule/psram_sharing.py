@@ -55,8 +55,7 @@ def at_homes(schedule: Schedule, homes: Homes) -> Schedule:
 
 
 def tight_homes(program: Program, schedule: Schedule) -> Homes:
-    """New homes from address 0 on for all of ``schedule``: by the order of first fit that needs the fewest
-    bytes."""
+    """New homes from address 0 on for all of ``schedule``, by the first-fit order that needs least."""
     lives = psram_lifetimes(program, schedule)
     throughout = (_throughout(schedule),)
     starts, end = one_after_another({home: len(home) for home, live in lives.items() if live == throughout})
@@ -122,8 +121,7 @@ def _name(home: Interval) -> str:
 
 
 def changed_in_parts(program: Program) -> frozenset[str]:
-    """Return the tensors of which an op changes a part and keeps the rest: a store does not end their old
-    value."""
+    """Return the tensors of which an op keeps a part: a store does not end their old value."""
     every = list(ops(program.body))
     updated = (name for op in every for name in op.outputs if name in op.inputs)
     return frozenset((*updated, *(name for op in every if op.allocates for name in op.outputs)))

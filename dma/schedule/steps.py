@@ -84,8 +84,7 @@ class Emission:
     op_steps: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """First and last step of each op."""
     straight_chain: tuple[int, ...] = ()
-    """The number of the straight chain of each step: steps without a branch or loop between them have the
-    same."""
+    """The number of each step's straight chain, the same without a branch or loop between them."""
     inner_op: dict[int, str] = field(default_factory=dict[int, str])
     """The op of each step of a cascade; the step itself names the cascade."""
     cascades: list[CascadePlan] = field(default_factory=list[CascadePlan])

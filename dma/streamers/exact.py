@@ -65,8 +65,7 @@ memory left."""
 
 
 def with_steps(setting: str) -> StreamerPortfolio:
-    """Return the portfolio that tries tilings of single ops in as many steps as a user writes. Raises
-    BadInput."""
+    """Return the portfolio that tries as many tilings of single ops as a user writes. Raises BadInput."""
     hint = f"0 to {MAX_STEPS:,}, as in {NAME}:20000"
     steps = whole_setting(NAME, setting, Interval(0, MAX_STEPS + 1), "number of steps to try", hint)
     return _portfolio(f"{NAME}:{steps}", steps)

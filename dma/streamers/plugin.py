@@ -33,8 +33,7 @@ class StreamerPlugin(DescribedPlugin, Protocol):
 
 @cache
 def portfolio_of(plugin: Plugin) -> StreamerPortfolio:
-    """Return the plug-in in slices of several sizes. One object for each, by which what it decides is
-    cached."""
+    """Return the plug-in in slices of several sizes, one object for each, by which answers are cached."""
 
     def issue(
         memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], free: Mapping[str, int]

@@ -85,8 +85,7 @@ def _streamer(name: str, limit: tuple[int, int], eighths: int, weights: IssueWei
 
 
 _SLICES = {count: partial(equal_slices, slices_at_once=count) for _, count in SLICE_LIMITS + FINER_LIMITS}
-"""One function for each number of slices: streamers that cut alike share their steps
-(``build.BuildCache``)."""
+"""One function for each number of slices: streamers that cut alike share steps (``build.BuildCache``)."""
 
 
 def _issue(

@@ -165,8 +165,7 @@ class _ResidentSearch:
 
 @lru_cache(maxsize=64)
 def decide_once(search: _ResidentSearch) -> IssuePlan:
-    """Return the result of ``search``, computed once for equal ones: many tilings lead to the same
-    question."""
+    """Return the result of ``search``, once for equal ones: many tilings lead to the same question."""
     return search.result()
 
 

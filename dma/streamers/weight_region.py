@@ -49,8 +49,7 @@ def issue_positions(chain: StepChain, jitter: int = 0) -> list[int]:
 
 
 def forecast_of(chain: StepChain, positions: Sequence[int]) -> ChainForecast:
-    """Return the forecast with the loads issued at ``positions``. Its transfers are the fixed ones, then the
-    slices."""
+    """Return the forecast with loads issued at ``positions``: the fixed transfers, then the slices."""
     loads = zip(chain.slices, positions, strict=True)
     transfers = [*chain.fixed, *(ChainTransfer("load", p, s.first, s.cycles) for s, p in loads)]
     order = sorted(
@@ -64,8 +63,7 @@ def forecast_of(chain: StepChain, positions: Sequence[int]) -> ChainForecast:
 
 
 def earliest(chain: StepChain, ahead: int) -> list[int]:
-    """Return the first positions at which the slices fit, each at most ``ahead`` slices before it is
-    needed."""
+    """Return the first positions at which the slices fit, each at most ``ahead`` before it is needed."""
     result: list[int] = []
     position = chain.first
     for index, (_, end, full) in enumerate(_ends(chain)):

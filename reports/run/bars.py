@@ -30,8 +30,7 @@ class Bar:
 
 
 def bars(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:
-    """At most ``most`` bars (but at least one per unit and category), in order of (unit, core or channel,
-    start)."""
+    """At most ``most`` bars (or one per unit and category), in order of (unit, core or channel, start)."""
     rows: list[tuple[Unit, int, int | None]] = [
         *(("npu", 0, core) for core in range(result.trace.cores)),
         *(("dma", channel, None) for channel in range(result.trace.channels)),

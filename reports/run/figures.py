@@ -311,8 +311,7 @@ def figure(
     x_axis: Mapping[str, object] = CYCLES,
     **more: object,
 ) -> dict[str, object]:
-    """A figure of bars whose horizontal axis is the run up to ``last``; ``more`` is of its
-    layout."""
+    """A figure of bars over the run up to ``last``; ``more`` is of its layout."""
     layout = {
         "barmode": "overlay",
         "bargap": 0,

@@ -68,8 +68,7 @@ def further_words(result: Result, need: MemoryNeed) -> str:
 
 
 def memory_parts(result: Result) -> dict[str, list[str]]:
-    """Return what each further memory of the chip holds at some time: tensors, and ops whose weights lie
-    there."""
+    """Return what each further memory holds at some time: tensors, and ops whose weights lie there."""
     found: dict[str, set[str]] = {memory.name: set() for memory in result.chip.memories}
     schedule = result.schedule
     homes = [(each.memory, each.part) for each in schedule.transfers]

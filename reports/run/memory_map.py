@@ -33,8 +33,7 @@ class BufferBox:
 
 
 def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
-    """Every buffer as a box at its address, with the curve of live bytes and the capacity; at most ``most``
-    boxes."""
+    """Every buffer as a box at its address, at most ``most``, with the curve of live bytes and capacity."""
     spans = lifetimes(result)
     boxes = _boxes(result, spans)
     hulls = len(boxes) > most

@@ -48,8 +48,7 @@ from reports.words import (
 MOST_CONFLICTS = 25
 """Rows of the table of bank conflicts; there may be thousands."""
 MOST_ROWS = 400
-"""Rows of the table of ops in the HTML; the script adds the others when a reader scrolls, sorts or
-filters."""
+"""Rows of the table of ops in the HTML; a script adds more when a reader scrolls, sorts or filters."""
 
 SCRIPTS = ("timeline.js", "network.js", "page.js")
 LAYOUT = "dagre"

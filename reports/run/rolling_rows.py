@@ -197,8 +197,7 @@ def _runs(rows: Interval, last: list[int]) -> Iterator[tuple[Interval, int]]:
 
 
 def places(moved: Interval, turn: int) -> tuple[Interval, ...]:
-    """Where bytes of a tensor lie in a rolling buffer of ``turn`` bytes: in two pieces where they pass its
-    end."""
+    """Where bytes of a tensor lie in a rolling buffer of ``turn`` bytes: two pieces if they pass its end."""
     start = moved.start % turn
     if start + len(moved) <= turn:
         return (Interval(start, start + len(moved)),)

@@ -1,5 +1,4 @@
-"""Figures of a run of many inferences: cycles of the first and of each further one, resident weights,
-traffic."""
+"""Figures of many inferences: cycles of the first and of each further one, resident weights, traffic."""
 
 from __future__ import annotations
 

@@ -38,8 +38,7 @@ class OpTotals:
 
 @dataclass(frozen=True, slots=True)
 class BankConflict:
-    """A step and a transfer, or either and the CPU, that accessed one bank of SharedMemory in the same
-    cycles."""
+    """A step and a transfer, or either and the CPU, that accessed a bank of SharedMemory at once."""
 
     step: str
     other: str

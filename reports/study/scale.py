@@ -56,8 +56,7 @@ def spread(
 
 
 def outside_in(values: Sequence[float]) -> list[float]:
-    """Order values by importance for labels: the ends, then the middle, then the middles of both halves,
-    ..."""
+    """Order values by importance for labels: the ends, the middle, then the middles of both halves, ..."""
     if len(values) <= 2:
         return list(values)
     order, spans = [values[0], values[-1]], [(0, len(values) - 1)]

@@ -29,8 +29,7 @@ Placed = tuple[int, Row, float]
 
 
 def gap_strips(study: StudyResults, metric: StudyMetric, index: Mapping[str, int]) -> StudyChart:
-    """A strip for each planner, the best at the top, with a mark for each plan; ``index`` numbers the
-    keys."""
+    """A strip for each planner, the best on top, with a mark for each plan; ``index`` numbers the keys."""
     scores = [s for s in study.scores(metric) if s.gaps][:MOST_STRIPS]
     placed = [_placed(study, metric, score) for score in reversed(scores)]
     every = max(1, -(-sum(map(len, placed)) // MOST_MARKS))
@@ -166,8 +165,7 @@ def _range(most: float) -> list[float]:
 
 
 def profile(study: StudyResults, metric: StudyMetric) -> StudyChart:
-    """The performance profile: the share of points for which each planner's gap is at most a value, over
-    it."""
+    """The performance profile: the share of points for which a planner's gap is at most a value."""
     scores = study.scores(metric)
     most = max((s.worst for s in scores if s.gaps), default=0.0)
     traces = [

@@ -25,8 +25,7 @@ from solvers.heuristics.best_fit import greedy_best_fit
 MAX_CHILDREN = 500
 """Children where no limit is given."""
 MAX_PAIR_CHECKS = 5_000_000
-"""Where no limit is given, children are reduced so that they and the seeds examine at most so many pairs of
-buffers."""
+"""Without a limit, children are reduced so that they and the seeds examine at most so many pairs."""
 MAX_PAIRS = 2_000_000
 """Pairs alive together beyond which nothing is searched: a child would take seconds."""
 MIN_CHILDREN = 10
@@ -136,8 +135,7 @@ class _Population:
 
 
 def order_crossover(one: list[int], other: list[int], random: Random) -> list[int]:
-    """Return a random segment of ``one`` in its place, and around it all other genes in their order in
-    ``other``."""
+    """Return a random segment of ``one`` in place, around it all other genes as ``other`` orders them."""
     start, last = sorted((random.randrange(len(one)), random.randrange(len(one))))
     kept = one[start : last + 1]
     inside = set(kept)

@@ -26,15 +26,13 @@ from solvers.context.look_ahead import WeighedPlace, look_ahead
 from solvers.core.bounds import contention
 
 LOOK_AHEAD = 16
-"""Buffers looked ahead: 8 are enough for the zoo, 16 help where packings are tight
-(bench/results/packing.md)."""
+"""Buffers looked ahead: 8 are enough for the zoo, 16 help tight packings (bench/results/packing.md)."""
 MAX_COMBINATIONS = 16
 """Combinations kept (measured: more gain little)."""
 MAX_TRIES = 5
 """Memory sizes tried."""
 MAX_PLACEMENTS = 40_000
-"""Placements in all, one buffer in one combination each: large problems get fewer tries, then fewer
-combinations."""
+"""Placements in all, each of a buffer in a combination: large problems get fewer tries, then fewer of it."""
 
 
 def context_fit(problem: Problem, context: int = LOOK_AHEAD, in_core: bool = False) -> Plan:

@@ -65,8 +65,7 @@ def learn(problem: Problem, limits: Limits, report: Report | None = None) -> Out
 
 
 class CrossEntropy:
-    """Weights drawn around a mean; after every ``POPULATION`` of them it moves to the ``ELITE`` of least
-    cost."""
+    """Weights drawn around a mean; after each ``POPULATION`` it moves to the ``ELITE`` of least cost."""
 
     def __init__(self, mean: Sequence[float], seed: int) -> None:
         self.mean = np.array(mean, dtype=np.float64)

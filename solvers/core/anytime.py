@@ -38,8 +38,7 @@ class Anytime:
         return self.limits.left(self.progress.began) == 0.0
 
     def done(self, most: int) -> bool:
-        """Whether to stop: the plan is good enough, or the limits are reached (``most`` nodes if there are
-        none)."""
+        """Whether to stop: the plan is good enough, or a limit is reached (``most`` nodes without one)."""
         nodes = self.limits.nodes if self.limited else most
         return self.good_enough or self.out_of_time or (nodes is not None and self.nodes >= nodes)
 

@@ -216,8 +216,7 @@ def _least_peak(problem: Problem, memories: Sequence[Memory], members: Sequence[
 
 
 def largest_sum(sizes: Sequence[int], space: int) -> int:
-    """Return the largest sum of some of ``sizes`` that is at most ``space``, or an upper bound where that is
-    costly."""
+    """Return the largest sum of some ``sizes`` of at most ``space``, or a bound above if that is costly."""
     total = sum(sizes)
     if total <= space:
         return total

@@ -12,8 +12,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def conflict_counts(problem: Problem) -> list[int]:
-    """Return the number of other buffers alive together with each at some position; empty buffers do not
-    count."""
+    """Return how many other buffers are alive together with each at some position, empty ones apart."""
     starts, stops, owners = _rows(problem)
     count = len(problem.buffers)
     if len(np.unique(owners)) == len(owners):

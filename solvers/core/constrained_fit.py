@@ -51,8 +51,7 @@ class _ConflictTable:
 
 
 def constrained_fit(problem: Problem) -> Plan | None:
-    """Return the best plan of several orders that satisfies every constraint, or None where none was
-    found."""
+    """Return the best plan of several orders that satisfies every constraint, or None for none."""
     if len(problem.buffers) > MAX_BUFFERS or contradiction(problem) is not None:
         return None
     table = _ConflictTable(problem)

@@ -44,8 +44,7 @@ class Deadline:
         return False
 
     def allows(self, seconds: float, part: str) -> bool:
-        """Whether work of about so many seconds would end before; if not, ``part`` is reported as left
-        out."""
+        """Whether work of about so many seconds would end before; if not, ``part`` counts as left out."""
         left = self.left
         if left is None or left > seconds:
             return True

@@ -50,8 +50,7 @@ class Decoder:
 
 
 def decoder(problem: Problem, most_pairs: int) -> Decoder | None:
-    """Return the decoder of ``problem``; None where more than ``most_pairs`` pairs of buffers are alive
-    together."""
+    """Return the decoder of ``problem``; None if more than ``most_pairs`` pairs are alive together."""
     near = neighbours(problem, most_pairs)
     return None if near is None else Decoder(problem, [each.tolist() for each in near])
 
@@ -67,8 +66,7 @@ def _small_decoder(problem: Same[Problem]) -> Decoder | None:
 
 
 def lowest(rivals: Spans, size: int, step: int) -> int:
-    """Return the lowest multiple of ``step`` from which ``size`` bytes overlap none of ``rivals``, which are
-    sorted."""
+    """Return the lowest multiple of ``step`` from which ``size`` bytes overlap no ``rivals`` (sorted)."""
     offset = 0
     for low, high in rivals:
         if low - offset >= size:

@@ -93,8 +93,7 @@ def _keeps_no_constraints(packer: str) -> BadInput:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPart:
-    """The part of a problem in ``memory``, as a plain problem whose offset 0 is byte ``base`` of the
-    whole."""
+    """The part of a problem in ``memory``, as a plain one whose offset 0 is byte ``base`` of the whole."""
 
     memory: Memory
     base: int
@@ -131,8 +130,7 @@ def _memory_part(memory: Memory, buffers: list[Buffer], capacity: int | None) ->
 
 
 def pack_by_memory(problem: Problem, parts: list[MemoryPart], pack: Callable[[Problem], Plan]) -> Plan:
-    """Plan every part with ``pack``, a packer of plain problems. Raises MemoryOverflow where a plan does not
-    fit."""
+    """Plan every part with ``pack``, a packer of plain problems. Raises MemoryOverflow for a misfit."""
     return _joined(problem, [(part, pack(part.problem)) for part in parts])
 
 

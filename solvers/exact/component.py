@@ -28,8 +28,7 @@ FIT_FIRST_SHARE, FIT_FIRST_SECONDS = 0.6, 30.0
 """After so much time CP-SAT joins a fit of buffers with lifetimes only, which it helps little: a share of
 the limit, or seconds where there is none."""
 BOTH_SHARE, BOTH_SECONDS = 0.2, 30.0
-"""Time for both together on such problems, as a share of the limit or in seconds; then the search goes on
-alone."""
+"""Time for both together on such problems, as a share of the limit or in seconds; then search alone."""
 
 
 @dataclass

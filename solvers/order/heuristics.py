@@ -24,8 +24,7 @@ def depth_first(tables: OrderTables, ops: Sequence[int], done: int, live: int) -
 
 
 def least_live(tables: OrderTables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
-    """Greedy: run the op that leaves the fewest bytes alive, of several the one with the fewest while it
-    runs."""
+    """Greedy: run the op that leaves the fewest bytes alive, of several that with the fewest meanwhile."""
     inside, state = mask(ops), tables.begin(ops, done, live)
     for _ in ops:
         steps = {op: tables.step(state.done, state.live, op) for op in state.ready}

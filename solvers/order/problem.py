@@ -150,8 +150,7 @@ class OrderTables:
         return OrderState(done, (*(each for each in state.ready if each != op), *new), live, (state.path, op))
 
     def run_free(self, state: OrderState, inside: int, level: int) -> OrderState:
-        """The state after running every op that fits under ``level`` and leaves no more bytes alive than
-        before."""
+        """The state after running every op that fits under ``level`` and leaves no more alive than before."""
         while True:
             for op in state.ready:
                 during, after = self.step(state.done, state.live, op)

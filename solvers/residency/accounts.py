@@ -20,8 +20,7 @@ TIME_UNITS = 100_000
 
 
 class ResidencyAccounts:
-    """Sums for a problem: variables are shares of items from 0 to 1, times are in units of ``unit``
-    cycles."""
+    """Sums for a problem: variables are shares of items, 0 to 1, times are units of ``unit`` cycles."""
 
     def __init__(self, problem: ResidencyProblem) -> None:
         self.problem = problem

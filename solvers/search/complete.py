@@ -20,8 +20,7 @@ ALL_RULES = 15
 LIMIT_REACHED = "search stopped by its limits"
 EXHAUSTED = "search exhausted"
 LEFT_OUT = "search exhausted, but some offsets were left out of it"
-"""What ``proof`` says where empty buffers touch edges of memories: then that no plan was found proves
-nothing."""
+"""What ``proof`` says if empty buffers touch edges of memories: that no plan was found proves nothing."""
 FIRST_SWEEP_NODES = 20_000
 """Nodes for each target of ``minimise`` in its first sweep; each further sweep has twice as many."""
 

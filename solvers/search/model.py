@@ -104,8 +104,7 @@ class SearchModel:
 
 
 def search_model(problem: Problem) -> SearchModel:
-    """Return the search's model of ``problem``. Raises ConstraintClash, and NotSearchable where it is too
-    large."""
+    """Return the search's model of ``problem``. Raises ConstraintClash, NotSearchable if too large."""
     if len(problem.buffers) > MAX_BUFFERS:
         raise NotSearchable(f"more than {MAX_BUFFERS} buffers")
     members = rigid(problem)

@@ -14,8 +14,7 @@ Words = npt.NDArray[np.uint64]
 
 
 class SearchState(NamedTuple):
-    """All of one search; the columns are named in ``solvers.search.columns``. Weights and ranks outlive a
-    restart."""
+    """All of one search; columns are named in ``solvers.search.columns``. Weights, ranks outlive restarts."""
 
     control: Ints
     items: Ints

@@ -78,8 +78,7 @@ SHORT_NODES = 300
 LONG_GROWTH = 1.5
 """How much longer each long round is than the last."""
 SHORT_PER_LONG = 4.0
-"""A long round is due once the short ones used this many nodes for each node of it (chosen by
-measurement)."""
+"""A long round is due once the short ones used this many nodes for each of its own (by measurement)."""
 FIRST_WORKER_NODES = 1000
 """Nodes the first worker uses before the others are started: most problems end earlier."""
 SLICE_SECONDS = 0.04
@@ -185,8 +184,7 @@ class WorkerRace:
         return min(done, key=lambda worker: worker.nodes) if done else None
 
     def run(self, until: Deadline, nodes: int | None) -> SearchWorker | None:
-        """Search until the moment ``until``, or until ``nodes`` are used in all; the winner, if
-        any."""
+        """Search until the moment ``until``, or ``nodes`` are used in all; the winner, if any."""
         each = None if nodes is None else max(1, nodes // self._threads)
         if self._reached < FIRST_WORKER_NODES:
             self._step(

@@ -113,8 +113,7 @@ def _allocated(run: TierRun, block: int, step: int) -> bool:
 
 
 def relocations(run: TierRun, block: int, step: int) -> Iterator[Place]:
-    """Places to which a block with data may move: by the rule in every other tier, any free place of its
-    own."""
+    """Places to which a block with data may move: in other tiers by the rule, in its own any free one."""
     tables, origin = run.tables, run.where[block]
     for tier in tables.allowed[block]:
         if tier == tables.last:

@@ -150,8 +150,7 @@ class TierStay:
 
 @dataclass(frozen=True, slots=True)
 class TierState:
-    """The source's memory state: where every block lies at every step, and the resulting cost of all
-    accesses."""
+    """The source's memory state: where every block lies at every step, and the cost of all accesses."""
 
     cycles: Fraction
     stays: tuple[tuple[TierStay, ...], ...]

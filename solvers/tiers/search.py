@@ -108,8 +108,7 @@ class TierWalk:
                 yield from self.combinations(after, step + 1, stop)
 
     def follow(self, run: TierRun, step: int) -> int | None:
-        """The total cost if the rule continues from ``run``; None as soon as it cannot be cheaper than the
-        kept state."""
+        """The total cost if the rule continues from ``run``; None once it cannot beat the kept state."""
         run = run.copy()
         run.events.clear()
         while run.cost + self.tables.rest[step] < self.total:

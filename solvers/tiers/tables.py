@@ -85,8 +85,7 @@ class TierTables:
         self.free_bytes: list[int] = []
         """Bytes of the first tier at each step with all blocks elsewhere, less their staging buffers."""
         self.need: list[list[int]] = []
-        """Bytes by which a block in the first tier reduces that at each step: it then needs no staging
-        buffer."""
+        """Bytes by which a block in the first tier reduces that at each step, as it needs no staging."""
         if not self.limited:
             return
         self.free_bytes = [self.capacity[0] - step.reserve for step in problem.steps]

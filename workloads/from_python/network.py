@@ -23,8 +23,7 @@ OURS = str(Path(__file__).parent)
 
 
 class CodeMapping(dict[str, Any]):
-    """A mapping of the document and the line of code that gave it; what is inside has the line of its
-    parent."""
+    """A mapping of the document and the line of code that gave it, its parent's for what is inside."""
 
     def __init__(self, place: Place, **values: Any) -> None:
         super().__init__(**values)
@@ -192,8 +191,7 @@ class Arms:
         probability: float | None = None,
         exit: bool = False,  # noqa: A002 the key of the YAML format
     ) -> Generator[None]:
-        """An arm with the ops of the body. With ``exit`` it is an early exit: what follows the ``if`` does
-        not run."""
+        """An arm with the ops of the body; an ``exit`` is an early one: what follows does not run."""
         arm = CodeMapping(calling_line(), ops=[], exit=exit)
         if probability is not None:
             arm["probability"] = probability

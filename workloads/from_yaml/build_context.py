@@ -93,8 +93,7 @@ def declare(
 
 @singledispatch
 def build_op(op: object, ctx: BuildContext) -> Value | tuple[Value, ...]:
-    """Append ``op``; its output, or several, in the shapes that the file's reader expects. Raises
-    ``BadInput``."""
+    """Append ``op``; its outputs have the shapes that the file's reader expects. Raises ``BadInput``."""
     raise TypeError(f"no such op: {op!r}")
 
 

@@ -17,8 +17,7 @@ BLOCKS = (
     *((96, 3, 2), *((96, 5, 1),) * 5),
     *((176, 5, 2), (176, 5, 1)),
 )
-"""Output channels, kernel and stride of the backbone's blocks; features are read after the fifth, eleventh
-and last."""
+"""Output channels, kernel and stride of the backbone's blocks; features after the 5th, 11th and last."""
 
 GATES = {11: 32, 12: 48}
 """Squeezed channels of the blocks with squeeze and excitation, by index."""

@@ -4,8 +4,6 @@ What a test may do instead: count work, or put a counted clock in the place of t
 (``tests/support/work.py``); limit a search by nodes; wait for an event. Speed is measured in ``bench``.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Versions, dependencies, commands and links of a release agree with the project."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

@@ -1,7 +1,5 @@
 """The wheel of the project, built, installed in an empty environment, and used there, also with a plug-in."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

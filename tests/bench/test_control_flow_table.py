@@ -1,7 +1,5 @@
 """The shape of Table 3 of Wang et al. 2025: which workloads gain by ping-pong, and which do not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

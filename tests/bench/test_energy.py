@@ -1,7 +1,5 @@
 """The energies of boards: the preset's numbers are those of the fit, and the errors are as documented."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

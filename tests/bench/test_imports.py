@@ -1,7 +1,5 @@
 """Every benchmark can be started: what it imports is there."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 

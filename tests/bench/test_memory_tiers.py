@@ -1,7 +1,5 @@
 """Any number of memories: the replay of a state finds its bytes and its cycles, and what is wrong with it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The packing benchmark runs as its docstring says, and believes no packer."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Predictions for tables without measurements, and published names of networks as workloads."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """What the presets say of their errors is what the tables of measurements give, with no row left out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

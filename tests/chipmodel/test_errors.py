@@ -1,7 +1,5 @@
 """Errors: one line for what is wrong, one for the hint, whatever a name contains."""
 
-from __future__ import annotations
-
 from chipmodel.errors import BadInput, Place
 
 

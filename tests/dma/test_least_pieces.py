@@ -1,7 +1,5 @@
 """The bound on parts, compared with the best part of small products."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """The RTL of dma/rtl against the Python model: burst for burst, clock for clock, byte for byte."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterable

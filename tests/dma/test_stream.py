@@ -1,7 +1,5 @@
 """Schedules of all streamers: their budget, their names, their refusals, and unusual programs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

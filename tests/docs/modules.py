@@ -1,7 +1,5 @@
 """The Python that pages and notebooks show, as modules whose lines are those of the page."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The pages that people read: README.md and the documentation's Markdown sources."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

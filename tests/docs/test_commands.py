@@ -1,7 +1,5 @@
 """Every command and example that a page shows does what the page says."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

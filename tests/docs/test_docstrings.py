@@ -1,7 +1,5 @@
 """The examples in the docstrings of what ``import chipmodel`` offers are run."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 

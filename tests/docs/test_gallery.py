@@ -1,7 +1,5 @@
 """The gallery's pictures are there, light enough for a page, and of commands that the tests run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the pages show of the program's output and of its registries is what these are now."""
 
-from __future__ import annotations
-
 import pytest
 
 from docs.generate import Part, made, parts, present

@@ -1,7 +1,5 @@
 """Every notebook says what is stored when its cells run, and has a page of the site."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

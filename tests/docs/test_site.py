@@ -1,7 +1,5 @@
 """The site builds without a warning, and the pages keep the rules of the house."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

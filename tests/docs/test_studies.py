@@ -1,7 +1,5 @@
 """The reports of the studies in ``bench/studies`` say what pandas finds in their rows."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The Python of pages and notebooks passes mypy's strict checks, as the project itself does."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

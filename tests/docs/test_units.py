@@ -1,7 +1,5 @@
 """The table of what is modelled has every model that a chip file may choose, and its measured error."""
 
-from __future__ import annotations
-
 from chipmodel.hardware.chip_file import preset_names
 from chipmodel.hardware.fields import FIELDS
 from docs.tools.units import FIELDS_OF_UNITS, UNITS, rows

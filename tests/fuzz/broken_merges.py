@@ -7,8 +7,6 @@ another buffer. Where it does, the verifier and the check of the plan must both 
 (each merger in turn) must pass both, and the walk too, with loops left out as well.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace

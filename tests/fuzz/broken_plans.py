@@ -4,8 +4,6 @@ Plans are of built-in networks and random trees in little memory, with stripes, 
 flow, several cores and steady state (``plan_cases``); the ways to break them are in ``plan_breaks``.
 """
 
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser
 from collections import Counter

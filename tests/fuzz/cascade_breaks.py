@@ -4,8 +4,6 @@ Each changes what it says, which steps run in which order, or where rows lie, an
 cascade as it is.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise

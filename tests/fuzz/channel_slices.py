@@ -5,8 +5,6 @@ For each seed the slices make the numbers of the whole network, computed in inte
 in cascades of their slices' ops.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from random import Random

@@ -5,8 +5,6 @@ order in which cores may take turns, the event-driven simulator's trace equals t
 and no run is faster than the lower bound for plans with cascades.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

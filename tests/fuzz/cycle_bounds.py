@@ -8,8 +8,6 @@ With ``--zoo`` the seeds number networks of the zoo instead, each on four chips 
 memory.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ and of both exact solvers, and every certificate must verify. For every fifth se
 buffers, on which the search and CP-SAT must agree with each other.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ small, so that tensors are spilled and ops run in stripes, and some have several
 runs along paths through every arm, and its outputs equal the plain run's.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -7,8 +7,6 @@ verifier, also after they were written to a file and read again, and compute wha
 bytes along paths through every arm; both simulators agree event for event, and no run beats a bound.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a module of this folder offers to the runner."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ is changed in one to three places and given to the command that reads it, in thi
 each command runs in a process of its own, with at most that many seconds of CPU time and MiB more memory.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import resource

@@ -4,8 +4,6 @@ Half of the cases are those of the search ``cascades``, in bands of columns, thr
 that are loaded again, too; half are chains of convolutions, some of which skip a few ops, whose rows overlap.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

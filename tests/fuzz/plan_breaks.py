@@ -5,8 +5,6 @@ every object gets a key too many; of every list an item is dropped, doubled, or 
 one. A break that may leave the plan right is not made: each exception below says why it is one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from functools import partial

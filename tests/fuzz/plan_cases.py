@@ -1,8 +1,6 @@
 """Right plans of many kinds: networks in little SharedMemory, control flow, several cores, steady state, and
 cascades in all of these."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The objects of the JSON document of a plan: what each one is, and where commands are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

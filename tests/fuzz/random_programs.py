@@ -4,8 +4,6 @@ For each seed the plan passes the independent verifier, the event-driven simulat
 stepper's event for event, and neither cycles nor peak are below their lower bounds.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ its lower bound, and no peak is below its own. Combinations take turns: the tree
 ``--each`` of them, those from number ``s * each`` on, so every one of them comes round.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Sequence

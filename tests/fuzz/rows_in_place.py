@@ -5,8 +5,6 @@ event-driven simulator's trace equals the stepper's event for event, no run is f
 for plans that may run in stripes, and no plan that moves no tensor needs less memory than the bound on that.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from random import Random

@@ -9,8 +9,6 @@ hold. The test suite runs a few fixed seeds of each. The first fault ends the ru
 ``--keep-going`` is given; the message names the seed.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -6,8 +6,6 @@ must prove the optimum, and where brute force finds no plan at all neither may t
 right only where buffers of no bytes lie at the edges of memories (see ``solvers.search.model``).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from random import Random

@@ -6,8 +6,6 @@ file's own, every claim and whether the point had a row then. The commands run o
 version is part of each point's key.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The search ``broken-merges`` on a few trees: each broken merge that corrupts is noticed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 

@@ -1,7 +1,5 @@
 """Plans broken in one place: a few dozen, of the search ``broken-plans``."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from random import Random

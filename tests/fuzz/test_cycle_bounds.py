@@ -1,7 +1,5 @@
 """The search ``cycle-bounds`` on a few programs, and that it reports a bound that is too high."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The search ``execution`` on a few seeds, and that it reports plans that compute something else."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

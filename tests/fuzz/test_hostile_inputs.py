@@ -1,7 +1,5 @@
 """The search ``hostile-inputs`` on its first 100 seeds, and that it reports what it looks for."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Searches for wrong plans on a few seeds each, and that they report what is wrong."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The search ``random-trees`` on a few seeds, and that it reports faults."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace

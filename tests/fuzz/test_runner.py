@@ -1,7 +1,5 @@
 """The runner of the searches: its list, its report, and what ends it."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

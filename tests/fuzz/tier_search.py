@@ -5,8 +5,6 @@ ones start again. No state may cost more than the initial rule's or less than th
 cases with something to decide, those where the bound leaves room to save, and those where the search saves.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

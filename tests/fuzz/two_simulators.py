@@ -4,8 +4,6 @@ For each seed both traces are equal event for event and account for every cycle,
 CPU, refreshes and clock ratios in play.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 

@@ -6,8 +6,6 @@ search ``cascades`` checks; some have several cores, and where the seed leaves t
 makes it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction

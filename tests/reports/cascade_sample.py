@@ -1,7 +1,5 @@
 """A run with a cascade: three convolutions in stripes, whose tensors in between exist only as rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 

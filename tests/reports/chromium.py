@@ -1,7 +1,5 @@
 """The browser that draws pages in tests."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal

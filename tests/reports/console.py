@@ -1,7 +1,5 @@
 """What reports print, as text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from io import StringIO
 

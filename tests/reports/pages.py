@@ -1,7 +1,5 @@
 """What tests read in a page: its tags, its texts, its data."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Plan files for the tests of exports: hard to name, and with every kind of command."""
 
-from __future__ import annotations
-
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat

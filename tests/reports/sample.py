@@ -4,8 +4,6 @@
 are tested without the simulator; ``large`` makes the thousands of events that a real network has.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

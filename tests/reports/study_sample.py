@@ -1,7 +1,5 @@
 """Studies made by hand and by seed for the tests of the study page: known answers, and many rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

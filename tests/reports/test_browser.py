@@ -1,7 +1,5 @@
 """Every kind of page in a real browser, on a wide screen and on a narrow one, in light and in dark."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module

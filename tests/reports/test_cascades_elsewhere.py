@@ -1,7 +1,5 @@
 """Cascades in differences, comparisons and on several cores."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What explains a measurement, in sentences, as a table and as JSON values."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The studies of reports/gallery: each is read, asks what its README says, and is small enough to rerun."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The lists on the terminal: every row, and the user's own text without markup."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction

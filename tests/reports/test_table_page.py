@@ -1,7 +1,5 @@
 """Pages of tables: budgets and arenas from known answers."""
 
-from __future__ import annotations
-
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from reports.arena import render_arena

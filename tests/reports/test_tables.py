@@ -1,7 +1,5 @@
 """What every page has: a list of its sections that stays in sight, and tables that can be saved."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace

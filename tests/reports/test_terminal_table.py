@@ -1,7 +1,5 @@
 """Tables on terminals that are too narrow for them."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 from rich.console import Console

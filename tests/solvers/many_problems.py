@@ -1,7 +1,5 @@
 """Random problems without constraints, and those of the zoo, for the tests of all heuristics."""
 
-from __future__ import annotations
-
 from functools import cache
 from random import Random
 

@@ -1,7 +1,5 @@
 """The smallest peak by trying every offset of every buffer; only ``check`` says what is allowed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chipmodel.model.plan import Buffer, Plan, Problem

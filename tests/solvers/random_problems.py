@@ -1,7 +1,5 @@
 """Small random problems with every kind of constraint, for the tests and benches of exact planners."""
 
-from __future__ import annotations
-
 from random import Random
 
 from chipmodel.geometry.interval import Interval

@@ -1,7 +1,5 @@
 """Buffers that grow while they are filled, as groups of colocated ones: every packer, against all plans."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

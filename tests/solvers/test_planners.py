@@ -1,7 +1,5 @@
 """Every heuristic on random problems and on the zoo: the check and the bound."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

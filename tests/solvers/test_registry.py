@@ -1,7 +1,5 @@
 """The table of packers, and the status of a solution."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib import import_module

@@ -1,7 +1,5 @@
 """What tests ask of the bound on cycles."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from chipmodel.bounds.time_bound import time_bound

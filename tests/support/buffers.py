@@ -1,7 +1,5 @@
 """Buffers with one lifetime, and problems of such buffers."""
 
-from __future__ import annotations
-
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 

@@ -1,7 +1,5 @@
 """Small random chains whose only costs are transfers, and every set of cascades of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product

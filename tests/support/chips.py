@@ -1,7 +1,5 @@
 """Small chips, for many tests."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from random import Random

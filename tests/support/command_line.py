@@ -1,7 +1,5 @@
 """The command line, called in the tests' own process."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

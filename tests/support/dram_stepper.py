@@ -5,8 +5,6 @@ in order, and looks for rows to open among the ``queue`` next accesses, at most 
 access. Nanoseconds are rounded up to clocks.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil

@@ -1,7 +1,5 @@
 """Enumerate every path through a weighted tree: the oracle of the exact and the sampled analysis."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

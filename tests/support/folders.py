@@ -1,7 +1,5 @@
 """Folders that tests read from, wherever the test itself lies."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx

@@ -1,7 +1,5 @@
 """Further memories of small chips, at random."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from random import Random
 

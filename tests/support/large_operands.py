@@ -1,7 +1,5 @@
 """Ops whose operands do not fit a small SharedMemory: ONNX models as exporters write them, shrunken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The built-in networks that tests plan, simulate and verify. Tests of structure build all of them."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from chipmodel.model.program import Program

@@ -1,7 +1,5 @@
 """Programs of windows, slices and concats as ONNX models, to compare what two programs compute."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

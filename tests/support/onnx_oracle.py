@@ -1,8 +1,6 @@
 """What an op of an imported model computes, by the reference evaluator of the onnx package, and which
 elements of its operands a part of it depends on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path

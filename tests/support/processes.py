@@ -1,7 +1,5 @@
 """Processes of their own, for tests of what is imported."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Random packing problems without constraints, the same for the same seed."""
 
-from __future__ import annotations
-
 from random import Random
 
 from chipmodel.geometry.interval import Interval

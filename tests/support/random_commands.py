@@ -3,8 +3,6 @@
 They need not make sense as a program, only be legal for the sequencer: every wait has a transfer.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 from chipmodel.geometry.interval import Interval

@@ -1,7 +1,5 @@
 """Random networks on images from a seed, of ops that can run in stripes of rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple

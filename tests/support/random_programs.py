@@ -1,7 +1,5 @@
 """Random programs from a seed: trees of small ops."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 

@@ -1,7 +1,5 @@
 """Random commands for several cores, which wait for one another now and then."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

@@ -1,7 +1,5 @@
 """Trees of random ops: straight chains, branches and loops in one another."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from random import Random
 

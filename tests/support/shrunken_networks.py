@@ -1,8 +1,6 @@
 """Swin-T, ViT-B/16, CoaT, SegFormer, RetinaNet and Whisper-tiny, shrunken: the same ops in the same order as
 exporters write them, with few channels, tokens and blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

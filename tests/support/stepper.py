@@ -8,8 +8,6 @@ takes a burst, and then every unit does one cycle of its work. Of several cores 
 goes first.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Small int8 models as TensorFlow Lite Micro runs them: every layer with scales that its kernels accept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The state that a search over memory tiers begins with, without that search."""
 
-from __future__ import annotations
-
 from solvers.tiers.placement import by_rule
 from solvers.tiers.problem import TierProblem, TierState
 from solvers.tiers.search import as_state

@@ -1,7 +1,5 @@
 """Wheels of small packages, built without a build tool, and pip, which installs them in a folder."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

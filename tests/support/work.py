@@ -1,7 +1,5 @@
 """Work that is counted instead of timed: a busy machine changes seconds, but no count."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from cProfile import Profile

@@ -1,7 +1,5 @@
 """Derived numbers of a result, against a count cycle by cycle."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

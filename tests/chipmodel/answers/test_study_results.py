@@ -1,7 +1,5 @@
 """Planners' names, shared bounds, gaps, scores: known answers by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import inf
 

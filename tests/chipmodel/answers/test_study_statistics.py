@@ -1,7 +1,5 @@
 """Statistics of a study: brute-force oracles, and figures of their authors."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Arguments of a wrong kind leave as BadInput, whatever they broke inside."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from importlib import import_module

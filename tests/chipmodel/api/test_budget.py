@@ -1,7 +1,5 @@
 """Budgets: every limit is compared with what the simulation says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """The copied examples are those of the checkout, and the documents' commands find them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

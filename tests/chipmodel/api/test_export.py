@@ -1,7 +1,5 @@
 """``export``: the bytes of the command, from a simulation, a plan or their files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

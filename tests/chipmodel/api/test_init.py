@@ -1,7 +1,5 @@
 """``import chipmodel``: everything is there, and nothing is read before it is asked for."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

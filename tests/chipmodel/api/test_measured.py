@@ -1,7 +1,5 @@
 """``validate``, ``calibrate``, ``diff``, ``arena`` and lists: the command line's answers, as values."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

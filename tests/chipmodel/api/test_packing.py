@@ -1,7 +1,5 @@
 """``pack`` and ``compare``: buffers in, offsets and bounds out."""
 
-from __future__ import annotations
-
 import pytest
 
 import chipmodel as cm

@@ -1,7 +1,5 @@
 """``plan``, ``check`` and ``smallest_memory``: the command line's answers, as values."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

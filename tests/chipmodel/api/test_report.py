@@ -1,7 +1,5 @@
 """``report``: what a study found, with pages of its points."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``simulate``: the command line's answer, as a value."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

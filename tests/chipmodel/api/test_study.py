@@ -1,7 +1,5 @@
 """``study``: rows in a store, as a table; a cancelled study goes on where it was."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Chips in Python."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Workloads in Python: files, contents, models, programs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -6,8 +6,6 @@ input rows that it reads, are in memory. Bytes may leave memory at any time. Row
 no memory, which only helps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random

@@ -3,8 +3,6 @@
 How often two of them take turns in the bytes that hold the rows between them, and which op begins and ends.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, groupby

@@ -1,7 +1,5 @@
 """The bound for plans with cascades: never above the best plan of tiny networks, and high enough."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction

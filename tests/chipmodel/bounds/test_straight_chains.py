@@ -1,7 +1,5 @@
 """Ops of different bodies, iterations and inferences do not take turns: the bound for cascades knows that."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

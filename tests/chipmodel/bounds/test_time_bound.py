@@ -1,7 +1,5 @@
 """The lower bound on cycles: by hand, and never above the cycles of a plan."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

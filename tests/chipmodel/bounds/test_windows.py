@@ -1,7 +1,5 @@
 """The window bound by hand, against every order of loads, and monotone in the capacity."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

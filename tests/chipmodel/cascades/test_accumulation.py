@@ -1,7 +1,5 @@
 """Ops that add up a whole image in a cascade: what they hold, in how many bytes, when the output is made."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Literal
 

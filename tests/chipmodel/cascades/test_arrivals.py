@@ -1,7 +1,5 @@
 """Cascades on one of several cores: they end where that core would hold up another one, and vice versa."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Attention in a cascade: blocks of queries, whose scores are there a few rows at a time."""
 
-from __future__ import annotations
-
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.attributes import AlongAxis, AxisOrder

@@ -1,7 +1,5 @@
 """Bands of columns of a cascade, by known answers."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op

@@ -1,7 +1,5 @@
 """Which ops may make some of their columns, and what they read for them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.cascades.columns import columns_read, op_columns, part_reads, part_writes

@@ -1,7 +1,5 @@
 """Tensors inside a cascade that are made again: in which steps, how many rows are held, and how many MACs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

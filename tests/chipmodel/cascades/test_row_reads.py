@@ -1,7 +1,5 @@
 """Rows that ops read, by their shortcuts, against the shares that they read."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.cascades.row_reads import row_reads, rows_of

@@ -1,7 +1,5 @@
 """``check --execute``: what it prints, and its exit codes."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

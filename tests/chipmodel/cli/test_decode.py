@@ -1,7 +1,5 @@
 """``chipmodel decode``: each length is the plan of that length by itself, of built-in and of ONNX models."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

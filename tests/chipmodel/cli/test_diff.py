@@ -1,7 +1,5 @@
 """``chipmodel diff`` as a user meets it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``chipmodel explain``: a cause is the run of the chip that it makes, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

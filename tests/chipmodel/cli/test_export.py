@@ -1,7 +1,5 @@
 """``chipmodel export`` as a user meets it."""
 
-from __future__ import annotations
-
 import csv
 import json
 from importlib import import_module

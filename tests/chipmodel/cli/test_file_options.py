@@ -1,7 +1,5 @@
 """No command overwrites what it reads or loses one of its outputs, and it says so before any work."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from itertools import combinations

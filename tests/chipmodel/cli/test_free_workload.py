@@ -1,7 +1,5 @@
 """A workload without an op that costs anything has an answer from every command."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx

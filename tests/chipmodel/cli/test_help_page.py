@@ -1,7 +1,5 @@
 """Every ``--help`` fits 80 columns, shows each option once, and ends with examples that run."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from collections import Counter

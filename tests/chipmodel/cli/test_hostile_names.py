@@ -1,7 +1,5 @@
 """Names of files, nodes, graphs and ops are text wherever they come out: terminal, pages, exported tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx

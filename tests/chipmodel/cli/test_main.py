@@ -1,7 +1,5 @@
 """The command line as a user meets it: stdout, stderr, files and exit codes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

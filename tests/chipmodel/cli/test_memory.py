@@ -1,7 +1,5 @@
 """``chipmodel memory`` as a user meets it: stdout, stderr, files and exit codes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``--merge`` and ``--merges`` as a user meets them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``--order`` of simulate, plan and compare, and what check makes of a plan's order."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

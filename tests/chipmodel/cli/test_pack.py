@@ -1,7 +1,5 @@
 """``chipmodel pack`` as a user meets it: stdout, stderr, files and exit codes."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

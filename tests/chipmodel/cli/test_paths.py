@@ -1,7 +1,5 @@
 """``chipmodel simulate`` on a workload with an ``if``: what all paths cost, and which one is shown."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

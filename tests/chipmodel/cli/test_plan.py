@@ -1,7 +1,5 @@
 """``chipmodel plan``, and ``--time-limit`` and ``--gap`` where a streamer searches."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

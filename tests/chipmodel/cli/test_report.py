@@ -1,7 +1,5 @@
 """``chipmodel report`` from a study's store: what it prints and writes, and what it refuses."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from importlib import import_module

@@ -1,7 +1,5 @@
 """``chipmodel sensitivity``: each varied run is the run of that chip, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``chipmodel study`` as a user meets it: stdout, stderr, files and exit codes."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

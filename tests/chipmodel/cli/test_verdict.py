@@ -1,7 +1,5 @@
 """The last word: whether a plan fits, and what a time limit leaves open."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The arena as planned here against the interpreter of TensorFlow Lite Micro (package tflite-micro)."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,5 @@
 """``compare`` on several cores: the highest peak, a bound for it, and the fragmentation of each core."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A packing answered and checked: the work for many buffers."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

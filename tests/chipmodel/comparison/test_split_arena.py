@@ -1,7 +1,5 @@
 """An arena in two memories, in the interpreter of TensorFlow Lite Micro and in its planner's place."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from unittest.mock import Mock
 

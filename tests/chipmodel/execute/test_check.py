@@ -1,7 +1,5 @@
 """Plans of real networks run on bytes: right ones compute the network, and damage shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The function that stands for every op: it depends on every byte that it may read, and on no other."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np

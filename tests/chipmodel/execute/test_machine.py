@@ -1,7 +1,5 @@
 """The machine on commands written by hand: it moves the bytes that they name, when they say so."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

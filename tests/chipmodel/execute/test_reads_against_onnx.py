@@ -6,8 +6,6 @@ and what it writes must stay. Transposed convolutions in groups and pooling of i
 evaluator of onnx 1.23.2 fails on them, nor are recurrent layers and operators that are not known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An op that the importer makes of several nodes together depends on what it says that it reads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

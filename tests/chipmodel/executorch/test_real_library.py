@@ -5,8 +5,6 @@ Needs the extra ``executorch``, which brings 1.3 GB and is therefore no part of 
 only (``test_planner``).
 """
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Times with units."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.errors import BadInput

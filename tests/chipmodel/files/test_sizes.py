@@ -1,7 +1,5 @@
 """Sizes in bytes: parsing, refusals with hints, and formatting."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

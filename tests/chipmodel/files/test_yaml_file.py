@@ -1,7 +1,5 @@
 """Reading YAML: values, positions, mistakes and malicious files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

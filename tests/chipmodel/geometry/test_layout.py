@@ -1,7 +1,5 @@
 """The order of elements in memory, against arrays that hold their own numbers."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

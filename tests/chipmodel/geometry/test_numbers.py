@@ -1,7 +1,5 @@
 """Intervals, shares, groups, pieces and runs of numbers, against sets of these numbers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

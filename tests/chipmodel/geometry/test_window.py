@@ -1,7 +1,5 @@
 """Which rows a part reads, against a list of every kernel tap."""
 
-from __future__ import annotations
-
 from hypothesis import assume, given
 from hypothesis import strategies as st
 

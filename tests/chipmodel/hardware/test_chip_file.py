@@ -1,7 +1,5 @@
 """Presets, chip files and overrides: exact numbers, their sources, and every mistake at its place."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Energy in a chip file: what each number does, and that a chip without a model has none."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Formulas of chip fields: values by hand, every mistake at its column, and any text computed or refused."""
 
-from __future__ import annotations
-
 import ast
 from contextlib import suppress
 

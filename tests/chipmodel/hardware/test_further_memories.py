@@ -1,7 +1,5 @@
 """Further memories of a chip file: their fields, and what is refused."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Measured networks: their errors, intervals and nearest ones by hand, and as text in a chip file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, log, sqrt

@@ -1,7 +1,5 @@
 """Psram devices against worked examples of their datasheets (docs/reference/hardware.md)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

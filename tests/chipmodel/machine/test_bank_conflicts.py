@@ -1,7 +1,5 @@
 """The search for bank conflicts equals stepping through every cycle."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """Which banks an access uses, and which unit is served on a bank conflict."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

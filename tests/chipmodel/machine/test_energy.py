@@ -1,7 +1,5 @@
 """The energy of a run: each number times what an independent count of the run gives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

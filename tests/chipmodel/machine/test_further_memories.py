@@ -1,7 +1,5 @@
 """Transfers of further memories in both simulators: what stalls the Psram does not stall them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

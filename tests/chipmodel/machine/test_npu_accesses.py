@@ -1,7 +1,5 @@
 """The accesses of an op to SharedMemory, by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

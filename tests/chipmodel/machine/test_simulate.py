@@ -1,7 +1,5 @@
 """The event-driven simulator against traces computed by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

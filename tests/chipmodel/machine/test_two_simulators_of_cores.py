@@ -1,7 +1,5 @@
 """Several cores in both simulators: by hand, and equal event for event on any streams of commands."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Changed constants are recovered from the measurements."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Causes: each is a run of the chip with its changes, and every preset has some that run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Limits of the model's errors, through the module of ``chipmodel validate``; and tables of users."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A fit finds the numbers that made the measurements, and refuses more than they carry."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Networks on boards: the prediction is that of the plan by ``vendor``."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.errors import BadInput

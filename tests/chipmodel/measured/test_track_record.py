@@ -1,7 +1,5 @@
 """The class of a network follows from its tensors and the chip; what no measured network has is said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Walking command streams, and the path through their branches and loops."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.errors import BadInput

@@ -1,7 +1,5 @@
 """Programs on several cores: parts, partition, bound, and the mistakes that the verifier must find."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

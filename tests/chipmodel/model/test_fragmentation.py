@@ -1,7 +1,5 @@
 """External fragmentation, by hand and as a property."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

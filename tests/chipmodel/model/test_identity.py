@@ -1,7 +1,5 @@
 """Keys by identity."""
 
-from __future__ import annotations
-
 from chipmodel.model.identity import Same
 
 

@@ -1,7 +1,5 @@
 """The curve of live bytes against counting at every time."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

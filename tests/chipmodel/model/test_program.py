@@ -1,7 +1,5 @@
 """Walking a program: every node, every op, every run of an op, and changed copies."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from random import Random

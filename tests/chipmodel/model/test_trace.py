@@ -1,7 +1,5 @@
 """Sums over events, and the check that every cycle of every unit is in exactly one of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.model.trace import Cause, Event, Kind, Trace, Unit

@@ -1,7 +1,5 @@
 """What parts of work need, and that they are all of it."""
 
-from __future__ import annotations
-
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.geometry.window import Window

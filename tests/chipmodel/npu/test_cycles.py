@@ -1,7 +1,5 @@
 """The ``array`` NPU model: padded MACs over MACs per cycle, or bytes through the ports."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

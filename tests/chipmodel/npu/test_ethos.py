@@ -1,7 +1,5 @@
 """Ethos-U55, U65 and U85 against the estimate of Arm's compiler, and what that estimate is made of."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """On Ethos-U55 parts cost at least the bound, which is near the cost of the whole."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """LUNA's NPU against the tables of the vendor's profiler (tests/data/hardware), and beyond them."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Cycles of NE16: known answers by hand from the stages of the RTL, and what its shape implies."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

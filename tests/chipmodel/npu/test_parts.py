@@ -1,7 +1,5 @@
 """However an op is cut, its parts cost at least the lower bound of the whole op."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import pytest

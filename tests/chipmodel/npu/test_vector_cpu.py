@@ -1,7 +1,5 @@
 """The ``vector-cpu`` NPU model: kernels counted by hand, and a cache followed line by line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil

@@ -1,7 +1,5 @@
 """Liveness: Eq. (1) of Wang et al. 2025 on straight-line code, lifetimes on trees by hand, and problems."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chipmodel.geometry.interval import Interval

@@ -1,7 +1,5 @@
 """Lifetimes, conflicts and transfers in flight against a walk of every path of small random trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain, combinations, count, product
 from random import Random

@@ -1,7 +1,5 @@
 """The order of events at a position, and addresses from offsets: schedules written by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Runs that are too long to simulate: refused before any planning, at the loop that makes them so."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

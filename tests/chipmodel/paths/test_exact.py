@@ -1,7 +1,5 @@
 """The exact analysis of all paths equals their enumeration, each path simulated on its own."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The complete answer: exact or sampled, costs of arms, several cores, and the worst path's lower bound."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

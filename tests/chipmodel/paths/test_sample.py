@@ -1,7 +1,5 @@
 """Sampled paths: their cycles, the coverage of the confidence interval, and Student's t."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from random import Random

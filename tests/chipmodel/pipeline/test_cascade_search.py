@@ -1,7 +1,5 @@
 """Plans with cascades allowed: never slower than without, and by the streamer that was asked for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

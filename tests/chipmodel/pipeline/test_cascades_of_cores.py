@@ -1,7 +1,5 @@
 """Cascades chosen for cores that share one Psram."""
 
-from __future__ import annotations
-
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.pipeline.choices import CASCADE_AUTO

@@ -1,7 +1,5 @@
 """Plans after a deadline: no search is begun, a plan is made all the same, and what is missing is named."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

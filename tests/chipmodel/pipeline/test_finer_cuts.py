@@ -1,7 +1,5 @@
 """Where a plan has no room next to large ops, these are cut finer: by every command alike."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 nothing with the planners, both simulators agree event for event, no run beats the bound, and what one core
 makes for another is in Psram before it is loaded."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from random import Random

@@ -1,8 +1,6 @@
 """Models in the onnx package's own test data and many built-in networks, unedited, through the whole way on
 two chips; each plan passes the independent verifier."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

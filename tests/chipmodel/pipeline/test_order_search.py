@@ -1,7 +1,5 @@
 """Orders of whole programs; live bytes are counted by ``dma.residency.greedy``, which knows no search."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import permutations
 from random import Random

@@ -1,7 +1,5 @@
 """The whole way: rounds, refusals, the smallest capacity, and plans that once were wrong."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

@@ -1,7 +1,5 @@
 """A streamer that searches is never behind a quick one, whatever its deadline."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.errors import DoesNotFit

@@ -1,7 +1,5 @@
 """Outputs in place by rows, where SharedMemory is short: in DS-CNN tensors of 8,000 B follow one another."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The rules of thumb of Wang et al. 2025, whose models are not public, as shapes of results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product

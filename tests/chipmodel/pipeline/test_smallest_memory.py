@@ -1,7 +1,5 @@
 """The smallest SharedMemory of built-in networks, with cascades and without."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.answers.memory import MemoryAnswer

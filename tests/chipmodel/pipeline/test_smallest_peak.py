@@ -1,7 +1,5 @@
 """A packer that searches stops at the first plan that fits; a study asks it for the smallest peak."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

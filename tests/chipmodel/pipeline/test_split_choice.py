@@ -1,7 +1,5 @@
 """Plans with ops split over cores: faster than one core, never below the bound, and checked as a whole."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A memory that is far too small is refused before planning begins, with a size that is enough."""
 
-from __future__ import annotations
-
 import pytest
 
 import chipmodel

@@ -1,7 +1,5 @@
 """Which ops read their weights in place, where the planner chooses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

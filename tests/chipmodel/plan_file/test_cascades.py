@@ -1,7 +1,5 @@
 """Plan files of plans with cascades."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

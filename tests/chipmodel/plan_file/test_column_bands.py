@@ -1,7 +1,5 @@
 """Plan files of cascades in bands of columns: written, read, and every field of columns checked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Plan files: a written plan reads back, and every malformed one is refused with its position."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

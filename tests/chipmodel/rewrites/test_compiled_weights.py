@@ -1,7 +1,5 @@
 """Weights in the size of the chip's tool: by bits, padding and parameters of each channel."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Ops split over cores make the same bytes as whole ones, and their plans run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random

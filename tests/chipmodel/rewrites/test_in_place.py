@@ -1,7 +1,5 @@
 """In-place reuse by the kind of op: what is marked, what it saves, and that plans stay correct."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

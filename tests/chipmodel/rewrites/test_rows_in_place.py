@@ -1,7 +1,5 @@
 """Which inputs' memory an output may take row by row."""
 
-from __future__ import annotations
-
 from chipmodel.model.program import Program
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.rows_in_place import row_bytes, rows_to_take

@@ -1,7 +1,5 @@
 """Networks in steady state: the loop around them, by hand and on both simulators."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace

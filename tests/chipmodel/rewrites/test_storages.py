@@ -1,7 +1,5 @@
 """The order of tensors in memory where reshapes only split or join channels: a shuffle keeps rows."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.cascades.rewrite import CascadeChoice, with_cascades

@@ -1,7 +1,5 @@
 """Weights read in place: which ops, what they cost by hand, and plans of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Points and rows for the tests of studies."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import strategies as st

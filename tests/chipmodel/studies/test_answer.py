@@ -1,7 +1,5 @@
 """One point, answered: the same as ``simulate`` and ``pack`` say, and every way it can go wrong a row."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The version of the code covers what answers points, and is never quietly of too little."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Requirements and columns from the study file through the store to the rows, the table and the page."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

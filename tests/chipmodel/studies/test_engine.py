@@ -1,7 +1,5 @@
 """The loop: what it stores when, how it stops, and how two of them share a study."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Tables of rows: the columns that were promised, values that are read back, equal bytes for equal rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

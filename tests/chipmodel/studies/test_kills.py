@@ -3,8 +3,6 @@
 ``python -m tests.fuzz study-kills`` does the same with 1,000 points and 20 kills.
 """
 
-from __future__ import annotations
-
 import concurrent.futures
 import logging
 import os

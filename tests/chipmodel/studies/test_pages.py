@@ -1,7 +1,5 @@
 """``chipmodel report --points``: the pages of points, what they show, and which are refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The points of a study: the product, what is asked once, what filters leave, what a key depends on."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The local pool: the rows of its points, whoever dies, and no worker that outlives its pool."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The store of a study: rows as they were, claims of the living, and files of others."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

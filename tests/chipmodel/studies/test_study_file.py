@@ -1,7 +1,5 @@
 """Study files: what they may leave out, what stands for several names, and what is wrong at which line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is printed shows and does nothing else; different names are never shown alike."""
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata

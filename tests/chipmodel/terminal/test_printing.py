@@ -1,7 +1,5 @@
 """What reaches the terminal, whatever names say and whatever the stream's encoding is."""
 
-from __future__ import annotations
-
 import io
 import sys
 

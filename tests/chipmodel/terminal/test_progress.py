@@ -1,7 +1,5 @@
 """A spinner for slow work on a terminal, and no output otherwise."""
 
-from __future__ import annotations
-
 import io
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Bursts of transfers: the closed form against a walk word by word, and the rules on every burst."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction

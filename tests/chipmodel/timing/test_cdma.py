@@ -4,8 +4,6 @@ The machine keeps the registers of axi_cdma.v and axi_ram.v (alexforencich/veril
 timing: the two state machines of the engine, its queues, and both sides of the memory.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, field
 

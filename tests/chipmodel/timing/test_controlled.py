@@ -2,8 +2,6 @@
 everything that is derived from a transfer's cycles holds for them.
 """
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from fractions import Fraction

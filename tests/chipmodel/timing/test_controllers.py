@@ -1,7 +1,5 @@
 """The HyperBus controller at every phase of its clocks; the RTL's tables are in ``measured/test_compare``."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """DRAM by rows and banks: by hand, and against a controller that steps through every clock."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import cast

@@ -1,7 +1,5 @@
 """Transfers from, to and between further memories, from their latencies and rates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

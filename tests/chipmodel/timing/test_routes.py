@@ -1,7 +1,5 @@
 """The routes of LUNA ARCS against the vendor's figures (hardware.md, "DMA routes")."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Cycles of transfers in several runs, by hand and in relation to those in one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

@@ -1,7 +1,5 @@
 """Cycles of a transfer on a whole chip, in any of its DMA models (the controllers: test_controlled)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil

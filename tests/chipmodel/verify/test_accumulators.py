@@ -1,7 +1,5 @@
 """The verifier and the machine on pooling by rows in a cascade: right plans pass, wrong ones are found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

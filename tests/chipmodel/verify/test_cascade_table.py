@@ -1,7 +1,5 @@
 """The verifier on plans with cascades: right ones pass, and each wrong one is found for its own reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Certificates: those of the planners verify, false ones are refused, and none claims too much."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

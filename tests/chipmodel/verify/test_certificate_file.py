@@ -1,7 +1,5 @@
 """Certificates in JSON: read back as they were written, and what is wrong with one is said with its place."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

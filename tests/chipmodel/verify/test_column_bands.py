@@ -1,7 +1,5 @@
 """The verifier on cascades in bands of columns: right ones pass, wrong ones are found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

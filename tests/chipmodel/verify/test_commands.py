@@ -1,7 +1,5 @@
 """The verifier of commands finds every kind of damage to a correct plan."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random

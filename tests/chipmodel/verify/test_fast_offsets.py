@@ -1,7 +1,5 @@
 """NumPy finds the same violations as the pairwise check, word for word."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """The verifier and the machine on rows that are computed again: right plans pass, wrong ones are found."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

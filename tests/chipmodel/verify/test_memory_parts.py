@@ -1,7 +1,5 @@
 """Parts of a tensor can be loaded while others are still being stored."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The verifier's memory state, operation by operation, and damage that only exact bookkeeping finds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 The executor, which knows nothing of what it should hold, computes something else for those that break data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

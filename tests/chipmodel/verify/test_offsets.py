@@ -1,7 +1,5 @@
 """Each kind of violation that the pairwise check of offsets finds, and a byte-by-byte oracle."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The pairs that every pair of boxes compared gives, from far fewer comparisons."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 

@@ -1,7 +1,5 @@
 """``chipmodel check`` of a packing: correct answers pass, and every false statement is found."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every field of a plan file is checked: faults that no command notices are found by what the file states."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

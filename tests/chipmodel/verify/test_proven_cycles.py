@@ -1,7 +1,5 @@
 """Bounds with proofs: by hand, wrong ones refused, and never above the bound that nobody has to prove."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

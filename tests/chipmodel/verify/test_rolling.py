@@ -1,7 +1,5 @@
 """What rolling buffers hold, against a model that remembers for every byte of the buffer what lies there."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

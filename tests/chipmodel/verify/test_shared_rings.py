@@ -1,7 +1,5 @@
 """Plans in which tensors share a rolling buffer row by row: right ones, and broken ones that are noticed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

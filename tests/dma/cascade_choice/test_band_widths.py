@@ -1,7 +1,5 @@
 """The columns of ops in a band in the middle, against the exact bands of the cascade."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op

@@ -1,7 +1,5 @@
 """What cascades of a chain are estimated from: cycles of steps, stripes, and who reads what."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from chipmodel.hardware.chip_file import load_chip

@@ -1,7 +1,5 @@
 """Proposed cascades of built-in networks: possible, within the memory, and only where they are of use."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

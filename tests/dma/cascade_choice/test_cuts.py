@@ -1,7 +1,5 @@
 """The cheapest cut against all cuts of short runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The cascades for the least memory against every set of cascades of small chains."""
 
-from __future__ import annotations
-
 from itertools import islice
 from random import Random
 

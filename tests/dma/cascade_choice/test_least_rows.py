@@ -1,7 +1,5 @@
 """The fewest rows inside cascades, against those that cascades in stripes of random heights hold."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

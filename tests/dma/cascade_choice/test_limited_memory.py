@@ -1,7 +1,5 @@
 """The cascades for the least memory within a limit on multiply-accumulates, against sets of small chains."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace

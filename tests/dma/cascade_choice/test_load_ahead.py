@@ -1,7 +1,5 @@
 """The soonest cut against all cuts of short runs, and the weights that are there when a segment ends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from math import inf, isclose

@@ -1,7 +1,5 @@
 """Which tensors of a cascade are made again, by what that saves and costs."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from chipmodel.cascades.recomputed import cascade_macs

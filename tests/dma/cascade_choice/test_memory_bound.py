@@ -1,7 +1,5 @@
 """The least SharedMemory of any plan: by hand, against every set of cascades, against plans of networks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace

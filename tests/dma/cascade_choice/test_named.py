@@ -1,7 +1,5 @@
 """Cascades that a user names run in the largest steps that fit."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.cascades.recomputed import cascade_macs

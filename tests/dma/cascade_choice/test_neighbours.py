@@ -1,7 +1,5 @@
 """Sets of cascades next to a given one, against what one change of all sets of small programs is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations, pairwise, product
 

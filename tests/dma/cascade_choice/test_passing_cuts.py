@@ -1,7 +1,5 @@
 """Cuts of chains whose tensors pass through SharedMemory, against all cuts, and stripes counted by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cascades that load large weights again: fewer bytes, and turns that the exact geometry confirms."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Reaches as lines against what ops say that they read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Rows that are held, estimated in the middle of an image, against the exact geometry of the cascade."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Tables of segments: their numbers, and tables made of others."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from chipmodel.geometry.interval import Interval

@@ -1,7 +1,5 @@
 """Segments of all chains of a program, and further ones."""
 
-from __future__ import annotations
-
 from chipmodel.cascades.rewrite import cascade_op
 from chipmodel.hardware.chip_file import load_chip
 from dma.cascade_choice.segmented_chains import (

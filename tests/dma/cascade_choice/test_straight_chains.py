@@ -1,7 +1,5 @@
 """Ops that follow one another, and what is alive around some of them."""
 
-from __future__ import annotations
-
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Program
 from dma.cascade_choice.straight_chains import LiveAround, op_chains, straight_chains

@@ -1,7 +1,5 @@
 """Tilings of an op and their forecasts, against the steps and transfers that result from them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from random import Random

@@ -1,7 +1,5 @@
 """Chains in slices of channels: which there are, how many slices, and their bytes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

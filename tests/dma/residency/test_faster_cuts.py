@@ -1,7 +1,5 @@
 """Ops that are faster in stripes."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.hardware.chip_file import load_chip

@@ -1,7 +1,5 @@
 """Ops whose operands do not fit are cut finer: they run, and the plan computes what the network does."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

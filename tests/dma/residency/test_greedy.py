@@ -1,7 +1,5 @@
 """Tensors that leave SharedMemory, and their return."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.cascades.rewrite import CascadeChoice, with_cascades

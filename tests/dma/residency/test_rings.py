@@ -1,7 +1,5 @@
 """Rolling buffers that tensors share row by row, against a model of every byte."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

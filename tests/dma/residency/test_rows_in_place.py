@@ -1,7 +1,5 @@
 """Which ops run in stripes of rows in place, and in how many rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

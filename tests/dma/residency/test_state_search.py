@@ -1,7 +1,5 @@
 """The state search over memory tiers on a chip: the cost of a state, and correct plans from it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

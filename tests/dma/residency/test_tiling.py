@@ -1,7 +1,5 @@
 """Tilings of ops: every tile once, slices within their limit, stripes within their memory."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given, settings

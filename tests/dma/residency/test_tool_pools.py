@@ -1,7 +1,5 @@
 """Tensors that have room in neither pool of a chip's tool, and what the NPU takes for them in Psram."""
 
-from __future__ import annotations
-
 import pytest
 
 import chipmodel

@@ -1,7 +1,5 @@
 """Buffers are named after what they hold; names are unique, and change nothing but names."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

@@ -1,7 +1,5 @@
 """Weights of a cascade that do not stay: what is loaded when, and into which buffer."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

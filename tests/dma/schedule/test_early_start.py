@@ -1,7 +1,5 @@
 """An early start: where it gains, what it costs, and that random programs run with it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from random import Random

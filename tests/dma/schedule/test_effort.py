@@ -1,7 +1,5 @@
 """When enough candidates were tried."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from chipmodel.hardware.chip_file import load_chip

@@ -1,7 +1,5 @@
 """Forecasts of one path are what the simulator measures along it."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

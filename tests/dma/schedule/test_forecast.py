@@ -1,7 +1,5 @@
 """The forecast against the simulator, which it must equal without contention."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Which tensors and weights lie in further memories, by hand on small schedules."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace

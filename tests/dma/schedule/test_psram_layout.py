@@ -1,7 +1,5 @@
 """Where weights and tensors lie in Psram, by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Tensors share bytes of a Psram that is too small for all of them, and none is destroyed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from random import Random

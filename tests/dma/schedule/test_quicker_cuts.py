@@ -1,7 +1,5 @@
 """Quicker cuts of the fastest plan: never slower than without them, and only where memory has room."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from random import Random

@@ -1,7 +1,5 @@
 """Refined tilings: what is tried, what is kept, and the resulting plans."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache

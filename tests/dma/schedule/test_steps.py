@@ -1,7 +1,5 @@
 """Steps, their operands and what they need from Psram; plans that once were wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Streamers are tested alone here; beside their rivals in ``tests/chipmodel/pipeline``."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.pipeline import rival_streamers

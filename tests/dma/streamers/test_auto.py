@@ -1,7 +1,5 @@
 """Streamer ``auto``: never slower than ``sync``, and as good as the best quick streamer, by simulation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

@@ -1,7 +1,5 @@
 """The streamer ``exact`` in whole runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

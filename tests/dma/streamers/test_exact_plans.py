@@ -1,7 +1,5 @@
 """Plans of ``exact`` are correct, by the independent verifier and on both simulators."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from random import Random

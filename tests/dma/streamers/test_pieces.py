@@ -1,7 +1,5 @@
 """Weights in pieces: where they are cut, and that random programs run with them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from random import Random

@@ -1,7 +1,5 @@
 """``ping-pong`` (Wang et al. 2025, Algorithm 3): the order of its instructions, and its two buffers."""
 
-from __future__ import annotations
-
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat
 from chipmodel.model.program import Program

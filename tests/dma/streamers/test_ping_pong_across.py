@@ -1,7 +1,5 @@
 """``ping-pong-across``: loads before a Region, weights kept for a loop, and the cost of a wrong guess."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """``prefetch-k``, ``prefetch-greedy``, and the race of their candidates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

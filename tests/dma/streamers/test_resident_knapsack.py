@@ -1,7 +1,5 @@
 """``resident-knapsack``: which weights stay for a loop."""
 
-from __future__ import annotations
-
 from itertools import chain as joined
 from itertools import combinations
 

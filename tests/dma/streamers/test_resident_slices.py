@@ -1,7 +1,5 @@
 """Slices that stay for a loop, and loads for its next iteration, against every set of slices."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """``sync``: every transfer at its own step, none hidden; a faster Psram is never slower."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from random import Random

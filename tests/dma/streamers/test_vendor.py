@@ -1,7 +1,5 @@
 """``vendor`` is the streamer that the chip names, and makes cascades only where the chip's tool does."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.hardware.chip_file import load_chip

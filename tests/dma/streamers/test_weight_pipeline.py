@@ -1,7 +1,5 @@
 """``weight-pipeline``: times of its loads, bytes of memory for them, and the lateness that it reports."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

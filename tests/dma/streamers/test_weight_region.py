@@ -1,7 +1,5 @@
 """Positions of weight loads against all other positions, on straight chains small enough to try all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 from random import Random

@@ -1,7 +1,5 @@
 """One call of the command line in this process, and what is wrong with how it ended."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """Small valid files of every kind that chipmodel reads, and the commands that read them."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

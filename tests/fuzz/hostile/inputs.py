@@ -1,7 +1,5 @@
 """One hostile file for a seed, and the command that is to refuse it or to live with it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Small ONNX models, and hostile changes of them."""
 
-from __future__ import annotations
-
 from functools import cache
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """Hostile changes of a study's store."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small TensorFlow Lite models, and hostile changes of the numbers in them."""
 
-from __future__ import annotations
-
 from functools import cache
 from random import Random
 

@@ -3,8 +3,6 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 # What a tree holds is unknown on purpose.
 
-from __future__ import annotations
-
 import copy
 import re
 from random import Random

@@ -1,7 +1,5 @@
 """A comparison of planners: its figures, as JSON, on the terminal and as a page."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import pairwise

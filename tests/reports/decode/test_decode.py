@@ -1,7 +1,5 @@
 """A language model by its context: sentence, table and page from a known answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun

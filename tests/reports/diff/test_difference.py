@@ -1,7 +1,5 @@
 """The shares of a difference add up to it exactly."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The chart of two runs: as long as their time, complete, and small however many ops there are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from reports.diff.difference import compare_results
 from reports.diff.table import MOST_OPS, print_diff
 from reports.result_file import SavedResult

@@ -1,7 +1,5 @@
 """The header of an arena in two memories in a compiler, called as the runtime calls its planner."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from dataclasses import replace

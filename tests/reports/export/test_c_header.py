@@ -1,7 +1,5 @@
 """The header in a compiler, and its numbers in a program."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from dataclasses import replace

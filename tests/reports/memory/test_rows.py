@@ -1,7 +1,5 @@
 """The smallest SharedMemory of a program: as JSON, on the terminal and as a page."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

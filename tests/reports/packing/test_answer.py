@@ -1,7 +1,5 @@
 """The answer to a packing problem: JSON, words, terminal, and the page as text."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

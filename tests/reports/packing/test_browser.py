@@ -1,7 +1,5 @@
 """The packing page in a real browser: drawing, requests and interaction."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

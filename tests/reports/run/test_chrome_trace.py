@@ -1,7 +1,5 @@
 """Rules from "Trace Event Format" (Google, 2016)."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The reports of several cores: totals that add up, on the terminal, in the document and on the page."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache

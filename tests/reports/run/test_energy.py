@@ -1,7 +1,5 @@
 """Energy on the terminal, in JSON and on the page, and nothing of it on a chip without."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast

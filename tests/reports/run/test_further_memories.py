@@ -1,7 +1,5 @@
 """Further memories on the terminal, on the page and in the result file."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Weights that arrive too late, in all reports."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chipmodel.answers.result import Result

@@ -1,7 +1,5 @@
 """What sets the lower bound on the time, in words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chipmodel.hardware.chip_file import load_chip

@@ -1,7 +1,5 @@
 """The memory maps before and after merging, of a plan made by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chipmodel.answers.result import Result

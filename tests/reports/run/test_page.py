@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from reports.run.page import render_page
 from reports.template import PLOTLY_FILE
 from tests.reports.pages import MOST_BYTES, data_of, read

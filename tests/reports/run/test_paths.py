@@ -1,7 +1,5 @@
 """The costs of all paths in words, in JSON and on the page."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Figures of many inferences: from the trace, in the summary, the document and the page."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """What a result says of measured networks: in words, in JSON and on the page."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """The numbers of a chip by what they matter: sentence, tables and tornado chart from a known answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun

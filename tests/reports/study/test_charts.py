@@ -1,7 +1,5 @@
 """Strips, profiles and curves over time as data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The design space: Pareto fronts, the smallest sufficient memory, and the charts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """A study's charts as SVG: well-formed, the same for the same rows, marks and lines where values are."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import pytest

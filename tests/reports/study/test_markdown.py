@@ -1,7 +1,5 @@
 """A study as an evaluation section: its parts in their order, known figures, names that are no markup."""
 
-from __future__ import annotations
-
 import re
 
 from reports.study.markdown import study_markdown

@@ -1,7 +1,5 @@
 """The study page as text: one file, the same for the same rows, with names escaped."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Designs against requirements: known answers, ties, networks that do not fit; and what each step brings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chipmodel.answers.design_question import Requirements

@@ -1,7 +1,5 @@
 """The scale of gaps and the choice of labels."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

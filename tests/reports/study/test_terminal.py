@@ -1,7 +1,5 @@
 """The study on the terminal: figures, width, and text that is not markup."""
 
-from __future__ import annotations
-
 from chipmodel.answers.study_results import StudyResults
 from reports.study.terminal import print_answer
 from tests.reports.console import on_console

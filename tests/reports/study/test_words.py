@@ -1,7 +1,5 @@
 """The answer in sentences, for rows made by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chipmodel.answers.study_results import StudyResults

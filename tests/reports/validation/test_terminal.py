@@ -1,7 +1,5 @@
 """The model against measurements, on the terminal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reports.validation import WORST_ROWS, inputs, print_validation, worst

@@ -1,7 +1,5 @@
 """Mergers of arms: Algorithm 2 by hand, its guarantees, the paper's shapes, and what others broke."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """The genetic algorithm: crossover by hand, what it starts from, what it reaches."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

@@ -1,7 +1,5 @@
 """The look-ahead against every combination there is."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

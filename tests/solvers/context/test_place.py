@@ -1,7 +1,5 @@
 """Look-ahead placement: combinations as in the source, by hand, and the benefit of looking ahead."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,8 +1,6 @@
 """The pool with look-ahead: what looking ahead and enlarging nodes saves, by hand and against the plain
 pool."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The environment by hand and as its documentation shows it; the policy, and that it learns."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

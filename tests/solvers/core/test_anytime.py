@@ -1,7 +1,5 @@
 """What every packer with limits keeps: one seed and nodes, one plan; what it tells only improves."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The contention bound against the best of all plans."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Cores with private memories: each planned alone, put together, and compared with exact."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

@@ -1,7 +1,5 @@
 """A deadline by a clock that the test sets: what is left, shares of it, what is reported as cut short."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import dataclass, replace
 from time import perf_counter

@@ -1,7 +1,5 @@
 """Algorithm 1 by hand, and against a slow twin."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

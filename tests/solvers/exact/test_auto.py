@@ -1,7 +1,5 @@
 """Packer ``auto``: the first quick plan that will do, else the exact portfolio."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

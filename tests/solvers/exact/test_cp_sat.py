@@ -1,7 +1,5 @@
 """CP-SAT against every plan, and on what is too large or has no meaning for it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

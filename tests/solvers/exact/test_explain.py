@@ -1,7 +1,5 @@
 """Buffers that a certificate rests on, which alone do not fit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chipmodel.model.certificate import LiveSet, Searched

@@ -1,7 +1,5 @@
 """The portfolio: known answers, degenerate problems, and every claim against all plans."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace

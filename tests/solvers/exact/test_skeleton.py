@@ -1,7 +1,5 @@
 """Problems that are too large for the search: packed around what is hard to place."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

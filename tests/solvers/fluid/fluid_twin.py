@@ -1,7 +1,5 @@
 """The least time of a fluid run, every amount ahead tried one by one."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from solvers.fluid.alone import run_alone

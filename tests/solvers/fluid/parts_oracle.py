@@ -1,7 +1,5 @@
 """The least cycles of a run in several parts, every order of its transfers tried: a byte moves in a cycle."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """The least time of a fluid run: by hand on small problems, and against the finest grid there is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise

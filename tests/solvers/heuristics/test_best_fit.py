@@ -1,7 +1,5 @@
 """The smallest gap against a slow reference, and its guarantees."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 
 from chipmodel.model.plan import Plan, Problem

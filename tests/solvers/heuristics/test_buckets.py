@@ -1,7 +1,5 @@
 """Shared buckets by hand, each of the three orders where it is best, and their guarantees."""
 
-from __future__ import annotations
-
 from hypothesis import given
 
 from chipmodel.model.plan import Problem

@@ -1,7 +1,5 @@
 """TVM's greedy by hand, its count of conflicts against ``Buffer.conflicts``, and what it guarantees."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 
 from chipmodel.model.plan import Problem

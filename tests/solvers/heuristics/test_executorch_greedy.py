@@ -1,7 +1,5 @@
 """The twin of ExecuTorch's planner; ``python -m bench.executorch`` holds it against the original."""
 
-from __future__ import annotations
-
 from random import Random
 
 from chipmodel.geometry.interval import Interval

@@ -1,7 +1,5 @@
 """The free-list packer: the published example of its source, its rules by hand, and its guarantees."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

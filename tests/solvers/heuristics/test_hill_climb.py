@@ -1,7 +1,5 @@
 """Hill climbing: what it improves, when it stops, and that a seed determines the plan."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

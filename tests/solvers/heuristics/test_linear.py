@@ -1,7 +1,5 @@
 """The stack by hand, against a slow reference, and its guarantees."""
 
-from __future__ import annotations
-
 from solvers.heuristics.linear import linear
 from tests.support.buffers import alive
 

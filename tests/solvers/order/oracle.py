@@ -1,7 +1,5 @@
 """Peaks of orders by definition, all orders, and random problems: no code is shared with the solvers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 

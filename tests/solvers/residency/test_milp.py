@@ -1,7 +1,5 @@
 """What stays in SharedMemory: by hand, against every residency of small problems, and what physics says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

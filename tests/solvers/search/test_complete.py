@@ -1,7 +1,5 @@
 """The complete search: against brute force, with rules switched off, by seed, and on unusual input."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

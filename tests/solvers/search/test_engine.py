@@ -1,7 +1,5 @@
 """The compiled kernel and its Python text: equal in every array, whichever of them is there."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ Nothing is shared with ``solvers.tiers.search*`` but the problem's types. A tier
 with the block that holds it, so sizes must be small.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

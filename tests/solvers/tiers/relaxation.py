@@ -5,8 +5,6 @@ each step the blocks in the first tier take no more bytes than there are. So no 
 the initial state costs as much, no search can help.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from importlib import import_module
 from itertools import combinations

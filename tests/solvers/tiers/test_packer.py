@@ -1,7 +1,5 @@
 """State search as a packer: the initial rule in one memory, and the search for a smaller one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

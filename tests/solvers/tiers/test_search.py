@@ -1,7 +1,5 @@
 """State search: its costs, and the search against brute force."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction

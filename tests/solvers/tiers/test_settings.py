@@ -1,7 +1,5 @@
 """What a user writes after ``state-search:``."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.errors import BadInput

@@ -1,7 +1,5 @@
 """Shapes compared with NumPy and with windows placed one by one, weights counted by hand, and errors."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loops whose iterations read and make slices: planned, checked and simulated, with costs per slice."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

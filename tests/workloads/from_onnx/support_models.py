@@ -1,7 +1,5 @@
 """Small ONNX models for the tests: built from nodes, shapes and constants, saved, loaded, compared."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path

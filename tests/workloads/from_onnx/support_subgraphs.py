@@ -1,7 +1,5 @@
 """Sub-graphs for small ONNX models, and access to the nodes of the imported program."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

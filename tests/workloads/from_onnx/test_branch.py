@@ -1,7 +1,5 @@
 """If nodes become ifs of the program."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy

@@ -1,7 +1,5 @@
 """Damaged files: each is an error with the file's name and a hint, never a traceback."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path

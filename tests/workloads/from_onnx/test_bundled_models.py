@@ -1,7 +1,5 @@
 """The onnx package's own models by name: found, loaded, suggested, and expanded by a study."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

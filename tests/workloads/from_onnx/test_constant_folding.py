@@ -1,7 +1,5 @@
 """Constants, views and shape arithmetic, which become no op."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

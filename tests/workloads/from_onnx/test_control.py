@@ -1,7 +1,5 @@
 """If, Loop and Scan from the user's side: options, errors, and the onnx package's own models."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Random nests of If, Loop and Scan: what the imported tree computes is what ONNX's reference computes."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """Constants of equal bytes are one weight, unless deployment changes one of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which nodes are fused into the op before them, and which must not be."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

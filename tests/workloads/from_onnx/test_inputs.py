@@ -1,7 +1,5 @@
 """Shapes of inputs, operator sets, quantised models, operators of other domains, attention as one node."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

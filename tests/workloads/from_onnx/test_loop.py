@@ -1,7 +1,5 @@
 """Loop and Scan nodes become loops of the program."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path

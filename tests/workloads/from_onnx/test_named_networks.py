@@ -3,8 +3,6 @@
 ``python -m bench.exported_networks`` does it with the whole networks, as torch exports them.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from math import prod
 from pathlib import Path

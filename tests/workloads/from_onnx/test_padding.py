@@ -1,8 +1,6 @@
 """Which Pads become the padding of the op that reads them; that they compute the same is tested with
 ``chipmodel.execute``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whole networks: the nine light models in the onnx package."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ The nodes and their operands are those of files that ``quantize_static``, ``quan
 with all optimisations made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Views hide nothing: what is fused without them is fused with them, and computes the same."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Views at random places of random networks change neither the ops nor their cycles."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -3,8 +3,6 @@
 Only commutative kinds of ops, so that kind and operands are enough to know what an op computes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any

@@ -1,7 +1,5 @@
 """Networks in Python are those of YAML, and their errors name the line of code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Loops that count: as many iterations as the interpreter of TensorFlow Lite Micro makes."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from typing import Any

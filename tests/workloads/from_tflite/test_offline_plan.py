@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import struct
 from contextlib import suppress
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Probabilities, numbers of iterations, early exits and slices of the YAML workload format."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy

@@ -1,7 +1,5 @@
 """Guillotine problems: memory is full at every time, and the plan they were cut from is valid."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Packing problems as CSV: reading, errors with their places, and writing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The built-in networks with branches and loops: every path is planned, checked and simulated."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import product

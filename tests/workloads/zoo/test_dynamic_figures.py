@@ -1,7 +1,5 @@
 """The networks with control flow have the sizes that their publications print."""
 
-from __future__ import annotations
-
 from math import prod
 
 import pytest

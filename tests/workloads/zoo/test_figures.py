@@ -1,7 +1,5 @@
 """The networks have the sizes that their publications print."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.model.program import Program

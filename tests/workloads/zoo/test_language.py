@@ -1,7 +1,5 @@
 """Language models have the sizes that their publication prints, and caches that grow by a run's tokens."""
 
-from __future__ import annotations
-
 import pytest
 
 from chipmodel.passes.validate import validate_program

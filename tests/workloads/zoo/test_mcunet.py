@@ -1,7 +1,5 @@
 """MCUNet has the multiply-accumulates and parameters that its sources print."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.networks import built_in

@@ -7,8 +7,6 @@ STMicroelectronics/stm32ai-modelzoo-services (its Keras and PyTorch networks). L
 multiply-accumulates and weights, all agreed when the rows were written.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

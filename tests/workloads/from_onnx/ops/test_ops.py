@@ -1,7 +1,5 @@
 """Every family of operators: which op it becomes, its MACs, its parameters, its shape."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import exp, log
 
 import pytest
 
@@ -19,7 +20,7 @@ from bench.silicon import (
     table,
 )
 from chipmodel.hardware.chip_file import load_chip, preset_names
-from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits
+from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits, classes
 from chipmodel.measured.network_fit import free_numbers
 from chipmodel.measured.network_prediction import workload_of
 
@@ -100,6 +101,17 @@ def test_a_family_is_held_out_without_what_it_alone_chose() -> None:
 )
 def test_numbers_that_the_chip_file_calls_fitted_are_fitted_anew(board: str, count: int) -> None:
     assert len(fitted_numbers(load_chip(board))) == count
+
+
+def test_the_older_tool_on_two_cores_has_the_factor_measured_on_the_other() -> None:
+    """What is left of the other board's factor is what its own rows have beside it."""
+    off = {}
+    for board in ("stm32l4r5-cubeai8", "stm32u5-cubeai8"):
+        like = classes(load_chip(board).measured)["tensors in SharedMemory"]
+        ratios = [(log(each.measured / each.predicted), like.families[each.family]) for each in like.networks]
+        off[board] = exp(sum(ratio / count for ratio, count in ratios) / len(like.families))
+    assert off["stm32l4r5-cubeai8"] * 1.143 == pytest.approx(1.16, rel=0.01)
+    assert off["stm32u5-cubeai8"] * 1.16 == pytest.approx(1.143, rel=0.01)
 
 
 def test_fits_begin_at_powers_of_ten() -> None:

@@ -17,12 +17,13 @@ from pathlib import Path
 from time import perf_counter
 
 from chipmodel.answers.study_row import Row
-from chipmodel.studies.engine import StopRequest, work
+from chipmodel.studies.engine import work
 from chipmodel.studies.points import tasks_of
 from chipmodel.studies.pool import LocalPool
 from chipmodel.studies.store import StudyHeader, opened
 from chipmodel.studies.study_file import parse_study
 from chipmodel.studies.task import PointTask
+from chipmodel.terminal.stopping import StopRequest
 
 STUDY = """
 chips: [luna-arcs, esp32s3, stm32n6, gap9-psram, luna-csk6]

@@ -146,7 +146,7 @@ class Result:
         notes = (*self.program.notes, *self._split_notes())
         if not self.cut_short:
             return notes
-        return *notes, f"the time limit cut short: {'; '.join(self.cut_short)}"
+        return *notes, f"ended early: {'; '.join(self.cut_short)}"
 
     def _split_notes(self) -> tuple[str, ...]:
         """What was split over cores, and what keeps more of them from helping."""

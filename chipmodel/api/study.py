@@ -17,7 +17,7 @@ from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.dask_cluster import Cluster
 from chipmodel.studies.design_question import stored_text
-from chipmodel.studies.engine import StopRequest, Watch, work
+from chipmodel.studies.engine import Watch, work
 from chipmodel.studies.lock import differences
 from chipmodel.studies.pages import SHORT
 from chipmodel.studies.points import tasks_of, turns
@@ -29,6 +29,7 @@ from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import WorkerGroup
 from chipmodel.studies.workload import load_workload
 from chipmodel.terminal.progress import stage
+from chipmodel.terminal.stopping import StopRequest
 
 MOST_WORKERS = 1024
 ORDER = ("optimal", "feasible", "unknown", "does not fit", "infeasible", "failed")

@@ -75,5 +75,5 @@ def decode(
     answer = find(at, target.load(), context=context, **planning.within(limit))
     files.give(answer, lambda console: print_decode(answer.answer, console))
     note(answer.answer.notes)
-    note(f"the time limit cut short: {part}" for part in limit.cut_short)
+    note(f"ended early: {part}" for part in limit.cut_short)
     return EXIT_DONE if answer.answer.fits else EXIT_DOES_NOT_FIT

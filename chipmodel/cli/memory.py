@@ -70,4 +70,4 @@ def memory(
         time_limit=limit,
     )
     files.give(answer, lambda console: print_memory(answer.answer, console))
-    note(f"the time limit cut short: {part}" for part in answer.answer.cut_short)
+    note(f"ended early: {part}" for part in answer.answer.cut_short)

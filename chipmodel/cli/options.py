@@ -261,9 +261,25 @@ class EffortOptions:
 
     def start(self) -> TimeLimit:
         """The command's time begins now."""
-        from chipmodel.api.effort import TimeLimit
+        return until_stopped(self.time_limit)
 
-        return TimeLimit(self.time_limit)
+
+def until_stopped(seconds: float | None) -> TimeLimit:
+    """So many seconds from now, for the current command, or until somebody presses Ctrl-C: then it ends with
+    the best found so far."""
+    from chipmodel.api.effort import TimeLimit
+    from chipmodel.terminal.stopping import stopping
+
+    stop = click.get_current_context().with_resource(stopping())
+    said: list[str] = []
+
+    def asked() -> bool:
+        if stop.asked and not said:
+            said.append("ending with the best found so far; Ctrl-C again ends at once")
+            note(said)
+        return stop.asked
+
+    return TimeLimit(seconds, asked)
 
 
 effort_options = group(

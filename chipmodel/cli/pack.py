@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, FileCommand
+from chipmodel.cli.options import until_stopped
 from chipmodel.cli.output import AnswerFiles, answer_options, note
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
@@ -71,12 +72,11 @@ def pack(
 
     Exit codes: 0 fits, 1 proven not to fit, 2 bad input, 3 unknown within the limits.
     """
-    from chipmodel.api.effort import TimeLimit
     from chipmodel.api.packing import pack as pack_buffers
     from reports.packing.answer import print_packing
 
     limits = search.limits(PACK_SECONDS)
-    limit = TimeLimit(limits.seconds)
+    limit = until_stopped(limits.seconds)
     table = memory_limits.read(source)
     answer = pack_buffers(
         table, packer=packer, node_limit=limits.nodes, seed=limits.seed, name=source, time_limit=limit

@@ -82,5 +82,5 @@ def plan(
     )
     remark("\n".join((answer.headline(), *answer.remarks())))
     note(text for text in answer.program.notes if text not in program.notes)
-    note(f"the time limit cut short: {part}" for part in answer.cut_short)
+    note(f"ended early: {part}" for part in answer.cut_short)
     return verdict(answer.fit, answer.planned.solved, bool(answer.cut_short))

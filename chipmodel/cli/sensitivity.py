@@ -74,4 +74,4 @@ def sensitivity(
         time_limit=limit,
     )
     files.give(answer, lambda console: print_sensitivity(answer.answer, console))
-    note(f"the time limit cut short: {part}" for part in limit.cut_short)
+    note(f"ended early: {part}" for part in limit.cut_short)

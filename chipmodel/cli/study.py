@@ -29,8 +29,9 @@ from chipmodel.terminal.progress import stage
 if TYPE_CHECKING:
     from chipmodel.answers.study_row import Point, Row
     from chipmodel.api.study import StudyEffort
-    from chipmodel.studies.engine import StopRequest, Watch
+    from chipmodel.studies.engine import Watch
     from chipmodel.studies.study_file import Study
+    from chipmodel.terminal.stopping import StopRequest
 
 INTERRUPTED = 130
 SHOWN_ERRORS = 5
@@ -212,7 +213,7 @@ class _Terminal:
     """Shows how far a study is on the terminal, whose Ctrl-C asks it to stop."""
 
     def stopping(self) -> AbstractContextManager[StopRequest]:
-        from chipmodel.studies.engine import stopping
+        from chipmodel.terminal.stopping import stopping
 
         return stopping()
 

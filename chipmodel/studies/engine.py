@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from threading import current_thread, main_thread
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
-from types import FrameType
 
 from chipmodel.answers.study_row import Row
 from chipmodel.studies.store import StudyStore
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import WorkerGroup
+from chipmodel.terminal.stopping import StopRequest
 
 TICK_SECONDS = 0.2
 """How long one turn of the loop waits for rows."""
@@ -23,12 +20,6 @@ RECHECK_SECONDS = 0.5
 
 Watch = Callable[[Sequence[Row]], None]
 """Called with the rows just stored, and with none on every other turn of the loop."""
-
-
-class StopRequest:
-    """Whether the user has asked to stop."""
-
-    asked = False
 
 
 def work(
@@ -58,28 +49,3 @@ def _store(store: StudyStore, workers: WorkerGroup, watch: Watch, seconds: float
     if rows:
         store.save(rows)
     watch(rows)
-
-
-@contextmanager
-def stopping() -> Generator[StopRequest]:
-    """Let Ctrl-C and SIGTERM ask to stop, so that finished rows are stored; a second one ends at once."""
-    stop = StopRequest()
-    if current_thread() is not main_thread():
-        yield stop
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        stop.asked = True
-        restore()
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    for number in before:
-        signal.signal(number, ask)
-    try:
-        yield stop
-    finally:
-        restore()

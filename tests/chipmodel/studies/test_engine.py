@@ -1,17 +1,14 @@
 """The loop: what it stores when, how it stops, and how two of them share a study."""
 
-import os
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
 
-import pytest
-
 from chipmodel.answers.study_row import Row
-from chipmodel.studies.engine import StopRequest, stopping, work
+from chipmodel.studies.engine import work
 from chipmodel.studies.store import StudyStore, opened
 from chipmodel.studies.task import PointTask
+from chipmodel.terminal.stopping import StopRequest
 from tests.chipmodel.studies.support import HEADER, tasks
 
 TASKS = {task.key: task for task in tasks("workloads: ['zoo:*']")}
@@ -108,17 +105,6 @@ def test_one_waits_for_points_that_another_has_claimed_and_takes_them_when_it_go
         thread.join(10)
         assert not thread.is_alive()
     assert set(workers.given) == set(TASKS)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_asks_and_the_second_is_as_ever(number: signal.Signals) -> None:
-    before = signal.getsignal(number)
-    with stopping() as stop:
-        assert signal.getsignal(number) is not before
-        os.kill(os.getpid(), number)
-        assert stop.asked
-        assert signal.getsignal(number) is before
-    assert signal.getsignal(number) is before
 
 
 def test_rows_that_are_finished_when_it_stops_are_stored(tmp_path: Path) -> None:

@@ -20,11 +20,12 @@ from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.dask_cluster import Cluster
-from chipmodel.studies.engine import StopRequest, Watch, work
+from chipmodel.studies.engine import Watch, work
 from chipmodel.studies.export import csv_bytes, parquet_bytes
 from chipmodel.studies.pool import LocalPool
 from chipmodel.studies.store import opened, read_rows
 from chipmodel.studies.task import PointTask
+from chipmodel.terminal.stopping import StopRequest
 from tests.chipmodel.studies.support import HEADER, tasks
 from tests.fuzz.study_kills import cluster, killed, undisturbed
 

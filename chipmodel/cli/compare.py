@@ -23,12 +23,7 @@ from chipmodel.cli.options import (
 from chipmodel.cli.output import AnswerFiles, answer_options
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.errors import BadInput
-from chipmodel.pipeline.choices import (
-    COMPARE_SECONDS,
-    DEFAULT_PACKER,
-    DEFAULT_STREAMER,
-    OrderWish,
-)
+from chipmodel.pipeline.choices import COMPARE_SECONDS, DEFAULT_PACKER, DEFAULT_STREAMER, OrderWish
 
 FOR_PACKINGS = {
     *("--packers", "--capacity", "--memory", "--time-limit", "--node-limit", "--seed"),

@@ -13,13 +13,7 @@ from chipmodel.cli.file_options import READS, READS_CHIP, READS_WORKLOAD
 from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
 from chipmodel.errors import BadInput
-from chipmodel.pipeline.choices import (
-    CASCADE_AUTO,
-    DEFAULT_CHIP,
-    DEFAULT_PACKER,
-    DEFAULT_STREAMER,
-    OrderWish,
-)
+from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_CHIP, DEFAULT_PACKER, DEFAULT_STREAMER, OrderWish
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:

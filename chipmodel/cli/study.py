@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chipmodel.cli.file_options import (
-    READS,
-    STDOUT,
-    WRITES,
-    WRITES_OR_STDOUT,
-    FileCommand,
-    Store,
-)
+from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand, Store
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.output import note, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput

@@ -10,14 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chipmodel.executorch.graphs import (
-    FxModule,
-    FxNode,
-    PlannedSpec,
-    operation,
-    specs_of,
-    submodules,
-)
+from chipmodel.executorch.graphs import FxModule, FxNode, PlannedSpec, operation, specs_of, submodules
 from chipmodel.geometry.interval import Interval
 
 COND, WHILE, MAP, SCAN = "cond", "while_loop", "map_impl", "scan"

@@ -17,15 +17,7 @@ from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.measured.kinds import KINDS
-from chipmodel.measured.table import (
-    MeasuredRow,
-    TableKind,
-    as_kind,
-    ignored,
-    read_sheet,
-    recognise,
-    rows_of,
-)
+from chipmodel.measured.table import MeasuredRow, TableKind, as_kind, ignored, read_sheet, recognise, rows_of
 
 
 @dataclass(frozen=True, slots=True)

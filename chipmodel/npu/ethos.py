@@ -25,13 +25,7 @@ from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Matmul, Recurrent, SingleWork, Vector
 from chipmodel.npu.ethos_blocks import choose_block
-from chipmodel.npu.ethos_layers import (
-    BRICK,
-    CHANNELS,
-    Layer,
-    is_depthwise,
-    layer_of,
-)
+from chipmodel.npu.ethos_layers import BRICK, CHANNELS, Layer, is_depthwise, layer_of
 from chipmodel.npu.ethos_stages import BlockSizes, LayerParts
 from chipmodel.npu.ethos_u85 import u85_layer_cycles
 

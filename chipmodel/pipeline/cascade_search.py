@@ -17,12 +17,7 @@ from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.time_bound import TimeBound
-from chipmodel.pipeline.cascade_screening import (
-    CascadeScreening,
-    KnownSets,
-    ScreenedSet,
-    screening_streamers,
-)
+from chipmodel.pipeline.cascade_screening import CascadeScreening, KnownSets, ScreenedSet, screening_streamers
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds, search_bound

@@ -11,13 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import (
-    BufferSpec,
-    Part,
-    Schedule,
-    renamed,
-    steps,
-)
+from chipmodel.model.schedule import BufferSpec, Part, Schedule, renamed, steps
 
 TURNS = ("ping", "pong")
 """Names of two buffers used in turn."""

@@ -8,16 +8,7 @@ from dataclasses import dataclass, replace
 from chipmodel.errors import BadInput, DoesNotFit, Place
 from chipmodel.files.suggestions import shown
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import (
-    Branch,
-    BranchArm,
-    Command,
-    Compute,
-    DmaStart,
-    DmaWait,
-    Repeat,
-    walk,
-)
+from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Repeat, walk
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
 

@@ -7,13 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from chipmodel.answers.study_results import (
-    PEAK,
-    StudyMetric,
-    StudyResults,
-    failures,
-    swept_values,
-)
+from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults, failures, swept_values
 from chipmodel.files.sizes import format_bytes
 from reports.page_parts import SummaryTile
 from reports.study.chart import SeriesStyle, StudyChart

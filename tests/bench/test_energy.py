@@ -4,15 +4,7 @@ import re
 
 import pytest
 
-from bench.energy import (
-    MeasuredEnergy,
-    fitted,
-    free_energies,
-    lines,
-    measured_energies,
-    networks,
-    predicted,
-)
+from bench.energy import MeasuredEnergy, fitted, free_energies, lines, measured_energies, networks, predicted
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.measured_networks import NetworkTraits
 

@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.words import (
-    compared_with_sync,
-    headline,
-    percent,
-    size,
-)
+from reports.words import compared_with_sync, headline, percent, size
 from tests.reports.sample import sample
 
 

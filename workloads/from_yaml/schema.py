@@ -12,15 +12,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Discriminator, Field, Tag, WithJsonSchema
 
 from chipmodel.files.strict_model import StrictModel
-from workloads.from_yaml.field_types import (
-    Dtype,
-    Name,
-    NamedOp,
-    Natural,
-    Probability,
-    TensorSpec,
-    Title,
-)
+from workloads.from_yaml.field_types import Dtype, Name, NamedOp, Natural, Probability, TensorSpec, Title
 from workloads.from_yaml.op_models import SimpleOp
 
 

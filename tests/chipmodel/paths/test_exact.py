@@ -16,13 +16,7 @@ from chipmodel.model.commands import Branch, BranchArm, Command, DmaStart, Locat
 from chipmodel.model.program import Arm, If, Loop, Node, Program
 from chipmodel.model.schedule import Direction, Part
 from chipmodel.paths.decisions import ConcatenatedDecisions, Decision, RepeatedDecisions, by_name
-from chipmodel.paths.exact import (
-    AnalysisBudget,
-    AnalysisTooCostly,
-    ExactAnalysis,
-    PartTotals,
-    PathSet,
-)
+from chipmodel.paths.exact import AnalysisBudget, AnalysisTooCostly, ExactAnalysis, PartTotals, PathSet
 from chipmodel.paths.tree import CommandBlock, count_paths, weighted_tree
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest

@@ -12,13 +12,7 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.offsets import check
-from solvers.context.environment import (
-    FEATURES,
-    MAX_PLACES,
-    BoxSpace,
-    DiscreteSpace,
-    PackingEnvironment,
-)
+from solvers.context.environment import FEATURES, MAX_PLACES, BoxSpace, DiscreteSpace, PackingEnvironment
 from solvers.context.live_blocks import AllocationRequest
 from solvers.context.reinforcement import INITIAL_WEIGHTS, learn, play
 from solvers.core.bounds import contention

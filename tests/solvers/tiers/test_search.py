@@ -14,15 +14,7 @@ from chipmodel.errors import BadInput, DoesNotFit
 from solvers.core.outcome import Limits
 from solvers.tiers.actions import STANDARD_RULE, ActionRule
 from solvers.tiers.placement import TierRun
-from solvers.tiers.problem import (
-    Cost,
-    Tier,
-    TierAccess,
-    TierBlock,
-    TierProblem,
-    TierState,
-    TierStep,
-)
+from solvers.tiers.problem import Cost, Tier, TierAccess, TierBlock, TierProblem, TierState, TierStep
 from solvers.tiers.search import TierSearchResult, TierWalk, search
 from solvers.tiers.settings import ACTIONS
 from solvers.tiers.tables import TierTables

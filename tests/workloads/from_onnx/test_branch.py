@@ -8,15 +8,7 @@ import pytest
 from chipmodel.errors import BadInput
 from chipmodel.model.program import If, ops
 from tests.workloads.from_onnx.support_models import kinds, load, model, node, numpy_helper
-from tests.workloads.from_onnx.support_subgraphs import (
-    NO,
-    SCALAR,
-    YES,
-    branch,
-    graph,
-    inside,
-    only,
-)
+from tests.workloads.from_onnx.support_subgraphs import NO, SCALAR, YES, branch, graph, inside, only
 from tests.workloads.from_onnx.tree_values import outputs
 
 

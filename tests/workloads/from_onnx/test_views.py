@@ -9,15 +9,7 @@ import pytest
 from onnx import ModelProto, helper
 
 from chipmodel.model.program import Program
-from tests.support.onnx_oracle import (
-    Array,
-    check_reads,
-    computed,
-    imported,
-    of_op,
-    random_values,
-    real_model,
-)
+from tests.support.onnx_oracle import Array, check_reads, computed, imported, of_op, random_values, real_model
 
 OPSET = 19
 

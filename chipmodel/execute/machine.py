@@ -41,13 +41,61 @@ from chipmodel.execute.memory import (
 from chipmodel.execute.op_part import Evaluate, Streams, banded_ops
 from chipmodel.execute.places import Numbers, part_addresses
 from chipmodel.execute.reference import weight_block
-from chipmodel.execute.sequencer import Event, IterationBegins, events
 from chipmodel.execute.steps import StepRunner, Written
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Acquire, Branch, Compute, DmaMove, DmaStart, DmaWait, Release
+from chipmodel.model.commands import (
+    Acquire,
+    Branch,
+    Command,
+    Compute,
+    DmaMove,
+    DmaStart,
+    DmaWait,
+    Plain,
+    Release,
+    Repeat,
+)
 from chipmodel.model.program import If, Program
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.rewrites.steady_state import LOOP
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A command, or a branch before its arm is run, in an iteration of the innermost loop around it (0
+    outside of all loops)."""
+
+    command: Plain | Branch
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class IterationBegins:
+    """The start of an iteration of a loop, numbered from 0."""
+
+    loop: str
+    iteration: int
+
+
+Event = Issued | IterationBegins
+
+
+def events(commands: tuple[Command, ...], path: Mapping[str, str], iteration: int = 0) -> Iterator[Event]:
+    """Everything that happens along ``path``, which gives the arm of each branch and the iterations of each
+    loop by name."""
+    for command in commands:
+        match command:
+            case Branch():
+                yield Issued(command, iteration)
+                taken = next(arm for arm in command.arms if arm.name == path[command.name])
+                yield from events(taken.body, path, iteration)
+            case Repeat():
+                for number in range(int(path[command.name])):
+                    yield IterationBegins(command.name, number)
+                    yield from events(command.body, path, number)
+            case _:
+                yield Issued(command, iteration)
+
 
 CoreOrder = Literal["in turn", "lowest first", "highest first"]
 """Which core goes on, of those that can: each in turn, or the one of the lowest or highest number."""

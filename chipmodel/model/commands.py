@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from chipmodel.errors import BadInput
-from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.strided_bytes import StridedBytes
+from chipmodel.geometry.interval import Interval, StridedBytes
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Direction, OffChipCopy, Part, Phase, Traffic, traffic_of
 

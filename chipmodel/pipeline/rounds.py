@@ -20,7 +20,7 @@ from chipmodel.answers.result import Attempt
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.cascades.recomputed import computed, steps_macs
 from chipmodel.errors import DoesNotFit
-from chipmodel.geometry.memory_sizes import smaller_sizes
+from chipmodel.geometry.rounding import smaller_sizes
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from chipmodel.errors import DoesNotFit
-from chipmodel.geometry.memory_sizes import smaller_sizes
+from chipmodel.geometry.rounding import smaller_sizes
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.cascade_screening import CascadeScreening, KnownSets, ScreenedSet

@@ -34,15 +34,13 @@ from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.verify.cascade_table import CascadeTable, adds_up_in_order, covers_rows
 from chipmodel.verify.coverage import EMPTY, areas_overlap
 from chipmodel.verify.memory_state import MemoryState, overlap
-from chipmodel.verify.moves import move_faults, moved_faults
 from chipmodel.verify.operands import operand_faults
 from chipmodel.verify.parts import part_bytes, part_label, same_thing
 from chipmodel.verify.psram import PsramMap, memory_fault, thing
 from chipmodel.verify.rolling import RollingRows, clash, turn_faults
 from chipmodel.verify.sequence import order_fault, sequence_faults
-from chipmodel.verify.slices import slice_faults
 from chipmodel.verify.step_cost import cost_faults, inputs_in_place
-from chipmodel.verify.transfers import transfer_faults
+from chipmodel.verify.transfers import move_faults, moved_faults, slice_faults, transfer_faults
 
 MAX_VIOLATIONS = 20
 """Violations that are reported; the rest would only make the message long."""

@@ -8,9 +8,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeVar
 
-from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.interval import Interval, StridedBytes
 from chipmodel.geometry.share import WHOLE, Share
-from chipmodel.geometry.strided_bytes import StridedBytes
 from chipmodel.model.commands import AnyTransfer, DmaMove, DmaStart, Located
 from chipmodel.model.schedule import Part
 from chipmodel.verify.cascade_table import Blocks

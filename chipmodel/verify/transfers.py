@@ -1,22 +1,28 @@
-"""Check what names the transfers of a plan: their titles, the ops that need them, and who waits for them."""
+"""Check transfers: their names and waits, the parts and slices that they move, and moves off chip."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from chipmodel.geometry.share import WHOLE
 from chipmodel.model.commands import (
     Acquire,
     Branch,
     Command,
     Compute,
+    DmaMove,
     DmaStart,
     DmaWait,
     Release,
     Repeat,
     walk,
 )
+from chipmodel.model.program import Op, Program
+from chipmodel.model.schedule import PSRAM, WEIGHTS
+from chipmodel.verify.cascade_table import CascadeTable
 from chipmodel.verify.memory_state import of_any_iteration
 from chipmodel.verify.neighbours import Neighbours, node_name, placed_commands
+from chipmodel.verify.parts import part_label
 
 
 def transfer_faults(commands: tuple[Command, ...], cascade_of: Mapping[str, str]) -> Iterator[str]:
@@ -136,3 +142,110 @@ def _core_faults(placed: Sequence[Neighbours]) -> Iterator[str]:
                     yield f"the acquire of {tensor!r} precedes {node_name(after)!r}, not {op!r}"
             case _:
                 pass
+
+
+def slice_faults(program: Program, commands: tuple[Command, ...], cascades: CascadeTable) -> Iterator[str]:
+    """Transfers that advance by another number of bytes than a slice has, or for another iteration, and
+    parts that are said to lie in their tensor where the buffer has no space for it, or the reverse."""
+    placed = list(placed_commands(commands))
+    ops = {op.name: op for op in program.ops()}
+    due: dict[str, Neighbours] = {}
+    for each in placed:
+        if isinstance(each.command, DmaWait) and each.command.op == node_name(each.after):
+            due[each.command.name] = each
+    for each in placed:
+        start = each.command
+        if not isinstance(start, DmaStart) or start.op not in ops:
+            continue
+        if start.op not in cascades.of_op:  # a buffer for rows may have as many bytes as the tensor
+            yield from _place_faults(program, start)
+        loads = start.direction == "load"
+        owner = due.get(start.name) if loads else each
+        if owner is None:
+            continue
+        sizes = _advances(program, ops[start.op], start) if owner.loop == each.loop else (0,)
+        if start.advance not in sizes:
+            yield f"transfer {start.name!r} advances {start.advance} bytes an iteration, expected {sizes[0]}"
+        elif start.at.advance != (start.advance if start.at.in_tensor else 0):
+            yield f"transfer {start.name!r} advances {start.at.advance} bytes an iteration in its buffer"
+        ahead = int(loads and start.advance > 0 and _position(each) > _position(owner))
+        if start.ahead != ahead:
+            yield f"transfer {start.name!r} is {start.ahead} iterations ahead, expected {ahead}"
+
+
+def _position(load: Neighbours) -> int:
+    """The step to which a load or the wait for one belongs."""
+    return load.after.position if isinstance(load.after, Compute) else -1
+
+
+def _advances(program: Program, op: Op, start: DmaStart) -> tuple[int, ...]:
+    """The bytes of a slice, where ``op`` takes another one in each iteration; of a single slice that or 0."""
+    part = start.at.part
+    if part.weights or part.name != op.sliced:
+        return (0,)
+    size = program.tensors[part.name].bytes // op.slices
+    if op.slices == 1:
+        return 0, size
+    return (0,) if part.share == WHOLE else (size,)
+
+
+def _place_faults(program: Program, start: DmaStart) -> Iterator[str]:
+    """A part is loaded alone, and stored from its tensor where the buffer has space for all of that."""
+    part, tensor = start.at.part, program.tensors.get(start.at.part.name)
+    size = tensor.bytes if tensor else 0
+    expected = start.direction == "store" and part.share != WHOLE and start.at.bytes >= size
+    if start.at.in_tensor != expected:
+        where = "in its tensor" if expected else "alone"
+        yield f"transfer {start.name!r} does not say that its part lies {where}"
+
+
+def move_faults(commands: tuple[Command, ...]) -> Iterator[str]:
+    """What is wrong with the moves of a plan: each is called after what it copies, which no other one does,
+    begins before a step outside of branches and loops, and is waited for once, before a later one."""
+    every = [command for command in walk(commands) if isinstance(command, DmaMove)]
+    outer = {id(command) for command in commands}
+    names = [move.name for move in every]
+    waits = [command for command in walk(commands) if isinstance(command, DmaWait) and command.name in names]
+    for move in every:
+        own = [wait for wait in waits if wait.name == move.name]
+        if names.count(move.name) > 1:
+            yield f"two transfers are called {move.name!r}"
+        if move.name != title(move):
+            yield f"transfer {move.name!r} is a {title(move)!r}, which its name does not say"
+        if not all(id(command) in outer for command in (move, *own)):
+            yield f"transfer {move.name!r} is in a branch or loop"
+        if len(own) != 1:
+            yield f"{len(own)} steps wait for transfer {move.name!r}, expected 1"
+    for command, _, after, _ in placed_commands(commands):
+        if isinstance(command, DmaMove) and not isinstance(after, Compute):
+            yield f"transfer {command.name!r} is issued before no step"
+        if isinstance(command, DmaWait) and command.name in names and node_name(after) != command.op:
+            yield f"a wait for {command.name!r} names {command.op!r}, but belongs to {node_name(after)!r}"
+        if isinstance(command, DmaWait):
+            for move in every:
+                if move.name == command.name and move.op != command.op:
+                    yield f"transfer {move.name!r} is for {move.op!r}, but {command.op!r} waits for it"
+
+
+def title(move: DmaMove) -> str:
+    """What a move is called."""
+    weights = move.part.weights
+    return f"move {part_label(move.part) if weights else move.part.name} to {move.memory}"
+
+
+def moved_faults(move: DmaMove, size: int | None, home_bytes: int) -> Iterator[str]:
+    """What is wrong with the bytes of a move. ``size``: those of its part; ``home_bytes``: those that the
+    plan keeps for it."""
+    subject, part = f"transfer {move.name!r}", move.part
+    if size is None:
+        yield f"{subject} moves {part.name!r}, which the program does not have"
+    elif not size == move.bytes == home_bytes == len(move.home) == len(move.target):
+        yield f"{subject} moves {move.bytes} of the {size} bytes of {part_label(part)}"
+    if not part.weights and part.share != WHOLE:
+        yield f"{subject} moves {part_label(part)}, not all of the tensor"
+    if move.source == move.memory:
+        yield f"{subject} moves within {move.memory!r}"
+    if part.weights != (move.source == WEIGHTS):
+        yield f"{subject} moves {part_label(part)} out of {move.source!r}"
+    if move.memory == WEIGHTS or (part.weights and move.memory == PSRAM):
+        yield f"{subject} moves {part_label(part)} to {move.memory!r}"

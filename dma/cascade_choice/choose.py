@@ -20,7 +20,7 @@ import numpy as np
 
 from chipmodel.cascades.recomputed import computed
 from chipmodel.cascades.rewrite import CascadeChoice
-from chipmodel.geometry.memory_sizes import smaller_sizes
+from chipmodel.geometry.rounding import smaller_sizes
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from dma.cascade_choice.cuts import EXCLUDED, TransferEstimate, cheapest_cut

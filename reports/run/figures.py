@@ -13,11 +13,24 @@ from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.trace import Event
 from reports.colours import BLUE, CAUSE_COLOURS, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
-from reports.plotly import hover, scatter
 from reports.run.bars import MOST_BARS, Bar, bars, category
 from reports.run.dependencies import Needs, needs
 from reports.run.rolling_rows import CascadeRun, cascade_op_names, cascade_runs
 from reports.words import CAUSES, KIB, dma_name, duration, npu_name, shortened
+
+
+def hover(*lines: str) -> str:
+    """The template of a tooltip with these lines."""
+    return "<br>".join(lines) + "<extra></extra>"
+
+
+def scatter(
+    mode: str, x: Sequence[float | None], y: Sequence[object], tooltip: str = "", **more: object
+) -> dict[str, object]:
+    """Points, lines or both; without a tooltip they say nothing to a reader who points at them."""
+    told = {"hovertemplate": tooltip} if tooltip else {"hoverinfo": "skip"}
+    return {"type": "scatter", "mode": mode, "x": x, "y": y, **told, **more}
+
 
 LABEL_SIZE = 11
 """Pixels of the names inside of bars and boxes."""

@@ -10,9 +10,18 @@ from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.live_sets import thinned
 from reports.colours import VERMILION
-from reports.plotly import hover, scatter
 from reports.run.bars import MOST_BARS
-from reports.run.figures import BUFFERS, LABELLED, Category, RunChart, box_trace, figure, level_trace
+from reports.run.figures import (
+    BUFFERS,
+    LABELLED,
+    Category,
+    RunChart,
+    box_trace,
+    figure,
+    hover,
+    level_trace,
+    scatter,
+)
 from reports.run.lifetimes import alive_bytes, lifetimes
 from reports.run.network import buffer_ops
 from reports.run.rolling_rows import RowsBox, row_words, rows_boxes

@@ -32,9 +32,8 @@ from reports.study.figures import figure_svg
 from reports.study.methods import methods, threats
 from reports.study.requirements import design_heads, design_rows
 from reports.study.scores import score_table
-from reports.study.strips import gap_strips, profile
+from reports.study.strips import gap_strips, over_time, profile, searching
 from reports.study.table import columns, details, has_energy, table
-from reports.study.time import over_time, searching
 from reports.study.words import answer, best_words, scope, space_words
 from reports.template import PageScript, render
 from reports.words import count, percent, plural, ratio, seconds_text

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from chipmodel.geometry.aligned_cuts import AlignedCuts
 from chipmodel.geometry.groups import joined
-from chipmodel.geometry.interval import Interval, hull, merged
+from chipmodel.geometry.interval import Interval, StridedBytes, hull, merged
 from chipmodel.geometry.share import Share
-from chipmodel.geometry.strided_bytes import StridedBytes
 
 intervals = st.builds(Interval, st.integers(0, 30), st.integers(0, 30))
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from reports.diff.difference import compare_results
-from reports.diff.strips import MARGIN, Strips, strips
+from reports.diff.page import MARGIN, Strips, strips
 from reports.result_file import SavedResult
 from tests.reports.diff.test_difference import answer
 

@@ -9,8 +9,7 @@ from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults
 from chipmodel.answers.study_row import Improved
 from reports.study.chart import LINES, StudyChart
 from reports.study.scale import place
-from reports.study.strips import MOST_MARKS, gap_strips, mark_text, profile
-from reports.study.time import over_time, searching
+from reports.study.strips import MOST_MARKS, gap_strips, mark_text, over_time, profile, searching
 from tests.reports.study_sample import EVIL, designs, many, packing, small
 
 

@@ -192,11 +192,7 @@ def _tiles(answer: DecodeAnswer, known: Known) -> list[SummaryTile]:
 
 def _resident_row(tokens: int, token: TokenRun) -> tuple[str, str, str]:
     kept = ", ".join(f"{op} {size(kept)}" for op, kept in token.resident)
-    return (
-        f"{tokens:,}",
-        size(token.loaded_weights),
-        kept or "none: no plan that was tried is faster so",
-    )
+    return (f"{tokens:,}", size(token.loaded_weights), kept or "none: no plan that was tried is faster so")
 
 
 def _speed(answer: DecodeAnswer, known: Known) -> list[SvgChart]:

@@ -147,13 +147,7 @@ def front_rows(answer: MemoryAnswer) -> list[tuple[str, ...]]:
     """Rows by size: bytes, cycles layer by layer, cycles with cascades, and what cascades save; MACs with
     cascades if they may be computed again."""
     return [
-        (
-            count(p.bytes),
-            _cycles(p.layerwise),
-            _cycles(p.cascaded),
-            *_macs(answer, p.cascaded),
-            _saved(p),
-        )
+        (count(p.bytes), _cycles(p.layerwise), _cycles(p.cascaded), *_macs(answer, p.cascaded), _saved(p))
         for p in answer.front
     ]
 

@@ -153,10 +153,7 @@ def check(
     True
     """
     if path and not execute:
-        raise BadInput(
-            "--path chooses what --execute runs",
-            hint="add --execute, or leave out --path",
-        )
+        raise BadInput("--path chooses what --execute runs", hint="add --execute, or leave out --path")
     with observing(progress):
         text, called = text_of_plan(plan)
         if is_packing(workload):

@@ -43,11 +43,7 @@ class ExportedFile:
 
 @checked
 def export(
-    source: PlanSource,
-    to: ExportFormat,
-    *,
-    core: int | None = None,
-    prefix: str | None = None,
+    source: PlanSource, to: ExportFormat, *, core: int | None = None, prefix: str | None = None
 ) -> ExportedFile:
     """Return a plan or a result as a file of another tool.
 

@@ -172,9 +172,7 @@ def pack(
 
 
 def packing_table(
-    buffers: PackingSource,
-    capacity: int | str | None = None,
-    memories: Mapping[str, int | str] | None = None,
+    buffers: PackingSource, capacity: int | str | None = None, memories: Mapping[str, int | str] | None = None
 ) -> PackingTable:
     """The packing problem that ``buffers`` name. Raises BadInput."""
     size = parse_bytes(capacity) if isinstance(capacity, str) else capacity

@@ -82,14 +82,10 @@ class StudyEffort:
         """Raise BadInput for values that contradict one another."""
         if self.workers is not None and not 1 <= self.workers <= MOST_WORKERS:
             raise BadInput(
-                f"--workers {self.workers} is not a number of processes",
-                hint=f"1 to {MOST_WORKERS}",
+                f"--workers {self.workers} is not a number of processes", hint=f"1 to {MOST_WORKERS}"
             )
         if self.workers is not None and self.dask:
-            raise BadInput(
-                "--workers is of this machine, --dask of a cluster",
-                hint="give one of the two",
-            )
+            raise BadInput("--workers is of this machine, --dask of a cluster", hint="give one of the two")
 
     def group(self, missing: int) -> AbstractContextManager[WorkerGroup]:
         """The workers for so many points."""

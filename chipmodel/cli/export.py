@@ -29,11 +29,7 @@ from chipmodel.terminal.printing import emit
 )
 @click.option("--prefix", metavar="NAME", help="c-header: prefix of identifiers. [the workload's name]")
 def export(
-    source: str,
-    format_: ExportFormat,
-    output: str | None,
-    core: int | None,
-    prefix: str | None,
+    source: str, format_: ExportFormat, output: str | None, core: int | None, prefix: str | None
 ) -> None:
     """Write a plan or a result in the format of another tool.
 

@@ -132,10 +132,7 @@ def _does_not_fit(
 
 
 def _joined(
-    storages: Sequence[SharedStorage],
-    memories: Sequence[ExecutorchMemory],
-    packings: _Packings,
-    padding: int,
+    storages: Sequence[SharedStorage], memories: Sequence[ExecutorchMemory], packings: _Packings, padding: int
 ) -> PlacedStorages:
     highest = max([DEFAULT_MEMORY, *packings.solved, *(memory.mem_id for memory in memories)])
     sizes, bounds = [0] * (highest + 1), [0] * (highest + 1)

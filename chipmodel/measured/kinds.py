@@ -67,10 +67,7 @@ _ALL = (
         (_text("op"), TableColumn("elements")),
         "cycles",
         vector,
-        parts={
-            "softmax": _softmax,
-            "others": lambda row: not _softmax(row),
-        },
+        parts={"softmax": _softmax, "others": lambda row: not _softmax(row)},
     ),
     TableKind(
         "luna_transfer",
@@ -86,11 +83,7 @@ _ALL = (
     TableKind(
         "rtl_hyperbus_read",
         "pulp-hyperbus",
-        (
-            *_HYPERBUS,
-            _BYTES,
-            _whole("address", *_ADDRESSES),
-        ),
+        (*_HYPERBUS, _BYTES, _whole("address", *_ADDRESSES)),
         "last_beat_sys_cycle",
         hyperbus_read,
         ("first_beat_sys_cycle", "cs_low_count", "ck_clocks"),
@@ -99,11 +92,7 @@ _ALL = (
     TableKind(
         "rtl_hyperbus_back_to_back",
         "pulp-hyperbus",
-        (
-            *_HYPERBUS,
-            _whole("reads", 1, 100_000),
-            TableColumn("bytes_each"),
-        ),
+        (*_HYPERBUS, _whole("reads", 1, 100_000), TableColumn("bytes_each")),
         "total_sys_cycles",
         back_to_back,
         ("cs_low_count", "ck_clocks"),

@@ -51,11 +51,7 @@ def depthwise2d(chip: Chip, row: MeasuredRow) -> Prediction:
     in_c, out_c = row.whole("in_c"), row.whole("out_c")
     if out_c % in_c:
         what = f"out_c {out_c} of a depthwise convolution is not a multiple of in_c {in_c}"
-        raise BadInput(
-            what,
-            where=row.place("out_c"),
-            hint="correct the row, or choose --kind luna_conv2d",
-        )
+        raise BadInput(what, where=row.place("out_c"), hint="correct the row, or choose --kind luna_conv2d")
     return _npu_cycles(chip, "depthwise_conv", Conv(_window(row), in_c, out_c, groups=in_c))
 
 

@@ -280,8 +280,7 @@ def _arm(branch: Branch, choices: Mapping[str, str]) -> str:
     chosen = choices.get(branch.name, names[0])
     if chosen not in names:
         raise BadInput(
-            f"--path {branch.name}={chosen}: the if has no such arm",
-            hint=f"one of {', '.join(names)}",
+            f"--path {branch.name}={chosen}: the if has no such arm", hint=f"one of {', '.join(names)}"
         )
     return chosen
 

@@ -46,10 +46,7 @@ def kind_of_op(npu: Npu, op: Op) -> OpKind:
     return OpKind(depthwise, npu.costs.on_cpu.get(_cpu_kind(op), Fraction(0)))
 
 
-_CPU_KINDS = {
-    **dict.fromkeys(("softmax", "log_softmax"), "softmax"),
-    "batch_norm": "batch_norm",
-}
+_CPU_KINDS = {**dict.fromkeys(("softmax", "log_softmax"), "softmax"), "batch_norm": "batch_norm"}
 
 
 def _cpu_kind(op: Op) -> str:

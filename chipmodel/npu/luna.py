@@ -64,9 +64,7 @@ def vector_cost(parameters: LunaNpu, kind: str, elements: int, bits: int = 8) ->
     load = Fraction(total, vector.bytes_per_cycle)
     store = Fraction(total, parameters.store_bytes_per_cycle)
     return NpuCost(
-        configuration=Fraction(vector.configuration),
-        input_load=load,
-        store=max(Fraction(0), store - load),
+        configuration=Fraction(vector.configuration), input_load=load, store=max(Fraction(0), store - load)
     )
 
 

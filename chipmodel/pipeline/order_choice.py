@@ -142,10 +142,7 @@ def _known(order: OrderedProgram, earlier: list[_OrderAttempt[T]]) -> _OrderAtte
 
 
 def _planned(
-    order: OrderedProgram,
-    in_place: InPlace,
-    plan: Callable[[Program], T],
-    cost: Callable[[T], PlanCost],
+    order: OrderedProgram, in_place: InPlace, plan: Callable[[Program], T], cost: Callable[[T], PlanCost]
 ) -> _OrderAttempt[T]:
     marked = reuse(order.program, in_place)
     try:

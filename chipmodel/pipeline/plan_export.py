@@ -48,11 +48,7 @@ def plan_of_cores(
 
 
 def plan_of_planned(
-    planned: Planned,
-    chip: Chip,
-    chip_name: str,
-    overrides: Sequence[str],
-    order: tuple[str, ...] = (),
+    planned: Planned, chip: Chip, chip_name: str, overrides: Sequence[str], order: tuple[str, ...] = ()
 ) -> PlanFile:
     """The offsets and commands of a plan for one core of ``chip``; ``order`` as ``PlanFile`` has it."""
     commands = lower(planned.schedule, planned.solved.plan)

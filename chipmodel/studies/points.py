@@ -154,13 +154,4 @@ def _task(point: Point, source: Source, machine: _StudyChip) -> PointTask:
     decisive = [astuple(point), source.digest, machine.digest, *plugins]
     key = sha256(json.dumps(decisive).encode()).hexdigest()
     searches = _searches(point.packer, point.merge)
-    return PointTask(
-        point,
-        key,
-        source,
-        machine.chip,
-        machine.digest,
-        searches,
-        machine.error,
-        plugins,
-    )
+    return PointTask(point, key, source, machine.chip, machine.digest, searches, machine.error, plugins)

@@ -60,10 +60,7 @@ def _nesting_faults(buffers: Sequence[PlannedBuffer], commands: tuple[Command, .
 
 
 def _place_faults(
-    program: Program,
-    buffers: Sequence[PlannedBuffer],
-    commands: tuple[Command, ...],
-    cascades: CascadeTable,
+    program: Program, buffers: Sequence[PlannedBuffer], commands: tuple[Command, ...], cascades: CascadeTable
 ) -> Iterator[str]:
     """Operands that do not lie where their buffer does. An input of a concat may lie at its place in the
     buffer of the concat's output, the weights of an op of a cascade at theirs in the block of all."""

@@ -21,9 +21,7 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def lifetimes(
-    commands: tuple[Command, ...],
-    block_of: Mapping[str, str] = NOTHING,
-    again: Mapping[str, str] = NOTHING,
+    commands: tuple[Command, ...], block_of: Mapping[str, str] = NOTHING, again: Mapping[str, str] = NOTHING
 ) -> dict[str, tuple[Interval, ...]]:
     """The steps at which each buffer that ``commands`` name must keep its bytes, as sorted intervals.
     ``block_of``: the block of weights that an op has together with others; ``again``: the op of each tensor

@@ -272,11 +272,7 @@ class MemoryState:
         return []
 
     def write(
-        self,
-        place: Located,
-        subject: str,
-        accumulates: bool,
-        nothing: Coverage | RollingRows = EMPTY,
+        self, place: Located, subject: str, accumulates: bool, nothing: Coverage | RollingRows = EMPTY
     ) -> list[str]:
         """Let the step ``subject`` write ``place.part``, and return the faults. ``accumulates`` where the
         buffer holds the whole tensor, or rolls, so that parts add up; a smaller buffer holds the latest part

@@ -45,11 +45,7 @@ def with_less_held(
 
 
 def ever_less_held(
-    program: Program,
-    ops: Sequence[Op],
-    choice: CascadeChoice,
-    size: Callable[[Op], int],
-    most_macs: float,
+    program: Program, ops: Sequence[Op], choice: CascadeChoice, size: Callable[[Op], int], most_macs: float
 ) -> Iterator[tuple[CascadeChoice, int, int]]:
     """Yield the cascade ``choice`` with ever more tensors made again, first those that cost the fewest
     multiply-accumulates, its bytes, which get no more, and its multiply-accumulates, at most ``most_macs``;

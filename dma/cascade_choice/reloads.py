@@ -144,8 +144,4 @@ class _Reloads:
         """Each op with large weights, the numbers of the cascades with it, and its share of ``amounts``."""
         for op, again in enumerate(self.stripes.large):
             if again:
-                yield (
-                    op,
-                    ((self.plain.starts <= op) & (op < self.plain.stops)).nonzero()[0],
-                    amounts[op],
-                )
+                yield (op, ((self.plain.starts <= op) & (op < self.plain.stops)).nonzero()[0], amounts[op])

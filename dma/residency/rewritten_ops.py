@@ -161,13 +161,7 @@ def in_passes(program: Program, op: Op, capacity: int) -> Rewritten | None:
 
 
 def _pass(
-    program: Program,
-    op: Op,
-    part: str,
-    given: Sequence[str],
-    made: Sequence[Tensor],
-    rows: int,
-    *new: Tensor,
+    program: Program, op: Op, part: str, given: Sequence[str], made: Sequence[Tensor], rows: int, *new: Tensor
 ) -> Op:
     """Vector work in ``rows`` pieces; without ``part`` under the op's own name."""
     tensors = [program.tensors.get(n) or next(each for each in new if each.name == n) for n in given]

@@ -54,10 +54,7 @@ def _pieces(op: Op, need: TransferNeed, unit: int, sizes: Sequence[int]) -> Iter
     for number, (start, stop) in enumerate(pairwise(edges), 1):
         channels = Interval(first + start // unit, first + stop // unit)
         piece = replace(
-            need,
-            part=replace(need.part, share=by_channels(channels, total)),
-            bytes=stop - start,
-            at=start,
+            need, part=replace(need.part, share=by_channels(channels, total)), bytes=stop - start, at=start
         )
         last = number == len(sizes)
         yield piece if last else replace(piece, buffer=f"{need.buffer}.{number}", within=need.buffer)

@@ -119,10 +119,7 @@ def issued_weights(
 
 
 def straight_chains(
-    chip: Chip,
-    emission: Emission,
-    fixed: list[IssuedTransfer],
-    free: Mapping[str, int],
+    chip: Chip, emission: Emission, fixed: list[IssuedTransfer], free: Mapping[str, int]
 ) -> Iterable[tuple[list[TransferNeed], StepChain]]:
     """Return the straight chains that read weights: the needs of these, and the run's timing. ``free`` are
     the bytes for weights at each op."""

@@ -98,11 +98,7 @@ def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
 
 
 def _check(
-    buffers: tuple[PlannedBuffer, ...],
-    commands: tuple[Command, ...],
-    peak: int,
-    plan: PlanFile,
-    file: str,
+    buffers: tuple[PlannedBuffer, ...], commands: tuple[Command, ...], peak: int, plan: PlanFile, file: str
 ) -> None:
     def refuse(what: str) -> BadInput:
         return BadInput(what, where=Place(file), hint="chipmodel check says whether a plan is correct")

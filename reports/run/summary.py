@@ -176,10 +176,7 @@ def _conflict_table(conflicts: tuple[BankConflict, ...]) -> Table:
 
 def _remarks(result: Result) -> list[tuple[str, str]]:
     schedule = result.schedule
-    remarks: list[tuple[str, str]] = [
-        ("Planned by", made_by(result)),
-        ("Accuracy", accuracy(result)),
-    ]
+    remarks: list[tuple[str, str]] = [("Planned by", made_by(result)), ("Accuracy", accuracy(result))]
     if result.ordering:
         remarks.append(("Order of ops", order_words(result.ordering)))
     staying = resident_words(result)

@@ -88,10 +88,7 @@ def _panel(
     ]
     if has_front(study, name):
         traces.append(_front(scale, front(group, name, measure), measure))
-    layout = {
-        "xaxis": scale.axis(),
-        "yaxis": {"title": {"text": measure.unit}},
-    }
+    layout = {"xaxis": scale.axis(), "yaxis": {"title": {"text": measure.unit}}}
     return StudyChart({"data": traces, "layout": layout}, (), HEIGHT, _missing(name, group))
 
 
@@ -166,11 +163,7 @@ class _SweepAxis:
         ticks = spread(wanted, float, lambda place: self.text(at[place]), ends, apart)
         margin = (ends[1] - ends[0]) * 0.07 or 0.5
         title = {MEMORY: "SharedMemory", CHIP: "chip"}.get(self.name, self.name)
-        return {
-            "title": {"text": title},
-            "range": [ends[0] - margin, ends[1] + margin],
-            **axis(ticks),
-        }
+        return {"title": {"text": title}, "range": [ends[0] - margin, ends[1] + margin], **axis(ticks)}
 
 
 def _line(

@@ -228,9 +228,7 @@ def over_time(study: StudyResults) -> StudyChart:
     styles = line_styles(len(curves))
     traces = [_trace(s, style, curve) for s, style, curve in zip(scores, styles, curves, strict=True)]
     return StudyChart(
-        {"data": traces, "layout": _layout(span, most)},
-        lines_legend([s.planner for s in scores]),
-        360,
+        {"data": traces, "layout": _layout(span, most)}, lines_legend([s.planner for s in scores]), 360
     )
 
 

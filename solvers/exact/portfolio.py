@@ -33,10 +33,7 @@ MAX_SEARCHED_BUFFERS = 20_000
 
 
 def exact(
-    problem: Problem,
-    limits: Limits,
-    report: Report | None = None,
-    goal: Goal | None = None,
+    problem: Problem, limits: Limits, report: Report | None = None, goal: Goal | None = None
 ) -> Outcome:
     """Return the best answer within ``limits``; see ``Outcome`` for what its status means.
 

@@ -35,12 +35,7 @@ def search(problem: Problem, limits: Limits, report: Report | None = None) -> Ou
 
 
 def fit(
-    problem: Problem,
-    capacity: int,
-    limits: Limits,
-    report: Report | None = None,
-    *,
-    rules: int = ALL_RULES,
+    problem: Problem, capacity: int, limits: Limits, report: Report | None = None, *, rules: int = ALL_RULES
 ) -> Outcome:
     """Search a plan of ``problem`` within ``capacity`` bytes, and within its own capacity if it has one.
 

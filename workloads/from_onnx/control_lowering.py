@@ -204,11 +204,7 @@ def _stacked(low: OnnxLowering, child: OnnxLowering, node: OnnxNode, each: Slice
         _copied(low.builder, name, piece, whole, [each.whole])
         return None
     if whole.bytes != iterations * piece.bytes:
-        raise fault(
-            node,
-            f"a slice of {each.whole!r} is not a whole number of bytes",
-            "take --dtype int8",
-        )
+        raise fault(node, f"a slice of {each.whole!r} is not a whole number of bytes", "take --dtype int8")
     collect(low.builder, name, piece, whole, iterations)
     return whole
 

@@ -149,9 +149,7 @@ def _check_counts(node: OnnxNode) -> None:
         if any(isinstance(count, int) and not 1 <= count <= MAX_ATTRIBUTE for count in counts):
             shown = ", ".join(map(str, counts))
             raise fault(
-                node,
-                f"attribute {name} is {shown}",
-                f"it must be at least 1 and at most {MAX_ATTRIBUTE}",
+                node, f"attribute {name} is {shown}", f"it must be at least 1 and at most {MAX_ATTRIBUTE}"
             )
 
 

@@ -25,7 +25,7 @@ BETWEEN = frozenset(["QuantizeLinear", "DequantizeLinear"])
 """Operators that keep the order of elements, behind which the padding may move."""
 NOT_NEGATIVE = frozenset(["Relu", "Sigmoid", "HardSigmoid", "Softplus", "Abs", "Exp", "Softmax", "Sqrt"])
 ORDER_KEEPING = BETWEEN | {
-    *("Identity", "MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "Concat"),
+    *("Identity", "MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "Concat")
 }
 """Operators whose results are not negative where no operand is."""
 DEEPEST = 16

@@ -125,8 +125,7 @@ def bound_shapes(model: TfliteModel, shapes: Mapping[str, tuple[int, ...]]) -> T
     for name in shapes:
         if name not in inputs:
             raise UnknownSize(
-                f"--shape names {name!r}, which is not an input",
-                hint=suggest(name, inputs, "there are:"),
+                f"--shape names {name!r}, which is not an input", hint=suggest(name, inputs, "there are:")
             )
     factors = {_factor(name, inputs[name], shape) for name, shape in shapes.items()} - {1}
     if not factors:

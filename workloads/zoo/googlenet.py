@@ -13,10 +13,7 @@ Widths = tuple[int, int, int, int, int, int]
 """Channels of the 1x1; of the 3x3 reduction and the 3x3; of the 5x5 reduction and the 5x5; after pooling."""
 
 STAGES: tuple[dict[str, Widths], ...] = (
-    {
-        "3a": (64, 96, 128, 16, 32, 32),
-        "3b": (128, 128, 192, 32, 96, 64),
-    },
+    {"3a": (64, 96, 128, 16, 32, 32), "3b": (128, 128, 192, 32, 96, 64)},
     {
         "4a": (192, 96, 208, 16, 48, 64),
         "4b": (160, 112, 224, 24, 64, 64),
@@ -24,10 +21,7 @@ STAGES: tuple[dict[str, Widths], ...] = (
         "4d": (112, 144, 288, 32, 64, 64),
         "4e": (256, 160, 320, 32, 128, 128),
     },
-    {
-        "5a": (256, 160, 320, 32, 128, 128),
-        "5b": (384, 192, 384, 48, 128, 128),
-    },
+    {"5a": (256, 160, 320, 32, 128, 128), "5b": (384, 192, 384, 48, 128, 128)},
 )
 """Szegedy et al., Table 1; there is a max-pooling between two stages."""
 

@@ -307,13 +307,7 @@ class LayeredNetwork:
     def half(self, name: str, x: Value, _: int, given: Mapping[str, int]) -> Value:
         """The second half of the channels."""
         work = x.shape[1] // 2
-        return self.net.vector(
-            "slice",
-            name,
-            [x],
-            (x.shape[0], work, *x.shape[2:]),
-            rows=x.shape[2],
-        )
+        return self.net.vector("slice", name, [x], (x.shape[0], work, *x.shape[2:]), rows=x.shape[2])
 
     def shuffle(self, name: str, x: Value, size: int, _: Mapping[str, int]) -> Value:
         """Channels become blocks of ``size`` x ``size`` pixels."""

@@ -34,13 +34,7 @@ def batch_norm(low: OnnxLowering, node: OnnxNode) -> None:
     fused = fuse(low, node.output, channel_axis=1)
     held = [*low.weights([node.input(1)]), *low.weights([node.input(2)], bias=True)]
     held += low.weights(fused.weights)
-    low.vector(
-        node,
-        "batch_norm",
-        operands=node.inputs[:1],
-        outputs=[fused.output],
-        weights=held,
-    )
+    low.vector(node, "batch_norm", operands=node.inputs[:1], outputs=[fused.output], weights=held)
 
 
 @operator("InstanceNormalization")

@@ -15,8 +15,7 @@ from time import process_time
 
 import numpy as np
 
-from solvers.search import columns as col
-from solvers.search import kernel as python_kernel
+from solvers.search import columns as col, kernel as python_kernel
 from solvers.search.fuse import fused
 from solvers.search.model import search_model
 from solvers.search.tables import search_state

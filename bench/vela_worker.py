@@ -21,8 +21,7 @@ import tempfile
 from pathlib import Path
 
 import ethosu
-from ethosu.vela import npu_performance as performance
-from ethosu.vela import vela
+from ethosu.vela import npu_performance as performance, vela
 from ethosu.vela.architecture_allocator import find_block_config
 from ethosu.vela.architecture_features import ArchitectureFeatures, TensorFormat
 from ethosu.vela.ethos_u55_regs.ethos_u55_regs import resampling_mode

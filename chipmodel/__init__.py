@@ -102,36 +102,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "chipmodel.api.arena": (
-        "Arena",
-        "SplitArena",
-        "arena",
-        "split_arena",
-    ),
+    "chipmodel.api.arena": ("Arena", "SplitArena", "arena", "split_arena"),
     "chipmodel.api.budget": ("BudgetReport", "ci"),
     "chipmodel.api.check": ("Verification", "check"),
     "chipmodel.api.comparison": ("Comparison", "compare"),
     "chipmodel.api.decode": ("Decode", "decode"),
-    "chipmodel.api.difference": (
-        "Difference",
-        "diff",
-    ),
+    "chipmodel.api.difference": ("Difference", "diff"),
     "chipmodel.api.examples": ("examples",),
     "chipmodel.api.explain": ("Explained", "explain"),
     "chipmodel.api.export": ("ExportedFile", "export"),
     "chipmodel.api.effort": ("TimeLimit",),
-    "chipmodel.api.listings": (
-        "chips",
-        "networks",
-        "planners",
-        "schema",
-    ),
-    "chipmodel.api.measured": (
-        "FittedChip",
-        "Validation",
-        "calibrate",
-        "validate",
-    ),
+    "chipmodel.api.listings": ("chips", "networks", "planners", "schema"),
+    "chipmodel.api.measured": ("FittedChip", "Validation", "calibrate", "validate"),
     "chipmodel.api.memory": ("MemoryFront", "smallest_memory"),
     "chipmodel.api.packing": ("Packing", "pack"),
     "chipmodel.api.plan": ("ProgramPlan", "plan"),
@@ -139,10 +121,7 @@ _HOMES = {
     "chipmodel.api.sensitivity": ("Sensitivity", "sensitivity"),
     "chipmodel.api.settings": ("PlanOptions",),
     "chipmodel.api.simulation": ("Simulation", "simulate"),
-    "chipmodel.api.study": (
-        "StudyTable",
-        "study",
-    ),
+    "chipmodel.api.study": ("StudyTable", "study"),
     "chipmodel.api.target": ("chip",),
     "chipmodel.api.workload": ("load",),
     "chipmodel.errors": ("BadInput", "ChipmodelError", "DoesNotFit", "TimeIsOver"),

@@ -18,8 +18,7 @@ from workloads.build.read_options import ReadOptions
 from workloads.from_onnx.bundled_models import SCHEME, model_file
 from workloads.from_tflite.schema import IDENTIFIER
 from workloads.plugin import imported_program
-from workloads.zoo import SCHEME as ZOO_SCHEME
-from workloads.zoo import build, networks, parse_zoo_url
+from workloads.zoo import SCHEME as ZOO_SCHEME, build, networks, parse_zoo_url
 
 YAML_SUFFIXES = (".yaml", ".yml")
 ONNX_SUFFIX = ".onnx"

@@ -12,8 +12,7 @@ from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import check_limits
-from chipmodel.api.target import ChipSource
-from chipmodel.api.target import chip as target_chip
+from chipmodel.api.target import ChipSource, chip as target_chip
 from chipmodel.comparison.arena import plan_arena, with_arena_plan
 from chipmodel.comparison.split_arena import split_arena as plan_split_arena
 from chipmodel.errors import Place

@@ -14,8 +14,7 @@ from chipmodel.api.packing import PackingSource, is_packing, packing_table
 from chipmodel.api.plan import ProgramPlan
 from chipmodel.api.plan_text import PlanSource, text_of_plan
 from chipmodel.api.simulation import Simulation
-from chipmodel.api.target import ChipSource
-from chipmodel.api.target import chip as chip_of
+from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths

@@ -13,8 +13,7 @@ from chipmodel.api.arguments import checked
 from chipmodel.api.effort import TimeLimit, observing
 from chipmodel.api.packing import PackingSource, check_limits, is_packing, packing_table
 from chipmodel.api.settings import PlanOptions, PlanSettings
-from chipmodel.api.target import ChipSource
-from chipmodel.api.target import chip as chip_of
+from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.comparison.run import Contenders, compare_in_order, compare_packing
 from chipmodel.pipeline.choices import COMPARE_SECONDS, DEFAULT_CHIP

@@ -12,12 +12,10 @@ from chipmodel.api.arguments import checked
 from chipmodel.errors import BadInput
 from chipmodel.files.text_file import read_text
 from chipmodel.hardware.chip import OVERRIDE, Chip
-from chipmodel.measured.calibration import Calibration, chip_text
-from chipmodel.measured.calibration import calibrate as fit_constants
+from chipmodel.measured.calibration import Calibration, calibrate as fit_constants, chip_text
 from chipmodel.measured.compare import MeasuredTable, TableComparison, chip_for, compare, document, read_table
 from chipmodel.measured.kinds import KINDS
-from chipmodel.measured.network_fit import fit as fit_networks
-from chipmodel.measured.network_fit import free_numbers
+from chipmodel.measured.network_fit import fit as fit_networks, free_numbers
 from chipmodel.measured.network_prediction import NETWORKS
 from chipmodel.terminal.progress import stage
 from reports.validation import render_validation

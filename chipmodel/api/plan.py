@@ -13,8 +13,7 @@ from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked_with
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
-from chipmodel.api.target import ChipSource
-from chipmodel.api.target import chip as chip_of
+from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically

@@ -13,11 +13,9 @@ from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
-from chipmodel.api.target import ChipSource
-from chipmodel.api.target import chip as chip_of
+from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
-from chipmodel.comparison.sensitivity import numbers_of
-from chipmodel.comparison.sensitivity import sensitivity as vary
+from chipmodel.comparison.sensitivity import numbers_of, sensitivity as vary
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip

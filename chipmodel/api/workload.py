@@ -16,8 +16,7 @@ from chipmodel.rewrites.steady_state import steady
 from workloads.build.control_options import with_probabilities
 from workloads.build.read_options import ReadOptions
 from workloads.from_python.network import Network
-from workloads.load import load as load_source
-from workloads.load import load_bytes
+from workloads.load import load as load_source, load_bytes
 from workloads.profile import read_profile, with_profile
 
 

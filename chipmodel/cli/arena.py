@@ -72,8 +72,7 @@ def arena(
 
     Exit codes: 0 planned, 1 two memories are too small, 2 bad input, 3 no plan found within the limits.
     """
-    from chipmodel.api.arena import arena as plan_arena
-    from chipmodel.api.arena import split_arena
+    from chipmodel.api.arena import arena as plan_arena, split_arena
     from reports.arena import print_arena
     from reports.split_arena import print_split_arena
 

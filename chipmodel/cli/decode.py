@@ -58,8 +58,7 @@ def decode(
 
     Exit codes: 0 done, 1 WORKLOAD does not fit at some length, 2 bad input.
     """
-    from chipmodel.api.decode import SizeNames
-    from chipmodel.api.decode import decode as find
+    from chipmodel.api.decode import SizeNames, decode as find
     from reports.decode import print_decode
 
     if source.steady_state is not None:

@@ -12,8 +12,7 @@ import click
 from chipmodel.cli.file_options import STDOUT, WRITES, WRITES_OR_STDOUT
 from chipmodel.cli.option_groups import Decorator, group
 from chipmodel.files.atomic_write import Content, write_together
-from chipmodel.terminal.printing import console, emit
-from chipmodel.terminal.printing import note as note_line
+from chipmodel.terminal.printing import console, emit, note as note_line
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from chipmodel.npu.ethos_layers import (
     UNITS,
     Layer,
     Size,
+    weight_bytes as bytes_of_weights,
 )
-from chipmodel.npu.ethos_layers import weight_bytes as bytes_of_weights
 from chipmodel.npu.ethos_u85_blocks import U85Block, choose_u85_block, takes_kernel_first
 
 WIDE_DELAY_MACS = 128

@@ -21,8 +21,7 @@ from chipmodel.hardware.chip import AnyDma, BurstDma, Channels, Chip, Dma, Psram
 from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.hardware.psram_device import Device, ce_low_clocks
 from chipmodel.model.schedule import PSRAM, SHARED, WEIGHTS, Direction, Hop, Traffic
-from chipmodel.timing.bursts import PsramTransfer
-from chipmodel.timing.bursts import assert_legal as assert_bursts_legal
+from chipmodel.timing.bursts import PsramTransfer, assert_legal as assert_bursts_legal
 from chipmodel.timing.contiguous import NAMES, ROUTES, contiguous_cycles, line_slope, routes_of
 from chipmodel.timing.controlled import controlled_least, controlled_slope
 from chipmodel.timing.routes import TransferRoute

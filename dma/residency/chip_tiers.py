@@ -22,8 +22,7 @@ from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.model.fit import OFF_CHIP_ALIGNMENT
 from chipmodel.model.identity import Same
 from chipmodel.model.program import Op, Program
-from chipmodel.model.schedule import SHARED as SHARED_MEMORY
-from chipmodel.model.schedule import Hop, Traffic
+from chipmodel.model.schedule import SHARED as SHARED_MEMORY, Hop, Traffic
 from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.greedy import Reserve, ResidencyTable
 from dma.residency.tiling import least_stripe

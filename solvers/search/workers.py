@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from chipmodel.errors import LimitedSearch, warn_caller
 from solvers.core.deadline import Deadline
-from solvers.search import columns as col
-from solvers.search import kernel as python_kernel
+from solvers.search import columns as col, kernel as python_kernel
 from solvers.search.model import SearchModel
 from solvers.search.state import Ints, SearchState, copy
 from solvers.search.tables import rank, search_state

@@ -1,8 +1,7 @@
 import re
 from importlib.resources import files
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.terminal.escapes import printable
 from reports.template import packed, plotly_script

@@ -4,8 +4,7 @@ from dataclasses import replace
 from math import inf
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.answers.study_results import (
     CYCLES,

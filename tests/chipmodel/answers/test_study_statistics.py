@@ -3,8 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.answers import study_statistics
 from chipmodel.answers.study_statistics import holm, wilcoxon

@@ -6,8 +6,7 @@ from fractions import Fraction
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.bounds.windows import BoundSegment, OpRun, ReadData, window_bound

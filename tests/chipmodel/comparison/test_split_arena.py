@@ -4,8 +4,7 @@ from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 import chipmodel.comparison.split_arena as split
 from chipmodel.answers.arena import ArenaRequest, SplitArenaAnswer

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.executorch import ExecutorchMemory, ExecutorchPlanner

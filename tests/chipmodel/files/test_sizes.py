@@ -1,8 +1,7 @@
 """Sizes in bytes: parsing, refusals with hints, and formatting."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import format_bytes, parse_bytes

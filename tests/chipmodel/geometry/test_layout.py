@@ -3,8 +3,7 @@
 from math import prod
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.geometry.layout import LAYOUTS, Storage
 

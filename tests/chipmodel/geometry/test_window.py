@@ -1,7 +1,6 @@
 """Which rows a part reads, against a list of every kernel tap."""
 
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.window import Window

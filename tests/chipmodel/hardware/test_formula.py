@@ -4,8 +4,7 @@ import ast
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.hardware.chip_file import load_chip

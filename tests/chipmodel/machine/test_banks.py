@@ -1,8 +1,7 @@
 """Which banks an access uses, and which unit is served on a bank conflict."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.hardware.chip import Banks, SharedMemory
 from chipmodel.machine.banks import BankMap, bank_map

@@ -1,7 +1,6 @@
 """External fragmentation, by hand and as a property."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.model.live_sets import external_fragmentation
 

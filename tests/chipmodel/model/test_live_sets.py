@@ -1,7 +1,6 @@
 """The curve of live bytes against counting at every time."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.live_sets import highest_live_bytes, largest_alive, live_bytes_curve

@@ -3,8 +3,7 @@
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.geometry.window import Window

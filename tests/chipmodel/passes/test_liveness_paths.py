@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from itertools import chain, combinations, count, product
 from random import Random
 
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.nesting import in_flight, waits_after

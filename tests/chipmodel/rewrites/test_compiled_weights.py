@@ -1,8 +1,7 @@
 """Weights in the size of the chip's tool: by bits, padding and parameters of each channel."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program

@@ -5,8 +5,7 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.terminal.escapes import cell_text, escape, printable, printable_line, visible
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.hardware.psram_device import Collision, Crossing, Device, ce_low_clocks

@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.hardware.chip import CdmaDma, Chip, Controlled, Cpu, DramDma, EfPsramDma, HyperBusDma
 from chipmodel.hardware.chip_file import load_chip

@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import cast
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import HyperBusDma

@@ -5,8 +5,7 @@ from fractions import Fraction
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Chip, DramDma

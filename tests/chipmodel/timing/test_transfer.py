@@ -5,8 +5,7 @@ from fractions import Fraction
 from math import ceil
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.hardware.chip import Chip, Dma
 from chipmodel.hardware.chip_file import load_chip, preset_names

@@ -1,7 +1,6 @@
 """Each kind of violation that the pairwise check of offsets finds, and a byte-by-byte oracle."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem

@@ -1,7 +1,6 @@
 """What rolling buffers hold, against a model that remembers for every byte of the buffer what lies there."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share

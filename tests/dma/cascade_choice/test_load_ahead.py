@@ -6,8 +6,7 @@ from math import inf, isclose
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip

@@ -5,8 +5,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, ops

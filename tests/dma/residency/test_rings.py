@@ -1,7 +1,6 @@
 """Rolling buffers that tensors share row by row, against a model of every byte."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.window import Window

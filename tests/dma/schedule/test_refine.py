@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip

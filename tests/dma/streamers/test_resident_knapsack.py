@@ -1,11 +1,9 @@
 """``resident-knapsack``: which weights stay for a loop."""
 
-from itertools import chain as joined
-from itertools import combinations
+from itertools import chain as joined, combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program

@@ -4,8 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import HyperBusDma

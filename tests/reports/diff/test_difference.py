@@ -3,8 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from reports.diff.difference import SHARING, RunDifference, compare_results
 from reports.result_file import SETTINGS, TOTALS, SavedOp, SavedResult

@@ -1,8 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from reports.export.c_header import LONGEST_PREFIX, commented, identifiers, prefix_of
 

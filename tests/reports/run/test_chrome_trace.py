@@ -10,8 +10,7 @@ from math import floor
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.answers.result import Result
 from chipmodel.hardware.chip_file import load_chip

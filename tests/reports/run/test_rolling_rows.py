@@ -1,8 +1,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from reports.run.rolling_rows import cascade_runs, places, row_words, rows_boxes

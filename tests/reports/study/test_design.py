@@ -4,8 +4,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.answers.study_results import StudyResults
 from reports.study.chart import StudyChart
@@ -25,8 +24,7 @@ from reports.study.design import (
 from reports.study.design_chart import legend, panels, series_names
 from reports.study.page import render_study
 from tests.reports.study.test_charts import traces
-from tests.reports.study_sample import designs as sample
-from tests.reports.study_sample import network, small
+from tests.reports.study_sample import designs as sample, network, small
 
 KIB = 1024
 

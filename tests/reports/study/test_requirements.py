@@ -11,8 +11,7 @@ from reports.study.effects import field_steps, is_flat, step_rows
 from reports.study.page import render_study
 from reports.study.requirements import candidates, design_rows, requirement_words
 from tests.reports.study.test_charts import traces
-from tests.reports.study_sample import designs as sample
-from tests.reports.study_sample import network
+from tests.reports.study_sample import designs as sample, network
 
 CHANNELS = "dma.channels"
 

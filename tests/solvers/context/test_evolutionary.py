@@ -3,8 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.model.plan import Problem
 from chipmodel.verify.offsets import check

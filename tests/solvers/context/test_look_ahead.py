@@ -3,8 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.model.plan import Problem
 from solvers.context.live_blocks import AllocationRequest, alive, places, put, requests

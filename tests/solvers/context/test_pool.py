@@ -1,8 +1,7 @@
 """The pool with look-ahead: what looking ahead and enlarging nodes saves, by hand and against the plain
 pool."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bench.known_answers import feature_maps
 from chipmodel.model.plan import Problem

@@ -2,8 +2,7 @@
 
 from itertools import product
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import Contradiction, LiveSet, Reachable, Regions

@@ -1,5 +1,4 @@
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from solvers.heuristics.tflm_greedy import ONLINE, greedy_offsets, peak
 

@@ -1,6 +1,5 @@
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from solvers.order import exact as order_exact
 from solvers.order.exact import least_peak_order, segments

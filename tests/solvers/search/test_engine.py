@@ -12,13 +12,11 @@ from threading import Event, Thread
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.errors import LimitedSearch
 from chipmodel.model.plan import Problem
-from solvers.search import columns as col
-from solvers.search import kernel as python_kernel
+from solvers.search import columns as col, kernel as python_kernel
 from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, NotSearchable, SearchModel, search_model
 from solvers.search.state import SearchState, copy

@@ -4,8 +4,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import If, Loop, Op, ops

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from chipmodel.errors import BadInput
 from tests.workloads.from_onnx.support_models import helper, ints, load, model, node, onnx

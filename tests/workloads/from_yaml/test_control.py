@@ -3,8 +3,7 @@
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.model.program import If, Loop, Op, Program, ops
 from chipmodel.passes.validate import validate_program

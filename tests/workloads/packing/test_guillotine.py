@@ -1,8 +1,7 @@
 """Guillotine problems: memory is full at every time, and the plan they were cut from is valid."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.verify.offsets import check

@@ -5,8 +5,7 @@ from itertools import pairwise
 from math import prod
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import DTYPE_BITS, Op, Program

@@ -145,8 +145,7 @@ def described(plugin: Plugin, function: str) -> tuple[str, str]:
 
 
 def plugin_named(kind: PluginKind, name: str) -> Plugin | None:
-    """The plug-in of that name, which is no built-in one; None where no package has one. Raises PluginFault
-    where several have."""
+    """The plug-in of that name, not built in; None if there is none. Raises PluginFault for several."""
     found = [each for each in _installed(tuple(sys.path)) if (each.kind, each.name) == (kind, name)]
     if not found or _unusable(found[0], ()):
         return None
@@ -163,8 +162,7 @@ def plugin_names(kind: PluginKind, built_in: Collection[str] = ()) -> tuple[str,
 
 
 def plugin_rows(kind: PluginKind, built_in: Collection[str], make: Callable[[Plugin], Row]) -> dict[str, Row]:
-    """What ``make`` makes of every plug-in of a kind, by name. One that cannot be used is left out, and a
-    warning says why."""
+    """What ``make`` makes of every plug-in of a kind, by name; a warning says why one is left out."""
     warn_of_unusable(kind, built_in)
     rows: dict[str, Row] = {}
     for name in plugin_names(kind, built_in):

@@ -98,8 +98,7 @@ def kind(plan: MemoryPlan) -> str:
 
 
 def smallest_rows(answer: MemoryAnswer) -> list[tuple[str, ...]]:
-    """Both smallest plans and the lower bound: kind, bytes, size, cycles, MACs if they may be computed again,
-    streamer."""
+    """Both smallest plans and the bound: kind, bytes, size, cycles, MACs if computed again, streamer."""
     kinds = (("layer by layer", answer.layerwise), (kind(answer.cascaded), answer.cascaded))
     least = answer.lower_bound
     return [

@@ -26,8 +26,7 @@ class SummaryTile:
 
 @dataclass(frozen=True, slots=True)
 class PageColumn(Generic[Row]):
-    """A column of a sortable table and its value in each row; ``numeric`` ones are right-aligned and sort
-    from the largest first."""
+    """A column of a sortable table; ``numeric`` ones are right-aligned and sort from the largest first."""
 
     key: str
     label: str

@@ -1,5 +1,4 @@
-"""Charts of lines and marks as SVG, for pages without scripts: each page has one for wide screens and one for
-narrow ones."""
+"""Charts of lines and marks as SVG, for pages without scripts: one for wide and one for narrow screens."""
 
 from __future__ import annotations
 

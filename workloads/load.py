@@ -109,8 +109,7 @@ _BUILT_IN = listed_by_name(
 
 
 def importers() -> Mapping[str, Listed]:
-    """Every importer by its name, the suffix of its files without the dot; plug-ins come last. Warns of
-    plug-ins that cannot be used."""
+    """Every importer by its name, a suffix without the dot, plug-ins last. Warns of unusable plug-ins."""
     return {**_BUILT_IN, **plugin_rows("importer", _BUILT_IN, _row_of)}
 
 

@@ -33,8 +33,7 @@ class PackerRow:
     """Seconds and best peak so far, of a packer that reports its progress."""
     refused: str = ""
     cores: tuple[PackerRow, ...] = ()
-    """One row for each core of a chip with several. The peak and the unused bytes are then those of the core
-    with the highest peak."""
+    """A row for each of several cores; peak and unused bytes are of the core with the highest peak."""
 
     @property
     def fragmentation(self) -> float | None:
@@ -98,8 +97,7 @@ class StreamerRow:
 
 @dataclass(frozen=True)
 class PlannerComparison:
-    """Packers and mergers of branch arms on one problem, whose capacity they did not know, and streamers on
-    the whole program."""
+    """Packers and mergers on one problem of unknown capacity, and streamers on the whole program."""
 
     source: str
     chip: str

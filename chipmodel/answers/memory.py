@@ -65,7 +65,6 @@ class MemoryAnswer:
     macs: int = 0
     """Multiply-accumulates of the program."""
     recompute: float | None = None
-    """How many times these a plan may compute at most, rows of cascades again if need be; None: its cascades
-    keep rows."""
+    """The most times these that a plan may compute, rows of cascades again; None: they keep rows."""
     cut_short: tuple[str, ...] = ()
     """What a time limit left out."""

@@ -62,8 +62,7 @@ from chipmodel.rewrites.steady_state import LOOP
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A command, or a branch before its arm is run, in an iteration of the innermost loop around it (0
-    outside of all loops)."""
+    """A command, or a branch before its arm, in an iteration of the innermost loop (0 outside of loops)."""
 
     command: Plain | Branch
     iteration: int
@@ -81,8 +80,7 @@ Event = Issued | IterationBegins
 
 
 def events(commands: tuple[Command, ...], path: Mapping[str, str], iteration: int = 0) -> Iterator[Event]:
-    """Everything that happens along ``path``, which gives the arm of each branch and the iterations of each
-    loop by name."""
+    """What happens along ``path``: the arm of each branch and the iterations of each loop, by name."""
     for command in commands:
         match command:
             case Branch():

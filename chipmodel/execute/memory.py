@@ -70,8 +70,7 @@ class ByteMemory:
 
 
 class OffChipMemory(ByteMemory):
-    """Psram, the weights' memory and further ones in one space of addresses, of which it has ``spans`` only,
-    in order and apart."""
+    """Psram, the weights' memory and further ones in one space of addresses, whose ``spans`` it has."""
 
     def __init__(self, spans: Sequence[Interval], garbage: Garbage) -> None:
         super().__init__("Psram", sum(map(len, spans)), garbage)
@@ -184,8 +183,7 @@ def homes_of(streams: Streams) -> Homes:
 
 
 def put_weights(psram: ByteMemory, homes: Homes, ops: Mapping[str, Op], blocks: Mapping[str, Bytes]) -> None:
-    """Write the slices of weights to their homes; ``blocks`` are the weight blocks by op or cascade. Raises
-    OutsideOfMemory."""
+    """Write slices of weights to their homes, from ``blocks`` by op or cascade. Raises OutsideOfMemory."""
     for part, home in homes.weights.items():
         if part.name not in blocks:
             continue
@@ -196,8 +194,7 @@ def put_weights(psram: ByteMemory, homes: Homes, ops: Mapping[str, Op], blocks: 
 
 
 def put_inputs(psram: ByteMemory, homes: Homes, program: Program, inputs: Mapping[str, Bytes]) -> None:
-    """Write the inputs to their homes; of a stack of inputs that does not fit its home the first slices.
-    Raises OutsideOfMemory."""
+    """Write the inputs to their homes, of a stack the first slices that fit. Raises OutsideOfMemory."""
     for name, content in inputs.items():
         if name in homes.tensors:
             home = homes.tensors[name]
@@ -218,8 +215,7 @@ def ring(home: Interval, first: int, offsets: Numbers) -> Numbers:
 
 
 def slots(program: Program, homes: Homes, names: Sequence[str]) -> Iterator[tuple[str, Interval, int]]:
-    """The stacks among ``names`` of which Psram holds fewer slices than the network has inferences: name,
-    home and bytes of a slice."""
+    """Stacks of ``names`` with fewer slices in Psram than inferences: name, home, bytes of a slice."""
     for name in dict.fromkeys(names):
         size = program.tensors[name].bytes
         if program.inferences > 1 and name in homes.tensors and program.psram_bytes(name) < size:

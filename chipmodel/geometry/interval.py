@@ -53,8 +53,7 @@ def merged(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StridedBytes:
-    """``count`` runs of ``length`` bytes, ``pitch`` bytes from the start of one to that of the next, the
-    first at ``start``."""
+    """``count`` runs of ``length`` bytes from ``start`` on, ``pitch`` bytes from one start to the next."""
 
     start: int
     length: int

@@ -69,8 +69,7 @@ class Window:
         return Interval(start, min(max(last + 1, start + 1), self.in_h))
 
     def image_rows(self, rows: Interval) -> Interval:
-        """Input rows as by ``input_rows``, over a batch whose images lie one after another: a contiguous
-        range of rows."""
+        """Input rows as by ``input_rows``, over a batch of images in turn: a contiguous range of rows."""
         if rows.stop <= self.out_h:
             return self.input_rows(rows)
         first, first_row = divmod(rows.start, self.out_h)

@@ -309,8 +309,7 @@ def _children(path: str, fields: Iterable[str]) -> tuple[str, ...]:
 
 
 def field_at(path: str) -> Field | None:
-    """The field of that path, of a further memory or a plug-in's NPU model too; None where there is none.
-    Raises PluginFault."""
+    """The field of that path, also of further memories and plug-ins; None for none. Raises PluginFault."""
     inside = memory_path(path)
     found = FURTHER.get(inside[1]) if inside else FIELDS.get(path)
     return found or _plugin_fields(path.rpartition(".")[0]).get(path)

@@ -22,8 +22,7 @@ APART = "another network or software"
 SHARE = 0.8
 """The share of measured networks that fall into an interval."""
 LEAST_FAMILIES = 4
-"""With so many families the interval of all of them has 80 % of further ones; with fewer words do not promise
-a share."""
+"""With so many families their interval has 80 % of further ones; with fewer, no share is promised."""
 MANY_FAMILIES = 9
 """With so many the interval is one of measured networks; those of fewer families are too few for 80 %."""
 SPREAD, PRIOR = 0.21, 2

@@ -32,8 +32,7 @@ class PluginNpu:
 
 
 def parameters_of(model: str) -> Mapping[str, Parameter]:
-    """The parameters of the plug-in ``model``, by name; empty where no package has it. Raises PluginFault
-    where what it has are none."""
+    """The parameters of plug-in ``model``, by name; empty for none. Raises PluginFault for wrong ones."""
     plugin = plugin_named("NPU model", model)
     if plugin is None:
         return {}

@@ -77,8 +77,7 @@ class ProgressLimits:
         return min(self.cycles - now.cycles, self.op - now.op, self.data - now.data)
 
     def repeats(self, at: tuple[int, int, int], period: tuple[int, int, int]) -> int:
-        """How often, from ``at`` on, ``period`` can be repeated while each limit leaves a cycle; both are
-        cycles, op, data."""
+        """How often ``period`` repeats from ``at`` on while each limit leaves a cycle: cycles, op, data."""
         steps = zip((self.cycles, self.op, self.data), at, period, strict=True)
         return min((limit - now - 1) // step for limit, now, step in steps if step)
 
@@ -93,8 +92,7 @@ class BankConflicts:
         self.banks = banks
         self.round_robin = banks.arbitration == "round robin"
         self.distances: dict[_Key, int] = {}
-        """For each phase of one stream and the transfer, cycles to their next conflict; -n for none in n
-        cycles."""
+        """For each phase of a stream and the transfer, cycles to the next conflict; -n: none in n cycles."""
         self.phases: dict[tuple[_Key, ...], int] = {}
         """Numbers of the phases of all streams and the transfer, from 1 on."""
         self.successors: dict[tuple[int, bool], tuple[int, int]] = {}

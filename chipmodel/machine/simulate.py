@@ -260,8 +260,7 @@ class EventSimulator:
         return Trace(tuple(events), self.clock, dict(path), self.chip.dma.channels.count, len(self.cores))
 
     def pass_time(self) -> None:
-        """Let time pass up to the next decision of a unit, or the CPU's next access to SharedMemory. Raises
-        Deadlock where there is none."""
+        """Let time pass to the next decision of a unit or access of the CPU. Raises Deadlock for none."""
         self.passes += 1
         self.dma.settle(self.clock)
         waits, data = self.dma.horizon(self.clock)

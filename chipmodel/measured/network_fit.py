@@ -79,8 +79,7 @@ class NetworkFit:
 
 
 def free_numbers(chip: Chip) -> tuple[str, ...]:
-    """The fields that are fitted unless others are named, as far as the chip uses them; none where all of the
-    mechanism is published."""
+    """The fields fitted unless others are named, as far as the chip uses them; none if all is published."""
     model = FREE_BY_MODEL.get(chip.figures["npu.model"].value, FREE_NUMBERS)
     free = FREE_OF_CPU if chip.npu.costs.operands == "serial" else model
     return tuple(text for text in free if not isinstance(_value(chip, text), BadInput))

@@ -108,8 +108,7 @@ class DmaStart:
 
     @property
     def on_psram(self) -> Direction | None:
-        """What it does to the memory in which tensors, or weights, lie from the start; None where it has no
-        bytes there."""
+        """What it does to the home memory of tensors or weights; None where it has no bytes there."""
         return None if self.memory else self.direction
 
     @property

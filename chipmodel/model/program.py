@@ -224,8 +224,7 @@ class If:
     name: str
     arms: tuple[Arm, ...]
     condition: str | None = None
-    """The tensor that decides, read when the ``if`` is reached; None where the decision comes from outside
-    of the program."""
+    """The tensor that decides, read when the ``if`` is reached; None: it is decided outside."""
     place: Place | None = None
 
 
@@ -271,8 +270,7 @@ class Program:
     """For one core's part of a program: each input that another core makes, with the number (in linear
     order) of the first op that may wait for it. See ``chipmodel.model.core_parts``."""
     states: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Inputs whose value an output has for the next inference, with that output: key-value caches, states of
-    recurrent layers."""
+    """Inputs with the output that is their next value: key-value caches, states of recurrent layers."""
     inferences: int = 1
     """More than 1 where the body is a loop over that many inferences (``chipmodel.rewrites.steady_state``).
     Inputs and outputs are then stacks in Psram, of which each iteration moves one slice."""
@@ -341,8 +339,7 @@ class Program:
         return ops(self.body)
 
     def ops_along(self, path: Mapping[str, str]) -> Iterator[Op]:
-        """Every run of an op, in order, where ``path`` gives the arm of each ``if`` and the iterations of
-        each ``loop`` by name."""
+        """Every run of an op, in order, along ``path``: arms of each ``if``, iterations of each ``loop``."""
         return (op for op, _ in self.runs_along(path))
 
     def runs_along(self, path: Mapping[str, str]) -> Iterator[tuple[Op, int]]:

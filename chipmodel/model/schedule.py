@@ -366,8 +366,7 @@ def steps(body: tuple[StepNode, ...]) -> Iterator[Step]:
 
 
 def branches(body: tuple[StepNode, ...]) -> Iterator[tuple[int, StepIf]]:
-    """Every ``if`` below ``body`` that has steps, with the position of the first one; an outer ``if`` before
-    those inside."""
+    """Every ``if`` below ``body`` with steps, and the position of the first; outer ones come first."""
     for node in body:
         match node:
             case StepIf():

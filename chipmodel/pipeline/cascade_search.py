@@ -42,8 +42,7 @@ PLAN_SHARE = 0.5
 streamer goes on from one plan to the next until the deadline: with shares what is made of one set would
 depend on what was made before it, and a plan might be slower for more time."""
 WORTH_A_PLAN = 0.98
-"""Share of the forecast without cascades, above which a quick streamer makes no full plan of a set: at
-most about 2 % are missed."""
+"""Share of the forecast without cascades above which a set gets no full plan: 2 % missed at most."""
 FAR_BEHIND_A_SEARCH = 2.0
 """The same for a streamer that searches, which gains more on its forecast."""
 FULL_PLANS = 3

@@ -110,8 +110,7 @@ class RowsInPlaceSearch:
         return comfortable_memory(request.program) > request.chip.shared_memory.bytes
 
     def choices(self) -> list[Program]:
-        """The program with different ops in place by rows, in different numbers of rows: those that are
-        estimated to be the fastest."""
+        """The program with different ops in place by rows, in numbers of rows that are estimated fastest."""
         program, chip = self.search.request.program, self.search.request.chip
         table = RowsTable(program, chip)
         found: list[Mapping[str, RowsOption]] = []

@@ -17,8 +17,7 @@ from chipmodel.model.program import Node, Op, Program, nodes, reads, with_bodies
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The tensors that a node reads, and those that it changes: writes, overwrites in place, or absorbs into
-    the output of a concat."""
+    """The tensors that a node reads, and those it changes: written, overwritten in place, absorbed."""
 
     reads: frozenset[str]
     changes: frozenset[str]

@@ -11,8 +11,7 @@ from chipmodel.rewrites.in_place import dying_here
 
 
 def may_take_rows(program: Program, op: Op, name: str) -> bool:
-    """Return whether ``op`` can run in stripes of rows that read whole rows of its input ``name`` and write
-    whole rows of its only output."""
+    """Return whether ``op`` can run in stripes of whole rows of its input ``name`` and only output."""
     if op.sliced or op.gathers or op.allocates or op.cascade or op.absorbs or op.accumulator:
         return False
     if not isinstance(op.work, Conv | Pool | Matmul | Vector) or not op.along_rows or len(op.outputs) != 1:

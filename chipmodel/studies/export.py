@@ -69,8 +69,7 @@ def table_of(rows: Sequence[Row], times: bool = True) -> tuple[tuple[str, ...], 
 
 
 def writer_of(path: Path) -> Callable[[Sequence[Row], bool], bytes]:
-    """What makes a table of rows for a file of that name. Raises BadInput for other names, and where a
-    library is missing."""
+    """What makes a table for a file of that name. Raises BadInput for others and a missing library."""
     suffix = path.suffix.lower()
     if suffix == ".csv":
         return csv_bytes

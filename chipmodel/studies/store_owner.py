@@ -14,8 +14,7 @@ LEASE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A process: its number in the store, its machine, its pid, when it started, and its last heartbeat
-    (seconds since 1970)."""
+    """A process: number in the store, machine, pid, start, and last heartbeat (seconds since 1970)."""
 
     id: int
     host: str

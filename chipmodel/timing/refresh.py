@@ -54,8 +54,7 @@ def collides(device: Device, write: bool, collision: Collision, before: Previous
 
 
 def hit_share(device: Device, collision: Collision) -> Fraction:
-    """The share of bursts that collide with a refresh: ``expected`` at a random phase, ``none``, or all in
-    the ``worst`` case."""
+    """The share of bursts that collide with a refresh: ``expected``, ``none``, or all (``worst``)."""
     if collision == "expected":
         interval, busy = refresh_clocks(device)
         return min(Fraction(1), busy / interval)

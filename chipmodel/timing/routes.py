@@ -75,8 +75,7 @@ class PsramPort:
         return self.opening + lines * self.line + self._around
 
     def run_cycles(self, lines: int, longest: int, write: bool) -> Fraction:
-        """Core cycles of a run of ``lines`` lines in bursts of at most ``longest`` bytes: CE# low, and CE#
-        high after each."""
+        """Core cycles of ``lines`` lines in bursts of at most ``longest`` bytes: CE# low, then CE# high."""
         bursts = -(-lines * self.line_bytes // longest)
         opening = overhead_clocks(self.device, write=True) if write else self.opening
         return self.cycles(bursts * (opening + self._around) + lines * self.line)

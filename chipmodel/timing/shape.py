@@ -116,8 +116,7 @@ class TransferShape:
         return stop - -(-size // width), stop, width
 
     def beat(self, cycle: int) -> tuple[int, int] | None:
-        """The first byte of the beat in data cycle ``cycle``, counted from the transfer's start, and its
-        bytes; None for no beat."""
+        """First byte of the beat in data cycle ``cycle`` of a transfer, and its bytes; None for none."""
         line = self.line_at(cycle)
         start, stop, width = self.beats(line)
         if not start <= cycle < stop:

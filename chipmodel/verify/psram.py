@@ -135,8 +135,7 @@ class PsramMap:
         return self.program.table_bytes(op) if op.gathers else part.share.bytes(self.program.block_bytes(op))
 
     def place(self, part: Part, home: Interval) -> PsramPlace:
-        """Where ``part`` lies in its ``home``: weights begin with it; a tensor lies row after row, in each
-        row its channels."""
+        """Where ``part`` lies in its ``home``: weights at its start, a tensor row by row, then channels."""
         tensor, share = self.program.tensors.get(part.name), part.share
         if part.weights or tensor is None:
             return PsramPlace(home.start)

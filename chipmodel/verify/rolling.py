@@ -53,8 +53,7 @@ class RollingRows:
         return frozenset({WHOLE})
 
     def add(self, share: Share) -> RollingRows:
-        """The contents after ``share`` is written: it replaces what lay in its bytes of the buffer, and all
-        that was there of other columns."""
+        """The contents once ``share`` is written: gone are its bytes, and what was of other columns."""
         written = pieces(share, self.total)
         kept = self.held if _columns(share) == self.columns else ()
         for piece in written:

@@ -234,8 +234,7 @@ def title(move: DmaMove) -> str:
 
 
 def moved_faults(move: DmaMove, size: int | None, home_bytes: int) -> Iterator[str]:
-    """What is wrong with the bytes of a move. ``size``: those of its part; ``home_bytes``: those that the
-    plan keeps for it."""
+    """What is wrong with a move's bytes. ``size``: of its part; ``home_bytes``: what the plan keeps."""
     subject, part = f"transfer {move.name!r}", move.part
     if size is None:
         yield f"{subject} moves {part.name!r}, which the program does not have"

@@ -89,8 +89,7 @@ class _NextReader:
             totals.append(float(of_row.sum()))
             least.append(float(of_row.min()))
         self.total, self.least = np.array([0.0, *totals]), np.array([0.0, *least])
-        """With steps of at most so many rows, the fewest rows made again for all rows of the reader, and for
-        a row more."""
+        """With steps of at most so many rows, the fewest rows made again for the reader's, and a row more."""
 
     def sizes(self, share: float, share_made: float) -> Numbers:
         """The fewest bytes that steps of ever more rows read and make, in shares of the columns."""

@@ -38,8 +38,7 @@ class _Placed:
 
 
 class Neighbourhood:
-    """Changes of sets of cascades of one program: other borders, heights or weights that stay, and cascades
-    joined or dropped."""
+    """Changes of sets of cascades: other borders, heights or staying weights, cascades joined or dropped."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

@@ -39,8 +39,7 @@ class CascadeSegment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentTable:
-    """The segments of a run of ``count`` ops, numbered by where they end, and their amounts by number, as in
-    ``CascadeSegment``."""
+    """The segments of a run of ``count`` ops, by where they end, with the amounts of ``CascadeSegment``."""
 
     count: int
     sources: tuple[StripeHeights, ...]

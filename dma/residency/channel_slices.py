@@ -71,8 +71,7 @@ def slices_of(names: Iterable[str]) -> Slices:
 
 
 def chains(program: Program) -> tuple[Chain, ...]:
-    """Return the chains of neighbours in one body that can run in slices, in linear order; two of them may
-    have an op in common."""
+    """Return the chains of neighbours in a body that can run in slices, in order; two may share an op."""
     readers = Counter(name for node in program.nodes() for name in reads(node))
     readers.update((*program.outputs, *program.inputs))
     makers = Counter(name for op in program.ops() for name in op.outputs)

@@ -45,8 +45,7 @@ class Rewritten:
 
 
 def in_memory_order(program: Program, op: Op) -> Rewritten | None:
-    """Copies of the operands of a window or product that lie in another order than it reads them in, and the
-    op on the copies."""
+    """Copies of operands that lie in another order than a window or product reads, and the op on them."""
     layout: Layout = "image" if isinstance(op.work, Conv | Pool) else "matrix"
     if isinstance(op.work, Vector) or not isinstance(op.work, Conv | Pool | Matmul | Recurrent):
         return None

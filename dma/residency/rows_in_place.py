@@ -22,8 +22,7 @@ Rows = Mapping[str, int]
 
 
 def with_rows_in_place(program: Program, chip: Chip, rows: Rows) -> Program:
-    """Return ``program`` with the outputs of the ops ``rows`` in place of the inputs that they may take, by
-    as many rows a step."""
+    """Return ``program`` with outputs of the ops ``rows`` in place of inputs, by as many rows a step."""
     takes = rows_to_take(program)
     marks: dict[str, tuple[str, RowsInPlace]] = {}
     for root, group in _groups(program, {name: takes[name] for name in rows}):

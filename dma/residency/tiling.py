@@ -215,8 +215,7 @@ def least_stripe(program: Program, op: Op, kept: frozenset[str] = NONE_KEPT) -> 
 
 
 def cascade_bytes(program: Program, op: Op, kept: frozenset[str] = NONE_KEPT) -> int:
-    """Return the bytes of SharedMemory that a cascade takes besides its ``kept`` operands, with the smallest
-    stripes of the others."""
+    """Return the bytes of a cascade beside its ``kept`` operands, the others in the smallest stripes."""
     assert isinstance(op.work, CascadeWork)
     return op.work.workspace + program.block_bytes(op) + least_stripe(program, op, kept)
 
@@ -269,8 +268,7 @@ LINE_BYTES = 32
 
 
 def transfer_bytes(size: int, runs: int) -> int:
-    """Return bytes that a long load moves in the time of a transfer of ``size`` bytes in ``runs`` runs, its
-    set-up included."""
+    """Return bytes that a long load moves in the time of ``size`` bytes in ``runs`` runs with set-up."""
     if runs == 1:
         return size + SETUP_BYTES
     lines = -(-size // (runs * LINE_BYTES))

@@ -26,8 +26,7 @@ the second one, where the op takes that many times longer to compute than to loa
 
 
 def early_start(program: Program, times: TransferTimes, op: Op, least: float) -> EarlyStart | None:
-    """Return the tiling with which ``op``, the first of ``program``, ends first; None where that gains
-    ``least`` cycles at most."""
+    """Return the tiling with which ``op``, the first, ends first; None for a gain of ``least`` at most."""
     first = _first_op(program, times, op)
     cuts: list[_FirstCut] = []
     if first.weights(op.work.channels) > least:

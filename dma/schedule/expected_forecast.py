@@ -218,8 +218,7 @@ class ScheduleForecast:
         self.cycles_of = TransferTimes(chip)
 
     def cycles(self, schedule: Schedule) -> float:
-        """The expected core cycles of one run. For one path and without
-        contention, these are the cycles that the simulator measures."""
+        """The expected core cycles of a run: for one path without contention what the simulator measures."""
         computes = [step.cycles for step in steps(schedule.body)]
         forecast = PathForecast(scopes(schedule.body).section, computes, self.probabilities)
         moves = (

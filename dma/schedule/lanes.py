@@ -26,8 +26,7 @@ class Lane:
 
 
 class Lanes:
-    """The lanes of an op, one for each operand even where two are the same tensor: different parts of it may
-    be needed at once."""
+    """The lanes of an op, one for each operand: of one tensor different parts may be needed at once."""
 
     def __init__(self, op: Op, depth: int) -> None:
         again = [name in op.inputs[:index] for index, name in enumerate(op.inputs)]

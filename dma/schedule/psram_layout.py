@@ -90,8 +90,7 @@ def aligned(size: int) -> int:
 
 
 def lay_out(program: Program, storage: Mapping[str, str], needs: Iterable[TransferNeed]) -> PsramLayout:
-    """Return a layout with addresses for weights that are read in place and all that ``needs`` move, the
-    weights first."""
+    """Return a layout with addresses for weights read in place, then for all that ``needs`` move."""
     layout = PsramLayout(program, storage)
     layout.in_place()
     for need in sorted(needs, key=lambda n: not n.part.weights):

@@ -81,8 +81,7 @@ def _in_slices(program: Program, schedule: Schedule) -> list[tuple[Op, int]]:
 
 
 def cut_by_time(memory: MemoryBudget, op: Op, left: int) -> Tiling | None:
-    """Return the stripes of ``op`` within ``left`` bytes, weight slices included, that take the least time;
-    None where none fit."""
+    """Return the stripes of ``op`` and its weight slices in ``left`` bytes that are fastest, or None."""
     cut = best_cut(memory.program, memory.chip, op, left, memory.residency.kept.get(op.name, NONE_KEPT))
     return None if cut is None else cut.tiling
 

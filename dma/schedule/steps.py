@@ -91,8 +91,7 @@ class Emission:
 
 
 def emit(program: Program, chip: Chip, residency: Residency, tilings: Mapping[str, Tiling]) -> Emission:
-    """Return all steps of ``program``. Each needed weight slice has a buffer name of its own, which the
-    streamer may replace."""
+    """Return all steps of ``program``; each needed weight slice has a buffer of its own, to be replaced."""
     emitter = _Emitter(program, chip, residency, tilings)
     emitter.emission.body = emitter.nodes(program.body)
     emitter.tensor_needs()

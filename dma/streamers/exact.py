@@ -60,8 +60,7 @@ REQUIRED_SPEEDUP = 0.9
 ALLOWED_SLOWDOWN = 1.001
 """Share of the NPU's cycles: weights that stay are cut into slices if this takes no longer."""
 WHOLE_INPUT_DIVISOR = 4
-"""An input's slice of one iteration is not cut into stripes where op and slice need at most this part of the
-memory left."""
+"""An input's slice of an iteration is not cut if op and slice need at most this part of free memory."""
 
 
 def with_steps(setting: str) -> StreamerPortfolio:

@@ -25,8 +25,7 @@ from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Strea
 
 
 def in_turn(count: int, name: str) -> Streamer:
-    """Weight blocks through ``count`` buffers in turn, each load issued when the compute that last read its
-    buffer has ended."""
+    """Weight blocks through ``count`` buffers in turn, loaded once a buffer's last compute has ended."""
     return Streamer(
         name=name,
         double_buffered=True,

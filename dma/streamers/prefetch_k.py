@@ -22,8 +22,7 @@ BUFFER_COUNTS = (1, 3, 4, 6)
 """Numbers of buffers tried besides ping-pong's 2. One is ``sync`` except for the loads of whole tensors."""
 MAX_BUFFERS = 64
 WEIGHT_FLOOR_DIVISOR = 64
-"""Weights keep this part of the memory from the tensors: with several buffers under every op, more would
-force tensors out."""
+"""Weights keep this part of the memory from tensors: more buffers under every op would force them out."""
 
 
 def with_buffers(setting: str) -> Streamer:

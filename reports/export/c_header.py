@@ -26,8 +26,7 @@ KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def prefix_of(workload: str) -> str:
-    """The prefix of a workload's identifiers: ``resnet18`` for ``zoo:resnet18``, ``resnet_18`` for
-    ``nets/ResNet-18.onnx``."""
+    """The prefix of a workload's identifiers: ``resnet_18`` for ``nets/ResNet-18.onnx``."""
     stem = re.split(r"[/\\:]", workload)[-1]
     stem = re.sub(r"\.[A-Za-z0-9]+$", "", stem)
     word = _plain(stem).lower()[:LONGEST_PREFIX].strip("_")

@@ -13,8 +13,7 @@ Kind = Literal["int64", "float64", "string"]
 
 
 def parquet_bytes(columns: Mapping[str, Kind], rows: Sequence[Sequence[object]]) -> bytes:
-    """A Parquet file with a row group for each million rows, compressed by Snappy. Raises BadInput where
-    pyarrow is missing."""
+    """A Parquet file in row groups of a million, compressed by Snappy. Raises BadInput without pyarrow."""
     arrow, parquet = pyarrow()
     fields = [arrow.field(name, getattr(arrow, kind)()) for name, kind in columns.items()]
     cells = list(zip(*rows, strict=True)) if rows else [()] * len(columns)

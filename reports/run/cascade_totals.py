@@ -231,8 +231,7 @@ def heights_words(cascade: CascadeTotals) -> str:
 
 
 def ops_words(cascade: CascadeTotals, most: int = 6) -> str:
-    """The ops in order, each with the rows of its steps where they differ, the bands of columns, and what is
-    computed again."""
+    """The ops in order, with rows of their steps if they differ, bands of columns, what is made again."""
     bands = f", in {cascade.plan.bands:,} bands of columns" if cascade.plan.bands > 1 else ""
     return _op_names(cascade, most) + bands + cascade.again
 

@@ -220,8 +220,7 @@ def transfers(result: Result) -> list[Event]:
 
 
 def rates(result: Result) -> Iterator[tuple[int, dict[str, float]]]:
-    """The cycle of each change, and MB/s by kind of transfer from then on; a transfer's bytes are spread
-    evenly over its duration."""
+    """The cycle of each change, and MB/s by kind from then on; bytes are spread evenly over a transfer."""
     mhz, kinds = float(result.chip.core_mhz), (*KINDS, *([MOVE] if result.chip.memories else []))
     changes: dict[int, list[tuple[Event, bool]]] = {}
     for event in transfers(result):

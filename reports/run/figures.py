@@ -93,8 +93,7 @@ class RunChart:
     """For each mark, by trace and point, the marks that it depends on: trace, point, trace, point, ...; empty
     where that is not known."""
     ops: tuple[tuple[tuple[str, ...], ...], ...] = ()
-    """For each mark, by trace and point, the ops that it belongs to, the one that it leads to first; of
-    further traces none."""
+    """For each mark, by trace and point, its ops, the one that it leads to first; of further traces none."""
 
 
 def timeline(result: Result, most: int = MOST_BARS) -> RunChart:

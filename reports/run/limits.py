@@ -45,8 +45,7 @@ def _segment(binding: Binding) -> str:
 
 
 def late_ops(schedule: Schedule) -> tuple[tuple[str, int], ...]:
-    """The ops whose weights arrive too late, with the core cycles that one execution waits for them, those
-    that wait the most first."""
+    """The ops whose weights come too late, with the cycles that one execution waits, the most first."""
     found = Counter[str]()
     for late in schedule.late:
         found[late.op] += late.cycles

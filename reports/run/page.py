@@ -70,8 +70,7 @@ class TimeShare:
 def render_page(
     result: Result, most_bars: int = MOST_BARS, plotly: Literal["inside", "beside"] = "inside"
 ) -> str:
-    """The page as text, the same for the same result. ``most_bars`` limits the bars of each chart; ``plotly``
-    says where its script is."""
+    """The page as text, with at most ``most_bars`` bars a chart; ``plotly`` says where its script is."""
     sums, energy = run_totals(result), result_energy(result)
     columns = _columns(result, sums, energy)
     rows = [[column.value(row) for column in columns] for row in enumerate(sums.ops, 1)]

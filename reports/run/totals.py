@@ -62,8 +62,7 @@ class RunTotals:
     moved_bytes: Mapping[str, int]
     executed_macs: int
     array_utilisation: float
-    """MACs done as a share of what the array could have done while the NPU computed, without the ops whose
-    cycles the user gave."""
+    """MACs done of those that the array could do while computing, ops with given cycles left out."""
     ops: tuple[OpTotals, ...]
     bank_conflicts: tuple[BankConflict, ...]
     """Those that lost most cycles first."""

@@ -43,8 +43,7 @@ Series = tuple[str, list[tuple[Design, Row]]]
 def panels(
     study: StudyResults, name: str, found: Sequence[Design], measure: DesignMeasure = LATENCY
 ) -> tuple[tuple[str, StudyChart], ...]:
-    """A chart of the measure over the varied field, or the study's column, ``name`` for each of the first
-    ``MOST_PANELS`` workloads."""
+    """A chart of the measure over the field, or column, ``name`` for ``MOST_PANELS`` workloads."""
     groups: dict[str, list[Design]] = {}
     for design in found:
         groups.setdefault(design.workload, []).append(design)

@@ -29,8 +29,7 @@ class FieldStep:
 
 
 def field_steps(study: StudyResults, found: Sequence[Design] | None = None) -> tuple[FieldStep, ...]:
-    """The steps of every varied field, from each of its values to the next one: numbers by size, words in the
-    study's order."""
+    """The steps of every varied field between neighbouring values: numbers by size, words in order."""
     known = designs(study) if found is None else found
     return tuple(step for name in axes(study) if name != CHIP for step in _steps(name, known))
 

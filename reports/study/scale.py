@@ -44,8 +44,7 @@ def spread(
     ends: tuple[float, float],
     apart: float,
 ) -> AxisLabels:
-    """Labels at those of the values ``wanted``, in order of importance, that are at least ``apart`` from the
-    labels chosen before."""
+    """Labels at those of ``wanted``, in order of importance, that are ``apart`` from those before."""
     distance = apart * (ends[1] - ends[0])
     kept: list[float] = []
     for value in wanted:

@@ -110,8 +110,7 @@ def _failures(study: StudyResults) -> str:
 
 
 def space_words(study: StudyResults) -> str:
-    """The plans that the bounds on cycles hold for; empty where there are none. Rows of older code do not say
-    which these are."""
+    """The plans that bounds on cycles hold for; empty for none. Rows of older code do not say which."""
     bounded = any(row.bound_space is None and row.lower_bound_cycles is not None for row in study.rows)
     return " or ".join((*study.spaces, *(["plans of a kind that its row does not name"] if bounded else [])))
 

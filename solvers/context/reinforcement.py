@@ -88,8 +88,7 @@ class CrossEntropy:
 
 
 def play(environment: PackingEnvironment, weights: Weights) -> Plan:
-    """Return the plan of an episode in which the place with the highest score is always taken (of equal ones
-    the lowest)."""
+    """Return the plan of an episode in which the place with the highest score is always taken."""
     observation, info = environment.reset()
     while info["plan"] is None:
         scores = observation[: len(info["offsets"])] @ weights

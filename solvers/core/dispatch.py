@@ -98,8 +98,7 @@ class MemoryPart:
     memory: Memory
     base: int
     space: int
-    """Bytes from ``base`` to the end of the memory or to the whole's capacity; negative where ``base`` lies
-    beyond that."""
+    """Bytes from ``base`` to the end of the memory or the capacity; negative if ``base`` is beyond."""
     problem: Problem
 
 

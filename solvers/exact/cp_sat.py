@@ -41,8 +41,7 @@ class Switch:
 
 
 def solve(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
-    """Return a plan within the problem's capacity, or the lowest peak where it has none. Raises BadInput for
-    a problem without meaning."""
+    """Return a plan within the capacity, or the lowest peak without one. Raises BadInput if malformed."""
     validate(problem)
     if problem.capacity is None:
         return minimise(problem, limits, report)

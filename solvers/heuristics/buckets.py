@@ -54,8 +54,7 @@ def by_order(problem: Problem) -> list[int]:
 
 
 def by_breadth(problem: Problem) -> list[int]:
-    """Those alive at the position with the most live bytes first, then those of the next position; at each
-    the largest first."""
+    """Those alive at the position with most live bytes first, then the next; each time the largest first."""
     solid = _solid(problem)
     lives = {i: merged(problem.buffers[i].live) for i in solid}
     changes: dict[int, int] = {}

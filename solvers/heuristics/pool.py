@@ -63,8 +63,7 @@ def pool_nodes(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> Po
 
 
 def nodes_in_a_row(problem: Problem, nodes: PoolNodes) -> Plan:
-    """Return the plan with the nodes one after another, each aligned for all of its buffers; a buffer without
-    a node is at 0."""
+    """Return the plan with the nodes one after another, aligned for their buffers; the others are at 0."""
     steps = [1] * len(nodes.sizes)
     for buffer, node in zip(problem.buffers, nodes.node_of, strict=True):
         if node is not None:

@@ -36,8 +36,7 @@ def least_live(tables: OrderTables, ops: Sequence[int], done: int, live: int) ->
 def beam(
     tables: OrderTables, ops: Sequence[int], done: int, live: int, width: int = BEAM_WIDTH
 ) -> tuple[int, ...]:
-    """Beam search over sets of ops of one size, of which the ``width`` with the least peak, then the fewest
-    live bytes, are kept."""
+    """Beam search over sets of ops of one size: the ``width`` with least peak, then live bytes, stay."""
     inside = mask(ops)
     front: list[tuple[int, OrderState]] = [(0, tables.begin(ops, done, live))]
     for _ in ops:

@@ -26,8 +26,7 @@ FIRST_SWEEP_NODES = 20_000
 
 
 def search(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
-    """Return a plan within the problem's capacity, or the lowest peak where it has none. Raises BadInput for
-    a problem without meaning."""
+    """Return a plan within the capacity, or the lowest peak without one. Raises BadInput if malformed."""
     validate(problem)
     if problem.capacity is None:
         return minimise(problem, limits, report)

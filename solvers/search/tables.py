@@ -37,8 +37,7 @@ class _LinkRows:
 
 
 def search_state(model: SearchModel, capacity: int, rules: int = 15) -> SearchState:
-    """Return a search at ``capacity`` bytes, to be begun by ``restart``; ``rules`` has a bit for each that is
-    on."""
+    """Return a search at ``capacity`` bytes, begun by ``restart``; ``rules`` has a bit for each one on."""
     unit, count = model.unit, len(model.items)
     top = min(capacity, model.most) // unit
     size = np.array([item.size // unit for item in model.items], dtype=np.int64)

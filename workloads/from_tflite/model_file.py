@@ -43,8 +43,7 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True)
 class TfliteTensor:
-    """A tensor of a subgraph; ``signature`` has -1 for sizes that the file leaves open, and is empty where it
-    leaves none."""
+    """A tensor of a subgraph; ``signature`` has -1 for open sizes, and is empty where there are none."""
 
     name: str
     shape: tuple[int, ...]

@@ -98,8 +98,7 @@ def write_packing(table: PackingTable, plan: Plan) -> str:
 
 
 def table_of(problem: Problem) -> PackingTable:
-    """A problem as a table, with columns for alignments and holes where it has any. Constraints between
-    buffers have no column."""
+    """A problem as a table, with columns for alignments and holes if it has any, not for constraints."""
     aligned = any(buffer.alignment > 1 for buffer in problem.buffers)
     holes = any(len(buffer.live) > 1 for buffer in problem.buffers)
     header = (*REQUIRED, *(["alignment"] * aligned), *(["gaps"] * holes))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
@@ -10,11 +9,8 @@ from chipmodel.terminal.escapes import visible
 from reports.markdown import escaped
 from reports.page_parts import PageTable, SummaryTile, TablePage
 from reports.table_page import render_tables
-from reports.terminal_table import ruled_table
+from reports.terminal_table import Console, ruled_table
 from reports.words import percent, plural, ratio
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 HEADS = ("budget", "quantity", "limit", "value", "of limit", "")
 OF_LIMIT = ("quantity", "unit", "limit", "value", "before", "kept")

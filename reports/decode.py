@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart
 from reports.table_page import render_tables
-from reports.terminal_table import plain_table
+from reports.terminal_table import Console, plain_table
 from reports.words import percent, ratio, size
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 FORMAT = "chipmodel-decode/1"
 """The version of the JSON document; a key that changes its meaning makes it another."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chipmodel.answers.explanation import TimeExplanation, TriedCause
 from reports.page_parts import PageTable, TablePage
-from reports.terminal_table import print_line, ruled_table
+from reports.terminal_table import Console, print_line, ruled_table
 from reports.words import percent
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 FORMAT = "chipmodel-explanation/1"
 LISTED = 12

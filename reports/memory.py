@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import ChartAxis, ChartLine, ChartMark, SvgChart, round_numbers, stepped
 from reports.table_page import render_tables
-from reports.terminal_table import print_line, ruled_table
+from reports.terminal_table import Console, Table, print_line, ruled_table
 from reports.words import KIB, count, magnitude, percent, ratio, round_magnitude, size
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
 
 FORMAT = "chipmodel-memory/1"
 """The version of the JSON document; a key that changes its meaning makes it another."""

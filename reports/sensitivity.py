@@ -10,13 +10,11 @@ from reports.page_parts import PageChart, PageTable, TablePage
 from reports.svg_chart import ChartLine
 from reports.table_page import render_tables
 from reports.template import render_part
-from reports.terminal_table import print_line, ruled_table
+from reports.terminal_table import Console, print_line, ruled_table
 from reports.words import percent, signed_percent
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-    from rich.console import Console
-
 
 FORMAT = "chipmodel-sensitivity/1"
 """The version of the JSON document; a key that changes its meaning makes it another."""

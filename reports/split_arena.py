@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chipmodel.answers.arena import ArenaPlace, SplitArenaAnswer
 from reports.page_parts import PageTable, SummaryTile, TablePage
 from reports.table_page import render_tables
-from reports.terminal_table import print_line, ruled_table
+from reports.terminal_table import Console, print_line, ruled_table
 from reports.words import count, percent, plural, ratio, size
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 SHOWN = 12
 """Rows of the table of what lies in Psram on the terminal."""

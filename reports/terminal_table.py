@@ -10,8 +10,11 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Console as Console
+    from rich.table import Table as Table
+else:
+    # For annotations of other modules: rich is imported where something is drawn.
+    Console = Table = object
 
 FigureRow = tuple[str, str, str, str]
 """Label, number, unit, remark."""

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart
 from reports.table_page import render_tables
-from reports.terminal_table import print_line, ruled_table
+from reports.terminal_table import Console, Table, print_line, ruled_table
 from reports.words import percent
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
 
 Values = Mapping[str, Any]
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
 from reports.ordering import order_document, order_words
-from reports.terminal_table import print_line, ruled_table
+from reports.terminal_table import Console, Table, print_line, ruled_table
 from reports.words import count, microjoules, percent, plural, ratio, seconds_text, size
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
 
 NAMES = ("packer", "merge", "streamer")
 """Columns whose cells are typed again, and so never wrapped."""

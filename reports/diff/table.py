@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from reports.diff.difference import RunDifference
 from reports.diff.words import cause_rows, op_row, sentences, setting_rows, signed, time_words, total_rows
-from reports.terminal_table import print_line
+from reports.terminal_table import Console, Table, print_line
 from reports.words import count
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
 
 MOST_OPS = 12
 """Ops that are listed."""

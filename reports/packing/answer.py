@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chipmodel.answers.packing import PackingAnswer, PackingProgress
 from chipmodel.model.plan import Buffer
-from reports.terminal_table import FigureRow, figures_table, print_line
+from reports.terminal_table import Console, FigureRow, figures_table, print_line
 from reports.words import count, percent, plural, ratio, shortened, size
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 SHOWN_NAMES = 8
 """Names of buffers that the terminal lists."""

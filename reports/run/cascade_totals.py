@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from chipmodel.answers.result import Result
 from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.cascades.recomputed import steps_macs
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadePlan, Schedule, steps
-from reports.terminal_table import plain_table
+from reports.terminal_table import Table, plain_table
 from reports.words import count, percent, plural, ratio, shortened, size
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 MOST_CASCADES = 8
 """Rows of the terminal's table."""

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from chipmodel.answers.result import CorePlan, Result
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.program import ops
 from chipmodel.model.trace import Cause, Trace
 from reports.run.totals import by_cause
-from reports.terminal_table import plain_table
+from reports.terminal_table import Table, plain_table
 from reports.words import AWAITED, count, percent, ratio, size
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
 
 MOST_WAITS = 5
 """Waits of each core on the page and in the document: the list is read, not added up."""

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from chipmodel.answers.result import Result
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Runs
-from reports.terminal_table import FigureRow, plain_table
+from reports.terminal_table import FigureRow, Table, plain_table
 from reports.words import count, duration, percent, ratio, shortened
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 MOST_PARTS = 12
 """Rows of the terminal's table of arms and loops."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chipmodel.answers.result import Result
 from chipmodel.machine.energy import result_energy
 from chipmodel.model.schedule import StateCost
@@ -19,7 +17,7 @@ from reports.run.steady_state import resident_words, steady_rows
 from reports.run.totals import BankConflict, OpTotals, RunTotals, loaded_words, run_totals
 from reports.run.track_record import accuracy, board_words
 from reports.run.vendor import vendor_lines
-from reports.terminal_table import FigureRow, figures_table, plain_table, print_line
+from reports.terminal_table import Console, FigureRow, Table, figures_table, plain_table, print_line
 from reports.words import (
     AWAITED,
     CAUSES,
@@ -37,10 +35,6 @@ from reports.words import (
     verdict,
     weight_memory,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
 
 WORST_OPS = 8
 """Rows of the table of ops that wait."""

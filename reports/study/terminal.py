@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults, failures
 from chipmodel.files.sizes import format_bytes
 from reports.study.design import designs, sufficient_memories
@@ -18,12 +16,8 @@ from reports.study.scores import (
     table_title,
 )
 from reports.study.words import answer, scope
-from reports.terminal_table import print_line, ruled_table
+from reports.terminal_table import Console, Table, print_line, ruled_table
 from reports.words import shortened
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
 
 SHOWN_ERRORS = 3
 """Errors that are printed."""

@@ -224,9 +224,11 @@ class BankConflicts:
     def _periodic_cycles(
         self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int
     ) -> tuple[int, int]:
-        """Cycles of the op and of the data for which both patterns are periodic. The op's is so up to the end
-        of a pass over the operand, and beyond if that ends with a round of the banks; the transfer's from a
-        run's second line to its last but one; and both within their blocks."""
+        """Cycles of the op and of the data for which both patterns are periodic.
+
+        The op's is so up to the end of a pass over the operand, and beyond if that ends with a round of the
+        banks; the transfer's from a run's second line to its last but one; and both within their blocks.
+        """
         shape = pair.shape
         line = shape.line_at(data)
         first_line, last_line = shape.regular_lines(line)

@@ -84,8 +84,10 @@ def waits_after(root: Section, issue: int, due: int) -> str | None:
 
 def _follow(section: Section, start: int, due: int, taken: list[Interval], leaves: bool = True) -> bool:
     """Follow a transfer that is in flight at ``start`` of ``section``, and add its positions to ``taken``.
+
     Returns whether it may still be in flight at the end of ``section``. Without ``leaves`` it ends, at the
-    latest, with the fork that contains ``due``."""
+    latest, with the fork that contains ``due``.
+    """
     if due not in section.extent or due < start:
         taken.append(Interval(start, section.extent.stop))
         return True

@@ -201,8 +201,10 @@ def padded_macs(npu: Npu, work: Conv | Pool | Matmul | Recurrent) -> int:
 
 
 def _positions(window: Window, columns: int) -> int:
-    """Kernel taps over all output positions, columns padded to the array's. A 1-D window is one column wide;
-    its length is mapped to the array's columns instead."""
+    """Kernel taps over all output positions, columns padded to the array's.
+
+    A 1-D window is one column wide; its length is mapped to the array's columns instead.
+    """
     high, wide = (window.in_h, window.in_w) if window.transposed else (window.out_h, window.out_w)
     if window.in_w == 1 and window.kernel_w == 1:
         high, wide = wide, high

@@ -214,9 +214,11 @@ def _partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried
 
 
 def _fastest_splits(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried]:
-    """Programs with ops split over cores that are fastest as ``request`` plans them. First the best one by
-    its forecast over each number of cores, then the others over as many cores as the fastest of these: a
-    forecast mistakes numbers of cores more than splits over one number."""
+    """Programs with ops split over cores that are fastest as ``request`` plans them.
+
+    First the best one by its forecast over each number of cores, then the others over as many cores as the
+    fastest of these: a forecast mistakes numbers of cores more than splits over one number.
+    """
     left = split_candidates(request.program, request.chip)
     firsts = {chosen.cores: chosen for chosen, _ in reversed(left)}
     left.sort(key=lambda each: each[0] != firsts[each[0].cores])

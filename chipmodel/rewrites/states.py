@@ -156,8 +156,10 @@ def _written_there(program: Program, first: str, last: str) -> Program:
 
 def _as_ring(program: Program, first: str, last: str) -> Program | None:
     """``program`` with room for ``last`` where ``first`` was, into which what is new is written; None where
-    ``last`` is no concat of ``first`` and of what follows, or where its order counts. Attention takes keys
-    and values in any order, as it turns both alike; a convolution would not."""
+    ``last`` is no concat of ``first`` and of what follows, or where its order counts.
+
+    Attention takes keys and values in any order, as it turns both alike; a convolution would not.
+    """
     touching = [op for op in program.ops() if first in op.inputs or last in op.outputs]
     if len(touching) != 1 or touching[0] not in program.body or {first, last} & _handed_on(program):
         return None

@@ -118,10 +118,12 @@ def _access_cycles(dma: EfPsramDma, direction: Direction, size: int) -> int:
 
 
 def _hyperbus_cheapest(bus: HyperBus, dma: HyperBusDma) -> tuple[Points, Fraction]:
-    """The cheapest sizes of a request, and cycles of each further byte. Within one CS# low a request's cycles
-    rise with its words more slowly than a long transfer's, and they jump at each further CS# low. So requests
-    that end with a CS# low are the cheapest for their bytes; as these change evenly from one to the next, the
-    first, the last full one and the whole request are enough."""
+    """The cheapest sizes of a request, and cycles of each further byte.
+
+    Within one CS# low a request's cycles rise with its words more slowly than a long transfer's, and they
+    jump at each further CS# low. So requests that end with a CS# low are the cheapest for their bytes; as
+    these change evenly from one to the next, the first, the last full one and the whole request are enough.
+    """
     words = dma.request_bytes // 2
     last = (words - 1) // dma.burst_words * dma.burst_words
     ends = {min(dma.burst_words, words), last or words, words}

@@ -218,9 +218,11 @@ def _grid(problem: Problem) -> _Grid | None:
 
 
 def _possible_ends(problem: Problem, grid: _Grid, below: int) -> list[int]:
-    """All sums of sizes below ``below`` that may be the end of a buffer, ascending. Sets of sums are integers
-    here: bit number n stands for n units. A chain of buffers, each at the end of the one before it, holds
-    each rigid group at most once."""
+    """All sums of sizes below ``below`` that may be the end of a buffer, ascending.
+
+    Sets of sums are integers here: bit number n stands for n units. A chain of buffers, each at the end of
+    the one before it, holds each rigid group at most once.
+    """
     unit, mask = grid.unit, (1 << (below // grid.unit + 1)) - 1
     pins = [b.pinned for b in problem.buffers if b.pinned is not None]
     offsets = sum(1 << offset for offset in {p // unit for p in (0, *pins) if p < below})

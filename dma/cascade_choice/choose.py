@@ -143,10 +143,11 @@ def _ranked(
     banded: bool = False,
 ) -> tuple[Candidate, ...]:
     """The cuts of chains for several budgets that are worthwhile, the fastest estimate first. Of several
-    ``offers`` of segments the next one is looked at where weights are loaded again. An estimate counts the
-    bytes that are too many, a plan moves whole tensors. So where the first one moves any, or there is none,
-    the fastest of those that move none comes first, also of those that are worthwhile in less memory; and of
-    ``banded`` ones the first that is worthwhile only there comes second."""
+    ``offers`` of segments the next one is looked at where weights are loaded again.
+
+    An estimate counts the bytes that are too many, a plan moves whole tensors. So where the first one moves
+    any, or there is none, the fastest of those that move none comes first, also of those that are worthwhile
+    in less memory; and of ``banded`` ones the first that is worthwhile only there comes second."""
     found: dict[Candidate, int] = {}
     stays: set[Candidate] = set()
 

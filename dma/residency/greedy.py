@@ -79,10 +79,12 @@ class Residency:
 
 @dataclass
 class _Decisions:
-    """The decisions so far. ``overwrites`` maps an output to the input whose memory it takes; ``absorbed`` an
-    input of a concat to the output that it is made in. ``holes[t]`` are the touches before which ``t`` is
-    loaded from Psram again; ``homed`` are the tensors that are in Psram for good, and ``striped`` the striped
-    ops."""
+    """The decisions so far.
+
+    ``overwrites`` maps an output to the input whose memory it takes; ``absorbed`` an input of a concat to the
+    output that it is made in. ``holes[t]`` are the touches before which ``t`` is loaded from Psram again;
+    ``homed`` are the tensors that are in Psram for good, and ``striped`` the striped ops.
+    """
 
     overwrites: dict[str, str]
     absorbed: dict[str, str] = field(default_factory=dict[str, str])
@@ -127,9 +129,11 @@ def _table(program: Same[Program]) -> ResidencyTable:
 
 def _refuse_too_large_ops(table: ResidencyTable, reserved: list[int], budget: int) -> None:
     """Refuse at once the op that needs the most in its smallest stripes, if that is more than ``budget``:
-    with many such ops it takes thousands of rounds to find out. No decision gives an op less: it has all of
-    an operand in SharedMemory, or is striped. A cascade may keep some of its operands whole, and ops that
-    allocate need nothing."""
+    with many such ops it takes thousands of rounds to find out.
+
+    No decision gives an op less: it has all of an operand in SharedMemory, or is striped. A cascade may keep
+    some of its operands whole, and ops that allocate need nothing.
+    """
     needs = [
         weights + table.least(op) if not op.cascade and not op.allocates else 0
         for op, weights in zip(table.ops, reserved, strict=True)

@@ -317,8 +317,10 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
 
 
 def _not_before_it_is_made(program: Program, emission: Emission, transfer: IssuedTransfer) -> IssuedTransfer:
-    """Issue the load of a tensor from another core no earlier than at the op that needs it. A sequencer that
-    waits for it earlier might hold up what the other core waits for in turn."""
+    """Issue the load of a tensor from another core no earlier than at the op that needs it.
+
+    A sequencer that waits for it earlier might hold up what the other core waits for in turn.
+    """
     need = transfer.need
     if need.direction == "store" or need.part.weights or need.part.name not in program.arrivals:
         return transfer

@@ -47,9 +47,11 @@ class EarlyStart(NamedTuple):
 
 
 class _FirstCut(NamedTuple):
-    """A tiling, its cost, and when the op ends. The cost has the cycles until then and of all its loads. What
-    the DMA engine needs in addition counts as much as what the op ends earlier: weights of later ops may wait
-    for it."""
+    """A tiling, its cost, and when the op ends. The cost has the cycles until then and of all its loads.
+
+    What the DMA engine needs in addition counts as much as what the op ends earlier: weights of later ops may
+    wait for it.
+    """
 
     tiling: Tiling
     cost: int

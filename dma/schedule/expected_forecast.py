@@ -63,10 +63,12 @@ class PathForecast:
 
 
 class _PathWalk:
-    """A walk over all paths of the tree. ``here[p]`` lists for position ``p`` the loads issued earlier that
-    are waited for, the loads issued and waited for there, the loads issued for later steps, the stores
-    issued, and the stores waited for. ``after_fork`` lists by branch or loop the loads that are waited for
-    after it."""
+    """A walk over all paths of the tree.
+
+    ``here[p]`` lists for position ``p`` the loads issued earlier that are waited for, the loads issued and
+    waited for there, the loads issued for later steps, the stores issued, and the stores waited for.
+    ``after_fork`` lists by branch or loop the loads that are waited for after it.
+    """
 
     def __init__(self, of: PathForecast, transfers: tuple[PathTransfer, ...]) -> None:
         self.of = of

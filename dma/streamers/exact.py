@@ -168,8 +168,10 @@ def _resident_width(memory: MemoryBudget, op: Op, slices: int) -> int:
 
 
 def _fastest_width(memory: MemoryBudget, op: Op, left: int, width: int) -> int:
-    """Output channels of a slice: ``width``, or a width that is much faster by an estimate. Loading and
-    computing overlap in the estimate where two slices fit into ``left`` bytes."""
+    """Output channels of a slice: ``width``, or a width that is much faster by an estimate.
+
+    Loading and computing overlap in the estimate where two slices fit into ``left`` bytes.
+    """
     program = memory.program
     load = transfer_cycles(memory.chip, "weights", program.block_bytes(op))
 

@@ -65,8 +65,10 @@ class CpSatModel:
         return f"constraints of {', '.join(clash.buffers)} exclude each other" if clash else ""
 
     def _offsets(self) -> str:
-        """Ensure that every offset is legal: aligned, pinned, within a memory and the capacity. Returns the
-        reason where that is impossible, else an empty text."""
+        """Ensure that every offset is legal: aligned, pinned, within a memory and the capacity.
+
+        Returns the reason where that is impossible, else an empty text.
+        """
         for number, group in enumerate(self.groups):
             members = [self.problem.buffers[i] for i in group]
             alignment = lcm(*(b.alignment for b in members))

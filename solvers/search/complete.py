@@ -221,9 +221,11 @@ class _Descent:
         return self.lower <= self.highest and not self.budget.spent and not self.left_out
 
     def _sweep(self, nodes: int) -> None:
-        """Try targets ever closer to the best plan; after each new plan begin halfway to the bound again. The
-        bound itself is searched for as many nodes as all other targets together: it is often reached, and a
-        plan that fills sections completely is found sooner than one that almost does."""
+        """Try targets ever closer to the best plan; after each new plan begin halfway to the bound again.
+
+        The bound itself is searched for as many nodes as all other targets together: it is often reached, and
+        a plan that fills sections completely is found sooner than one that almost does.
+        """
         part = 2
         while self._open:
             if self.spent_at_bound <= self.used // 2:

@@ -214,8 +214,10 @@ def _item(
 
 def _offsets_in_memory(problem: Problem, members: Iterable[Buffer], k: int) -> tuple[int, int, bool]:
     """The lowest and highest offset at which all ``members`` lie in memory ``k``; whether some were left out.
+
     An empty buffer at the edge between two memories belongs to the one named first. To keep this out of the
-    search, such a buffer is not given the edges."""
+    search, such a buffer is not given the edges.
+    """
     memory = problem.memories[k]
     low, high, cut = memory.start, memory.stop, False
     for buffer in members:

@@ -106,8 +106,10 @@ def _enter(view: GraphView, region: _Region, node: OnnxNode, waiting: list[str])
 
 
 def _enter_reduction(view: GraphView, region: _Region, node: OnnxNode, waiting: list[str]) -> bool:
-    """Whether a reduction over known axes can work in the other layout. Where it leaves the other axes in
-    order, its result is the same; else that is in the other layout as well."""
+    """Whether a reduction over known axes can work in the other layout.
+
+    Where it leaves the other axes in order, its result is the same; else that is in the other layout as well.
+    """
     x, axes, rank = view.facts[node.input(0)].shape, _reduced_axes(view, node), len(region.order)
     if not axes or len(x) != rank:
         return False

@@ -191,8 +191,10 @@ def _pair(values: Sequence[int], filler: int = 1) -> tuple[int, int]:
 
 
 def _pads(node: OnnxNode, sizes: _WindowSizes) -> Pads:
-    """Padding with which the window formula, rounded down, gives exactly the output's size. So it covers
-    auto_pad, output_shape and the partial last window of ceil_mode."""
+    """Padding with which the window formula, rounded down, gives exactly the output's size.
+
+    So it covers auto_pad, output_shape and the partial last window of ceil_mode.
+    """
     image, transposed = sizes.image, sizes.transposed
     given = node.text("auto_pad", "NOTSET") == "NOTSET" and not node.integers("output_shape")
     explicit = node.integers("pads") if given else ()

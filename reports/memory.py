@@ -17,6 +17,7 @@ FORMAT = "chipmodel-memory/1"
 MARKS: tuple[tuple[str, Callable[[MemoryPlan], bool], str], ...] = (
     ("*", lambda plan: plan.moves, "moves tensors to Psram and back, or in stripes"),
     ("+", lambda plan: bool(plan.in_slices), "runs wide tensors in slices of channels"),
+    ("#", lambda plan: bool(plan.twice), "runs ops before a squeeze and excitation twice"),
 )
 """What is said of plans of the front: a mark, which have it, and what it means."""
 
@@ -60,6 +61,7 @@ def _plan(plan: MemoryPlan | None) -> dict[str, object] | None:
         ],
         "in_place_by_rows": dict(plan.in_rows),
         "channel_slices": dict(plan.in_slices),
+        "made_twice": list(plan.twice),
     }
 
 

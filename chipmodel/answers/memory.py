@@ -36,6 +36,8 @@ class MemoryPlan:
     """Ops whose output takes their input's memory row by row, with the most rows of a step."""
     in_slices: tuple[tuple[str, int], ...] = ()
     """Ops that run in slices of channels, with the number of these."""
+    twice: tuple[str, ...] = ()
+    """Ops that run twice."""
 
 
 @dataclass(frozen=True, slots=True)

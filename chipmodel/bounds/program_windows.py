@@ -12,7 +12,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, ProofSegment, ProvenCycles, TimeBound, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
-from chipmodel.rewrites.splittable import has_slices
+from chipmodel.rewrites.splittable import has_other_ops
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost_anywhere
 from chipmodel.verify.proven_cycles import borders, is_straight, segment_cycles
@@ -52,7 +52,7 @@ def proven_cycles(program: Program, chip: Chip) -> Iterator[ProvenCycles]:
         cycles = sum(segment_cycles(program, chip, segment, cascades) for segment in segments)
         if cycles > least:
             least = cycles
-            yield ProvenCycles(plan_space(cascades, has_slices(program)), cycles, segments)
+            yield ProvenCycles(plan_space(cascades, has_other_ops(program)), cycles, segments)
 
 
 def _op_runs(program: Program, chip: Chip, ops: list[Op]) -> list[OpRun]:

@@ -16,7 +16,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import Binding, TimeBound, Unit, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
-from chipmodel.rewrites.splittable import has_slices, splittable
+from chipmodel.rewrites.splittable import has_other_ops, splittable
 from chipmodel.rewrites.steady_state import kept_bytes
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost, least_cost_anywhere
@@ -58,7 +58,7 @@ def time_bound(
         roomy = replace(chip.with_memory(size), memories=())
         joined = time_bound(program, roomy, path, cascades, inferences)
     program = bounded_program(program, chip)
-    space = plan_space(cascades, has_slices(program))
+    space = plan_space(cascades, has_other_ops(program))
     runs = [(op, times) for op, times in program.op_counts(path) if times]
     if not runs:
         return TimeBound(0, space=space)

@@ -9,33 +9,34 @@ Unit = Literal["npu", "dma"]
 PlanSpace = Literal[
     "plans whose ops run one after another",
     "plans with or without cascades",
-    "plans with the same slices whose ops run one after another",
-    "plans with the same slices, with or without cascades",
+    "plans with the same slices and repeated ops, one after another",
+    "plans with the same slices and repeated ops, with or without cascades",
 ]
 """The plans that a bound holds for."""
 WITHOUT_CASCADES: PlanSpace = "plans whose ops run one after another"
 """In the given order; outputs may take their inputs' memory row by row."""
 WITH_CASCADES: PlanSpace = "plans with or without cascades"
 """Steps of different ops may also take turns, each as soon as the rows that it reads are made, and rows may
-be computed more than once. Each op computes all of its rows at least once, on one core or, where it can be
-split, on several; ops that take turns run on the same core, and another core gets a tensor when all of it is
-made."""
-SAME_SLICES: tuple[PlanSpace, PlanSpace] = (
-    "plans with the same slices whose ops run one after another",
-    "plans with the same slices, with or without cascades",
+be computed more than once for the same reader. Each op computes all of its rows at least once, on one core
+or, where it can be split, on several; ops that take turns run on the same core, and another core gets a
+tensor when all of it is made. No op runs again for another reader."""
+SAME_OPS: tuple[PlanSpace, PlanSpace] = (
+    "plans with the same slices and repeated ops, one after another",
+    "plans with the same slices and repeated ops, with or without cascades",
 )
 """Those, without cascades and with, of a program whose wide tensors are cut into slices of channels
-(``dma.residency.channel_slices``): none of a plan that cuts them otherwise."""
+(``dma.residency.channel_slices``) or of which ops run twice (``chipmodel.rewrites.made_twice``): none of a
+plan that cuts or repeats other ops."""
 
 
-def plan_space(cascades: bool, slices: bool) -> PlanSpace:
-    """Return the plans of a program, in ``slices`` of channels or not, without ``cascades`` or with."""
-    return (SAME_SLICES if slices else (WITHOUT_CASCADES, WITH_CASCADES))[cascades]
+def plan_space(cascades: bool, other_ops: bool) -> PlanSpace:
+    """Return the plans of a program, with ``other_ops`` than its network or not, with ``cascades`` or not."""
+    return (SAME_OPS if other_ops else (WITHOUT_CASCADES, WITH_CASCADES))[cascades]
 
 
 def has_turns(space: PlanSpace) -> bool:
     """Return whether ops may take turns in plans of ``space``."""
-    return space in (WITH_CASCADES, SAME_SLICES[True])
+    return space in (WITH_CASCADES, SAME_OPS[True])
 
 
 @dataclass(frozen=True, slots=True)

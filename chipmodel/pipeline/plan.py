@@ -26,6 +26,7 @@ from chipmodel.pipeline.plugin_check import refuse_wrong_plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rival_streamers import plan_beside_rivals
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
+from chipmodel.pipeline.twice_choice import plan_once_or_twice
 from chipmodel.pipeline.weight_choice import judged_plan, with_chosen_weights
 from chipmodel.verify.fast_offsets import check_fast
 from dma.residency.tool_pools import as_tool_keeps
@@ -57,7 +58,15 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     """
     if request.streamer == VENDOR_STREAMER:
         request = replace(request, program=as_tool_keeps(request.program, request.chip))
-    planned = plan_as_placed(choose_weights(request, path), path)
+    placed = choose_weights(request, path)
+    if path is None:
+        planned = plan_as_placed(placed, path)
+    else:
+        planned = plan_once_or_twice(
+            placed,
+            lambda asked: plan_as_placed(asked, path),
+            lambda asked, planned: judged_plan(asked, planned, path),
+        )
     refuse_wrong_plan(planned, request)
     return planned
 

@@ -13,6 +13,7 @@ from chipmodel.pipeline.split_choice import split_program
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.rewrites.core_split import whole_name
 from chipmodel.rewrites.in_place import reuse
+from chipmodel.rewrites.made_twice import made_twice, named_twice
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.tool_pools import as_tool_keeps
@@ -37,7 +38,9 @@ def check_plan(program: Program, plan: PlanFile, chip: Chip) -> tuple[Program, t
         wrong with the plan.
     """
     program, disorder = order_faults(program, plan)
-    program = with_weights_in_place(reuse(program, "all"), chip, _read_in_place(plan))
+    in_place, steps = _steps(plan)
+    program = made_twice(reuse(program, "all"), named_twice(steps))
+    program = with_weights_in_place(program, chip, in_place)
     split, faults = _verified(program, plan, chip)
     for other in _other_programs(program, chip) if faults else ():
         found, others_faults = _verified(other, plan, chip)
@@ -46,11 +49,12 @@ def check_plan(program: Program, plan: PlanFile, chip: Chip) -> tuple[Program, t
     return split, disorder or faults
 
 
-def _read_in_place(plan: PlanFile) -> frozenset[str]:
-    """The ops of which a step of the plan reads weights in place."""
+def _steps(plan: PlanFile) -> tuple[frozenset[str], frozenset[str]]:
+    """The ops of which a step of the plan reads weights in place, and the ops of all steps."""
     streams = (plan.commands, *(core.commands for core in plan.cores))
-    every = (command for commands in streams for command in walk(commands))
-    return frozenset(whole_name(each.op) for each in every if isinstance(each, Compute) and each.weights_at)
+    every = [each for commands in streams for each in walk(commands) if isinstance(each, Compute)]
+    read = (whole_name(each.op) for each in every if each.weights_at)
+    return frozenset(read), frozenset(each.op for each in every)
 
 
 def _verified(program: Program, plan: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:

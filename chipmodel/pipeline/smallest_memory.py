@@ -10,7 +10,7 @@ Source: chipmodel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
@@ -27,10 +27,12 @@ from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.pipeline.rows_choice import comfortable_memory
+from chipmodel.pipeline.twice_choice import asked_of
+from chipmodel.rewrites.made_twice import made_twice, named_twice, worth_twice
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.cascade_choice.memory_bound import memory_bound
-from dma.residency.channel_slices import in_slices, slices_named, slices_of, with_slices
+from dma.residency.channel_slices import slices_of, with_slices
 from dma.residency.rows_in_place import least_rows_in_place
 
 PROBING_STREAMER = "sync"
@@ -52,21 +54,20 @@ def smallest_memory(
     search = _MemorySearch(request, say)
     every = [op.name for op in request.program.ops()]
     program = with_weights_in_place(request.program, request.chip, every)
-    whole = search.smallest(program, LARGEST_SHARED_MEMORY)
+    plain = search.of(program)
+    whole = plain.smallest(program, LARGEST_SHARED_MEMORY)
     if whole is None:
         raise DoesNotFit("no SharedMemory of up to 4 GiB is enough", hint="a smaller network")
-    least = whole
-    sliced = with_slices(program, 0)
-    bases = [program] if sliced is None else [program, sliced]
-    for candidate in chain(least_rows_in_place(program, request.chip), search.cascaded(program)):
-        least = search.smaller(candidate, least)
-    if sliced is not None:
+    least = plain.least(chain(least_rows_in_place(program, request.chip), plain.cascaded()), whole)
+    bases = [plain]
+    if (sliced := with_slices(program, 0)) is not None:
+        bases.append(search.of(sliced))
         cascaded_helps = least is not whole
-        least = search.smaller(sliced, least)
-        for candidate in search.cascaded(sliced) if cascaded_helps else ():
-            least = search.smaller(candidate, least)
-    if least.program is sliced and (fewer := with_slices(program, least.bytes)) is not None:
-        least = search.smallest(fewer, least.bytes) or least
+        least = bases[-1].least((sliced,), least)
+        least = bases[-1].least(bases[-1].cascaded() if cascaded_helps else (), least)
+        if least.program is sliced and (fewer := with_slices(program, least.bytes)) is not None:
+            least = search.of(fewer).smallest(fewer, least.bytes) or least
+    least = plain.least_twice(least, bases)
     layerwise = search.fastest(whole)
     cascaded = layerwise if least is whole else search.fastest(least)
     front = search.front(cascaded, layerwise, points)
@@ -76,7 +77,7 @@ def smallest_memory(
         chip=request.chip.name,
         alignment=shared.alignment,
         capacity=shared.bytes,
-        lower_bound=min(memory_bound(each, request.recompute) for each in bases),
+        lower_bound=min(memory_bound(each.request.program, each.request.recompute) for each in bases),
         layerwise=layerwise,
         cascaded=cascaded,
         front=front,
@@ -86,8 +87,10 @@ def smallest_memory(
 
 
 class _Smallest(NamedTuple):
-    """The smallest memory found for a program, which may have cascades, with its plan."""
+    """The smallest memory found for a program, which may have cascades, with its plan and what asked for it:
+    the same program without."""
 
+    request: PlanRequest
     program: Program
     planned: Planned
     bytes: int
@@ -98,15 +101,36 @@ class _MemorySearch:
     request: PlanRequest
     say: Callable[[object], None]
 
-    def smaller(self, candidate: Program, least: _Smallest) -> _Smallest:
-        """The plan of ``candidate`` if it is in less memory than the ``least`` so far, else that one."""
-        if self.request.deadline.ends("further sets of cascades"):
-            return least
-        found = self.smallest(candidate, least.bytes)
-        return found if found is not None and found.bytes < least.bytes else least
+    def of(self, program: Program) -> _MemorySearch:
+        """The same for other ops, within the same multiply-accumulates."""
+        return replace(self, request=asked_of(self.request, program))
 
-    def cascaded(self, program: Program) -> Iterator[Program]:
+    def least(self, candidates: Iterable[Program], least: _Smallest) -> _Smallest:
+        """The plan of one of ``candidates`` that is in less memory than the ``least`` so far, or that one."""
+        for candidate in candidates:
+            if self.request.deadline.ends("further sets of cascades"):
+                break
+            found = self.smallest(candidate, least.bytes)
+            least = found if found is not None and found.bytes < least.bytes else least
+        return least
+
+    def least_twice(self, least: _Smallest, bases: list[_MemorySearch]) -> _Smallest:
+        """The same with ops that run twice, as few as that memory takes; what is searched is added to
+        ``bases``."""
+        program, most = self.request.program, self.request.recompute
+        names = worth_twice(program, 0, most)
+        if names:
+            bases.append(self.of(made_twice(program, names)))
+            least = bases[-1].least(bases[-1].cascaded(), least)
+        if least.request is bases[-1].request and (fewer := worth_twice(program, least.bytes, most)) < names:
+            bases.append(self.of(made_twice(program, fewer)))
+            found = (bases[-1].smallest(each, least.bytes) for each in bases[-1].cascaded())
+            least = next((each for each in found if each is not None), least)
+        return least
+
+    def cascaded(self) -> Iterator[Program]:
         """The program with sets of cascades, the one first that is expected to need the least."""
+        program = self.request.program
         for each in least_memory_candidates(program, self.request.chip, self.request.recompute):
             yield with_cascades(program, each)
 
@@ -129,7 +153,7 @@ class _MemorySearch:
                 low = middle
             else:
                 best, high = found, middle
-        return _Smallest(program, best, high)
+        return _Smallest(self.request, program, best, high)
 
     def probe(self, program: Program, size: int) -> Planned | None:
         """A plan in ``size`` bytes that moves nothing; None where there is none."""
@@ -147,8 +171,8 @@ class _MemorySearch:
     def fastest(self, smallest: _Smallest) -> MemoryPlan:
         """The plan in that memory by the streamer that is asked for, or the one that was found if it is the
         faster one, or the only one."""
-        program, probed, size = smallest
-        found = self.without_moves(self.request, program, size)
+        request, program, probed, size = smallest
+        found = self.without_moves(request, program, size)
         plans = [self.memory_plan(each, size) for each in (probed, found) if each is not None]
         return min(plans, key=lambda each: each.cycles)
 
@@ -186,8 +210,6 @@ class _MemorySearch:
         return self.memory_plan(found, size) if found.solved.peak <= size else None
 
     def memory_plan(self, planned: Planned, size: int) -> MemoryPlan:
-        whole = self.request.program
-        names = {step.op for step in steps(planned.schedule.body)}
         schedule, chip = planned.schedule, self.request.chip.with_memory(size)
         trace = planned.trace or simulate(planned.commands, chip, {})
         return MemoryPlan(
@@ -196,10 +218,11 @@ class _MemorySearch:
             planned.solved.peak,
             schedule.moves_tensors,
             schedule.streamer,
-            steps_macs(in_slices(whole, slices_named(whole, names)), steps(schedule.body)),
+            steps_macs(planned.program, steps(schedule.body)),
             _cascades(schedule),
             schedule.in_rows,
             tuple(slices_of(step.op for step in steps(schedule.body)).items()),
+            tuple(sorted(named_twice(step.op for step in steps(schedule.body)))),
         )
 
     def aligned(self, size: int) -> int:

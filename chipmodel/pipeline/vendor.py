@@ -9,7 +9,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_PACKER, VENDOR_STREAMER
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from chipmodel.rewrites.splittable import has_slices
+from chipmodel.rewrites.splittable import has_other_ops
 
 
 def with_vendor(result: Result, request: PlanRequest) -> Result:
@@ -32,7 +32,7 @@ def with_vendor(result: Result, request: PlanRequest) -> Result:
         cascade=CASCADE_AUTO,
     )
     # The bound takes long to find. It is for the plans of both, but where only one may have cascades.
-    same = request.cascades == asked.cascades and not has_slices(result.program)
+    same = request.cascades == asked.cascades and not has_other_ops(result.program)
     bound = result.bound if same else None
     try:
         found = run(asked, result.trace.path, bound)

@@ -26,7 +26,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import ProofSegment, ProvenCycles, has_turns, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
-from chipmodel.rewrites.splittable import has_slices
+from chipmodel.rewrites.splittable import has_other_ops
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost_anywhere
 
@@ -40,7 +40,7 @@ def proof_faults(program: Program, chip: Chip, proof: ProvenCycles) -> Iterator[
     program = bounded_program(program, chip)
     ops = [op for op in program.body if isinstance(op, Op)]
     cascades = has_turns(proof.space)
-    space = plan_space(cascades, has_slices(program))
+    space = plan_space(cascades, has_other_ops(program))
     if proof.space != space:
         yield f"{stated} holds only for {space}"
     allowed = set(borders(ops, cascades))

@@ -34,6 +34,7 @@ NAMES = (
     "random-programs",
     "random-trees",
     "made-again",
+    "made-twice",
     "rows-in-place",
     "search-rules",
     "study-kills",

@@ -14,6 +14,7 @@ from tests.fuzz import (
     core_splits,
     further_memories,
     made_again,
+    made_twice,
     random_programs,
     rows_in_place,
     two_simulators,
@@ -65,6 +66,7 @@ def found(check: Check, seeds: Iterable[int]) -> Counter[str]:
             (*range(40), *AGAIN),
             {"again": 14, "more_macs": 5, "in_bands": 0, "adding_up": 0, "executed": 14, "without_moves": 10},
         ),
+        (made_twice.check, range(24), {"twice": 8, "cascades": 16, "executed": 8, "without_moves": 6}),
         (
             rows_in_place.check,
             (*range(20), TREE),

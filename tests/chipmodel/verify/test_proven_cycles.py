@@ -17,7 +17,7 @@ from chipmodel.hardware.chip import Dma, Route
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op, Program, Tensor, Weight
 from chipmodel.model.time_bound import (
-    SAME_SLICES,
+    SAME_OPS,
     WITH_CASCADES,
     WITHOUT_CASCADES,
     ProofSegment,
@@ -137,11 +137,11 @@ def test_the_bound_of_a_plan_in_slices_holds_for_the_same_slices() -> None:
     chip = with_memory(LUNA_LIKE, 512)
     program = fitted(wide(), chip)
     proofs = list(proven_cycles(program, chip))
-    assert {proof.space for proof in proofs} <= {*SAME_SLICES}
+    assert {proof.space for proof in proofs} <= {*SAME_OPS}
     assert proofs
     assert not any(fault for proof in proofs for fault in proof_faults(program, chip, proof))
     (fault,) = proof_faults(program, chip, replace(proofs[0], space=WITH_CASCADES))
-    assert f"holds only for {SAME_SLICES[True]}" in fault
+    assert f"holds only for {SAME_OPS[True]}" in fault
 
 
 def test_check_refuses_a_bound_that_is_not_proven(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
-from chipmodel.model.time_bound import SAME_SLICES
+from chipmodel.model.time_bound import SAME_OPS
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
@@ -104,5 +104,5 @@ def test_what_does_not_fit_runs_in_slices_and_stores_nothing_but_the_output() ->
     result = run(PlanRequest(program, chip, "large-first", "sync"))
     assert result.fits
     assert not result.schedule.moves_tensors
-    assert result.bound.space == SAME_SLICES[False]
+    assert result.bound.space == SAME_OPS[False]
     assert result.bound.cycles <= result.trace.cycles

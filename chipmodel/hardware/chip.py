@@ -301,11 +301,11 @@ class WeightMemory:
 class CompiledWeights:
     """The size in which the chip's tool writes weights of at most a byte a parameter."""
 
-    bits: int = 0
+    bits_per_weight: int = 0
     """The most bits of a parameter; 0: as many as in the network."""
-    input_channels: int = 1
+    padded_channels: int = 1
     """The multiple to which the input channels of dense convolutions and products are padded."""
-    channel_bytes: int = 0
+    bytes_per_channel: int = 0
     """Bytes that each output channel of an op has beside its weights and bias, such as scale and shift."""
 
 
@@ -339,7 +339,7 @@ class ArrayCosts:
     operands: OperandTime = "free"
     """Whether the operands of work with MACs take time on the ports: none; beside computing; the same with
     reads and writes in turn on one port; or all three in turn."""
-    window_elements: Fraction = Fraction(0)
+    window_elements_per_cycle: Fraction = Fraction(0)
     """Elements of pooling windows a cycle; 0: through the array."""
     depthwise_kernel: int = 0
     """Rows and columns of the largest depthwise kernel that one pass over the operands serves; a larger one

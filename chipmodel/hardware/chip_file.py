@@ -38,7 +38,14 @@ from chipmodel.hardware.chip import (
     Vendor,
     VendorStreamer,
 )
-from chipmodel.hardware.dma_fields import check_controller, dma_of, in_place_of, psram_of, weights_of
+from chipmodel.hardware.dma_fields import (
+    check_controller,
+    dma_of,
+    in_place_of,
+    numbers_at,
+    psram_of,
+    weights_of,
+)
 from chipmodel.hardware.energy import energy_of
 from chipmodel.hardware.ethos_npu import ethos_of
 from chipmodel.hardware.ethos_u85 import VARIANTS, EthosU85, ethos_u85_of
@@ -392,26 +399,15 @@ def _chip(
         dma=dma_of(numbers, choices),
         npu=_npu(numbers, choices),
         figures=figures,
-        cpu=Cpu(whole("cpu.shared_every_cycles"), whole("cpu.psram_every_cycles"), whole("cpu.line_bytes")),
+        cpu=Cpu(**numbers_at("cpu", numbers, Cpu)),
         cores=whole("cores"),
         weights=weights_of(numbers, choices),
         in_place=in_place_of(numbers, choices),
-        compiled=CompiledWeights(
-            *(
-                whole(f"weights.{name}")
-                for name in ("bits_per_weight", "padded_channels", "bytes_per_channel")
-            )
-        ),
+        compiled=CompiledWeights(**numbers_at("weights", numbers, CompiledWeights)),
         vendor=Vendor(
             cast(VendorStreamer, choices["vendor.streamer"]),
             choices["vendor.cascades"] == "yes",
-            numbers["vendor.tensor_share"],
-            whole("vendor.pool_bytes"),
-            numbers["vendor.psram_byte_cycles"],
-            whole("vendor.run_cycles"),
-            whole("vendor.kernel_rows"),
-            numbers["vendor.copy_cycles"],
-            whole("vendor.block_bytes"),
+            **numbers_at("vendor", numbers, Vendor),
         ),
         energy=energy_of(numbers, choices),
         memories=further_memories_of(numbers),
@@ -449,13 +445,9 @@ def _npu(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Npu:
 
 def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> ArrayCosts:
     return ArrayCosts(
-        int(numbers["npu.launch_cycles"]),
-        cast(OperandTime, choices["npu.operands"]),
-        numbers["npu.window_elements_per_cycle"],
-        int(numbers["npu.depthwise_kernel"]),
-        numbers["npu.tap_cycles"],
-        numbers["npu.output_cycles"],
-        {kind: cycles for kind in CPU_KINDS if (cycles := numbers[f"cpu.cycles_per_element.{kind}"])},
+        operands=cast(OperandTime, choices["npu.operands"]),
+        on_cpu={kind: cycles for kind in CPU_KINDS if (cycles := numbers[f"cpu.cycles_per_element.{kind}"])},
+        **numbers_at("npu", numbers, ArrayCosts),
     )
 
 
@@ -466,9 +458,6 @@ def _luna(
     read: Fraction,
     write: Fraction,
 ) -> LunaNpu:
-    def whole(field: str) -> int:
-        return int(numbers[f"npu.luna.{field}"])
-
     return replace(
         LUNA_ARCS,
         in_lanes=array[0],
@@ -479,12 +468,5 @@ def _luna(
         width_8=replace(LUNA_ARCS.width_8, macs_per_cycle=macs[8]),
         width_16=replace(LUNA_ARCS.width_16, macs_per_cycle=macs[16]),
         width_32=replace(LUNA_ARCS.width_32, macs_per_cycle=macs[32]),
-        input_buffer=whole("input_buffer_bytes"),
-        weight_buffer=whole("weight_buffer_bytes"),
-        conv_configuration=whole("conv_configuration_cycles"),
-        depthwise_configuration=whole("depthwise_configuration_cycles"),
-        matmul_configuration=whole("matmul_configuration_cycles"),
-        later_pass_saving=whole("later_pass_saving_cycles"),
-        piece_configuration=whole("piece_configuration_cycles"),
-        piece_channel=whole("piece_channel_cycles"),
+        **numbers_at("npu.luna", numbers, LunaNpu),
     )

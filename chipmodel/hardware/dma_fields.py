@@ -14,7 +14,6 @@ from chipmodel.hardware.chip import (
     CdmaDma,
     Channels,
     Chip,
-    Controlled,
     Dma,
     DramDma,
     EfPsramDma,
@@ -39,21 +38,21 @@ def dma_of(numbers: Numbers, choices: Choices) -> AnyDma:
     match choices["dma.model"]:
         case "bursts":
             overlap = choices["dma.bursts.overlap"] == "yes"
-            return BurstDma(**_numbers(numbers, "dma.bursts", BurstDma), channels=channels, overlap=overlap)
+            return BurstDma(**numbers_at("dma.bursts", numbers, BurstDma), channels=channels, overlap=overlap)
         case "hyperbus":
-            own = _numbers(numbers, "dma.hyperbus", HyperBusDma)
+            own = numbers_at("dma.hyperbus", numbers, HyperBusDma)
             there_and_back = numbers["dma.hyperbus.round_trip_ns"] / 1000
             return HyperBusDma(**own, round_trip_us=there_and_back, channels=channels)
         case "cdma":
-            return CdmaDma(**_numbers(numbers, "dma.cdma", CdmaDma), channels=channels)
+            return CdmaDma(**numbers_at("dma.cdma", numbers, CdmaDma), channels=channels)
         case "ef-psram":
             read = cast("Protocol", choices["dma.ef_psram.read_mode"])
             write = cast("Protocol", choices["dma.ef_psram.write_mode"])
-            own = _numbers(numbers, "dma.ef_psram", EfPsramDma)
+            own = numbers_at("dma.ef_psram", numbers, EfPsramDma)
             return EfPsramDma(read, write, **own, channels=channels)
         case "dram":
-            memory = Dram(**_numbers(numbers, "psram.dram", Dram))
-            return DramDma(memory, **_numbers(numbers, "dma.dram", DramDma), channels=channels)
+            memory = Dram(**numbers_at("psram.dram", numbers, Dram))
+            return DramDma(memory, **numbers_at("dma.dram", numbers, DramDma), channels=channels)
         case _:
             return _lines(numbers, channels)
 
@@ -177,11 +176,12 @@ def _lines(numbers: Numbers, channels: Channels) -> Dma:
     return Dma(route("dma.load"), route("dma.store"), channels, outstanding, port)
 
 
-def _numbers(numbers: Numbers, path: str, kind: type[BurstDma | Controlled | Dram]) -> dict[str, Any]:
-    """The numbers of an engine or a memory, whose fields in chip files have the same names."""
-    known = {each: numbers.get(f"{path}.{each.name}") for each in fields(kind)}
-    return {
-        each.name: int(value) if each.type == "int" else value
-        for each, value in known.items()
-        if value is not None
+def numbers_at(path: str, numbers: Numbers, kind: type[Any]) -> dict[str, Any]:
+    """The numbers below ``path`` that a dataclass ``kind`` has by the same name, or by that without unit."""
+    known = {
+        each: numbers[key]
+        for each in fields(kind)
+        for unit in ("", "_bytes", "_cycles")
+        if (key := f"{path}.{each.name}{unit}") in numbers
     }
+    return {each.name: int(value) if each.type == "int" else value for each, value in known.items()}

@@ -64,9 +64,9 @@ def least_array_cycles(npu: Npu, work: SingleWork, dtype: str, division: Divisio
             return max(1, launches + ceil(work.elements * kind.cpu_cycles))
         return max(1, launches + ceil(_through_ports(npu, Fraction(work.in_bytes), Fraction(work.out_bytes))))
     depthwise = isinstance(work, Conv) and (work.depthwise if kind.depthwise is None else kind.depthwise)
-    if isinstance(work, Pool) and npu.costs.window_elements:
+    if isinstance(work, Pool) and npu.costs.window_elements_per_cycle:
         slower = macs_per_cycle(npu, dtype) / npu.macs_per_cycle[8]
-        compute = taps(work) / (npu.costs.window_elements * slower)
+        compute = taps(work) / (npu.costs.window_elements_per_cycle * slower)
     else:
         compute = padded_macs(npu, work) / macs_per_cycle(npu, dtype)
         compute *= _part_padding(npu, work, stripes, slices)

@@ -30,7 +30,7 @@ def _resized(program: Program, chip: Chip) -> Program:
         found.update(new)
         kernels = [name for name in new if not op.gathers and weights[name].bytes <= weights[name].elements]
         for number, name in enumerate(kernels):
-            own = chip.compiled.channel_bytes * op.work.channels if not number else 0
+            own = chip.compiled.bytes_per_channel * op.work.channels if not number else 0
             size = _bytes(op, weights[name], chip.compiled) + own
             weights[name] = replace(weights[name], bytes=size)
     return replace(program, weights=weights)
@@ -39,11 +39,11 @@ def _resized(program: Program, chip: Chip) -> Program:
 def _bytes(op: Op, weight: Weight, form: CompiledWeights) -> int:
     """Bytes of a weight of at most a byte an element."""
     bits = 8 * weight.bytes
-    if form.bits:
-        bits = min(bits, form.bits * weight.elements)
+    if form.bits_per_weight:
+        bits = min(bits, form.bits_per_weight * weight.elements)
     inputs = _summed(op)
     if inputs:
-        bits *= -(-inputs // form.input_channels) * form.input_channels
+        bits *= -(-inputs // form.padded_channels) * form.padded_channels
     return -(-bits // (8 * (inputs or 1)))
 
 

@@ -10,10 +10,9 @@ from reports.compare.rows import (
     core_cells,
     cycle_cells,
     energy_cell,
-    fit_text,
     headline,
-    merge_cells,
-    peak_cells,
+    merger_table,
+    packer_table,
     run_fit_text,
     with_energy,
 )
@@ -54,8 +53,7 @@ def _packers(comparison: PlannerComparison) -> PageTable:
     return PageTable(
         "packers",
         "Packers",
-        ("packer", ">peak B", ">gap", ">fragmentation", ">time", "fits"),
-        [(row.packer, *peak_cells(comparison, row), fit_text(comparison, row)) for row in comparison.ranked],
+        *packer_table(comparison),
         f"All packers have the same {count(len(comparison.problem.buffers))} buffers and make the peak as "
         "small as they can, without knowing the capacity. Every plan passed the same check. A gap is (peak - "
         "bound) / bound, with the highest lower bound on the peak that any of the packers proved; "
@@ -80,11 +78,7 @@ def _mergers(comparison: PlannerComparison) -> PageTable:
     return PageTable(
         "merges",
         "Mergers of branch arms",
-        ("merge", "packer", ">peak B", ">gap", "status", ">time", "fits"),
-        [
-            (row.merge, row.packer, *merge_cells(comparison, row), fit_text(comparison, row))
-            for row in comparison.merged
-        ],
+        *merger_table(comparison),
         "Ways to share memory between the arms of an if, each with each packer, on the same "
         f"{count(len(comparison.problem.buffers))} buffers. Every plan passed the same check, by the "
         "lifetimes of the buffers alone.",

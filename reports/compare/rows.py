@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
 from reports.ordering import order_document, order_words
 from reports.terminal_table import Console, Table, print_line, ruled_table
@@ -185,14 +187,14 @@ def print_comparison(comparison: PlannerComparison, console: Console) -> None:
         bound = f"proven lower bound {count(comparison.bound)} B"
         capacity = "" if comparison.capacity is None else f", capacity {count(comparison.capacity)} B"
         print_line(console, bound + capacity)
-        console.print(_packer_table(comparison))
+        console.print(ruled_table(*packer_table(comparison), unbroken=NAMES))
         if comparison.cores:
             print_line(console, "Fragmentation in each core's memory")
             console.print(_core_table(comparison))
     if comparison.merged:
         if not comparison.packed:
             print_line(console, f"proven lower bound {count(comparison.bound)} B")
-        console.print(_merger_table(comparison))
+        console.print(ruled_table(*merger_table(comparison), unbroken=NAMES))
     if comparison.streamed:
         bound = f"gaps to the bound for {bound_space(comparison)}"
         heading = f"Whole runs, with packer {comparison.packer}; {bound}"
@@ -200,18 +202,20 @@ def print_comparison(comparison: PlannerComparison, console: Console) -> None:
         console.print(_streamer_table(comparison))
 
 
-def _packer_table(comparison: PlannerComparison) -> Table:
-    heads = ("packer", ">peak B", ">gap", ">fragmentation", ">time", "fits")
-    rows = ((r.packer, *peak_cells(comparison, r), fit_text(comparison, r)) for r in comparison.ranked)
-    return ruled_table(heads, rows, unbroken=NAMES)
+HeadsAndRows = tuple[tuple[str, ...], Sequence[Sequence[str]]]
 
 
-def _merger_table(comparison: PlannerComparison) -> Table:
-    heads = ("merge", "packer", ">peak B", ">gap", "status", ">time", "fits")
-    rows = (
-        (r.merge, r.packer, *merge_cells(comparison, r), fit_text(comparison, r)) for r in comparison.merged
-    )
-    return ruled_table(heads, rows, unbroken=NAMES)
+def packer_table(comparison: PlannerComparison) -> HeadsAndRows:
+    """Heads and rows of the table of packers."""
+    rows = [(r.packer, *peak_cells(comparison, r), fit_text(comparison, r)) for r in comparison.ranked]
+    return ("packer", ">peak B", ">gap", ">fragmentation", ">time", "fits"), rows
+
+
+def merger_table(comparison: PlannerComparison) -> HeadsAndRows:
+    """Heads and rows of the table of mergers."""
+    cells = [(*merge_cells(comparison, r), fit_text(comparison, r)) for r in comparison.merged]
+    rows = [(r.merge, r.packer, *each) for r, each in zip(comparison.merged, cells, strict=True)]
+    return ("merge", "packer", ">peak B", ">gap", "status", ">time", "fits"), rows
 
 
 def core_cells(row: PackerRow) -> list[str]:

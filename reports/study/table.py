@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from shlex import quote
+from typing import Any
 
 from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults, case, limit_text, swept_values, varied
 from chipmodel.answers.study_row import Row
@@ -40,7 +41,8 @@ def columns(study: StudyResults) -> list[StudyColumn]:
     fixed += [_word(name, _point_text(name)) for name in names or ["packer"]]
     if len({point.seed for point in points}) > 1:
         fixed.append(StudyColumn("seed", "seed", lambda r: str(r.point.seed), lambda r: r.point.seed))
-    return [*fixed, _word("status", lambda r: r.status), *_peaks(study), *_cycles(study), _seconds()]
+    time = _number("seconds", "time", lambda r: r.seconds, seconds_text)
+    return [*fixed, _word("status", lambda r: r.status), *_peaks(study), *_cycles(study), time]
 
 
 def _word(key: str, text: Callable[[Row], str]) -> StudyColumn:
@@ -62,23 +64,26 @@ def _override(name: str) -> Callable[[Row], str]:
     return lambda row: dict(row.point.overrides).get(name, "")
 
 
-def _number(key: str, label: str, value: Callable[[Row], int | None]) -> StudyColumn:
-    return StudyColumn(key, label, lambda r: "" if (v := value(r)) is None else count(v), value)
+def _number(
+    key: str, label: str, value: Callable[[Row], float | None], text: Callable[[Any], str] = count
+) -> StudyColumn:
+    return StudyColumn(key, label, lambda r: _shown(value(r), text), value)
 
 
-def _share(key: str, label: str, value: Callable[[Row], float | None]) -> StudyColumn:
-    return StudyColumn(key, label, lambda r: "" if (v := value(r)) is None else percent(v), value)
+def _shown(value: float | None, text: Callable[[Any], str]) -> str:
+    """The ``text`` of a value; nothing where it is not known."""
+    return "" if value is None else text(value)
 
 
 def _peaks(study: StudyResults) -> list[StudyColumn]:
     found = [
         _number("peak", "peak B", lambda r: r.peak_bytes),
         _number("peak bound", "bound B", lambda r: PEAK.bound(r)),
-        _share("peak gap", "peak gap", lambda r: PEAK.gap(r)),
+        _number("peak gap", "peak gap", lambda r: PEAK.gap(r), percent),
     ]
     if mergers_lose(study.rows):
         found.append(_number("merger bound", "merger's bound B", lambda r: r.merger_lower_bound_bytes))
-        found.append(_share("packer gap", "packer's gap", lambda r: r.packer_gap))
+        found.append(_number("packer gap", "packer's gap", lambda r: r.packer_gap, percent))
     return found
 
 
@@ -88,27 +93,15 @@ def _cycles(study: StudyResults) -> list[StudyColumn]:
     return [
         _number("cycles", "cycles", lambda r: r.total_cycles),
         _number("cycle bound", f"bound for {space_words(study)}", lambda r: CYCLES.bound(r)),
-        _share("cycle gap", "cycles gap", lambda r: CYCLES.gap(r)),
-        StudyColumn("ms", "ms", _milliseconds, lambda r: r.milliseconds),
-        *([StudyColumn("uj", "µJ", _microjoules, lambda r: r.microjoules)] if has_energy(study) else []),
+        _number("cycle gap", "cycles gap", lambda r: CYCLES.gap(r), percent),
+        _number("ms", "ms", lambda r: r.milliseconds, "{:,.3f}".format),
+        *([_number("uj", "µJ", lambda r: r.microjoules, microjoules)] if has_energy(study) else []),
     ]
 
 
 def has_energy(study: StudyResults) -> bool:
     """Whether the energy of any run is known."""
     return any(row.microjoules is not None for row in study.rows)
-
-
-def _microjoules(row: Row) -> str:
-    return "" if row.microjoules is None else microjoules(row.microjoules)
-
-
-def _milliseconds(row: Row) -> str:
-    return "" if row.milliseconds is None else f"{row.milliseconds:,.3f}"
-
-
-def _seconds() -> StudyColumn:
-    return StudyColumn("seconds", "time", lambda r: seconds_text(r.seconds), lambda r: r.seconds)
 
 
 def table(study: StudyResults) -> dict[str, object]:
@@ -155,21 +148,24 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "Peak": _bytes(row.peak_bytes),
         "Own lower bound": _bytes(row.peak_lower_bound_bytes),
         "Best lower bound": _bytes(PEAK.bound(row)),
-        "Peak gap": _percent(PEAK.gap(row)),
+        "Peak gap": _shown(PEAK.gap(row), percent),
         **(_losses(row) if mergers_lose([row]) else {}),
         "Capacity": _bytes(row.capacity_bytes),
         "Psram used": _bytes(row.psram_bytes),
         "Psram capacity": _bytes(row.psram_capacity_bytes),
         "Fits": _fits(row),
-        "Run time": "" if row.milliseconds is None else f"{row.milliseconds:,.3f} ms",
-        "Energy": "" if row.microjoules is None else f"{microjoules(row.microjoules)} µJ",
+        "Run time": _shown(row.milliseconds, "{:,.3f} ms".format),
+        "Energy": _shown(row.microjoules, lambda energy: f"{microjoules(energy)} µJ"),
         "Cycles": _clocks(row.total_cycles),
         "Cycle bound": _bound(study, row),
-        "Cycle gap": _percent(CYCLES.gap(row)),
+        "Cycle gap": _shown(CYCLES.gap(row), percent),
         "With streamer sync": _clocks(row.sync_cycles),
         "NPU busy": _busy(row.npu_busy_cycles, row.total_cycles),
         "DMA busy": _busy(row.dma_busy_cycles, row.total_cycles),
-        **{f"{stage.capitalize()} time": _stage(row, stage) for stage in STAGES},
+        **{
+            f"{stage.capitalize()} time": _shown(getattr(row, f"{stage}_seconds"), seconds_text)
+            for stage in STAGES
+        },
         "Answered": row.answered,
         "By": row.origin,
         "Code": f"older: {row.code}" if row.code and row.code != study.code else row.code,
@@ -182,11 +178,6 @@ STAGES = ("schedule", "packer", "bound", "simulation")
 """What a point's processor time is told of."""
 
 
-def _stage(row: Row, stage: str) -> str:
-    seconds: float | None = getattr(row, f"{stage}_seconds")
-    return "" if seconds is None else seconds_text(seconds)
-
-
 def _of_its_merger(row: Row) -> str:
     """Where no plan of the merger has a lower peak, though another merger's may."""
     least = row.status == "feasible" and row.packer_gap == 0
@@ -195,8 +186,8 @@ def _of_its_merger(row: Row) -> str:
 
 def _losses(row: Row) -> Mapping[str, str]:
     """What of the peak's gap is the merger's, and what its packer's."""
-    least = f"{_bytes(row.merger_lower_bound_bytes)}, {_percent(row.merger_gap)} above the best bound"
-    return {"Merger's own bound": least, "Packer's gap": _percent(row.packer_gap)}
+    least = f"{_bytes(row.merger_lower_bound_bytes)}, {_shown(row.merger_gap, percent)} above the best bound"
+    return {"Merger's own bound": least, "Packer's gap": _shown(row.packer_gap, percent)}
 
 
 def _bound(study: StudyResults, row: Row) -> str:
@@ -218,10 +209,6 @@ def _bytes(value: int | None) -> str:
 
 def _clocks(value: int | None) -> str:
     return "" if value is None else f"{count(value)} cycles"
-
-
-def _percent(value: float | None) -> str:
-    return "" if value is None else percent(value)
 
 
 def _busy(value: int | None, total: int | None) -> str:

@@ -119,7 +119,9 @@ def test_the_cpu_does_what_the_npu_cannot() -> None:
 
 def test_pooling_may_have_a_rate_of_its_own() -> None:
     pool = Pool(Window(8, 8, 4, 4, 2, 2, 2, 2), 3)
-    assert work_cycles(replace(NPU, costs=ArrayCosts(window_elements=Fraction(4))), pool, "int8") == 48
+    assert (
+        work_cycles(replace(NPU, costs=ArrayCosts(window_elements_per_cycle=Fraction(4))), pool, "int8") == 48
+    )
 
 
 def test_only_rows_that_a_window_touches_are_read() -> None:

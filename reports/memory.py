@@ -124,8 +124,7 @@ def gap(answer: MemoryAnswer) -> str:
 
 
 def cascade_rows(answer: MemoryAnswer) -> list[tuple[str, str, str]]:
-    """The cascades of the smallest plan: first and last op, number of ops, most rows of a step of each, and
-    in how many bands of columns."""
+    """The cascades of the smallest plan: first and last op, number, most rows of a step, and bands."""
     return [
         (f"{each.ops[0]} .. {each.ops[-1]}", count(len(each.ops)), _rows(each))
         for each in answer.cascaded.cascades

@@ -60,8 +60,7 @@ def plain_table(
     widths: Mapping[str, int] | None = None,
     gap: int = 2,
 ) -> Table:
-    """A table without lines below a bold title. No cell is wrapped; those of columns in ``widths`` are cut at
-    so many characters."""
+    """A table without lines below a bold title, no cell wrapped; ``widths`` limit columns in characters."""
     from rich.table import Table
     from rich.text import Text
 

@@ -42,8 +42,7 @@ class SearchPackerPlugin(DescribedPlugin, Protocol):
 
 @cache
 def packer_of(plugin: Plugin) -> Planner:
-    """Return the row of a packer, with its setting. Raises PluginFault where the plug-in is none, BadInput
-    where the setting is wrong."""
+    """Return the row of a packer with its setting. Raises PluginFault, or BadInput for a wrong setting."""
     searches = hasattr(plugin.load(), "search")
     title, source = described(plugin, "search" if searches else "pack")
     return Planner(

@@ -23,8 +23,7 @@ class ImporterPlugin(DescribedPlugin, Protocol):
 
 
 def imported_program(plugin: Plugin, source: str) -> Program:
-    """The program in a file, valid. Raises BadInput for what is wrong with the file, PluginFault for what is
-    wrong with the importer."""
+    """The program in a file. Raises BadInput for a fault of the file, PluginFault for one of the importer."""
     from workloads.from_python.network import Network  # imports pydantic and yaml
 
     path = Path(source)

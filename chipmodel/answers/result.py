@@ -80,8 +80,7 @@ class Ordering:
 
 
 class AskedPlanners(NamedTuple):
-    """The streamer and packer that the user asked for; those that made the plan are in ``Result.schedule``
-    and ``Result.solved``."""
+    """The streamer and packer asked for; ``Result.schedule`` and ``Result.solved`` have what planned."""
 
     streamer: str
     packer: str

@@ -43,8 +43,7 @@ class SensitivityAnswer:
     program: str
     chip: str
     step: float
-    """The share by which a number is made smaller and larger; a whole number by at least 1, a power of two to
-    the next one."""
+    """The share by which a number is varied; a whole number by 1 or more, a power of two by a power."""
     milliseconds: float
     fields: tuple[VariedField, ...]
     """Those that matter most first."""

@@ -58,8 +58,7 @@ class TimeLimit:
         return replace(self.deadline, until=None if until is None else until + GRACE)
 
     def require_first_plan(self, count: int) -> None:
-        """Raise TimeIsOver where the first plan of so many ops would end after the limit. Small programs are
-        planned in any case."""
+        """Raise TimeIsOver if a first plan of so many ops would end too late; small programs always go on."""
         seconds = count * SECONDS_PER_OP - GRACE
         if seconds > 0 and not self.deadline.allows(seconds, ""):
             raise TimeIsOver(

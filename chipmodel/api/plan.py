@@ -39,8 +39,7 @@ from reports.table_page import render_tables
 from reports.words import size
 
 ORDER_SHARE = 0.4
-"""The share of the time that is left that each of several orders of ops may take, so that a second one has
-some."""
+"""The share of the time left that each of several orders of ops may take, so that a second one has some."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -32,8 +32,7 @@ from reports.run.track_record import accuracy
 from reports.words import headline
 
 ORDER_SHARE = 0.3
-"""The share of the time that is left that each of several orders of ops may take, so that a third one has
-some."""
+"""The share of the time left that each of several orders of ops may take, so that a third one has some."""
 EXTREME_SHARE = 0.5
 """The same for the run that all paths are weighed by, before the best or worst one."""
 

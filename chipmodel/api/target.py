@@ -49,8 +49,7 @@ def chip(source: ChipSource = DEFAULT_CHIP, /, **overrides: object) -> Chip:
 
 
 def chip_of_one_core(source: ChipSource, command: str) -> Chip:
-    """Return the chip that ``source`` names, for a ``command`` that knows no several cores. Raises BadInput
-    where the chip has them."""
+    """Return the chip that ``source`` names, for a ``command`` of one core. Raises BadInput for several."""
     found = chip(source)
     if found.cores > 1:
         what = f"{command} is for one core, and the chip has {found.cores}"

@@ -98,8 +98,7 @@ class FileCommand(HelpPage):
 
 
 def check_files(context: click.Context) -> None:
-    """Raise BadInput where an output of the call would overwrite what it reads or another output, or cannot
-    be written."""
+    """Raise BadInput where an output of the call would overwrite an input or output, or is unwritable."""
     _refuse_stdout(context)
     files = command_files(context)
     outputs = (*files.outputs, *files.folders)

@@ -56,8 +56,7 @@ def answer_options(document: str = "the answer", page: str = PAGE) -> Decorator:
 
 
 def write_files(outputs: Iterable[Output]) -> None:
-    """Write all named files, or none; None and ``-`` name none. All contents are made before the first is
-    written."""
+    """Write all named files, or none; None and ``-`` name none. All contents are made before any write."""
     with stage("writing reports"):
         write_together([(Path(name), make()) for name, make in outputs if name and name != STDOUT])
 

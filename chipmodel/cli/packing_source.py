@@ -37,8 +37,7 @@ class CapacityOptions:
 
 
 def capacity_options(capacity_help: str, memory_help: str) -> Decorator:
-    """``--capacity`` and ``--memory``, which mean the same everywhere and are explained where they are
-    used."""
+    """``--capacity`` and ``--memory``, which mean the same everywhere and are explained by each command."""
     return group(
         "memory_limits",
         CapacityOptions,
@@ -56,8 +55,7 @@ class SearchOptions:
     seed: int
 
     def limits(self, default_seconds: float) -> Limits:
-        """Within the ranges that a search takes; ``default_seconds`` where none are given. Raises
-        BadInput."""
+        """Within what a search takes; ``default_seconds`` where none are given. Raises BadInput."""
         from chipmodel.api.packing import check_limits
         from solvers.core.outcome import Limits
 

@@ -62,8 +62,7 @@ def check_paths(plan: PlanRun, choices: Mapping[str, str], seed: int = 0) -> tup
 
 
 def covering_paths(plan: PlanRun) -> Iterator[dict[str, str]]:
-    """The default path, then as many more as it takes for every arm to be on one; and where there are loops
-    all of them with a single iteration."""
+    """The default path, then as many more as put every arm on one; with loops, all once in an iteration."""
     commands = _all(plan)
     arms = {c.name: [arm.name for arm in c.arms] for c in walk(commands) if isinstance(c, Branch)}
     loops = {c.name: c.iterations for c in walk(commands) if isinstance(c, Repeat)}

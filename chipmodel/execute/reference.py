@@ -55,8 +55,7 @@ def reference(
     banded: Banded,
     unwritten: int = 0,
 ) -> Reference:
-    """Run ``program`` along ``path``, which names every branch and loop. Bytes that are allocated and not yet
-    written are ``unwritten``."""
+    """Run ``program`` along ``path`` (all branches and loops); allocated bytes begin as ``unwritten``."""
     run = _PlainRun(program, weights, path, evaluate, banded, unwritten, Reference(dict(inputs)))
     run.body(program.body, 0)
     return run.found

@@ -112,8 +112,7 @@ class Channels:
 
 @dataclass(frozen=True, slots=True)
 class Dma:
-    """``dma.model: line``. ``outstanding`` bursts are requested at once, so that the overhead of one
-    overlaps the data of the others."""
+    """``dma.model: line``. Of ``outstanding`` bursts requested at once, overheads overlap others' data."""
 
     load: Route
     store: Route
@@ -366,8 +365,7 @@ class Npu:
     read_bytes_per_cycle: Fraction
     write_bytes_per_cycle: Fraction
     luna: LunaNpu | None = None
-    """Parameters of LUNA's NPU where ``npu.model`` is ``luna``; otherwise an op takes its padded MACs divided
-    by the MACs per cycle."""
+    """LUNA's NPU where ``npu.model`` is ``luna``; otherwise an op takes its padded MACs by MACs a cycle."""
     rolling_buffers: bool = True
     """Whether the NPU reads and writes rows modulo the size of a buffer; if not, the rows of a cascade that
     two stripes need are computed twice."""
@@ -407,8 +405,7 @@ class Vendor:
     """Rows of the largest dense kernel that the tool runs at once. One with more is computed in parts, whose
     sums lie in memory. 0: no such limit is known."""
     copy_cycles: Fraction = Fraction(0)
-    """Core cycles of each access with which a CPU copies channels that are shuffled, or go to several
-    concats. 0: the NPU copies them."""
+    """Core cycles of each access of a CPU to channels that are shuffled or in several concats; 0: none."""
     block_bytes: int = 0
     """Bytes beyond which the streamer ``sync`` loads an op's weights in blocks, each while the one before
     computes. 0: it loads all before the op computes."""

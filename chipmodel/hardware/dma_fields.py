@@ -101,8 +101,7 @@ def in_place_of(numbers: Numbers, choices: Choices) -> InPlaceReading:
 
 
 def check_controller(chip: Chip, where: Place) -> None:
-    """Raise ``BadInput`` where the controller cannot work at these clocks, or would hold CE# low for too long
-    or high for too short a time."""
+    """Raise ``BadInput`` where the controller cannot work at these clocks, or breaks the limits on CE#."""
     dma, psram = chip.dma, chip.psram
     if isinstance(dma, HyperBusDma):
         if chip.core_mhz < psram.clock_mhz:

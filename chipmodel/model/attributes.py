@@ -61,8 +61,7 @@ class SliceRanges:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """A resize: each output element is its nearest input element, or a blend of its two neighbours along
-    each axis (``linear``)."""
+    """A resize: an output element is its nearest input, or (``linear``) a blend of two along each axis."""
 
     linear: bool = False
 

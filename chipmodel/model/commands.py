@@ -146,8 +146,7 @@ NOWHERE = Interval(0, 0)
 
 
 def clash(one: AnyTransfer, other: AnyTransfer, same_core: bool = True) -> bool:
-    """Whether the two must not be in flight at once: they share bytes of one SharedMemory, or one writes
-    bytes off chip that the other moves."""
+    """Whether the two must not be in flight at once: they share bytes, or one writes what the other moves."""
     if same_core and one.near.overlaps(other.near):
         return True
     return (

@@ -315,8 +315,7 @@ class Program:
         return total
 
     def table_bytes(self, op: Op) -> int:
-        """Bytes of all weights of ``op`` in Psram: more than it loads where it looks up rows of a table or
-        reads them in place."""
+        """Bytes of all weights of ``op`` in Psram, more than it loads if it looks up or reads in place."""
         return sum(self.weights[w].bytes for w in op.constants)
 
     def psram_bytes(self, tensor: str) -> int:

@@ -28,8 +28,7 @@ class Hop(NamedTuple):
 
 
 PlainTraffic = Literal["load", "store", "weights"]
-"""What a transfer does on any chip: ``load`` and ``store`` of tensors in Psram, loads of weights, which may
-lie in a memory of their own."""
+"""What a transfer does: ``load`` and ``store`` of tensors in Psram, loads of weights from their memory."""
 Traffic = PlainTraffic | Hop
 """What a transfer does, and so which memories it uses."""
 

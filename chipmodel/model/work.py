@@ -198,8 +198,7 @@ class Matmul:
         return by_rows(Interval(rows.start // self.rows_, -(-rows.stop // self.rows_)), self.batch)
 
     def _own_columns(self, rows: Interval, channels: Interval) -> Share:
-        """Some columns of the right matrices of the products that have ``rows``; of transposed ones all from
-        the first to the last."""
+        """Some columns of right matrices of products with ``rows``; of transposed ones from the first on."""
         first, stop = rows.start // self.rows_, -(-rows.stop // self.rows_)
         if self.right_transposed:
             lines = Interval(first * self.cols + channels.start, (stop - 1) * self.cols + channels.stop)

@@ -126,6 +126,5 @@ def _without_weights(phases: tuple[Phase, ...], cycles: int) -> tuple[Phase, ...
 def busy_cycles(
     npu: Npu, op: Op, work: SingleWork, stripes: int = 1, slices: int = 1, columns: bool = False
 ) -> int:
-    """A lower bound on the cycles of ``work`` in at least ``stripes`` of rows by ``slices`` of channels,
-    however it is cut."""
+    """A bound on the cycles of ``work`` in at least ``stripes`` of rows by ``slices``, however it is cut."""
     return least_model_cycles(npu, op, work, Division(stripes, slices, columns))

@@ -108,16 +108,14 @@ def _one_way(work: Recurrent) -> Recurrent:
 
 
 def written_share(op: Op, name: str, times: int) -> Fraction:
-    """The share of tensor ``name`` that ``op`` writes in ``times`` runs: of a tensor that is sliced by a loop
-    at most one slice in each."""
+    """The share of ``name`` that ``op`` writes in ``times`` runs: of a sliced tensor a slice in each."""
     if name not in op.outputs or op.allocates:
         return Fraction(0)
     return Fraction(min(times, op.slices), op.slices) if name == op.sliced else Fraction(1)
 
 
 def read_share(op: Op, name: str, times: int, columns: bool = False) -> Fraction:
-    """The least share of tensor ``name`` that ``op`` reads in ``times`` runs; strides may skip rows, and with
-    ``columns`` columns."""
+    """The least share of ``name`` that ``op`` reads in ``times`` runs; strides may skip rows, or columns."""
     if name not in op.inputs:
         return Fraction(0)
     if name == op.sliced:

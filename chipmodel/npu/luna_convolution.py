@@ -22,8 +22,7 @@ from chipmodel.npu.luna_array import pair_cycles, span
 
 @dataclass(frozen=True, slots=True)
 class ImageConv:
-    """One image's convolution of ``in_c`` by ``out_c`` channels; depthwise channels read one input channel
-    each."""
+    """An image's convolution of ``in_c`` by ``out_c`` channels; depthwise ones read one input channel."""
 
     window: Window
     in_c: int
@@ -79,8 +78,7 @@ def run_cost(parameters: LunaNpu, run: ImageConv, bits: int) -> NpuCost:
 
 
 def pass_cost(parameters: LunaNpu, run: ImageConv, channels: int, bits: int) -> NpuCost:
-    """A pass of ``channels`` output channels: configuration, input, weights, then the longer of computing and
-    storing."""
+    """A pass of ``channels`` output channels: configuration, input, weights, then compute or store."""
     width = parameters.width(bits)
     weight_bytes = round_up(channels, parameters.out_lanes) * weight_bytes_per_channel(parameters, run, bits)
     store_bytes = channels * run.window.out_h * run.window.out_w * width.bytes
@@ -117,8 +115,7 @@ def pass_configuration(parameters: LunaNpu, run: ImageConv, weight_bytes: int, b
 
 @dataclass(frozen=True, slots=True)
 class PartCounts:
-    """An op cut into at least ``stripes`` of rows by ``slices`` of channels; each of its ``groups`` of
-    channels has a pass of its own."""
+    """An op in at least ``stripes`` of rows by ``slices``, each of its ``groups`` in a pass of its own."""
 
     stripes: int = 1
     slices: int = 1

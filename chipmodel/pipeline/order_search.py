@@ -58,8 +58,7 @@ def ordered(program: Program, in_place: InPlace, name: OrderName) -> OrderedProg
 
 
 def live_bytes(program: Program, in_place: InPlace) -> int:
-    """The most bytes of tensors alive at one op of ``program`` as it is, with nothing spilled and the inputs
-    of concats in memory of their own."""
+    """The most bytes of tensors alive at an op of ``program``, nothing spilled, no concat made in place."""
     return ResidencyTable(reuse(program, _APART[in_place])).most_alive()
 
 

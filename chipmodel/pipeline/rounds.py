@@ -51,8 +51,7 @@ ROUNDS = 16
 RUNGS = 2
 """Smaller memories for which the fastest streamer also makes a schedule if tensors leave SharedMemory."""
 SCHEDULES_SHARE = 0.7
-"""The share of the rest after which no schedule is made any more where a plan fits; the rest is for packing
-those that were made."""
+"""The share of the rest after which no more schedules are made if a plan fits; the rest is for packing."""
 
 
 def one_path_bound(program: Program, chip: Chip, cascades: bool) -> TimeBound | None:

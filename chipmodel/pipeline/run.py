@@ -21,8 +21,7 @@ from chipmodel.rewrites.steady_state import inferences_of, unrolled
 from solvers.branches.mergers import merger_named
 
 PLAN_SHARE = 0.8
-"""The share of the time until a deadline that the plan may take; the rest is for simulating it, and for the
-same with streamer ``sync``."""
+"""The share of the time to a deadline that the plan may take; the rest is for simulating it, and ``sync``."""
 
 
 def run(

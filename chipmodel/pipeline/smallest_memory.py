@@ -38,8 +38,7 @@ from dma.residency.rows_in_place import least_rows_in_place
 PROBING_STREAMER = "sync"
 """The streamer that tries sizes: it loads weights where they are needed, so that no other needs less."""
 PRECISION = 512
-"""The search ends within this part of the size, or an alignment if that is more: finer differences choose no
-part."""
+"""The search ends within this part of the size, or an alignment: finer differences choose no part."""
 
 
 def smallest_memory(

@@ -108,8 +108,7 @@ class _Choice:
 
 
 def groups(request: PlanRequest, loaded: Judged | None) -> Iterator[frozenset[str]]:
-    """Yield the groups of ops that may read their weights in place, given the plan that ``loaded`` all of
-    them; None where there is none."""
+    """Yield groups of ops that may read weights in place, by the plan that ``loaded`` all; or None."""
     program = request.program
     names = frozenset(op.name for op in program.ops() if program.block_bytes(op))
     yield names

@@ -159,8 +159,7 @@ def may_die(program: Program, choice: InPlace) -> Mapping[str, Dying]:
 
 
 def dying_here(program: Program) -> Callable[[Op, str], bool]:
-    """Return whether an op is the last to read a tensor that one op makes, and makes its output alone, in one
-    straight region."""
+    """Return whether an op reads last a tensor of one op, and makes its output alone, in one region."""
     marks = _ReuseMarks(program, "all")
     return lambda op, name: marks.dies(op, name)
 

@@ -65,8 +65,7 @@ class StudyStatus:
 
     @property
     def seconds_left(self) -> float:
-        """Work of the open points, as similar ones took it, by the work that a second of this run does; 0
-        before anything is known."""
+        """Work of the open points, as similar ones took, by this run's work a second; 0 where not known."""
         seconds, number = (
             (sum(column) for column in zip(*self._taken.values(), strict=True)) if self._taken else (0, 0)
         )

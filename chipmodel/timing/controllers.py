@@ -90,8 +90,7 @@ class HyperBus:
         return self._beat([run for run in runs if all(run)], self.usual_phase(size))
 
     def least_cycles(self, words: int) -> Fraction:
-        """Cycles that a read of ``words`` takes at least from its toggle to that of the next, without the
-        waits for clock edges."""
+        """The least cycles of a read of ``words`` from its toggle to the next, without clock edges."""
         clocks = self.capture_clocks + self._clocks(words)
         return rescaled(clocks, self.ck, self.sys) + self.dma.turnaround_cycles
 

@@ -125,8 +125,7 @@ def least_cost(chip: Chip, traffic: Traffic) -> tuple[int, Fraction]:
 
 
 def least_cost_anywhere(chip: Chip, traffic: Traffic) -> tuple[int, Fraction]:
-    """Return the lower bound of ``least_cost`` for data that may lie in any memory off chip, as what was
-    moved before may."""
+    """Return ``least_cost``'s lower bound for data in any memory off chip, as of what was moved before."""
     direction: Direction = "store" if traffic == "store" else "load"
     further = (_end(chip, memory.name, direction) for memory in chip.memories)
     costs = [_least_cost(chip, end) for end in chain((link(chip, traffic),), further)]

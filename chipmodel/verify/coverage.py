@@ -69,8 +69,7 @@ def begin_alike(a: Share, b: Share) -> bool:
 
 
 def areas_overlap(areas: Iterable[Area]) -> bool:
-    """Whether any two areas overlap. Where the spans of an axis are equal or disjoint, only areas of one such
-    span are compared."""
+    """Whether any two areas overlap. Only areas of one span are compared if spans are equal or disjoint."""
     return _overlap_from(list(areas), 0)
 
 

@@ -202,8 +202,7 @@ class PsramMap:
         return {t.name for t in tenants if not t.weights}, any(t.weights for t in tenants)
 
     def faults(self, capacity: int) -> Iterator[str]:
-        """What lies beyond Psram, and what must never share bytes but does: weights, and the program's inputs
-        with each other."""
+        """What lies beyond Psram, and what shares bytes but never may: weights, the program's inputs."""
         yield from self._split_weights()
         end = max((home.stop for home in self.tenants if home not in self.further), default=0)
         if end > capacity:

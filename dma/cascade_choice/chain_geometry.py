@@ -154,8 +154,7 @@ class ChainGeometry:
         return proportional_heights(self.op_rows, options, bands)
 
     def proportional(self, start: int, stop: int, height: int) -> list[int]:
-        """Return the rows of the ops ``[start, stop)`` that belong to ``height`` rows of the last one, at
-        least one each."""
+        """Return the rows of ops ``[start, stop)`` for ``height`` rows of the last one, at least one each."""
         total = self.op_rows[stop - 1]
         return [max(1, rows * height // total) for rows in self.op_rows[start:stop]]
 

@@ -181,8 +181,7 @@ class _FirstReader:
     reader: int
     bytes: int
     growth: float
-    """The share of the tensor before the first row needed for a share of the reader's rows, at most so many
-    times that share."""
+    """The share of the tensor before the first row for a share of the reader's, at most so many times it."""
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from dma.residency.tiling import least_stripe
 MOST_BANDS = 1024
 """Bands that an image is cut into, at most: each is an op of its own."""
 BAND_SHARE = 4
-"""One output row by one channel of a band takes at most the capacity by this, so that there is room for two
-of each operand."""
+"""An output row by a channel of a band takes at most the capacity by this, for two of each operand."""
 WIDTH_AXIS = IMAGE_AXES - 1
 """The axis of columns in an image ``(N, C, H, W)``."""
 

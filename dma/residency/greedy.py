@@ -329,8 +329,7 @@ class ResidencyTable:
         return decisions
 
     def _home(self, decisions: _Decisions, root: str) -> None:
-        """Put ``root`` in Psram for good. Ops that move one slice of it at a time are striped, as they need
-        no more of it."""
+        """Put ``root`` in Psram for good; ops that move one slice of it at a time need no more: striped."""
         decisions.homed.add(root)
         decisions.holes.pop(root, None)
         decisions.striped |= self.slicers.get(root, set())

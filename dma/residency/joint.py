@@ -41,8 +41,7 @@ DMA_CYCLE_COST = 0.1
 """Cycles added to the objective for each DMA cycle, also for those that overlap with computing: the
 question has no steps in time, so in the real schedule some of these overlap less."""
 MAX_LOOPING_OPS = 160
-"""Ops of a program with loops up to which the mixed-integer program is solved: the repeated weights take the
-solver too long."""
+"""Ops of a program with loops up to which the mixed-integer program is solved: repetition takes long."""
 MAX_OPS = 400
 """Ops of a program without loops up to which the mixed-integer program is solved, otherwise the state search
 decides, as the solver takes too long."""
@@ -54,8 +53,7 @@ BUILD_SECONDS_PER_OP = 0.04
 LEFT_OUT = "the joint decision of what stays in SharedMemory"
 """What a deadline leaves out or cuts short, in the words of the answer."""
 SOLVER_SHARE = 0.25
-"""Share of the time that is left at a deadline that one mixed-integer program may take: several such
-candidates follow one another."""
+"""Share of the time left that one mixed-integer program may take, as several may follow one another."""
 
 
 def decide_jointly(

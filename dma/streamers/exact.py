@@ -71,8 +71,7 @@ def with_steps(setting: str) -> StreamerPortfolio:
 
 
 def quick(name: str, decider: Decider, weight_floor_divisor: int, slices_at_once: int) -> Streamer:
-    """Return one of the ways, under another ``name``: stripes by time, what stays by ``decider``, and no
-    tilings of single ops."""
+    """Return one of the ways as ``name``: stripes by time, what stays by ``decider``, no single tilings."""
     variant = _Variant(decider, weight_floor_divisor, slices_at_once, 0)
     return replace(_streamer(variant), name=name, recut=None)
 

@@ -165,8 +165,7 @@ def _than(total: TotalPair) -> str:
 
 
 def diff_document(diff: RunDifference) -> dict[str, object]:
-    """The whole difference as JSON values: ``parts``, ``causes``, and ``ops`` with ``rest_cycles`` each add
-    up to ``change_cycles``."""
+    """The whole difference as JSON values: ``parts``, ``causes`` and ``ops`` each add up to the change."""
     return {
         "a": _side(diff, "a"),
         "b": _side(diff, "b"),

@@ -80,8 +80,7 @@ def _memories(result: Result, most: int) -> list[ChartSection]:
 
 
 def of_merging(result: Result) -> tuple[str, list[ChartSection]]:
-    """What merging the arms of branches saved, in words, and the maps before and after, for each core; empty
-    where nothing was merged."""
+    """What merging arms saved, in words, and the maps before and after, by core; empty for no merging."""
     if not result.cores:
         return saved_words(result), _merged(result, "", "")
     words: list[str] = []

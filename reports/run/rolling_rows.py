@@ -67,8 +67,7 @@ def cascade_op_names(result: Result) -> frozenset[str]:
 
 
 def rows_boxes(result: Result, most: int) -> tuple[RowsBox, ...]:
-    """The rows in the buffers of all cascades, at most ``most`` boxes: those of the first runs of loops.
-    ``result`` is of one core."""
+    """The rows in the buffers of all cascades, at most ``most`` boxes, of one core's ``result``."""
     if not result.schedule.cascades:
         return ()
     listed = tuple(steps(result.schedule.body))

@@ -102,8 +102,7 @@ def by_conflicts(problem: Problem, nesting: Section, packer: str, limits: Limits
 
 
 def proven(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
-    """Return the smallest peak by the exact portfolio, or the plan of ``by_conflicts`` where the search finds
-    no better one within its limits."""
+    """Return the smallest peak by the exact portfolio, or ``by_conflicts`` if that is not beaten in time."""
     began = perf_counter()
     start = by_conflicts(problem, nesting, packer, limits)
     if start.status == "optimal":

@@ -27,8 +27,7 @@ ORDERS: dict[str, Order] = {
     "short-first": lambda buffer: sum(map(len, buffer.live)),
 }
 LOOK_EVERY = 256
-"""Buffers placed between two looks at the clock: a few milliseconds, or a quarter of a second where 200,000
-are alive together."""
+"""Buffers placed between two looks at the clock: milliseconds, or a quarter of a second for 200,000 alive."""
 SEGMENT_STARTS = 128
 """Fewest lifetimes that begin in one segment of time."""
 MAX_SEGMENTS = 4

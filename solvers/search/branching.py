@@ -73,8 +73,7 @@ def stacked_wrongly(state: SearchState, i: int, height: int) -> bool:
 
 
 def allowed(state: SearchState, i: int, variant: int, row: int) -> bool:
-    """Whether the variant's memory holds no placed item that must be apart from ``i``; if it does, the reason
-    goes into set ``row``."""
+    """Whether no placed item in the variant's memory must be apart from ``i``; set ``row`` has the reason."""
     items, links = state.items, state.links
     for at in range(items[i, col.APART_BEGIN], items[i, col.APART_END]):
         j = links[at, 0]

@@ -43,8 +43,7 @@ def copy(blank: SearchState) -> SearchState:
 
 
 def _empty_like(table: Ints) -> Ints:
-    """Zeros whose memory is taken when it is written: most of a log of 30 MB never is, and
-    ``np.zeros_like`` writes all of it."""
+    """Zeros whose memory is taken when written; ``np.zeros_like`` would write a log of 30 MB at once."""
     return np.zeros(table.shape, table.dtype)
 
 

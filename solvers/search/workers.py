@@ -149,8 +149,7 @@ class SearchWorker:
         return self.length
 
     def _keys(self) -> Floats:
-        """Sort keys of the items: in turn size, lifetime and area, largest first; with noise from the fourth
-        round on."""
+        """Sort keys of the items: in turn size, lifetime, area; with noise from the fourth round on."""
         noise = self.random.uniform(0.3, 1.0, len(self.size))
         base = (self.size, self.life, self.size * self.life)[self.round % 3]
         return -base * noise if self.round > 2 else -base

@@ -33,8 +33,7 @@ class TierRun:
     def __init__(self, tables: TierTables) -> None:
         self.tables = tables
         self.busy: list[list[Span]] = [[] for _ in range(tables.last)]
-        """For each tier but the last, by offset; the bytes between are free. Spans overlap only where one
-        block lies in a hole of another's life."""
+        """For each tier but the last, by offset; between them is free. In holes of a life spans overlap."""
         self.where: dict[int, int] = {}
         self.copied: set[int] = set()
         """Live blocks in other tiers with a valid copy in the last."""

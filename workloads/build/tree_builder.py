@@ -86,8 +86,7 @@ class TreeBuilder:
             self._outputs.append(value.name)
 
     def tensor(self, name: str, shape: Sequence[int], dtype: str | None = None) -> Value:
-        """Declare a tensor. One that exists (another arm or the next iteration writes it too) must have the
-        same size: raises BadInput."""
+        """Declare a tensor. Raises BadInput for another size than in another arm or iteration."""
         value = Value(name, tuple(shape), dtype or self.dtype)
         known = self._tensors.get(name)
         if known is None:

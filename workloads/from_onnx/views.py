@@ -14,8 +14,7 @@ from workloads.from_onnx.graph_view import GraphView
 
 RESHAPES = frozenset(["Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"])
 MAY_RESHAPE = RESHAPES | {"Expand", "Tile", "Transpose"}
-"""Operators whose result has the bytes of their operand in order, if it has not more, and a transpose moves
-only axes of size 1."""
+"""Operators that keep the bytes of their operand in order, if a transpose moves axes of size 1 only."""
 
 
 def join_views(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:

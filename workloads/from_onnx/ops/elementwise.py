@@ -28,8 +28,7 @@ OTHERS = (
 """Element-wise operators that are never fused into another op."""
 
 FUSED_WITH_ACTIVATION = frozenset(["Add", "Sub", "Mul", "Div", "Sum"])
-"""Operators that an activation function is fused into, as into ADD, SUB, MUL and DIV in TensorFlow Lite's
-schema (schema.fbs)."""
+"""Operators that an activation is fused into, as into ADD, SUB, MUL, DIV in TensorFlow Lite (schema.fbs)."""
 
 PRODUCTS = {"Sigmoid": "silu", "HardSigmoid": "hard_swish"}
 """The functions that are the product of an operand and this function of it."""

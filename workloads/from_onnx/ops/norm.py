@@ -23,8 +23,7 @@ from workloads.from_onnx.lowering import (
 
 @operator("BatchNormalization")
 def batch_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """A batch norm that could not be fused into the op before: a scale and a shift for each channel. What can
-    be fused into it, is."""
+    """A batch norm that was not fused into the op before: scale and shift by channel; others fuse into it."""
     if not is_inference_norm(low, node):
         low.builder.notes.append(
             f"{node.label}: its statistics are computed at run time; it is modelled as an op of its own"

@@ -17,89 +17,54 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from chipmodel.api.arena import Arena, SplitArena, arena, split_arena
-    from chipmodel.api.budget import BudgetReport, ci
-    from chipmodel.api.check import Verification, check
-    from chipmodel.api.comparison import Comparison, compare
-    from chipmodel.api.decode import Decode, decode
-    from chipmodel.api.difference import Difference, diff
-    from chipmodel.api.effort import TimeLimit
-    from chipmodel.api.examples import examples
-    from chipmodel.api.explain import Explained, explain
-    from chipmodel.api.export import ExportedFile, export
-    from chipmodel.api.listings import chips, networks, planners, schema
-    from chipmodel.api.measured import FittedChip, Validation, calibrate, validate
-    from chipmodel.api.memory import MemoryFront, smallest_memory
-    from chipmodel.api.packing import Packing, pack
-    from chipmodel.api.plan import ProgramPlan, plan
-    from chipmodel.api.report import StudyReport, report
-    from chipmodel.api.sensitivity import Sensitivity, sensitivity
-    from chipmodel.api.settings import PlanOptions
-    from chipmodel.api.simulation import Simulation, simulate
-    from chipmodel.api.study import StudyTable, study
-    from chipmodel.api.target import chip
-    from chipmodel.api.workload import load
-    from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit, TimeIsOver
-    from chipmodel.hardware.chip import Chip
-    from chipmodel.model.program import Program
-    from workloads.from_python.network import Network
+    from chipmodel.api.arena import (
+        Arena as Arena,
+        SplitArena as SplitArena,
+        arena as arena,
+        split_arena as split_arena,
+    )
+    from chipmodel.api.budget import BudgetReport as BudgetReport, ci as ci
+    from chipmodel.api.check import Verification as Verification, check as check
+    from chipmodel.api.comparison import Comparison as Comparison, compare as compare
+    from chipmodel.api.decode import Decode as Decode, decode as decode
+    from chipmodel.api.difference import Difference as Difference, diff as diff
+    from chipmodel.api.effort import TimeLimit as TimeLimit
+    from chipmodel.api.examples import examples as examples
+    from chipmodel.api.explain import Explained as Explained, explain as explain
+    from chipmodel.api.export import ExportedFile as ExportedFile, export as export
+    from chipmodel.api.listings import (
+        chips as chips,
+        networks as networks,
+        planners as planners,
+        schema as schema,
+    )
+    from chipmodel.api.measured import (
+        FittedChip as FittedChip,
+        Validation as Validation,
+        calibrate as calibrate,
+        validate as validate,
+    )
+    from chipmodel.api.memory import MemoryFront as MemoryFront, smallest_memory as smallest_memory
+    from chipmodel.api.packing import Packing as Packing, pack as pack
+    from chipmodel.api.plan import ProgramPlan as ProgramPlan, plan as plan
+    from chipmodel.api.report import StudyReport as StudyReport, report as report
+    from chipmodel.api.sensitivity import Sensitivity as Sensitivity, sensitivity as sensitivity
+    from chipmodel.api.settings import PlanOptions as PlanOptions
+    from chipmodel.api.simulation import Simulation as Simulation, simulate as simulate
+    from chipmodel.api.study import StudyTable as StudyTable, study as study
+    from chipmodel.api.target import chip as chip
+    from chipmodel.api.workload import load as load
+    from chipmodel.errors import (
+        BadInput as BadInput,
+        ChipmodelError as ChipmodelError,
+        DoesNotFit as DoesNotFit,
+        TimeIsOver as TimeIsOver,
+    )
+    from chipmodel.hardware.chip import Chip as Chip
+    from chipmodel.model.program import Program as Program
+    from workloads.from_python.network import Network as Network
 
 __version__ = "1.0.0"
-
-__all__ = [
-    "Arena",
-    "BadInput",
-    "BudgetReport",
-    "Chip",
-    "ChipmodelError",
-    "Comparison",
-    "Decode",
-    "Difference",
-    "DoesNotFit",
-    "Explained",
-    "ExportedFile",
-    "FittedChip",
-    "MemoryFront",
-    "Network",
-    "Packing",
-    "PlanOptions",
-    "Program",
-    "ProgramPlan",
-    "Sensitivity",
-    "Simulation",
-    "SplitArena",
-    "StudyReport",
-    "StudyTable",
-    "TimeIsOver",
-    "TimeLimit",
-    "Validation",
-    "Verification",
-    "arena",
-    "calibrate",
-    "check",
-    "chip",
-    "chips",
-    "ci",
-    "compare",
-    "decode",
-    "diff",
-    "examples",
-    "explain",
-    "export",
-    "load",
-    "networks",
-    "pack",
-    "plan",
-    "planners",
-    "report",
-    "schema",
-    "sensitivity",
-    "simulate",
-    "smallest_memory",
-    "split_arena",
-    "study",
-    "validate",
-]
 
 _HOMES = {
     "chipmodel.api.arena": ("Arena", "SplitArena", "arena", "split_arena"),
@@ -132,6 +97,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 if not TYPE_CHECKING:
+    __all__ = sorted(_HOME_OF)
 
     def __getattr__(name: str) -> object:
         """Import what is asked for when it is asked for: ``import chipmodel`` alone reads no other module."""

@@ -13,50 +13,30 @@ A packer or streamer whose users may write ``NAME:SETTING`` has a function ``wit
 answer that does not hold, is an error that names the plug-in and its package.
 """
 
-from chipmodel.entry_points import DescribedPlugin
-from chipmodel.errors import BadInput
-from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.window import Window
-from chipmodel.hardware.chip import Npu
-from chipmodel.hardware.plugin_npu import Parameter
-from chipmodel.model.plan import Buffer, Memory, Problem
-from chipmodel.model.program import Op, Program
-from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
-from chipmodel.npu.plugin import NpuModelPlugin
-from dma.schedule.forecast import ChainForecast, ChainTransfer
-from dma.streamers.plugin import StreamerPlugin
-from dma.streamers.weight_region import StepChain, WeightSlice, forecast_of
-from solvers.core.outcome import Limits
-from solvers.plugin import PackerPlugin, SearchPackerPlugin
-from workloads.plugin import ImporterPlugin
-
-__all__ = [
-    "BadInput",
-    "Buffer",
-    "ChainForecast",
-    "ChainTransfer",
-    "Conv",
-    "DescribedPlugin",
-    "ImporterPlugin",
-    "Interval",
-    "Limits",
-    "Matmul",
-    "Memory",
-    "Npu",
-    "NpuModelPlugin",
-    "Op",
-    "PackerPlugin",
-    "Parameter",
-    "Pool",
-    "Problem",
-    "Program",
-    "Recurrent",
-    "SearchPackerPlugin",
-    "SingleWork",
-    "StepChain",
-    "StreamerPlugin",
-    "Vector",
-    "WeightSlice",
-    "Window",
-    "forecast_of",
-]
+from chipmodel.entry_points import DescribedPlugin as DescribedPlugin
+from chipmodel.errors import BadInput as BadInput
+from chipmodel.geometry.interval import Interval as Interval
+from chipmodel.geometry.window import Window as Window
+from chipmodel.hardware.chip import Npu as Npu
+from chipmodel.hardware.plugin_npu import Parameter as Parameter
+from chipmodel.model.plan import Buffer as Buffer, Memory as Memory, Problem as Problem
+from chipmodel.model.program import Op as Op, Program as Program
+from chipmodel.model.work import (
+    Conv as Conv,
+    Matmul as Matmul,
+    Pool as Pool,
+    Recurrent as Recurrent,
+    SingleWork as SingleWork,
+    Vector as Vector,
+)
+from chipmodel.npu.plugin import NpuModelPlugin as NpuModelPlugin
+from dma.schedule.forecast import ChainForecast as ChainForecast, ChainTransfer as ChainTransfer
+from dma.streamers.plugin import StreamerPlugin as StreamerPlugin
+from dma.streamers.weight_region import (
+    StepChain as StepChain,
+    WeightSlice as WeightSlice,
+    forecast_of as forecast_of,
+)
+from solvers.core.outcome import Limits as Limits
+from solvers.plugin import PackerPlugin as PackerPlugin, SearchPackerPlugin as SearchPackerPlugin
+from workloads.plugin import ImporterPlugin as ImporterPlugin

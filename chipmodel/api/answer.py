@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
-from chipmodel.files.json_text import json_text
+from chipmodel.files.text_file import json_text
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.simulation import Simulation
-from chipmodel.files.json_text import json_text
-from chipmodel.files.text_file import read_text
+from chipmodel.files.text_file import json_text, read_text
 from reports.diff.difference import RunDifference, compare_results
 from reports.diff.page import render_diff
 from reports.diff.words import diff_document, sentences

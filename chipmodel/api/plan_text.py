@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 from chipmodel.api.packing import Packing
 from chipmodel.api.plan import ProgramPlan
 from chipmodel.api.simulation import Simulation
-from chipmodel.files.json_text import json_text
-from chipmodel.files.text_file import read_text
+from chipmodel.files.text_file import json_text, read_text
 
 PlanSource: TypeAlias = str | Path | ProgramPlan | Simulation | Packing | Mapping[str, Any]
 """What names a plan: a file, an answer of this library, or what its ``to_dict`` said."""

@@ -1,4 +1,4 @@
-"""Commands that list what there is: ``schema``, ``zoo``, ``planners``, ``chips``."""
+"""Commands that list what there is, ``schema``, ``zoo``, ``planners``, ``chips``, and ``examples``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chipmodel.cli.file_options import READS_CHIP, FileCommand
+from chipmodel.cli.file_options import READS_CHIP, FileCommand, WritesInFolder
 from chipmodel.cli.output import AnswerFiles, answer_options, show, write_files
-from chipmodel.files.json_text import json_text
-from chipmodel.terminal.printing import emit
+from chipmodel.files.text_file import json_text
+from chipmodel.terminal.printing import emit, say
 
 if TYPE_CHECKING:
     from reports.page_parts import TablePage
+
 
 _row_files = answer_options("all rows")
 
@@ -91,3 +92,17 @@ def _answer(files: AnswerFiles, document: Mapping[str, object], page: TablePage)
 
     write_files([(files.json_file, text), (files.html_file, html)])
     show(files.json_file, text, lambda _: print_list(page))
+
+
+@click.command(cls=FileCommand)
+@click.argument("folder", type=WritesInFolder(), default="chipmodel-examples")
+def examples(folder: str) -> None:
+    """Copy the example files of the documents into FOLDER [chipmodel-examples].
+
+    In that folder the commands of tutorial and how-tos run as shown: workloads, packing problems and a study
+    are in workloads/, the studies of the gallery in reports/gallery/. Files that exist are not overwritten.
+    """
+    from chipmodel.api.examples import examples as copy_examples
+
+    for path in copy_examples(folder):
+        say(str(path))

@@ -28,7 +28,7 @@ COMMANDS = {
     "compare": ("compare", "Compare packers, mergers and streamers on a workload."),
     "decode": ("decode", "Find the speed of a language model by the length of its context."),
     "diff": ("diff", "Say what changed between two results, and why."),
-    "examples": ("copied_examples", "Copy the example files of the documents into a folder."),
+    "examples": ("lists", "Copy the example files of the documents into a folder."),
     "explain": ("explain", "Say why a time differs from the prediction, or between two boards."),
     "export": ("export", "Write a plan or a result in the format of another tool."),
     "memory": ("memory", "Find the smallest SharedMemory that a workload runs in."),

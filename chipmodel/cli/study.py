@@ -14,7 +14,7 @@ from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, 
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.output import note, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput
-from chipmodel.files.json_text import json_text
+from chipmodel.files.text_file import json_text
 from chipmodel.studies.store_place import store_path
 from chipmodel.terminal.printing import emit, remark, say
 from chipmodel.terminal.progress import stage

@@ -1,7 +1,9 @@
-"""Read text files as they are: UTF-8, of a size that is read at once."""
+"""Text files as they are, UTF-8 and of a size that is read at once; documents as JSON text."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
@@ -46,3 +48,8 @@ def place_of(text: str, index: int, file: str) -> Place:
     """The line and column of a character of ``text``, which is what ``file`` holds."""
     line_start = text.rfind("\n", 0, index) + 1
     return Place(file, text.count("\n", 0, index) + 1, index - line_start + 1)
+
+
+def json_text(document: Mapping[str, object]) -> str:
+    """``document`` as indented JSON with a line feed at its end."""
+    return json.dumps(document, indent=2) + "\n"

@@ -17,9 +17,8 @@ from pydantic import ValidationError
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import read_json
-from chipmodel.files.json_text import json_text
 from chipmodel.files.strict_model import StrictModel
-from chipmodel.files.text_file import read_text
+from chipmodel.files.text_file import json_text, read_text
 from chipmodel.studies.task import PointTask
 
 HINT = "give a file that chipmodel report STUDY --lock FILE wrote"

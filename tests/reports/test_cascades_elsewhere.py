@@ -9,7 +9,7 @@ import pytest
 from chipmodel.comparison.run import Contenders, compare_program
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PlanRun, check_paths
-from chipmodel.files.json_text import json_text
+from chipmodel.files.text_file import json_text
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import PlanRequest

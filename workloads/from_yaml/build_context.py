@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from math import prod
@@ -12,9 +12,11 @@ from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.files.yaml_tree import Document
+from chipmodel.model.program import Program, nodes, reads
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Padding, Pair, Value
-from workloads.from_yaml.field_types import MAX_COUNT, KeyPath, ShapedTensor
+from workloads.from_yaml.field_types import MAX_COUNT, ActivatedOp, KeyPath, ShapedTensor
+from workloads.from_yaml.names import NameTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +134,16 @@ def _refuse_padding(pad: list[int], ctx: BuildContext, one_d: bool) -> NoReturn:
     ctx.refuse(
         f"the padding {pad} has {len(pad)} numbers", f"write one number, `same`, `valid` or {wanted}", "pad"
     )
+
+
+def notes_of(program: Program, names: NameTable) -> Iterator[str]:
+    """Yield the assumptions, and the tensors that nothing reads."""
+    if any(isinstance(op, ActivatedOp) and op.activation for _, op in names.nodes):
+        yield "activation functions given as `activation:` are applied at no cost while the output is written"
+    read = set(program.outputs)
+    for node in nodes(program.body):
+        read |= {*reads(node)}
+    for name in program.tensors:
+        if name not in read:
+            kind = "input" if name in program.inputs else "result"
+            yield f"nothing reads the {kind} '{name}'"

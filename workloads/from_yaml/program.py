@@ -23,12 +23,11 @@ from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.read_options import Reading, ReadOptions
 from workloads.build.shapes import Value
 from workloads.from_yaml import compute_ops, data_movement
-from workloads.from_yaml.build_context import BuildContext, build_op, declare
+from workloads.from_yaml.build_context import BuildContext, build_op, declare, notes_of
 from workloads.from_yaml.field_types import MAX_COUNT, Dtype, KeyPath, NpuOp, WeightedOp
 from workloads.from_yaml.names import AnyNode, NameTable, arm_block, exits, reads
 from workloads.from_yaml.op_models import CustomOp, SimpleOp
 from workloads.from_yaml.probabilities import iterations_of, probabilities_of
-from workloads.from_yaml.program_notes import notes_of
 from workloads.from_yaml.schema import IfOp, LoopCarry, LoopOp, YamlWorkload, schema
 
 __all__ = ["load_yaml_program", "parse_yaml_program", "schema"]

@@ -9,7 +9,7 @@ import pytest
 
 from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
 from chipmodel.comparison.run import Contenders, compare_program
-from chipmodel.files.json_text import json_text
+from chipmodel.files.text_file import json_text
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.energy import result_energy

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
-from chipmodel.files.json_text import json_text
+from chipmodel.files.text_file import json_text
 from reports.memory import document, headline, print_memory, render_memory, smallest_rows
 from tests.reports.console import on_console
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chipmodel.answers.packing import PackingAnswer, PackingProgress
-from chipmodel.files.json_text import json_text
+from chipmodel.files.text_file import json_text
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from reports.packing.answer import document, grounds, headline, print_packing, verdict

@@ -76,7 +76,7 @@ EXTERNAL = {
 """Settings of boards that have external flash, for networks whose weights the internal one does not hold."""
 SOFTWARE = (
     ("esp32s3", r"two cores", "npu.vector.cores=2"),
-    ("esp32s3", r"^(?:coco_\w+_)?yolo_?11n", _WIDE_LINES),
+    ("esp32s3", r"(?<![a-z0-9])yolo_?11n", _WIDE_LINES),
     ("esp32s3", r"swift.yolo|\brep\b|xiao|grove", _XIAO),
     ("esp32s3", r"^(?!.*xiao)(?=.*(?:tflm|esp-nn))", f"npu.vector.kernels=esp-nn {_WIDE_LINES}"),
     ("esp32s3", r"internal ram", "npu.read_bytes_per_cycle=16 npu.write_bytes_per_cycle=16"),
@@ -370,11 +370,14 @@ def _published(network: str, shape: str = "") -> str:
             raise BadInput(
                 f"{shown(network)} is not predicted: {why}", hint=hint or "write its layers as YAML"
             )
-    for pattern, template in _NAMES:
-        match = re.match(f"(?:{pattern})" + r"(?:_(?P<rest>.*))?$", plain)
-        if match:
-            return _filled(template, match.groupdict(""), shape)
-    return ""
+    found = [
+        (template, match.groupdict(""))
+        for pattern, template in _NAMES
+        if (match := re.match(f"(?:{pattern})" + r"(?:_(?P<rest>.*))?$", plain))
+    ]
+    # ad_micronet_medium is a MicroNet more than it is MLPerf's ad.
+    best = min(found, key=lambda each: len(each[1]["rest"]), default=None)
+    return _filled(*best, shape) if best else ""
 
 
 def _filled(template: str, parts: dict[str, str], shape: str) -> str:

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from bench.predicted_rows import predict
-from bench.published_names import preset_of, workload_of
+from bench.published_names import preset_of, settings_of, workload_of
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.measured.network_prediction import planned_network
@@ -192,10 +192,21 @@ def test_arms_model_of_256_macs_has_the_memories_of_corstone() -> None:
         ("yolov8n_pose", "256x256x3", "zoo:yolov8?scale=n&task=pose&classes=1&input=256"),
         ("miniresnet v2 2stacks", "64x50x1", "zoo:miniresnet?variant=v2-2&input=64"),
         ("visual-wake-word", "", "zoo:mobilenetv1_025?input=96&classes=2"),
+        ("ad_micronet_medium", "", "zoo:micronet_ad?variant=medium"),
+        ("kws_micronet_m", "", "zoo:micronet_kws?variant=medium"),
+        ("ad", "", "zoo:autoencoder"),
     ],
 )
 def test_published_names_are_workloads(network: str, shape: str, workload: str) -> None:
     assert workload_of(network, shape) == workload
+
+
+@pytest.mark.parametrize("network", ["yolo11n", "coco_detect_yolo11n_s8", "yolo11n_pose"])
+def test_yolo11_has_its_weights_in_flash_on_esp32s3(network: str) -> None:
+    """Psram of 8 MB is too small for a copy, whatever other columns a table has."""
+    for cells in ({"network": network}, {"chip": "ESP32-S3", "network": network, "note": "ESP-DL"}):
+        assert "weights.memory=flash" in settings_of("esp32s3", cells)
+    assert "weights.memory=flash" not in settings_of("esp32s3", {"chip": "ESP32-S3", "network": "yolo26n"})
 
 
 @pytest.mark.parametrize(

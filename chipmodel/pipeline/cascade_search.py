@@ -1,8 +1,9 @@
 """A plan with cascades: the sets of cascades that promise most, and the best of their plans.
 
 Sets are compared by quick forecasts (``chipmodel.pipeline.cascade_screening``); the best of them are planned
-in full, and so is the program without cascades, unless its forecast is far behind. Nothing is cascaded where
-everything fits: a cascade also loads the weights of several ops at once.
+in full, and so is the program without cascades, unless its forecast is far behind. Where everything stays in
+SharedMemory, cascades are tried only if weights come late for want of room: a cascade makes room for them,
+and loads those of several ops at once.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ WORTH_A_PLAN = 0.98
 """Share of the forecast without cascades above which a set gets no full plan: 2 % missed at most."""
 FAR_BEHIND_A_SEARCH = 2.0
 """The same for a streamer that searches, which gains more on its forecast."""
+FULL, BUSY = 0.9, 0.93
+"""The share of SharedMemory from which a plan in which everything stays is nearly full, and the share of its
+time from which the NPU or the DMA engine hardly waits (docs/decisions/0136)."""
 FULL_PLANS = 3
 """Sets of cascades planned in full at most, which bounds the time; the first that fits is the last."""
 SEARCHED_PLANS = 12
@@ -125,7 +129,7 @@ class CascadeSearch:
         plain: Planned | None = None
         if screening.everything_stays():
             plain = self.plan(self.request.program)
-            if self.fits(plain) and not plain.schedule.moves_tensors:
+            if self.fits(plain) and not plain.schedule.moves_tensors and not self.lacks_room(plain):
                 return plain
         sets = screening.ranked()
         if not sets:
@@ -138,6 +142,14 @@ class CascadeSearch:
             plain = self.without(without)
         found = [each for each in (plain, cascaded) if each is not None]
         return min(found, key=self.rank) if found else self.plan(self.request.program)
+
+    def lacks_room(self, plain: Planned) -> bool:
+        """Whether a plan without cascades is slow for want of memory: that is nearly full, and both NPU and
+        DMA engine wait for a good while."""
+        if plain.trace is None or plain.solved.peak < FULL * self.request.chip.shared_memory.bytes:
+            return False
+        busiest = max(plain.trace.busy("npu"), plain.trace.busy("dma"))
+        return busiest < BUSY * plain.trace.cycles
 
     def without(self, screened: ScreenedSet | None) -> Planned | None:
         """The best plan without cascades; None for none."""

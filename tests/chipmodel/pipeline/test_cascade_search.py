@@ -11,7 +11,7 @@ from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.pipeline import cascade_search
-from chipmodel.pipeline.cascade_screening import FURTHER_SETS, CascadeScreening
+from chipmodel.pipeline.cascade_screening import FURTHER_SETS, CascadeScreening, ScreenedSet
 from chipmodel.pipeline.cascade_search import FULL_PLANS, CascadeSearch
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -80,8 +80,25 @@ def test_cascades_never_make_the_default_plan_slower(network: str, chip: str, si
     assert _cycles(_planned(network, chip, size, "auto")) <= without
 
 
-def test_nothing_is_cascaded_where_everything_stays() -> None:
-    assert not _planned("zoo:ds_cnn", "alif-e7", 16_256, "auto").schedule.cascades
+def test_cascades_make_room_for_weights_where_everything_stays() -> None:
+    without, found = (_planned("zoo:micronet_kws", "alif-e7", 88_880, each) for each in ("off", "auto"))
+    assert not without.schedule.moves_tensors
+    assert found.schedule.cascades
+    assert _cycles(found) < 0.91 * _cycles(without)
+
+
+# MicroNet's plan waits next to free memory; MobileNetV1's fills it, and the DMA engine hardly rests.
+@pytest.mark.parametrize(("network", "size"), [("micronet_kws", 4 << 20), ("mobilenetv1_025", 66_816)])
+def test_no_cascades_are_looked_for_where_room_would_not_help(
+    network: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ranked(_: CascadeScreening) -> list[ScreenedSet]:
+        pytest.fail("looked for cascades")
+
+    monkeypatch.setattr(CascadeScreening, "ranked", ranked)
+    chip = with_memory(load_chip("alif-e7"), size)
+    planned = plan(PlanRequest(_program(f"zoo:{network}"), chip, streamer="auto", cascade="auto"))
+    assert not planned.schedule.moves_tensors
 
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline"])

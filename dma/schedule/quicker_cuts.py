@@ -8,7 +8,7 @@ time (``dma.residency.best_cuts``) instead of by bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from chipmodel.hardware.chip import Chip
@@ -32,7 +32,7 @@ def quicker_cuts(program: Program, chip: Chip, schedule: Schedule, cycles: float
     least, times = LEAST_GAIN * cycles, TransferTimes(chip)
     if cycles - sum(times.of(each) for each in schedule.transfers) <= least:
         return None  # the DMA engine hardly rests
-    able = _in_slices(program, schedule)
+    able = in_slices(program, schedule)
     tilings = faster_cuts(able, chip.npu, least)
     passing: tuple[str, ...] = ()
     first = program.body[0]
@@ -51,7 +51,7 @@ def larger_slices(
     many bytes of a chip. Its results leave in as many parts. None where that saves hardly anything of the
     ``cycles`` of ``schedule``."""
     program, chip, budget = memory
-    able = _in_slices(program, schedule)
+    able = in_slices(program, schedule)
     op, width = able[-1] if able else (None, 0)
     if op is None or op not in program.body[-1:] or width == op.work.channels:
         return None
@@ -69,14 +69,16 @@ def larger_slices(
     return GivenCuts(tilings, slices, (*found.passing, *op.outputs))
 
 
-def _in_slices(program: Program, schedule: Schedule) -> list[tuple[Op, int]]:
-    """The ops of which each step has all rows, and the output channels of the first step."""
+def in_slices(program: Program, schedule: Schedule, cut: Collection[str] = ()) -> list[tuple[Op, int]]:
+    """Return the ops of which each step has all rows, or that are ``cut`` for speed, and the output channels
+    of the first step."""
     rows: dict[str, int] = {}
     widths: dict[str, int] = {}
     for step in steps(schedule.body):
         rows[step.op] = min(len(step.rows), rows.get(step.op, len(step.rows)))
         widths.setdefault(step.op, len(step.channels))
-    able = (op for op in program.ops() if may_be_cut(op) and rows.get(op.name) == op.work.rows)
+    whole = {op.name for op in program.ops() if rows.get(op.name) == op.work.rows}
+    able = (op for op in program.ops() if may_be_cut(op) and op.name in whole.union(cut))
     return [(op, widths[op.name]) for op in able]
 
 

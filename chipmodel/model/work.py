@@ -318,7 +318,7 @@ class Vector:
             return -(-total * rows * channels // (self.rows * self.channels))
 
         sizes = share(self.elements), share(self.in_bytes), share(self.out_bytes)
-        return Vector(*sizes, rows, attributes=self.attributes)
+        return Vector(*sizes, rows, self.broadcast, self.attributes)
 
 
 SingleWork = Conv | Pool | Matmul | Recurrent | Vector

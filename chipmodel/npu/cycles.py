@@ -89,7 +89,7 @@ def _in_band(work: Conv | Pool | Vector, band: Band) -> Conv | Pool | Vector:
     elements, in_bytes, out_bytes = (
         -(-each * len(band.columns) // band.of) for each in (work.elements, work.in_bytes, work.out_bytes)
     )
-    return Vector(elements, in_bytes, out_bytes, work.rows, attributes=work.attributes)
+    return Vector(elements, in_bytes, out_bytes, work.rows, work.broadcast, work.attributes)
 
 
 def cascade_cycles(npu: Npu, op: Op) -> int:

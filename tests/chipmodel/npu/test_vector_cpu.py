@@ -7,9 +7,11 @@ from math import ceil
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.vector_cpu import DataCache
+from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.cycles import op_cycles
@@ -92,6 +94,13 @@ def test_functions_and_broadcasts_are_plain_c_beside_esp_nn(
 ) -> None:
     work = Vector(1600, 1600, 1600, broadcast=broadcast)
     assert cycles(work, "npu.vector.kernels=esp-nn", kind=kind) == 1600 * each + 200
+
+
+def test_a_stripe_with_a_broadcast_operand_is_plain_c_too() -> None:
+    npu = load_chip("esp32s3-sram", ["npu.launch_cycles=0", "npu.vector.kernels=esp-nn"]).npu
+    op = Op("op", "mul", Vector(1600, 1600, 1600, 4, broadcast=(1,)), ("x", "gate"), ("y",))
+    assert op_cycles(npu, op, 1, 1) == 400 * 231 + 50
+    assert op_cycles(npu, op, 4, 1, Band(Interval(0, 1), 2)) == 800 * 231 + 100
 
 
 def test_a_padded_convolution_of_esp_nn_copies_its_input() -> None:

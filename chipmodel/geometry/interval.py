@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,7 +42,7 @@ def merged(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
     solid = [i for i in intervals if i.start < i.stop]
     if len(solid) < 2:  # as nearly always, hundreds of thousands of times in a large packing
         return tuple(solid)
-    solid.sort()
+    solid.sort(key=attrgetter("start"))
     result: list[Interval] = []
     for interval in solid:
         if result and interval.start <= result[-1].stop:

@@ -19,9 +19,10 @@ Source: chipmodel; extends Wang et al. 2025, Algorithm 3 (docs/references.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import NamedTuple, TypeVar
 
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.nesting import in_flight
@@ -62,8 +63,25 @@ class WeightPlan:
         return WeightPlan(self.resident, {i: issues for i, issues in self.early.items() if i != index})
 
 
+T = TypeVar("T")
 ResidentOption = tuple[int, IssuePositions, Interval]
 """The number of a need, the positions that issue it, and the loop that it may stay for."""
+
+
+class _Loads(NamedTuple):
+    """The loads of a Region, or of a slice that stays for a loop."""
+
+    issued: IssuePlan
+    change: list[tuple[int, int]]
+
+
+def joined(parts: Iterable[_Loads]) -> IssuePlan:
+    """All loads and buffers of ``parts``."""
+    plan = IssuePlan([], {})
+    for part in parts:
+        plan.transfers.extend(part.issued.transfers)
+        plan.buffers.update(part.issued.buffers)
+    return plan
 
 
 class _AcrossPlanner:
@@ -77,66 +95,83 @@ class _AcrossPlanner:
         self.cycles_of = TransferTimes(memory.chip)
         self.gathers = {op.name for op in ops(memory.program.body) if op.gathers}
         self.extents = extents(emission.straight_chain)
-        weights = self.weights(WeightPlan())
-        two_buffers = sum(buffer.bytes for buffer in weights.buffers.values())
+        self.made: dict[tuple[int, object], _Loads] = {}
+        parts = self.parts(WeightPlan())
+        two_buffers = sum(buffer.bytes for part in parts for buffer in part.issued.buffers.values())
         tensors = TensorIssuer(memory, emission, lambda _: two_buffers)
         self.rest = [*stripes(emission), *tensors.transfers()]
-        used = self.used(weights)
+        used = self.used(parts)
         spare = memory.budget // SPARE_DIVISOR
         free = (tensors.slack[step.op] + two_buffers - spare for step in listed)
         self.limit = [max(pair) for pair in zip(used, free, strict=True)]
         self.least_limit: dict[Interval, int] = {}
 
-    def weights(self, plan: WeightPlan) -> IssuePlan:
-        """Every load of weights, and the buffers: two for each Region in turn, or more where needed."""
-        issued: list[IssuedTransfer] = []
-        buffers: dict[str, BufferSpec] = {}
+    def parts(self, plan: WeightPlan) -> list[_Loads]:
+        """Every load of weights: two buffers for each Region in turn, or more where needed. Plans share what
+        they have in common."""
+        found: list[_Loads] = []
         regions: dict[int, list[int]] = {}
         for index, need in enumerate(self.needs):
             if index in plan.resident:
-                issues, held = plan.resident[index]
-                buffers[need.buffer] = BufferSpec(need.buffer, need.bytes, held, "weights")
-                issued.append(IssuedTransfer(need, need.buffer, issues[0], need.first, issues[1:]))
+                found.append(self.known(index, plan.resident[index], self.resident))
             else:
                 regions.setdefault(self.emission.straight_chain[need.first], []).append(index)
         for region, indices in regions.items():
-            issued += self.region(region, indices, plan, buffers)
-        return IssuePlan(issued, buffers)
+            early = plan.early.get(indices[0])
+            found.append(self.known(region, (tuple(indices), early), self.region))
+        return found
+
+    def known(self, number: int, decided: T, issue: Callable[[int, T, IssuePlan], None]) -> _Loads:
+        """What ``issue`` makes of ``decided``, made once."""
+        if (number, decided) not in self.made:
+            made = IssuePlan([], {})
+            issue(number, decided, made)
+            self.made[number, decided] = _Loads(made, self.change(made))
+        return self.made[number, decided]
+
+    def resident(self, index: int, stay: tuple[IssuePositions, Interval], made: IssuePlan) -> None:
+        need, (issues, held) = self.needs[index], stay
+        made.buffers[need.buffer] = BufferSpec(need.buffer, need.bytes, held, "weights")
+        made.transfers.append(IssuedTransfer(need, need.buffer, issues[0], need.first, issues[1:]))
 
     def region(
-        self, region: int, indices: list[int], plan: WeightPlan, buffers: dict[str, BufferSpec]
-    ) -> Iterator[IssuedTransfer]:
+        self, region: int, decided: tuple[tuple[int, ...], IssuePositions | None], made: IssuePlan
+    ) -> None:
+        (indices, early), buffers = decided, made.buffers
         for number, index in enumerate(indices):
             need = self.needs[index]
             issues: IssuePositions = (self.needs[indices[max(0, number - 1)]].first,)
             name, held = f"alloc{number % 2}@{region}", self.extents[region]
-            if not number and index in plan.early:
-                issues = plan.early[index]
+            if not number and early is not None:
+                issues = early
                 if len(indices) % 2 and self.needs[indices[-1]].first in issues:
                     # One of the two buffers would still be read when the next iteration's load is issued.
                     name, held = need.buffer, Interval(need.first, need.last + 1)
             size = max(need.bytes, buffers[name].bytes if name in buffers else 0)
             buffers[name] = BufferSpec(name, size, held, "weights")
-            yield IssuedTransfer(need, name, issues[0], need.first, issues[1:])
+            made.transfers.append(IssuedTransfer(need, name, issues[0], need.first, issues[1:]))
 
-    def used(self, weights: IssuePlan) -> list[int]:
-        """Bytes of weight buffers at each position."""
-        issued, buffers = weights
-        taken = {name: [buffer.held] for name, buffer in buffers.items()}
-        for transfer in issued:
+    def change(self, made: IssuePlan) -> list[tuple[int, int]]:
+        """Positions at which buffers begin or end, and by how many bytes."""
+        taken = {name: [buffer.held] for name, buffer in made.buffers.items()}
+        for transfer in made.transfers:
             taken[transfer.buffer].append(Interval(transfer.due, transfer.need.last + 1))
             for issue in (transfer.issue, *transfer.again):
                 taken[transfer.buffer] += in_flight(self.root, issue, transfer.due)
+        spans = [(span, made.buffers[name].bytes) for name, each in taken.items() for span in merged(each)]
+        return [end for span, size in spans for end in ((span.start, size), (span.stop, -size))]
+
+    def used(self, parts: list[_Loads]) -> list[int]:
+        """Bytes of weight buffers at each position."""
         change = [0] * (len(self.emission.straight_chain) + 1)
-        for name, intervals in taken.items():
-            for interval in merged(intervals):
-                change[interval.start] += buffers[name].bytes
-                change[interval.stop] -= buffers[name].bytes
+        for part in parts:
+            for position, size in part.change:
+                change[position] += size
         return list(accumulate(change[:-1]))
 
-    def fits(self, weights: IssuePlan) -> bool:
+    def fits(self, parts: list[_Loads]) -> bool:
         """Whether at every position no more is alive than the budget, or than ``ping-pong`` has there."""
-        return all(used <= limit for used, limit in zip(self.used(weights), self.limit, strict=True))
+        return all(used <= limit for used, limit in zip(self.used(parts), self.limit, strict=True))
 
     def cycles(self, weights: IssuePlan) -> float:
         """The expected cycles of one run."""
@@ -207,7 +242,7 @@ class _BestPlan:
     def __init__(self, planner: _AcrossPlanner, plan: WeightPlan) -> None:
         self.planner = planner
         self.plan = plan
-        self.weights = planner.weights(plan)
+        self.weights = joined(planner.parts(plan))
         self.cycles = planner.cycles(self.weights)
 
     @property
@@ -221,9 +256,10 @@ class _BestPlan:
         if self.exhausted:
             return False
         planner.forecast.work += len(planner.limit)
-        weights = planner.weights(plan)
-        if not planner.fits(weights):
+        parts = planner.parts(plan)
+        if not planner.fits(parts):
             return False
+        weights = joined(parts)
         cycles = planner.cycles(weights)
         better = self.cycles * (1 - LEAST_GAIN)
         taken = cycles < better or (ties and cycles <= self.cycles)

@@ -178,11 +178,12 @@ def _options(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator
     """Every choice of the weights that are held, and of stripes, of a group that ends at ``end`` at the
     latest."""
     least = [least_stripes(amounts.separations, run, start, end) for run in range(start, stop)]
-    choices = list(_weights(amounts, start, stop, end))
+    sizes = [step_bytes(amounts.residents, run, start, stop) for run in range(start, stop)]
+    choices = list(_weights(amounts, start, stop, end, sizes))
     # If nothing of the group can run before the program's first run, that has one stripe, which begins with
     # all that it reads, or more.
     first = not start and amounts.turns.begins(0, end) and bool(amounts.problem.ops[0].striped)
-    for stripes in stripe_choices(amounts.residents, least, start, stop):
+    for stripes in stripe_choices(amounts.problem.ops[start:stop], sizes, least):
         for weights in choices:
             counts = tuple(map(max, stripes.counts, weights.counts))
             whole = first and counts[0] == 1
@@ -208,8 +209,11 @@ class _Weights(NamedTuple):
     """The same when it ends."""
 
 
-def _weights(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator[_Weights]:
-    """Every choice of the ops with the most weights."""
+def _weights(
+    amounts: FluidAmounts, start: int, stop: int, end: int, sizes: Sequence[int]
+) -> Iterator[_Weights]:
+    """Every choice of the ops with the most weights. A step of a run has its share of ``sizes`` in the room
+    that weights leave."""
     runs, ops = range(start, stop), amounts.problem.ops
     weighted = (run for run in runs if ops[run].weights)
     chosen = sorted(weighted, key=lambda run: -ops[run].weights)[:CHOSEN_WEIGHTS]
@@ -234,6 +238,8 @@ def _weights(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator
         for one, other, least in passing:  # as ``Turns.least`` has it, of two runs at once
             count = -(-least // max(1, min(beside[one], beside[other])))
             steps[one], steps[other] = max(steps[one], count), max(steps[other], count)
+        for run, each in zip(runs, sizes, strict=True):
+            steps[run] = max(steps[run], -(-each // max(1, beside[run])))
         if any(count > 1 and ops[run].single for run, count in steps.items()):
             continue
         yield _Weights(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from solvers.fluid.problem import FluidProblem, FluidTensor
+from solvers.fluid.problem import FluidOp, FluidProblem, FluidTensor
 from solvers.fluid.residents import Residents
 
 SHARES = (4, 3, 2, 1)
@@ -71,17 +71,16 @@ def least_stripes(separations: Separations, run: int, start: int, stop: int) -> 
     return 2 if separations.separates(run, start, stop) else 1
 
 
-def stripe_choices(residents: Residents, least: list[int], start: int, stop: int) -> Iterator[Stripes]:
-    """Yield the choices for the runs ``[start, stop)``, which have at least so many stripes each."""
-    ops = residents.problem.ops
-    sizes = [step_bytes(residents, run, start, stop) for run in range(start, stop)]
+def stripe_choices(ops: Sequence[FluidOp], sizes: Sequence[int], least: Sequence[int]) -> Iterator[Stripes]:
+    """Yield the choices for the runs of a group, which have at least so many stripes each, and steps of
+    ``sizes`` in a single one."""
     most = max(sizes)
     limits = [most * share // SHARES[0] for share in SHARES]
     limits += [limits[-1] >> halving for halving in range(1, HALVINGS)]
     for limit, less in pairwise((*limits, 0)):
         divided = [-(-size // max(1, limit)) for size in sizes]
         counts = tuple(max(each) for each in zip(divided, least, strict=True))
-        if all(count == 1 or not op.single for count, op in zip(counts, ops[start:stop], strict=True)):
+        if all(count == 1 or not op.single for count, op in zip(counts, ops, strict=True)):
             yield Stripes(counts, less)
 
 

@@ -12,7 +12,7 @@ from solvers.fluid.dynamic_program import least_time
 from solvers.fluid.groups import group, through_long_group
 from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
 from solvers.fluid.residents import Residents
-from solvers.fluid.stripes import Turns
+from solvers.fluid.stripes import Separations, Turns, least_stripes
 from tests.solvers.fluid.fluid_twin import twin_time
 from tests.solvers.fluid.parts_oracle import Part, PartsOracle, divisions
 
@@ -114,9 +114,10 @@ def test_a_run_in_one_stripe_divides_a_group() -> None:
     assert cycles_of(joined) == 30
     assert cycles_of(single) >= 600 + 600
     beside = replace(tensors[0], reads=(1, 2), loads=(600, 600), read_bytes=(600, 600))
-    assert cycles_of(replace(single, tensors=(beside, tensors[1]))) == 30
     partly = replace(tensors[0], read_bytes=(500,))
-    assert cycles_of(replace(single, tensors=(partly, tensors[1]))) == 30
+    for first, least in (tensors[0], 2), (beside, 1), (partly, 1):
+        separations = Separations(replace(joined, tensors=(first, tensors[1])))
+        assert least_stripes(separations, 1, 0, 3) == least
 
 
 def test_all_runs_of_a_group_have_two_stripes() -> None:
@@ -134,17 +135,15 @@ def test_a_later_run_that_needs_nothing_of_a_group_is_not_divided_from_it() -> N
     """The last run reads what the third one makes, and that reads nothing: it may come between the others."""
     ops = (FluidOp(10), *(FluidOp(10, joins=True) for _ in range(3)))
     tensors = (between(400, 0, 1), between(400, 1, 3), between(400, 2, 3))
-    joined = run_of(*ops, capacity=700, tensors=tensors)
-    assert cycles_of(replace(joined, ops=(ops[0], replace(ops[1], single=True), *ops[2:]))) == 40
+    assert least_stripes(Separations(run_of(*ops, tensors=tensors)), 1, 0, 4) == 1
 
 
 def test_a_step_of_a_group_needs_room() -> None:
-    """The only stripe of the second run reads and writes 1,200 bytes, at least 900 of them known; its weights
-    are there, too."""
+    """The only stripe of the second run reads and writes 1,200 bytes; its weights are there, too."""
     ops = (FluidOp(10), FluidOp(10, single=True, joins=True), FluidOp(10, joins=True))
     tensors = (between(600, 0, 1, 2), between(600, 1, 2))
-    assert cycles_of(run_of(*ops, capacity=900, tensors=tensors)) == 30
-    assert cycles_of(run_of(*ops, capacity=890, tensors=tensors)) > 600
+    assert cycles_of(run_of(*ops, capacity=1200, tensors=tensors)) == 30
+    assert cycles_of(run_of(*ops, capacity=1190, tensors=tensors)) > 600
     heavy = (ops[0], FluidOp(10, weights=500, joins=True))
     assert cycles_of(run_of(*heavy, capacity=510, tensors=(between(600, 0, 1),))) == 500 + 20
     assert cycles_of(run_of(*heavy, capacity=490, tensors=(between(600, 0, 1),))) > 1200
@@ -357,6 +356,19 @@ def test_steps_of_a_group_take_turns_as_often_as_what_passes_needs() -> None:
     single = (runs[0], replace(runs[1], single=True))
     assert cycles_of(run_of(*single, capacity=990, tensors=tensors)) > 1000
     assert cycles_of(run_of(*single, capacity=1000, tensors=tensors)) == 20
+
+
+@pytest.mark.parametrize(("weights", "capacity"), [((0, 0), 400), ((100, 0), 500), ((100, 100), 500)])
+def test_a_step_has_room_beside_weights(weights: tuple[int, int], capacity: int) -> None:
+    """Each run of the group reads and writes 1,200 bytes. Beside weights that are held, or its own, 400 bytes
+    hold a third of them, and 399 do not."""
+    launches = tuple(100 * (count - 1) for count in PART_COUNTS)
+    runs = (FluidOp(10, launches, launches, each, joins=run > 0) for run, each in enumerate(weights))
+    tensors = (between(600, 0, 1), between(600, 1, 2), between(600, 2, 3))
+    ops = (FluidOp(10), *(replace(op, joins=run > 0) for run, op in enumerate(runs)), FluidOp(10))
+    for less, parts in (0, 3), (1, 4):
+        amounts = FluidAmounts(run_of(*ops, capacity=capacity - less, tensors=tensors))
+        assert group(amounts, 1, 3)[:, 3].min() == 20 + 2 * 100 * (parts - 1)
 
 
 @pytest.mark.parametrize("capacity", [900, 899])

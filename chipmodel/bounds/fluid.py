@@ -15,12 +15,12 @@ from functools import lru_cache
 from itertools import groupby, islice, takewhile
 from typing import NamedTuple
 
+from chipmodel.bounds.op_parts import OpParts, units
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.columns import columns_read, op_columns, tensor_columns
 from chipmodel.cascades.shape import may_cascade
 from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound
@@ -29,13 +29,8 @@ from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.npu.models import launch_cycles
 from chipmodel.rewrites.rows_in_place import may_take_rows
 from solvers.fluid.dynamic_program import FluidTime, least_time
-from solvers.fluid.problem import PART_COUNTS, STRIPE_RANGES, FluidOp, FluidProblem, FluidTensor
+from solvers.fluid.problem import FluidOp, FluidProblem, FluidTensor
 
-STEPS = 16
-"""Steps from the number of parts in which an op just fits to twice as many, where all that moves has room
-meanwhile (assumed)."""
-MANY_LOADS = 2
-"""Loads of an op's weights from which on each byte counts with its share of their set-ups (assumed)."""
 KNOWN_OPS = 4096
 """Ops whose cycles in parts are kept (assumed)."""
 MAX_OP_RUNS = 600
@@ -116,7 +111,14 @@ class _Further(NamedTuple):
     both: tuple[tuple[int, ...], ...] = ()
 
 
-def _further_cycles(npu: Npu, npu_text: str, op: Op, counts: tuple[int, ...], columns: bool) -> _Further:
+def _further_cycles(
+    npu: Npu,
+    npu_text: str,
+    op: Op,
+    counts: tuple[int, ...],
+    ranges: tuple[tuple[int, int], ...],
+    columns: bool,
+) -> _Further:
     """Cycles that an op takes longer in parts, with ``columns`` also in bands."""
     if op.cycles is not None or op.absorbs:
         return _Further()
@@ -136,7 +138,7 @@ def _further_cycles(npu: Npu, npu_text: str, op: Op, counts: tuple[int, ...], co
     if op.weights:
         striped = tuple(further(count, 1) for count in counts)
         sliced = tuple(further(1, count) for count in counts)
-        both = tuple(tuple(further(stripes, count) for count in counts) for stripes, _ in STRIPE_RANGES)
+        both = tuple(tuple(further(stripes, count) for count in counts) for stripes, _ in ranges)
         return _Further(striped if any(striped) else (), sliced if any(sliced) else (), both)
     if not npu.luna:
         return _Further()
@@ -149,10 +151,6 @@ def _divisions(op: Op, parts: int) -> set[tuple[int, int]]:
     A product of two tensors loads least in parts that are square; other ops pay the same for each part."""
     stripes = range(1, parts + 1) if isinstance(op.work, Matmul) else (1, parts)
     return {(each, -(-parts // each)) for each in stripes}
-
-
-def _units(count: int) -> Iterator[Interval]:
-    return (Interval(at, at + 1) for at in range(count))
 
 
 def _is_in(at: int, count: int, part: Interval, of: int) -> bool:
@@ -187,7 +185,7 @@ class _FluidBuilder:
     ) -> None:
         self.program, self.npu, self.ops, self.cascades = program, chip.npu, ops, cascades
         self.chains, self.capacity = chains, chip.shared_memory.bytes
-        self.alignment = chip.shared_memory.alignment
+        self.parts = OpParts(program, chip, cascades)
         self.costs = LeastTransferCosts(chip)
         self.npu_text = repr(chip.npu)
 
@@ -216,11 +214,14 @@ class _FluidBuilder:
                 earlier, known = earlier | known, set()
             new = set[str]() if op.gathers else set(op.weights) - known
             known |= new
-            counts = self._part_counts(op)
+            counts = self.parts.counts(op)
             added = accumulating(self.program, op) if self.cascades else op
             cycles = least_cycles(self.npu, added, columns=self.cascades)
-            alone = _further_cycles(self.npu, self.npu_text, op, counts, False)
-            banded = _further_cycles(self.npu, self.npu_text, op, counts, True) if self.cascades else alone
+            ranges = self.parts.stripe_ranges(op)
+            alone = _further_cycles(self.npu, self.npu_text, op, counts, ranges, False)
+            banded = alone
+            if self.cascades:
+                banded = _further_cycles(self.npu, self.npu_text, op, counts, (), True)
             yield FluidOp(
                 cycles,
                 alone.striped,
@@ -232,63 +233,14 @@ class _FluidBuilder:
                 _is_single(added),
                 counts,
                 op.work.rows,
-                *self._weight_loads(op, self._weight_bytes(new)),
+                *self.parts.weight_loads(op, self._weight_bytes(new)),
                 len(new) < len(set(op.weights)),
                 least_cycles(self.npu, op) - cycles,
                 alone.both,
                 banded.striped or (0,) * len(counts),
+                ranges,
+                self.parts.is_even(added),
             )
-
-    def _part_counts(self, op: Op) -> tuple[int, ...]:
-        """Numbers of parts: some of all sizes, and more from where all of an op just fits, and from where its
-        weights do beside its whole tensors."""
-        weights = self.program.block_bytes(op)
-        room = self.capacity - self._tile_bytes(op) + weights
-        least = {max(1, -(-self._tile_bytes(op) // self.capacity))}
-        if weights > room > 0 and op.work.rows == 1:
-            channel = self._channel_bytes(op)
-            least.add(-(-weights // max(1, room // channel * channel)))
-        near = {-(-each * (STEPS + step) // STEPS) for each in least - {1} for step in range(STEPS + 1)}
-        return tuple(sorted({*PART_COUNTS, *near}))
-
-    def _channel_bytes(self, op: Op) -> int:
-        """Bytes of the weights of one channel; 1 where slices of an op may have other bytes, or where it may
-        be cut into sums."""
-        weights, channels = self.program.block_bytes(op), op.work.channels
-        if weights % channels or not isinstance(op.work, Conv | Matmul) or op.gathers:
-            return 1
-        return 1 if self._may_be_sums(op) else max(1, weights // channels)
-
-    def _may_be_sums(self, op: Op) -> bool:
-        """Whether one row by one channel of an op may not fit, so that it is cut into sums."""
-        channel, one = -(-self.program.block_bytes(op) // op.work.channels), Interval(0, 1)
-        sizes = {name: self.program.tensors[name].bytes for name in (*op.inputs, *op.outputs)}
-        if self._padded((channel, *sizes.values())) <= self.capacity:
-            return False
-        most = [channel, *(op.writes(name, one, one).bytes(sizes[name]) for name in op.outputs)]
-        for index, name in enumerate(op.inputs):
-            shares = {op.reads(index, row, one) for row in _units(op.work.rows)}
-            most.append(max(share.bytes(sizes[name]) for share in shares))
-        return self._padded(most) > self.capacity
-
-    def _padded(self, sizes: Iterable[int]) -> int:
-        return sum(round_up(each, self.alignment) for each in sizes)
-
-    def _weight_loads(self, op: Op, new: int) -> tuple[int, int]:
-        """Bytes of one channel of an op whose weights are all ``new``, and the most that one load brings, if
-        they take many: beside what every slice reads."""
-        if not new or new != self.program.block_bytes(op):
-            return 1, 0
-        channel = self._channel_bytes(op)
-        read = {name for name in op.inputs if op.work.rows == 1 and self._slices_read_all(op, name)}
-        room = self.capacity - sum(self.program.tensors[name].bytes for name in read)
-        most = room // channel * channel
-        return channel, most if 0 < most * MANY_LOADS <= new else 0
-
-    def _tile_bytes(self, op: Op) -> int:
-        """Bytes of all that an op reads and makes."""
-        names = {*op.inputs, *op.outputs}
-        return sum(self.program.tensors[name].bytes for name in names) + self.program.block_bytes(op)
 
     def _weight_bytes(self, names: Iterable[str]) -> int:
         return sum(self.program.weights[name].bytes for name in names)
@@ -355,7 +307,7 @@ class _FluidBuilder:
             frozenset(r for r in each.reads if _is_overwritten(self.ops[r], each.name))
             | frozenset(absorbing),
             by_rows,
-            frozenset(run for run in each.reads if self._slices_read_all(self.ops[run], each.name)),
+            frozenset(run for run in each.reads if self.parts.slices_read_all(self.ops[run], each.name)),
             frozenset(
                 run
                 for run, share in zip(each.reads, shares, strict=True)
@@ -365,6 +317,7 @@ class _FluidBuilder:
                 and self._needs_evenly(self.ops[run], each.name)
             ),
             frozenset(run for run in each.reads if _reads_in_every_step(self.ops[run])),
+            tuple(self.parts.overlap(self.ops[run], each.name) or 0 for run in each.reads),
             min(absorbing, default=None),
         )
 
@@ -377,23 +330,10 @@ class _FluidBuilder:
             return False
         operand, of = op.inputs.index(name), tensor_columns(self.program, name)
         rows, columns = op.work.rows, op_columns(self.program, op) or 0
-        read = (op.reads(operand, each, Interval(0, op.work.channels)) for each in _units(rows))
-        wide = (columns_read(self.program, op, operand, each) or Interval(0, of) for each in _units(columns))
+        read = (op.reads(operand, each, Interval(0, op.work.channels)) for each in units(rows))
+        wide = (columns_read(self.program, op, operand, each) or Interval(0, of) for each in units(columns))
         alike = all(_is_in(at, rows, share.rows, share.of_rows) for at, share in enumerate(read))
         return alike and all(_is_in(at, columns, each, of) for at, each in enumerate(wide))
-
-    def _slices_read_all(self, op: Op, name: str) -> bool:
-        """Whether every slice of the output's channels reads the same part of an input. What hardly fits may
-        be cut into sums, which do not."""
-        added = self.cascades and accumulating(self.program, op).accumulator
-        if added or isinstance(op.work, Vector) or op.inputs.count(name) != 1:
-            return False
-        channels = op.work.channels
-        if self._may_be_sums(op):
-            return False
-        ends = (Interval(0, 1), Interval(channels - 1, channels), Interval(0, channels))
-        rows = Interval(0, op.work.rows)
-        return len({op.reads(op.inputs.index(name), rows, each) for each in ends}) == 1
 
     def _taken_by_rows(self, each: _Produced) -> frozenset[int]:
         """The runs whose output has the memory of a tensor row by row, or may have it: where ops may run in

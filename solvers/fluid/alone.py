@@ -8,6 +8,10 @@ What is loaded for a later part while one computes is there with it at its end, 
 earlier one at its begin. So of n parts that divide D bytes in R bytes of room, at most n R - D bytes are
 loaded meanwhile, and as many stored; all others move while the NPU waits, before the run, or after it.
 
+A stripe has whole rows, and beside its share of them what it reads of its neighbours' (``whole_rows``). Parts
+come stripe by stripe, or slice by slice: if both divide a run, either the weights that do not stay beside a
+part come again for each stripe, or what all slices read comes again for each slice.
+
 In stripes its output may take the memory of an input row by row, if both are kept. Of n stripes one makes a
 share of 1 / n, at least, while all that it and later ones read is still there; and each needs all weights.
 """
@@ -20,11 +24,10 @@ from typing import NamedTuple
 import numpy as np
 
 from solvers.fluid.amounts import FluidAmounts, Integers
-from solvers.fluid.problem import STRIPE_RANGES, UNLIMITED, FluidOp
+from solvers.fluid.problem import UNLIMITED, FluidOp
 from solvers.fluid.table import MoveColumns, Table, Ways, move_columns, table_of
+from solvers.fluid.whole_rows import least_parts, least_stripes, of_stripe
 
-MOST_SLICES = 32
-"""Slices of which each number is looked at, with the stripes that these then take at least (assumed)."""
 STRIPES_APART = 3
 """So many neighbouring numbers of stripes are one choice, with the least and the most of them, where weights
 come in slices, too (assumed)."""
@@ -35,7 +38,7 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     op, capacity = amounts.problem.ops[run], amounts.problem.capacity
     move = move_columns(list(amounts.residents.moves(run, run + 1)))
     options = np.array(list(_options(amounts, run)), np.int64).T[:, None, :]
-    whole, first, held, shared, passes, most, further, takes, reloads, slices, stripes = options
+    whole, first, held, shared, passes, most, further, takes, reloads, slices, stripes = options[:-2]
     needed = first + whole * move.loads
     own = move.own_bytes - np.where(takes > 0, _saved_by_taking(move, np.maximum(takes, 1)), 0)
     room = capacity - move.other_bytes - np.where(whole == 1, 0, own) - held
@@ -50,24 +53,31 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     # Each slice of a stripe reads all that the stripe reads of these.
     every = np.where((shared > 0) & (same == 0), passes * move.again_bytes, 0)
     fits = np.minimum(room - (tensors - every) // most - every // stripes - shared // slices, 0)
+    there = np.where(takes > 0, 0, every + (tensors - every) // np.where(shared > 0, slices, 1))
+    overlap = np.where((every > 0) | (shared == 0), move.overlap_bytes, 0)
+    least = least_stripes(op, room - shared // slices, there, overlap)
+    fits = np.minimum(fits, most + (shared > 0) * (stripes - most) - least)
     if op.linear:
         parts = -(-(divided - np.where(takes > 0, shared, 0)) // np.maximum(room, 1))
         in_both = np.maximum(
-            _least_parts(op, room, every, tensors - every), -(-sliced // np.maximum(channels, 1))
+            least_parts(op, room, every, tensors - every, overlap), -(-sliced // np.maximum(channels, 1))
         )
-        parts = np.where(sliced > 0, np.maximum(parts, in_both), parts)
+        parts = np.maximum(parts, np.where(sliced > 0, in_both, np.where(shared > 0, 1, least)))
         further = np.maximum(further, op.striped[0] * (parts - 1))
         fits = np.minimum(fits, most - parts)
     # What moves while a part computes has the room that the part leaves.
     there = shared * np.maximum(most // slices, 1)
     taken = tensors + every * (most // stripes - 1) + there
-    meanwhile = np.clip(most * room - taken, 0, divided)
+    beside_part = room - of_stripe(op, every + (tensors - every) // slices, stripes)
+    comes_again = _come_again(amounts, run, (beside_part, room - shared // slices), every, options[-2:])
+    comes_again = np.where(takes > 0, 0, comes_again)
+    meanwhile = np.clip(most * room - taken, 0, np.where(comes_again > 0, UNLIMITED, divided))
     hidden = amounts.moved_by(meanwhile, run)
     idle = op.weights - np.clip(np.minimum(meanwhile, most * channels - there), 0, op.weights)
     rate = amounts.rate(run)
     waits = np.where(sliced > 0, idle * rate.numerator // rate.denominator, 0)
     weights = amounts.weights_alone(run) if op.most_loaded else int(amounts.loaded(op.weights))
-    loads = np.where(shared > 0, weights, first) + passes * move.passing_loads
+    loads = np.where(shared > 0, weights, first) + passes * move.passing_loads + comes_again
     # What every slice reads is there before the first one, and so was stored before.
     stored = (same > 0) & (len(amounts.residents.reading[run]) == 1)
     waited = loads - hidden - np.where((move.passing_behind > 0) & ~stored, hidden, 0)
@@ -75,23 +85,24 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     last = passes * move.passing_stores - hidden - amounts.moved_by(room, run)
     last = np.maximum(last, amounts.last_part(run))
     cycles = op.cycles + op.alone + further + np.where(whole == 1, amounts.results(run), last)
-    loads = amounts.weights_alone(run) + move.loads + reloads
+    loads = amounts.weights_alone(run) + move.loads + reloads + comes_again
     fits = np.minimum(fits, channels - sliced // slices)
     fits = np.where((takes > 0) & (move.taken_bytes == 0), -1, fits)
     ways = Ways(needed, cycles, loads, before, room, fits, again)
     return table_of(amounts, move, ways, run, run + 1)
 
 
-def _least_parts(op: FluidOp, room: Integers, every: Integers, others: Integers) -> Integers:
-    """The least parts, slices times stripes, in ``room`` bytes: each has its slice of the weights, a stripe's
-    share of ``every`` tensor that all slices read, and its own share of the others."""
-    least = np.full_like(room, MOST_SLICES + 1)
-    for slices in range(1, MOST_SLICES + 1):
-        left = room - -(-op.weights // slices // op.channel) * op.channel
-        stripes = np.maximum(-(-(every + others // slices) // np.maximum(left, 1)), 1)
-        possible = (left >= 0) & (stripes <= (1 if op.single else op.rows))
-        least = np.where(possible, np.minimum(least, stripes * slices), least)
-    return least
+def _come_again(
+    amounts: FluidAmounts, run: int, left: tuple[Integers, Integers], every: Integers, further: Integers
+) -> Integers:
+    """DMA cycles of what comes again for each of ``further`` stripes, or for each of further slices: weights
+    for which a part leaves no room, or ``every`` byte that all slices read for which a slice leaves none."""
+    op = amounts.problem.ops[run]
+    weights, inputs = (np.maximum(room, 0) for room in left)
+    lost, unread = np.maximum(op.weights - weights, 0), np.maximum(every - inputs, 0)
+    again = further[0] * amounts.loaded(lost), further[1] * amounts.loaded_inputs(run, unread)
+    come_again: Integers = np.minimum(*again) * op.even
+    return come_again
 
 
 def _saved_by_taking(move: MoveColumns, stripes: Integers) -> Integers:
@@ -127,6 +138,10 @@ class _Parts(NamedTuple):
     """The most slices."""
     stripes: int = UNLIMITED
     """The most stripes."""
+    further_stripes: int = 0
+    """The least stripes of parts that are slices, too, but for the first one."""
+    further_slices: int = 0
+    """The least slices, but for the first one."""
 
 
 def _options(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
@@ -137,7 +152,10 @@ def _options(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
     yield _Parts(1, weights, operands + op.weights, 0, 0, 1, 0)
     none = (0,) * len(op.counts)
     most = (*(count - 1 for count in op.counts[1:]), UNLIMITED)
-    for further, stripes in zip(op.striped or none, most, strict=True):
+    for least, further, stripes in zip(op.counts, op.striped or none, most, strict=True):
+        if op.even and least > op.rows:
+            break
+        stripes = min(stripes, op.rows) if op.even else stripes
         yield _Parts(0, weights, op.weights, 0, 1, stripes, further)
     if op.weights:
         yield from _sliced(op, weights, most)
@@ -146,14 +164,16 @@ def _options(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
 
 
 def _sliced(op: FluidOp, weights: int, most: Sequence[int]) -> Iterator[_Parts]:
-    """Slices, in stripes or not. If every part takes as long, their number says it all."""
-    ranges = [(1, op.sliced or (0,) * len(most))]
-    if not op.linear and not op.single:
-        ranges += ((stripes, op.in_both(number)) for number, (_, stripes) in enumerate(STRIPE_RANGES))
-    for stripes, further in ranges:
-        for slices, cycles in zip(most, further, strict=True):
-            parts, rows = min(stripes * slices, UNLIMITED), slices if op.linear else stripes
-            yield _Parts(0, weights // slices, 0, op.weights, 1, parts, cycles, slices=slices, stripes=rows)
+    """Slices, in stripes or not. If every part takes as long, their number may say it all."""
+    none = (0,) * len(most)
+    ranges = [(1, 1, op.sliced or none)]
+    if not op.single:
+        ranges += ((*each, op.in_both(number)) for number, each in enumerate(op.ranges))
+    for least, stripes, further in ranges:
+        for fewest, slices, cycles in zip(op.counts, most, further, strict=True):
+            parts, again = min(stripes * slices, UNLIMITED), (least - 1, fewest - 1)
+            rows = stripes if op.ranges else slices
+            yield _Parts(0, weights // slices, 0, op.weights, 1, parts, cycles, 0, 0, slices, rows, *again)
 
 
 def _taking(amounts: FluidAmounts, run: int, most: Sequence[int]) -> Iterator[_Parts]:

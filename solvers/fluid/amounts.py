@@ -127,6 +127,16 @@ class FluidAmounts:
         """Return DMA cycles to load ``size`` bytes of weights, one number or several, rounded down."""
         return size * self.problem.each.numerator // self.problem.each.denominator
 
+    def loaded_inputs(self, run: int, size: Integers) -> Integers:
+        """Return the least DMA cycles to load ``size`` bytes of what a run reads, without set-ups."""
+        rates = (
+            Fraction(max(0, cycles - self.problem.set_up), tensor.read_bytes[tensor.reads.index(run)])
+            for tensor, cycles in self.residents.reading[run]
+            if tensor.read_bytes and tensor.read_bytes[tensor.reads.index(run)]
+        )
+        each = int(min(rates, default=Fraction(0)) * RATE_UNITS)
+        return size * each // RATE_UNITS
+
     def results(self, run: int) -> int:
         """Return DMA cycles to store the program's results that the last run makes; 0 for other runs."""
         if run + 1 < self.count:

@@ -51,10 +51,15 @@ class FluidOp:
     alone: int = 0
     """NPU cycles that it takes longer where it is in no group."""
     both: tuple[tuple[int, ...], ...] = ()
-    """Further cycles in at least the stripes of each of ``STRIPE_RANGES``, each in slices as many as each of
+    """Further cycles in at least the stripes of each of ``ranges``, each in slices as many as each of
     ``counts``; none where empty. If each further part takes as long, these are not looked at."""
     grouped: tuple[int, ...] = ()
     """``striped`` where it is in a group; the same where empty."""
+    ranges: tuple[tuple[int, int], ...] = STRIPE_RANGES
+    """The least and the most stripes of parts that are slices, too; if empty, only their number counts."""
+    even: bool = False
+    """Whether its parts, where it is in no group, are stripes of whole rows, or slices of these by weights,
+    each of which reads and makes as large a share of every tensor as of the rows, at least."""
 
     @property
     def linear(self) -> bool:
@@ -62,11 +67,14 @@ class FluidOp:
         return bool(self.striped) and self.striped == self.sliced
 
     def in_both(self, number: int) -> tuple[int, ...]:
-        """Return ``both`` of one of ``STRIPE_RANGES``: if nothing is known, what stripes or slices take."""
+        """Return ``both`` of one of ``ranges``: if nothing is known, what stripes or slices take."""
         if self.both:
             return self.both[number]
+        least = self.ranges[number][0]
+        if self.linear:
+            return tuple(self.striped[0] * (least * count - 1) for count in self.counts)
         counts = zip(self.counts, self.striped, strict=False)
-        striped = max((cycles for count, cycles in counts if count <= STRIPE_RANGES[number][0]), default=0)
+        striped = max((cycles for count, cycles in counts if count <= least), default=0)
         return tuple(max(striped, each) for each in self.sliced or (0,) * len(self.counts))
 
     def further(self, stripes: int) -> int:
@@ -104,6 +112,9 @@ class FluidTensor:
     """The runs that read all of it, at least as large a share as that of the rows or columns they make."""
     by_every_step: frozenset[int] = frozenset()
     """The runs of which every step reads some of it."""
+    overlaps: tuple[int, ...] = ()
+    """Bytes that each of ``reads`` needs beyond that share for a stripe that is neither its first nor its
+    last; nothing where empty."""
     until: int | None = None
     """The run after which it may be part of another tensor's bytes."""
 

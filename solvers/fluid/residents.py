@@ -56,6 +56,8 @@ class Move(NamedTuple):
     """1 where as much of the one is needed as is left of the other to make."""
     again_bytes: int
     """Those of ``passing_bytes`` that every slice of the first run reads."""
+    overlap_bytes: int
+    """``FluidTensor.overlaps`` of the first run, of passing tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,11 @@ class Residents:
                         between.own[id(t)]
                         for t, _ in self.reading[start]
                         if start in t.by_all_slices and id(t) in passing
+                    ),
+                    sum(
+                        t.overlaps[t.reads.index(start)]
+                        for t, _ in self.reading[start]
+                        if t.overlaps and id(t) in passing
                     ),
                 )
 

@@ -47,6 +47,7 @@ class MoveColumns(NamedTuple):
     taking_bytes: Integers
     taken_alike: Integers
     again_bytes: Integers
+    overlap_bytes: Integers
 
 
 def move_columns(moves: Sequence[Move]) -> MoveColumns:

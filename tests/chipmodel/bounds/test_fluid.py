@@ -17,7 +17,7 @@ from chipmodel.model.work import Conv
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.least_costs import least_cycles
 from chipmodel.rewrites.in_place import reuse
-from tests.chipmodel.bounds.cascade_oracle import TinyOp, least_cycles_of, random_network
+from tests.chipmodel.bounds.cascade_oracle import TinyNetwork, TinyOp, least_cycles_of, random_network
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import with_memory
 from workloads.load import load
@@ -36,6 +36,10 @@ def fits_a_row(op: TinyOp, capacity: int) -> bool:
     return op.weights + 1 + max(sum(map(len, need)) for need in op.needs) <= capacity
 
 
+def is_read(network: TinyNetwork, number: int) -> bool:
+    return any(number in op.reads for op in network.ops[number:])
+
+
 def test_no_plan_of_a_tiny_network_beats_the_bound() -> None:
     found: list[tuple[int, int]] = []
     for seed in range(40):
@@ -45,6 +49,8 @@ def test_no_plan_of_a_tiny_network_beats_the_bound() -> None:
         best = least_cycles_of(network, capacity, 8000)
         if best is None or not all(fits_a_row(op, capacity) for op in network.ops):
             continue  # the oracle's rows take no memory
+        if not all(is_read(network, number) for number in range(len(network.ops) - 1)):
+            continue  # the oracle may run what nothing reads at last
         chip = with_memory(BYTE_A_CYCLE, capacity)
         found.append((time_bound(network.program(), chip, {}, cascades=True).cycles, best))
         assert found[-1][0] <= best, seed
@@ -78,16 +84,19 @@ def test_slices_of_dense_layers_wait_for_their_loads() -> None:
     program, chip = reuse(load("zoo:autoencoder"), "all"), load_chip("luna-arcs").with_memory(2080)
     found = fluid_bound(program, chip, {}, cascades=True)
     assert found is not None
-    assert found.cycles == 744_314
+    assert found.cycles == 746_617
 
 
 def test_ops_that_hardly_fit_take_as_many_parts_as_their_shares_need() -> None:
-    """Slices of whole channels in the autoencoder, whose results need not be there whole, and slices in
-    stripes in DS-CNN: the bounds were 6,723,932 and 310,120, and 615,512."""
+    """Slices of whole channels in the autoencoder, whose results need not be there whole; in DS-CNN slices in
+    stripes of whole rows, for which inputs or weights come again. Without all that the bounds were 6,723,932,
+    310,120, 615,512, 375,312 and 388,741."""
     least = (
         ("autoencoder", "stm32n6", 512, 9_000_000),
-        ("ds_cnn", "luna-arcs", 4128, 370_000),
-        ("ds_cnn", "stm32n6", 4128, 920_000),
+        ("ds_cnn", "luna-arcs", 4128, 399_000),
+        ("ds_cnn", "stm32n6", 4128, 964_000),
+        ("ds_cnn", "alif-e7", 4128, 429_000),
+        ("ds_cnn", "stm32n6", 8256, 471_000),
     )
     for network, name, capacity, cycles in least:
         found = fluid_bound(

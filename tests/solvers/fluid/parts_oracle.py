@@ -34,10 +34,11 @@ def divisions(rows: int) -> Iterator[tuple[int, ...]]:
 
 class PartsOracle:
     """Parts one after another, in ``capacity`` bytes. What they load is the tensor of ``earlier`` bytes that
-    lies in memory at first and is stored before; or comes from outside."""
+    lies in memory at first and is stored before; or comes from outside. A part reads the last ``overlap``
+    bytes of the one before it, too."""
 
-    def __init__(self, parts: Sequence[Part], capacity: int, earlier: int = 0) -> None:
-        self.parts, self.room, self.earlier = parts, capacity, earlier
+    def __init__(self, parts: Sequence[Part], capacity: int, earlier: int = 0, overlap: int = 0) -> None:
+        self.parts, self.room, self.earlier, self.overlap = parts, capacity, earlier, overlap
         self.needs = list(accumulate((part.loads for part in parts), initial=0))
         self.makes = list(accumulate((part.makes for part in parts), initial=0))
 
@@ -60,7 +61,8 @@ class PartsOracle:
         """Bytes in memory: those of parts that have ended are gone, unless they are still to be stored."""
         ended = state.begun - (state.left > 0)
         made = self.makes[state.begun] - state.stored
-        return state.loaded - self.needs[ended] + made + self.earlier - state.earlier
+        kept = self.overlap if 0 < ended < len(self.parts) else 0
+        return state.loaded - self.needs[ended] + kept + made + self.earlier - state.earlier
 
     def _next(self, state: _State) -> Iterator[_State]:
         for begun in self._begins(state):

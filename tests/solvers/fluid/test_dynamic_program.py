@@ -2,17 +2,20 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from solvers.fluid.alone import run_alone
 from solvers.fluid.amounts import FluidAmounts
 from solvers.fluid.dynamic_program import least_time
 from solvers.fluid.groups import group, through_long_group
 from solvers.fluid.problem import PART_COUNTS, FluidOp, FluidProblem, FluidTensor
 from solvers.fluid.residents import Residents
 from solvers.fluid.stripes import Separations, Turns, least_stripes
+from solvers.fluid.whole_rows import least_parts
 from tests.solvers.fluid.fluid_twin import twin_time
 from tests.solvers.fluid.parts_oracle import Part, PartsOracle, divisions
 
@@ -443,6 +446,113 @@ def test_no_stripes_beat_the_bound(
     if made:  # or it stays
         best = min(best, best_of_parts((0, outs), rows, launch, capacity - loads))
     assert cycles_of(run_of(*ops, capacity=capacity, tensors=(read, result))) <= best
+
+
+def window_parts(each: int, out: int, sizes: tuple[int, ...], launch: int) -> list[Part]:
+    """Stripes of a window of three rows, padded by one: each reads two rows of the one before."""
+    ends = list(accumulate(sizes))
+    read = [0, *(min(end + 1, ends[-1]) for end in ends)]
+    new = [each * (last - first) for first, last in pairwise(read)]
+    return [Part(load, out * size, launch + size) for load, size in zip(new, sizes, strict=True)]
+
+
+@given(st.integers(1, 2), st.integers(1, 2), st.integers(2, 6), st.integers(4, 16), st.integers(0, 8))
+@settings(max_examples=60, deadline=None)
+def test_no_stripes_of_a_window_beat_the_bound(
+    each: int, out: int, rows: int, capacity: int, launch: int
+) -> None:
+    loads, makes = each * rows, out * rows
+    read = FluidTensor(loads, None, (0,), (loads,), (loads,), overlaps=(2 * each,))
+    result = FluidTensor(makes, 0, (), (), written=makes, stored=makes)
+    op = replace(launched(launch, rows), rows=rows, even=True)
+    found: list[int] = []
+    for sizes in divisions(rows):
+        parts = PartsOracle(window_parts(each, out, sizes, launch), capacity, overlap=2 * each)
+        best = parts.cycles()
+        found += [] if best is None else [best]
+    if found:
+        assert cycles_of(run_of(op, capacity=capacity, tensors=(read, result))) <= min(found)
+
+
+def striped_rows(capacity: int, overlap: int = 0, *, even: bool = True, linear: bool = True) -> int:
+    """Further stripes of ten rows, each with 10 bytes in and 10 out."""
+    read = FluidTensor(100, None, (0,), (100,), (100,), overlaps=(overlap,))
+    result = FluidTensor(100, 0, (), (), written=100, stored=100)
+    thousands = tuple(1000 * (count - 1) for count in range(2, 12))
+    op = FluidOp(10, thousands, thousands if linear else (), rows=10, counts=tuple(range(2, 12)), even=even)
+    return cycles_of(run_of(op, capacity=capacity, tensors=(read, result))) // 1000
+
+
+@pytest.mark.parametrize("linear", [True, False])
+def test_stripes_have_whole_rows(linear: bool) -> None:
+    """79 bytes hold three rows, 80 four."""
+    rooms = 200, 199, 100, 99, 80, 79, 59, 20
+    assert [striped_rows(room, linear=linear) for room in rooms] == [0, 1, 1, 2, 2, 3, 4, 9]
+    assert [striped_rows(room, even=False) for room in (199, 99, 79)] == [1, 2, 2]
+
+
+@pytest.mark.parametrize("linear", [True, False])
+def test_stripes_between_others_read_rows_of_both(linear: bool) -> None:
+    """In 100 bytes two stripes have five rows each. In 99 they have four, and one between them, with
+    20 bytes more, has three."""
+    rooms = 100, 99, 80, 79, 60, 59
+    assert [striped_rows(room, 20, linear=linear) for room in rooms] == [1, 2, 2, 3, 3, 7]
+
+
+def test_three_rows_leave_little_room_to_load_meanwhile() -> None:
+    """Of three rows that take 100 bytes each, 110 bytes have room to load 10 more while each one computes."""
+    read = FluidTensor(150, None, (0,), (150,), (150,))
+    result = FluidTensor(150, 0, (), (), written=150, stored=150)
+    op, moved = FluidOp(500, rows=3, even=True), 3 * 10 + 1
+    found = cycles_of(run_of(op, capacity=110, tensors=(read, result)))
+    assert found == 500 + (150 - moved) + (150 - moved - 111)
+
+
+def test_slices_that_read_their_own_channels_read_less_of_other_stripes() -> None:
+    """Each of two slices reads 10 bytes of each row; 45 bytes hold three rows beside its weights."""
+    read = FluidTensor(200, None, (0,), (200,), (200,), overlaps=(40,))
+    op = FluidOp(10, (), (0, 5000), 20, rows=10, counts=(2, 3), even=True)
+    assert cycles_of(run_of(op, capacity=45, tensors=(read,))) < 500
+
+
+def test_all_weights_are_there_in_stripes_without_slices() -> None:
+    """Five stripes of five rows have room beside all weights, for which they wait. Six parts of two or more
+    slices wait for an eighth of them, at least."""
+    read = FluidTensor(8000, None, (0,), (8000,), (8000,), by_all_slices=frozenset((0,)))
+    result = FluidTensor(8000, 0, (), (), written=8000, stored=8000)
+    op = replace(whole(10, 4352), rows=25, even=True, ranges=())
+    table = run_alone(FluidAmounts(run_of(op, capacity=8256, tensors=(read, result))), 0)
+    for parts, waits in (5, 4352), (6, 4352 // 8):
+        assert table[table[:, 3] < 10 + 1000 * parts][:, 2].min() == waits
+
+
+def test_parts_of_two_slices_or_more() -> None:
+    """Two slices leave 50 bytes, room for two rows; three leave 66, for three rows, or two between others."""
+    op = FluidOp(0, (), (), 100, rows=10, even=True)
+    room, every, nothing = (np.array(size) for size in (100, 200, 0))
+    for overlap, parts in (0, 2 * 5), (20, 3 * 4):
+        assert least_parts(op, room, every, nothing, np.array(overlap)) == parts
+
+
+def loaded_in_both(weights: int, capacity: int, *stripes: int, even: bool = True, set_up: int = 0) -> int:
+    """DMA cycles of a run in stripes and slices of which every slice reads the same 400 bytes."""
+    read = FluidTensor(400, None, (0,), (400 + set_up,), (400,), by_all_slices=frozenset((0,)))
+    counts, ranges = tuple(range(2, 402)), tuple((each, each) for each in stripes)
+    op = FluidOp(1, (), (), weights, rows=8, counts=counts, even=even, ranges=ranges)
+    problem = replace(run_of(op, capacity=capacity, tensors=(read,)), set_up=set_up)
+    return int(run_alone(FluidAmounts(problem), 0)[:, 4].min()) - set_up
+
+
+def test_what_does_not_stay_comes_again_for_each_stripe_or_for_each_slice() -> None:
+    """Two stripes of 200 bytes leave 50 of 1,000 bytes of weights. Beside two slices of 150 bytes 100 of the
+    400 stay that each reads, beside each of twenty slices of 200 bytes 50."""
+    assert loaded_in_both(1000, 250, 2) == 1000 + 400 + 950
+    assert loaded_in_both(1000, 250, 2, even=False) == 1000 + 400
+    assert loaded_in_both(300, 250, 2, 4) == 300 + 400 + 250
+    assert loaded_in_both(300, 250, 3) == 300 + 400 + 2 * (300 - (250 - 3 * 50))
+    assert loaded_in_both(300, 500, 2) == 300 + 400
+    for set_up in 0, 100:
+        assert loaded_in_both(4000, 250, 8, set_up=set_up) == 4000 + 400 + 19 * 350
 
 
 def test_slices_have_whole_channels() -> None:

@@ -9,19 +9,14 @@ import click
 
 from chipmodel.cli.file_options import READS, READS_CHIP, WRITES, FileCommand
 from chipmodel.cli.output import AnswerFiles, answer_options
-from chipmodel.cli.packing_source import SearchOptions, search_options
+from chipmodel.cli.packing_source import SearchOptions, packer_option, search_options
 from chipmodel.errors import BadInput
-from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
+from chipmodel.pipeline.choices import ARENA_SECONDS
 
 
 @click.command(cls=FileCommand)
 @click.argument("source", metavar="MODEL.tflite", type=READS)
-@click.option(
-    "--packer",
-    metavar="NAME",
-    default=PACKING_PACKER,
-    help=f"Planner of offsets (see chipmodel planners). [{PACKING_PACKER}]",
-)
+@packer_option
 @search_options(
     ARENA_SECONDS, "Stop after S seconds.", "Stop after N nodes of search: the same answer every time."
 )

@@ -13,6 +13,7 @@ from chipmodel.cli.options import (
     chip_options,
     path_choices,
     path_option,
+    seed_option,
     workload_options,
 )
 from chipmodel.cli.output import AnswerFiles, answer_options
@@ -35,14 +36,7 @@ if TYPE_CHECKING:
     help="Also run the plan on pseudo-random bytes and compare its outputs with the network's.",
 )
 @path_option
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    metavar="N",
-    default=0,
-    show_default=True,
-    help="Seed of the bytes that --execute uses.",
-)
+@seed_option("Seed of the bytes that --execute uses.")
 @answer_options()
 def check(
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from chipmodel.cli.file_options import READS_CHIP, FileCommand
-from chipmodel.cli.options import WorkloadOptions, workload_options
+from chipmodel.cli.options import WorkloadOptions, set_option, workload_options
 from chipmodel.cli.output import AnswerFiles, answer_options
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import DEFAULT_CHIP
@@ -21,13 +21,7 @@ from chipmodel.pipeline.choices import DEFAULT_CHIP
     type=READS_CHIP,
     help=f"Preset or chip file; a second one is the board to compare with. [{DEFAULT_CHIP}]",
 )
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Change a number of the first chip, such as psram.clock_mhz=100. Repeatable.",
-)
+@set_option("a number of the first chip, such as")
 @click.option("--measured", metavar="TIME", help="The time that a board takes: 3.6s, 20ms, 850us.")
 @answer_options()
 def explain(

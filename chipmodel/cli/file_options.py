@@ -161,6 +161,12 @@ def _chip_file(value: str) -> tuple[Path, ...]:
     return () if value in preset_names() else (Path(value),)
 
 
+def store_option(study: str, kept: bool) -> Callable[[Any], Any]:
+    """``--store`` of the study that the parameter ``study`` names; its rows are added to or read."""
+    meaning = "The file that keeps the rows. [STUDY.sqlite]"
+    return click.option("--store", "store_file", metavar="FILE", type=Store(study, kept), help=meaning)
+
+
 READS = Reads()
 READS_WORKLOAD = Reads(workload_files)
 READS_CHIP = Reads(_chip_file)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chipmodel.cli.file_options import READS_CHIP, FileCommand, WritesInFolder
+from chipmodel.cli.options import set_option
 from chipmodel.cli.output import AnswerFiles, answer_options, show, write_files
 from chipmodel.files.text_file import json_text
 from chipmodel.terminal.printing import emit, say
@@ -55,13 +56,7 @@ def planners(*, files: AnswerFiles) -> None:
 
 @click.command(cls=FileCommand)
 @click.argument("name", required=False, type=READS_CHIP)
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Change a number of the chip: psram.clock_mhz=100. Repeatable.",
-)
+@set_option()
 @_row_files
 def chips(name: str | None, overrides: tuple[str, ...], files: AnswerFiles) -> None:
     """List the chip presets, or every number of one with its origin."""

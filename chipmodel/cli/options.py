@@ -138,6 +138,18 @@ class ChipOptions:
         return load_chip(self.name, self.overrides)
 
 
+def set_option(what: str = "a number of the chip:") -> Decorator:
+    """``--set``, which changes ``what``."""
+    meaning = f"Change {what} psram.clock_mhz=100. Repeatable."
+    return click.option("--set", "overrides", multiple=True, metavar="FIELD=VALUE", help=meaning)
+
+
+def seed_option(meaning: str) -> Decorator:
+    """``--seed``, a whole number."""
+    kind = click.IntRange(0)
+    return click.option("--seed", type=kind, metavar="N", default=0, show_default=True, help=meaning)
+
+
 chip_options = group(
     "target",
     ChipOptions,
@@ -148,13 +160,7 @@ chip_options = group(
         type=READS_CHIP,
         help=f"Preset or chip file. [{DEFAULT_CHIP}]",
     ),
-    click.option(
-        "--set",
-        "overrides",
-        multiple=True,
-        metavar="FIELD=VALUE",
-        help="Change a number of the chip: psram.clock_mhz=100. Repeatable.",
-    ),
+    set_option(),
 )
 
 

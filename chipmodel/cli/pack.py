@@ -9,9 +9,15 @@ import click
 from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, FileCommand
 from chipmodel.cli.options import until_stopped
 from chipmodel.cli.output import AnswerFiles, answer_options, note
-from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
+from chipmodel.cli.packing_source import (
+    CapacityOptions,
+    SearchOptions,
+    capacity_options,
+    packer_option,
+    search_options,
+)
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
-from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
+from chipmodel.pipeline.choices import PACK_SECONDS
 from chipmodel.terminal.printing import remark
 
 if TYPE_CHECKING:
@@ -24,12 +30,7 @@ if TYPE_CHECKING:
     "Bytes that the plan may use: 1048576 or 1MiB. [as few as possible]",
     "One of several memories, placed one after another; or NAME=START-STOP. Repeatable.",
 )
-@click.option(
-    "--packer",
-    metavar="NAME",
-    default=PACKING_PACKER,
-    help=f"Planner of offsets (see chipmodel planners). [{PACKING_PACKER}]",
-)
+@packer_option
 @search_options(
     PACK_SECONDS, "Stop after S seconds.", "Stop after N nodes of search: the same answer every time."
 )

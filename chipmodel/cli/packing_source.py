@@ -9,11 +9,20 @@ import click
 
 from chipmodel.cli.option_groups import Decorator, group
 from chipmodel.cli.output import note
+from chipmodel.pipeline.choices import PACKING_PACKER
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
     from chipmodel.model.plan import PackingTable
     from solvers.core.outcome import Limits
+
+
+packer_option = click.option(
+    "--packer",
+    metavar="NAME",
+    default=PACKING_PACKER,
+    help=f"Planner of offsets (see chipmodel planners). [{PACKING_PACKER}]",
+)
 
 
 @dataclass(frozen=True, slots=True)

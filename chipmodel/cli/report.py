@@ -14,9 +14,9 @@ from chipmodel.cli.file_options import (
     STDOUT,
     WRITES,
     FileCommand,
-    Store,
     WritesInFolder,
     command_files,
+    store_option,
 )
 from chipmodel.cli.output import json_option, note, show, write_files
 from chipmodel.errors import BadInput
@@ -25,13 +25,7 @@ from chipmodel.files.conflicts import NamedFile, refuse_overwriting
 
 @click.command(cls=FileCommand)
 @click.argument("study", metavar="STUDY", type=READS)
-@click.option(
-    "--store",
-    "store_file",
-    metavar="FILE",
-    type=Store("study", kept=False),
-    help="The file that keeps the rows. [STUDY.sqlite]",
-)
+@store_option("study", kept=False)
 @click.option(
     "--output",
     "--html",

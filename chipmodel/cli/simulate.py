@@ -17,6 +17,7 @@ from chipmodel.cli.options import (
     path_choices,
     path_options,
     planning_options,
+    seed_option,
     workload_options,
 )
 from chipmodel.cli.output import html_option, json_option, show, write_files
@@ -42,14 +43,7 @@ _sample_options = group(
         metavar="N",
         help="Sample N paths if there are too many for an exact answer.",
     ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0),
-        metavar="N",
-        default=0,
-        show_default=True,
-        help="Seed of the sample.",
-    ),
+    seed_option("Seed of the sample."),
 )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand, Store
+from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand, store_option
 from chipmodel.cli.option_groups import group
 from chipmodel.cli.output import note, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput
@@ -67,13 +67,7 @@ class StudyOptions:
     "options",
     StudyOptions,
     click.argument("study_file", metavar="STUDY.yaml", type=READS),
-    click.option(
-        "--store",
-        "store_file",
-        metavar="FILE",
-        type=Store("study_file", kept=True),
-        help="The file that keeps the rows. [STUDY.sqlite]",
-    ),
+    store_option("study_file", kept=True),
     click.option("--workers", metavar="N", type=int, help="Processes on this machine. [one per core]"),
     click.option("--dask", metavar="tcp://HOST:PORT", help="Use this dask.distributed scheduler."),
     click.option("--status", "only_status", is_flag=True, help="Print the progress; answer no point."),

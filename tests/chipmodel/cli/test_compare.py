@@ -110,6 +110,7 @@ def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[st
         ((PACKING, "--streamers", "all"), "--streamers says nothing about a packing"),
         ((PACKING, "--chip", "gap9-psram"), "--chip says nothing about a packing"),
         ((PACKING, "--strict"), "--strict says nothing about a packing"),
+        ((PACKING, "--merge", "conflict"), "--merge says nothing about a packing"),
         (("nothing.csv",), "nothing.csv"),
     ],
 )

@@ -64,6 +64,13 @@ def test_a_packing_is_minimised_and_then_compared_with_its_capacity(
     assert [row["status"] for row in roomy["packers"]] == ["optimal", "feasible"]
 
 
+def test_a_packing_takes_limits_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    limits = ("--seed", "1", "--time-limit", "5", "--html", str(tmp_path / "c.html"))
+    answer = compared(capsys, PACKING, "--packers", "large-first,hill-climb", *limits)
+    assert len(answer["packers"]) == 2
+    assert (tmp_path / "c.html").is_file()
+
+
 def test_packers_that_keep_no_constraints_say_so(capsys: pytest.CaptureFixture[str]) -> None:
     memories = ("--memory", "fast=16KiB", "--memory", "slow=64KiB")
     answer = compared(capsys, BANKS, "--packers", "naive,pool:0.5,exact", *memories)

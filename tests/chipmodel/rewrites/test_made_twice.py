@@ -139,3 +139,13 @@ def test_ops_of_two_inputs_or_for_others_end_a_block() -> None:
     b.output(b.elementwise("mul", "excite", [y, gate]))
     b.output(other)
     assert blocks(b.build()) == [["wide"]]
+
+
+def test_a_block_reads_one_tensor() -> None:
+    b = ProgramBuilder("two inputs")
+    given = [b.input(name, (1, 2, 10, 10)) for name in ("left", "right")]
+    x = b.vector("concat", "joined", given, (1, 4, 10, 10), rows=10, attributes=AlongAxis(1, 4))
+    y = b.conv("wide", x, 16, 1)
+    gate = b.conv("gate", b.pool("squeeze", y, None, kind="average_pool"), 16, 1)
+    b.output(b.elementwise("mul", "excite", [y, gate]))
+    assert blocks(b.build()) == [["wide"]]

@@ -119,6 +119,7 @@ def check_one(seed: int, combination: Combination) -> Counter[str]:
         planned = plan(PlanRequest(program, chip, packer, streamer, merge=merge))
     except DoesNotFit:
         return Counter(refused=1)
+    program = planned.program  # Large ops may be cut finer.
     stretch = scopes(planned.schedule.body).region
     crossing = (stretch[t.issue] != stretch[t.due] or t.again for t in planned.schedule.transfers)
     seen = Counter(planned=1, crossing=any(crossing))

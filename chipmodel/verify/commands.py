@@ -9,7 +9,7 @@ SharedMemory or Psram; and that the program's outputs end up in Psram.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.cascades.columns import op_columns
@@ -50,12 +50,16 @@ its second iteration; a loop whose state never does is reported."""
 
 
 def verify(
-    program: Program, commands: tuple[Command, ...], chip: Chip, cascades: Sequence[CascadeOps] = ()
+    program: Program,
+    commands: tuple[Command, ...],
+    chip: Chip,
+    cascades: Sequence[CascadeOps] = (),
+    lent: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Describe the first ``MAX_VIOLATIONS`` violations of a plan's commands; empty for a correct plan.
 
     ``program`` is the one that the plan is for, each op on its own; ``cascades`` says which of them the plan
-    runs as one."""
+    runs as one. Outputs that are ``lent`` to other cores may be gone at the end."""
     program = in_cascades(program, cascades)
     table = CascadeTable(program, cascades)
     verifier = _CommandVerifier(program, chip, commands, table)
@@ -72,7 +76,7 @@ def verify(
     before = MemoryState(frozenset(program.inputs), blocks=table.weights_at)
     state = verifier.block(program.body, commands, before)
     for name in program.outputs:
-        if name in verifier.defined and not state.in_psram(name):
+        if name in verifier.defined and name not in lent and not state.in_psram(name):
             verifier.report(f"output {name!r} is not completely in Psram at the end")
     for fault in verifier.psram.faults(chip.off_chip_bytes):
         verifier.report(fault)

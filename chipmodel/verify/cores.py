@@ -59,9 +59,8 @@ def verify_cores(
     of_core = cascades or [()] * len(streams)
     for part, commands, taking_turns in zip(parts, streams, of_core, strict=True):
         inputs = tuple(name for name in part.program.inputs if name not in part.imports)
-        outputs = tuple(name for name in part.program.outputs if name in program.outputs)
-        own = replace(part.program, inputs=inputs, outputs=outputs)
-        alone = verify(own, commands, chip, taking_turns)
+        lent = {*part.exports} - {*program.outputs}
+        alone = verify(replace(part.program, inputs=inputs), commands, chip, taking_turns, lent)
         faults += [f"core {part.core}: {fault}" for fault in (*alone, *_protocol(part, commands))]
     progress = _CoreProgress(streams)
     faults += _deadlocks(progress)

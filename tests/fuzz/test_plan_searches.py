@@ -31,6 +31,8 @@ AGAIN = (59, 391)
 """In 59 a round begins with rows that were made before; in 391 rows that nobody needs are made at the end."""
 STREAMED = 252
 """Pooling over more rows than fit, which a bound on cycles must not take to be there together."""
+LENT = 910_010
+"""A cascade makes a tensor that an op of its own and an op on another core read."""
 RARE = range(8)
 """Seeds of networks that random ones hardly ever are."""
 PROGRAMS = {"planned": 10, "stepped": 12, "striped": 0, "spilled": 0}
@@ -90,7 +92,7 @@ def found(check: Check, seeds: Iterable[int]) -> Counter[str]:
         ),
         (
             core_cascades.check,
-            (*range(12), 39),
+            (*range(12), 39, LENT),
             {
                 "planned": 6,
                 "on two cores or more": 0,

@@ -71,10 +71,11 @@ def _attempt(request: PlanRequest, make: Make) -> tuple[Planned | None, DoesNotF
 
 
 def _moving(request: PlanRequest, plain: Planned | None) -> frozenset[str]:
-    """The blocks of which a plan moves what they read or make; all of them where there is no plan."""
+    """The blocks of which a plan moves tensors that they read or make; all of them where there is no plan."""
     names = worth_twice(request.program, 0, request.recompute)
     if plain is None:
         return names
-    moved = {each.part.name for each in plain.schedule.transfers} - {*request.program.inputs}
+    moved = {each.part.name for each in plain.schedule.transfers if not each.part.weights}
+    moved -= {*request.program.inputs}
     blocks = (block for block in squeezed_blocks(request.program) if block.name in names)
     return frozenset(block.name for block in blocks if not moved.isdisjoint(block.tensors))

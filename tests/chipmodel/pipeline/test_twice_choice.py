@@ -14,10 +14,12 @@ from chipmodel.model.time_bound import SAME_OPS, WITH_CASCADES
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_check import check_plan
 from chipmodel.pipeline.plan_export import plan_of_planned
-from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.pipeline.run import run
 from chipmodel.pipeline.smallest_memory import smallest_memory
-from chipmodel.pipeline.twice_choice import asked_of
+from chipmodel.pipeline.twice_choice import asked_of, plan_once_or_twice
+from chipmodel.pipeline.weight_choice import judged_plan
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.made_twice import made_twice, named_twice
 from workloads.build.builder import ProgramBuilder
@@ -26,10 +28,13 @@ SQUEEZED = 32 * 32 * 48
 """Bytes of what is squeezed."""
 
 
-def network() -> Program:
+def network(stem: bool = True) -> Program:
     """An inverted residual on 32 x 32 pixels, 8 channels, with 48 inside, squeezed and excited."""
     b = ProgramBuilder("squeezed")
-    x = b.conv("stem", b.input("image", (1, 3, 64, 64)), 8, 3, stride=2, pad=1)
+    if stem:
+        x = b.conv("stem", b.input("image", (1, 3, 64, 64)), 8, 3, stride=2, pad=1)
+    else:
+        x = b.input("image", (1, 8, 32, 32))
     y = b.conv("depthwise", b.conv("expand", x, 48, 1), 48, 3, pad=1, groups=48)
     gate = b.conv("reduce", b.pool("squeeze", y, None, kind="average_pool"), 8, 1)
     gate = b.elementwise("sigmoid", "gate", [b.conv("restore", gate, 48, 1)])
@@ -63,6 +68,19 @@ def test_runs_once_where_everything_fits() -> None:
     result = run(request(4 * SQUEEZED))
     assert first_runs(result) == set()
     assert result.bound.space == WITH_CASCADES
+
+
+def test_plans_once_where_a_block_moves_no_tensor_but_the_image() -> None:
+    asked = replace(request(4 * SQUEEZED), program=network(stem=False))
+    made = list[PlanRequest]()
+
+    def make(each: PlanRequest) -> Planned:
+        made.append(each)
+        return plan_in_rounds(each)
+
+    planned = plan_once_or_twice(asked, make, lambda each, planned: judged_plan(each, planned, {}))
+    assert {"image", "expand"} <= {each.part.name for each in planned.schedule.transfers}
+    assert made == [asked]
 
 
 @pytest.mark.parametrize("changes", [{"cascade": "off"}, {"streamer": "vendor"}, {"recompute": 1.0}])

@@ -193,7 +193,7 @@ def _resident_row(tokens: int, token: TokenRun) -> tuple[str, str, str]:
 
 def _speed(answer: DecodeAnswer, known: Known) -> list[SvgChart]:
     line = _line("tokens a second", "cascaded", known, answer.per_second, "{:,.1f} a second")
-    return _charts((line,), "tokens/s", lambda value: f"{value:,.4g}")
+    return _charts((line,), "tokens/s", lambda value: f"{round(value, 2):,.10g}")
 
 
 def _memory(known: Known) -> tuple[ChartLine, ...]:

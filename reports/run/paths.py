@@ -100,7 +100,7 @@ def _part_line(part: PartCost, expected: Fraction) -> ArmOrLoopLine:
         name=part.name,
         arm="each iteration" if part.arm is None else part.arm,
         probability="" if part.arm is None else percent(float(part.probability)),
-        runs=f"{float(part.runs):,.4g}",
+        runs=f"{round(float(part.runs), 3):,.10g}",
         each="" if part.each is None else cycles(part.each),
         least="" if part.least is None else count(part.least),
         most="" if part.most is None else count(part.most),

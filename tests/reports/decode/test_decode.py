@@ -53,6 +53,13 @@ def test_the_table() -> None:
     assert document(ANSWER)["lengths"][4]["token_cycles"] is None
 
 
+def test_ten_thousand_tokens_a_second_have_all_their_digits() -> None:
+    lengths = (ContextLength(2, None, token(200, 1, 1, 1)), ContextLength(4, None, token(250, 1, 1, 1)))
+    page = render_decode(replace(ANSWER, lengths=lengths))
+    assert ">10,000</text>" in page
+    assert "e+0" not in page
+
+
 def test_nothing_is_cut_off_at_80_columns() -> None:
     lengths = (ContextLength(4096, TimedRun(2 * 10**6, 1), token(2 * 10**6, 10**6, 10**6, 10**6)),)
     printed = on_console(lambda console: print_decode(replace(ANSWER, lengths=lengths), console))

@@ -8,7 +8,7 @@ import pytest
 from chipmodel.plan_file.contents import FORMAT
 from tests.support.command_line import call
 
-SMALL = ("zoo:ds_cnn", "--set", "shared_memory.bytes=24KiB")
+SMALL = ("zoo:ds_cnn", "--set", "shared_memory.bytes=12KiB")
 
 
 def test_a_plan_is_the_simulators_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_plan_is_the_simulators_own(capsys: pytest.CaptureFixture[str], tmp_pa
     assert (code, out) == (0, "")
     assert "ds_cnn on luna-arcs: peak " in err
     assert ", gap " in err
-    assert call(capsys, "simulate", "zoo:ds_cnn", "--plan", beside)[0] == 0
+    assert call(capsys, "simulate", "zoo:ds_cnn", "--streamer", "ping-pong", "--plan", beside)[0] == 0
     assert Path(alone).read_text() == Path(beside).read_text()
     assert call(capsys, "check", alone, "zoo:ds_cnn")[0] == 0
 
@@ -50,4 +50,4 @@ def test_effort_is_what_the_options_say(capsys: pytest.CaptureFixture[str]) -> N
     cycles, bound = full["total_cycles"], full["lower_bound_cycles"]
     assert cycles <= near <= hurried
     assert cycles < hurried
-    assert bound <= cycles <= 1.04 * bound
+    assert bound <= cycles <= 1.33 * bound

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -21,6 +22,15 @@ def test_the_first_signal_asks_and_the_second_is_as_ever(number: signal.Signals)
     assert signal.getsignal(number) is before
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python's own reaction to Ctrl-C: a process in the background of a shell may ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_command_ends_its_searches_at_the_first_ctrl_c(capsys: pytest.CaptureFixture[str]) -> None:
     before = signal.getsignal(signal.SIGINT)
     with click.Context(click.Command("simulate")):

@@ -163,7 +163,7 @@ class StreamerPortfolio:
     searches_offsets: bool = False
     """Whether offsets are searched for where the packer finds no plan although the live bytes fit."""
     tries_less: bool = True
-    """Whether a candidate is tried again with less memory where the packer finds no plan."""
+    """Whether a candidate is always tried again with less memory where the packer finds no plan."""
     of_chip: Callable[[Chip], StreamerPortfolio] | None = None
     """What it is on a chip, where that is the chip's to say; then it has no candidates itself."""
 

@@ -33,6 +33,9 @@ from solvers.core.bounds import contention
 
 NEVER_STOP = StopCriterion(gap=-1.0)
 """Every candidate is tried."""
+WORTH_LESS = 0.98
+"""Share of the next schedule's forecast below which one that found no room is made again for less memory
+whatever the portfolio says."""
 FURTHER_SCHEDULES = "further schedules"
 """What a deadline leaves out, in the words of the answer."""
 
@@ -216,11 +219,15 @@ class StreamerRace:
         """Report that the packer has no plan for ``ranked``: it is tried again with ``budget`` bytes, if that
         is more than 0 and the portfolio tries less memory, or gives way to its first fallback."""
         if ranked.fallbacks is None:
-            if budget > 0 and self.portfolio.tries_less:
+            if budget > 0 and self._tries_less(ranked):
                 self._enter(ranked.streamer, budget, ranked.probe)
         elif ranked.fallbacks:
             self._enter(ranked.fallbacks[0], ranked.budget, fallbacks=ranked.fallbacks[1:])
         self._try_more()
+
+    def _tries_less(self, ranked: RankedSchedule) -> bool:
+        """Whether a schedule that found no room is made again for less memory."""
+        return self.portfolio.tries_less or ranked.cycles < WORTH_LESS * self.least < inf
 
     def _try_more(self) -> None:
         """Build schedules of untried candidates until the stop criterion is met, one in any case."""

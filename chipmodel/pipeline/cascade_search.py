@@ -18,7 +18,13 @@ from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.time_bound import TimeBound
-from chipmodel.pipeline.cascade_screening import CascadeScreening, KnownSets, ScreenedSet, screening_streamers
+from chipmodel.pipeline.cascade_screening import (
+    FURTHER_SETS,
+    CascadeScreening,
+    KnownSets,
+    ScreenedSet,
+    screening_streamers,
+)
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds, search_bound
@@ -49,6 +55,8 @@ FAR_BEHIND_A_SEARCH = 2.0
 FULL, BUSY = 0.9, 0.93
 """The share of SharedMemory from which a plan in which everything stays is nearly full, and the share of its
 time from which the NPU or the DMA engine hardly waits (docs/decisions/0136)."""
+BUSY_IN_CASCADES = 0.9
+"""The latter for a plan with cascades: from there on no cascades of less memory were faster (measured)."""
 FULL_PLANS = 3
 """Sets of cascades planned in full at most, which bounds the time; the first that fits is the last."""
 SEARCHED_PLANS = 12
@@ -141,15 +149,29 @@ class CascadeSearch:
         if plain is None and not (cascaded and without and self.is_far_ahead(cascaded, without)):
             plain = self.without(without)
         found = [each for each in (plain, cascaded) if each is not None]
-        return min(found, key=self.rank) if found else self.plan(self.request.program)
+        if not found:
+            return self.plan(self.request.program)
+        return self.with_leaner_sets(min(found, key=self.rank), screening)
 
-    def lacks_room(self, plain: Planned) -> bool:
-        """Whether a plan without cascades is slow for want of memory: that is nearly full, and both NPU and
-        DMA engine wait for a good while."""
-        if plain.trace is None or plain.solved.peak < FULL * self.request.chip.shared_memory.bytes:
+    def with_leaner_sets(self, found: Planned, screening: CascadeScreening) -> Planned:
+        """The faster of ``found`` and plans with sets that are proposed for less memory, if cascades keep
+        everything in SharedMemory and weights still come late. A streamer that searches has more sets."""
+        stays = found.schedule.cascades and not found.schedule.moves_tensors
+        late = stays and self.lacks_room(found, BUSY_IN_CASCADES)
+        if not late or self.searches or self.request.deadline.ends(FURTHER_SETS):
+            return found
+        faster = (each for each in screening.leaner() if each.cycles < self.cycles(found))
+        tried = (self.planned(each.program, each.cache, self.few_streamers(found)) for each in faster)
+        return min((found, *filter(None, tried)), key=self.rank)
+
+    def lacks_room(self, planned: Planned, busy: float = BUSY) -> bool:
+        """Whether a plan in which everything stays is slow for want of memory: that is nearly full, and both
+        NPU and DMA engine wait for a good while."""
+        size = self.request.chip.shared_memory.bytes
+        if planned.trace is None or not FULL * size <= planned.solved.peak <= size:
             return False
-        busiest = max(plain.trace.busy("npu"), plain.trace.busy("dma"))
-        return busiest < BUSY * plain.trace.cycles
+        busiest = max(planned.trace.busy("npu"), planned.trace.busy("dma"))
+        return busiest < busy * planned.trace.cycles
 
     def without(self, screened: ScreenedSet | None) -> Planned | None:
         """The best plan without cascades; None for none."""
@@ -228,7 +250,7 @@ class CascadeSearch:
             near = self.proven(best) or forecast > CLOSE_BEHIND * self.cycles(best)
         else:
             near = forecast >= self.cycles(best) and (plain is None or self.rank(best) < self.rank(plain))
-        return (self.fits(best) and near) or self.request.deadline.ends("further sets of cascades")
+        return (self.fits(best) and near) or self.request.deadline.ends(FURTHER_SETS)
 
     def proven(self, planned: Planned) -> bool:
         """Whether the plan is as near to the bound as the streamer is to come."""

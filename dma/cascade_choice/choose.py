@@ -133,6 +133,13 @@ def kept_cascades(
     return CascadeProposals(rows, ahead, in_bands, tuple(each for each in new if is_possible(program, each)))
 
 
+def cascades_ahead(program: Program, chip: Chip, capacity: int) -> Iterator[Candidate]:
+    """The sets of ``kept_cascades`` that leave room in ``capacity`` bytes to load weights ahead."""
+    rolls = chip.npu.rolling_buffers
+    chains = segmented_chains(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
+    return _loading_ahead(program, TransferEstimate(chip), chains, capacity, rolls)
+
+
 def _ranked(
     program: Program,
     times: TransferEstimate,

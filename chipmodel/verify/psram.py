@@ -27,6 +27,8 @@ class _Tenant:
     name: str
     weights: tuple[str, ...] = ()
     share: Share = WHOLE
+    channels: int = 1
+    """Channels each of which has its share of several weights."""
 
     def __str__(self) -> str:
         return f"weights of {self.name!r}" if self.weights else repr(self.name)
@@ -89,7 +91,8 @@ class PsramMap:
                 self.further |= {command.home} if command.memory else set()
                 self.tenants.setdefault(command.home, set()).add(self._tenant(command.at.part))
             elif isinstance(command, Compute) and command.weights_at and command.op in self.ops:
-                tenant = _Tenant(command.op, self.ops[command.op].constants)
+                op = self.ops[command.op]
+                tenant = _Tenant(command.op, op.constants, channels=_channels(op))
                 self.tenants.setdefault(command.weights_at, set()).add(tenant)
         self.neighbours = _overlapping(sorted(self.tenants))
         self.homes: dict[tuple[str, bool, Share], Interval] = {}
@@ -99,7 +102,8 @@ class PsramMap:
             return _Tenant(part.name)
         op = self.ops.get(part.name)
         weights = op.weights if op else (part.name,)
-        return _Tenant(part.name, weights, WHOLE if op and op.gathers else part.share)
+        share = WHOLE if op and op.gathers else part.share
+        return _Tenant(part.name, weights, share, _channels(op) if op else 1)
 
     def storage(self, name: str) -> str:
         """The first tensor in the chain of those that ``name`` overwrites in place."""
@@ -218,18 +222,24 @@ class PsramMap:
 
     def _split_weights(self) -> Iterator[str]:
         """Equal slices of the same weights that lie in several places."""
-        places: dict[tuple[tuple[str, ...], Share], Interval] = {}
+        places: dict[tuple[tuple[str, ...], Share, int], Interval] = {}
         for home in sorted(self.tenants):
             for tenant in sorted(self.tenants[home], key=str):
-                first = places.setdefault((tenant.weights, tenant.share), home) if tenant.weights else home
+                key = tenant.weights, tenant.share, tenant.channels
+                first = places.setdefault(key, home) if tenant.weights else home
                 if first != home:
                     yield f"{tenant} are in Psram at {first.start} and at {home.start}"
 
     def _never_share(self, a: _Tenant, b: _Tenant) -> bool:
         if a.weights and b.weights:
-            return a.name == b.name or (a.weights, a.share) != (b.weights, b.share)
+            return a.name == b.name or (a.weights, a.share, a.channels) != (b.weights, b.share, b.channels)
         inputs = self.program.inputs
         return bool(a.weights or b.weights) or (a.name in inputs and b.name in inputs)
+
+
+def _channels(op: Op) -> int:
+    several = len(op.constants) > 1 and not op.gathers
+    return op.work.channels if several else 1
 
 
 def _overlapping(homes: list[Interval]) -> dict[Interval, tuple[Interval, ...]]:

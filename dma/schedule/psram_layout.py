@@ -20,8 +20,9 @@ from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Part
 from dma.schedule.steps import TransferNeed
 
-HomeKey = tuple[tuple[str, ...], Share] | str
-"""What has one place in Psram: a slice of the weights with these names, or a tensor that has the memory."""
+HomeKey = tuple[tuple[str, ...], Share, int] | str
+"""What has one place in Psram: a slice of the weights with these names, of which each of so many channels has
+its share of every one, or a tensor that has the memory."""
 
 
 @dataclass
@@ -48,7 +49,7 @@ class PsramLayout:
             size = self.program.psram_bytes(key)
         else:
             op = self.ops[part.name]
-            key = op.weights, WHOLE if op.gathers else part.share
+            key = op.weights, WHOLE if op.gathers else part.share, _channels(op)
             size = self.program.table_bytes(op) if op.gathers else size
         return self._at(key, size)
 
@@ -61,7 +62,10 @@ class PsramLayout:
     def in_place(self) -> dict[str, Interval]:
         """The bytes of the weights of each op that reads them in place, also inside of cascades."""
         ops = (op for op in self.ops.values() if op.weights_in_place)
-        return {op.name: self._at((op.constants, WHOLE), self.program.table_bytes(op)) for op in ops}
+        return {
+            op.name: self._at((op.constants, WHOLE, _channels(op)), self.program.table_bytes(op))
+            for op in ops
+        }
 
     def address(self, part: Part, size: int) -> int:
         """The first byte of ``part``."""
@@ -82,6 +86,11 @@ class PsramLayout:
 
     def _bytes(self, part: Part) -> int:
         return self.program.tensors[self.storage[part.name]].bytes
+
+
+def _channels(op: Op) -> int:
+    """Channels by which the weights of ``op`` lie, if there are several; a table is not divided."""
+    return op.work.channels if len(op.constants) > 1 and not op.gathers else 1
 
 
 def aligned(size: int) -> int:

@@ -6,8 +6,13 @@ from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.commands import DmaStart, walk
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.verify.commands import verify
 from dma.schedule.psram_layout import PsramLayout, lay_out
 from dma.schedule.steps import TransferNeed
 from workloads.build.builder import ProgramBuilder
@@ -36,6 +41,26 @@ def test_weights_come_first_and_everything_starts_on_a_line_of_64_bytes() -> Non
     assert homes == [Interval(0, 18), Interval(64, 88), Interval(128, 176)]
     assert layout.end == 192
     assert PsramLayout(image(), APART).end == 0
+
+
+def test_weights_that_lie_by_other_channels_have_another_place() -> None:
+    """Weight and bias of one channel follow one another, those of two take turns."""
+    builder = ProgramBuilder("shared")
+    x = builder.input("x", (1, 1, 6, 4))
+    for name, channels in (("two", 2), ("one", 1), ("twice", 2)):
+        builder.output(builder.conv(name, x, channels, 1))
+    built = builder.build()
+    two, *rest = built.ops()
+    program = replace(built, body=(two, *(replace(op, weights=two.weights) for op in rest)))
+    chip = load_chip("luna-arcs")
+    commands = plan(PlanRequest(program, chip, "large-first", "sync", cascade="off")).commands
+    loads = {each.at.part: each for each in walk(commands) if isinstance(each, DmaStart)}
+    homes = {name: loads[Part(name, weights=True)].home for name in ("two", "one", "twice")}
+    assert homes["two"] == homes["twice"] != homes["one"]
+    assert verify(program, commands, chip) == ()
+    wrong = loads[Part("one", weights=True)]
+    moved = tuple(replace(each, home=homes["two"]) if each is wrong else each for each in commands)
+    assert any("share Psram" in fault for fault in verify(program, moved, chip))
 
 
 def test_slices_of_weights_lie_one_after_another_in_the_order_of_their_loads() -> None:

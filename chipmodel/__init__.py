@@ -60,6 +60,8 @@ if TYPE_CHECKING:
         DoesNotFit as DoesNotFit,
         TimeIsOver as TimeIsOver,
     )
+
+    __all__: list[str]
     from chipmodel.hardware.chip import Chip as Chip
     from chipmodel.model.program import Program as Program
     from workloads.from_python.network import Network as Network

@@ -28,7 +28,7 @@ from chipmodel.model.plan import Plan
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.passes.lower import lower
-from dma.schedule.psram_layout import HomeKey, aligned
+from dma.schedule.psram_layout import HomeKey, aligned, weights_key
 from dma.schedule.psram_sharing import at_homes, changed_in_parts, one_after_another
 
 Tenant = HomeKey | tuple[int, Interval]
@@ -80,14 +80,13 @@ def _held_homes(part: CorePart, schedule: Schedule) -> dict[Interval, list[HomeK
     ops = {op.name: op for op in part.program.ops()}
     found: dict[Interval, list[HomeKey]] = {}
     for name, home in schedule.weights_in_place.items():
-        found.setdefault(home, []).extend([(ops[name].constants, WHOLE)] if name in ops else [])
+        found.setdefault(home, []).extend([weights_key(ops[name], WHOLE)] if name in ops else [])
     for transfer in schedule.transfers:
         keys, moved = found.setdefault(transfer.home, []), transfer.part
         if not moved.weights:
             keys.append(moved.name)
         elif moved.name in ops:
-            op = ops[moved.name]
-            keys.append((op.weights, WHOLE if op.gathers else moved.share))
+            keys.append(weights_key(ops[moved.name], moved.share))
     return found
 
 

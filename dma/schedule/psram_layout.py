@@ -49,7 +49,7 @@ class PsramLayout:
             size = self.program.psram_bytes(key)
         else:
             op = self.ops[part.name]
-            key = op.weights, WHOLE if op.gathers else part.share, _channels(op)
+            key = weights_key(op, part.share)
             size = self.program.table_bytes(op) if op.gathers else size
         return self._at(key, size)
 
@@ -62,10 +62,7 @@ class PsramLayout:
     def in_place(self) -> dict[str, Interval]:
         """The bytes of the weights of each op that reads them in place, also inside of cascades."""
         ops = (op for op in self.ops.values() if op.weights_in_place)
-        return {
-            op.name: self._at((op.constants, WHOLE, _channels(op)), self.program.table_bytes(op))
-            for op in ops
-        }
+        return {op.name: self._at(weights_key(op, WHOLE), self.program.table_bytes(op)) for op in ops}
 
     def address(self, part: Part, size: int) -> int:
         """The first byte of ``part``."""
@@ -88,9 +85,11 @@ class PsramLayout:
         return self.program.tensors[self.storage[part.name]].bytes
 
 
-def _channels(op: Op) -> int:
-    """Channels by which the weights of ``op`` lie, if there are several; a table is not divided."""
-    return op.work.channels if len(op.constants) > 1 and not op.gathers else 1
+def weights_key(op: Op, share: Share) -> HomeKey:
+    """What the ``share`` of the weights of ``op`` is: a table is not divided, and several weights lie channel
+    by channel."""
+    channels = op.work.channels if len(op.constants) > 1 and not op.gathers else 1
+    return op.constants, WHOLE if op.gathers else share, channels
 
 
 def aligned(size: int) -> int:

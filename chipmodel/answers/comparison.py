@@ -32,8 +32,6 @@ class PackerRow:
     trajectory: tuple[tuple[float, int], ...] = ()
     """Seconds and best peak so far, of a packer that reports its progress."""
     refused: str = ""
-    cores: tuple[PackerRow, ...] = ()
-    """A row for each of several cores; peak and unused bytes are of the core with the highest peak."""
 
     @property
     def fragmentation(self) -> float | None:
@@ -127,11 +125,6 @@ class PlannerComparison:
     def ranked(self) -> tuple[PackerRow, ...]:
         """The packers from the lowest peak to the highest, then those without a plan."""
         return tuple(sorted(self.packed, key=lambda r: (bool(r.refused), inf if r.peak is None else r.peak)))
-
-    @property
-    def cores(self) -> int:
-        """The number of cores that were packed; 0 for a chip with one core."""
-        return max((len(row.cores) for row in self.packed), default=0)
 
     def gap(self, row: PackerRow | MergerRow) -> float | None:
         """``(peak - bound) / bound``; None without a plan."""

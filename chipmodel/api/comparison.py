@@ -50,7 +50,7 @@ class Comparison(PageAnswer):
         found = [
             {"kind": kind, "name": row[kind], **row} for kind, key in kinds.items() for row in document[key]
         ]
-        return same_columns(found, ("trajectory", "cores", "cascades", *kinds))
+        return same_columns(found, ("trajectory", "cascades", *kinds))
 
     def to_html(self) -> str:
         """The page with the charts of both kinds of gaps."""

@@ -7,25 +7,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 
-from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
+from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
 from chipmodel.answers.result import Result
 from chipmodel.comparison.rows import merger_row, packer_row, warm_up
-from chipmodel.errors import DoesNotFit, PluginFault
-from chipmodel.geometry.interval import Interval
+from chipmodel.errors import BadInput, DoesNotFit, PluginFault
 from chipmodel.machine.energy import result_energy
-from chipmodel.model.fit import off_chip_bytes, psram_bytes
-from chipmodel.model.nesting import Section
-from chipmodel.model.plan import Buffer, PackingTable, Problem, Status
+from chipmodel.model.fit import psram_bytes
+from chipmodel.model.plan import PackingTable, Problem
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import PlanSpace
 from chipmodel.passes.liveness import liveness, scopes
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
-from chipmodel.pipeline.multicore import partition_of
 from chipmodel.pipeline.order_choice import OrderRequest, order_of_run
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import choose_weights
-from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.terminal.progress import stage
@@ -82,16 +77,22 @@ def compare_program(
     """Packers and mergers on the buffers in the schedule of the streamer of ``request``, which may use the
     whole SharedMemory, and whole runs along the path ``choices`` with each streamer.
 
-    Raises DoesNotFit where the streamer of ``request`` has no schedule.
+    Raises DoesNotFit where the streamer of ``request`` has no schedule, and BadInput for packers on several
+    cores.
     """
+    packs = bool(contenders.packers or contenders.merges)
     if request.chip.cores > 1:
-        return _compare_on_cores(request, choices, contenders)
-    request = choose_weights(request, choices)
+        if packs:
+            what = f"packers are compared in one memory, and the chip has {request.chip.cores} cores"
+            hint = "compare --streamers only, or take one core: --set cores=1 (chip(..., cores=1))"
+            raise BadInput(what, hint=hint)
+    else:
+        request = choose_weights(request, choices)
     program, chip, limits = request.program, request.chip, contenders.limits
     assigned(program, chip.cores)
     capacity = chip.shared_memory.bytes
     problem, merged, in_psram = Problem(()), [], None
-    if contenders.packers or contenders.merges:
+    if packs:
         with stage(f"scheduling {program.name}"):
             schedule = with_finer_cuts(
                 request,
@@ -115,29 +116,6 @@ def compare_program(
         packed=_packer_rows(table, program.name, contenders.packers, limits),
         streamed=_streamer_rows(request, choices, contenders.streamers),
         merged=tuple(merged),
-        psram_bytes=in_psram,
-        psram_capacity=chip.psram.bytes,
-    )
-
-
-def _compare_on_cores(
-    request: PlanRequest, choices: Mapping[str, str], contenders: Contenders
-) -> PlannerComparison:
-    program, chip, limits = request.program, request.chip, contenders.limits
-    packers, pairs = contenders.packers, contenders.merger_pairs(request.packer)
-    found, in_psram = core_problems(replace(request, stop=None), choices) if packers or pairs else ([], None)
-    warm_up([*packers, *(packer for _, packer in pairs)])
-    problems = [problem for problem, _ in found]
-    return PlannerComparison(
-        source=program.name,
-        chip=f"{chip.cores} cores of {chip.name}",
-        problem=one_after_another(problems),
-        capacity=chip.shared_memory.bytes,
-        streamer=request.streamer,
-        packer=request.packer,
-        packed=tuple(packer_row_of_cores(problems, program.name, name, limits) for name in packers),
-        streamed=_streamer_rows(request, choices, contenders.streamers),
-        merged=tuple(merger_row_of_cores(found, merge, packer, limits) for merge, packer in pairs),
         psram_bytes=in_psram,
         psram_capacity=chip.psram.bytes,
     )
@@ -189,86 +167,3 @@ def _streamer_row(request: PlanRequest, choices: Mapping[str, str]) -> StreamerR
         seconds=perf_counter() - began,
         microjoules=energy.microjoules if energy else None,
     )
-
-
-# -- several cores: the memories are private, so a packer runs once per core ------------------------
-
-
-def core_problems(
-    request: PlanRequest, choices: Mapping[str, str]
-) -> tuple[list[tuple[Problem, Section]], int]:
-    """The buffers of each core and the nesting of its steps, in the partition that ``simulate`` chooses, and
-    the bytes in Psram. The streamer may use the whole SharedMemory. Raises DoesNotFit where there is no
-    schedule."""
-    chip = request.chip
-    found: list[tuple[Problem, Section]] = []
-    schedules: list[Schedule] = []
-    with stage(f"scheduling {request.program.name} on {chip.cores} cores"):
-        parts = partition_of(request, choices)
-        for part in parts:
-            size = chip.shared_memory.bytes
-            schedule = stream(part.program, chip, request.streamer, size, request.spill)
-            problem = replace(liveness(schedule, chip), capacity=None)
-            found.append((problem, scopes(schedule.body).section))
-            schedules.append(schedule)
-    return found, max(map(off_chip_bytes, one_psram(request.program, parts, schedules, chip.off_chip_bytes)))
-
-
-def one_after_another(problems: Sequence[Problem]) -> Problem:
-    """Join the cores' problems for reports that count buffers: each core's buffers live after those of the
-    core before, so that the most bytes alive at once are still those of one core."""
-    end = 0
-    buffers: list[Buffer] = []
-    groups: list[tuple[str, ...]] = []
-    for core, problem in enumerate(problems):
-        for buffer in problem.buffers:
-            live = tuple(Interval(i.start + end, i.stop + end) for i in buffer.live)
-            buffers.append(replace(buffer, name=f"core {core}: {buffer.name}", live=live))
-        groups += (tuple(f"core {core}: {name}" for name in group) for group in problem.colocated)
-        end += max((i.stop for b in problem.buffers for i in b.live), default=0)
-    return Problem(tuple(buffers), colocated=tuple(groups))
-
-
-def packer_row_of_cores(problems: Sequence[Problem], source: str, packer: str, limits: Limits) -> PackerRow:
-    """The result of ``packer`` on every core's problem. Its peak is that of the core with the highest one,
-    its bound the highest of all cores: no plan on this partition can beat either."""
-    rows = [packer_row(PackingTable(p, (), (), {}), source, packer, limits) for p in problems]
-    refused = next((row.refused for row in rows if row.refused), "")
-    if refused:
-        return PackerRow(packer, refused=refused)
-    peaks = [row.peak for row in rows if row.peak is not None]
-    complete = len(peaks) == len(rows)
-    highest = max(range(len(peaks)), key=peaks.__getitem__) if complete else 0
-    peak = peaks[highest] if complete else None
-    bound = max(row.lower_bound for row in rows)
-    return PackerRow(
-        packer,
-        peak=peak,
-        lower_bound=bound,
-        status=_status(peak, bound, [row.status for row in rows]),
-        unused=rows[highest].unused if complete else None,
-        seconds=sum(row.seconds for row in rows),
-        nodes=sum(row.nodes for row in rows),
-        cores=tuple(rows),
-    )
-
-
-def merger_row_of_cores(
-    problems: Sequence[tuple[Problem, Section]], merge: str, packer: str, limits: Limits
-) -> MergerRow:
-    """The result of ``merge`` with ``packer`` on every core's problem."""
-    rows = [merger_row(problem, nesting, merge, packer, limits) for problem, nesting in problems]
-    refused = next((row.refused for row in rows if row.refused), "")
-    if refused:
-        return MergerRow(merge, packer, refused=refused)
-    peak = max(row.peak or 0 for row in rows)
-    bound = max(row.lower_bound for row in rows)
-    status = _status(peak, bound, [row.status for row in rows])
-    return MergerRow(merge, packer, peak, bound, status, sum(row.seconds for row in rows))
-
-
-def _status(peak: int | None, bound: int, statuses: Sequence[Status]) -> Status:
-    """The status of the highest peak of all cores: optimal where it equals the bound of some core."""
-    if peak is None:
-        return "infeasible" if "infeasible" in statuses else "unknown"
-    return "optimal" if peak == bound else "feasible"

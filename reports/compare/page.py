@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
 from reports.compare.rows import (
     bound_space,
-    core_cells,
     cycle_cells,
     energy_cell,
     headline,
@@ -44,7 +43,7 @@ def render_comparison(comparison: PlannerComparison) -> str:
         names=True,
     )
     on = f"on {comparison.chip}" if comparison.chip else ""
-    tables = (_packers(comparison), _cores(comparison), _mergers(comparison), _streamers(comparison))
+    tables = (_packers(comparison), _mergers(comparison), _streamers(comparison))
     sentences, tiles = (headline(comparison),), tuple(_tiles(comparison))
     return render_tables(TablePage("compare", comparison.source, on, sentences, tiles, tables, (chart,)))
 
@@ -60,17 +59,6 @@ def _packers(comparison: PlannerComparison) -> PageTable:
         "fragmentation the share of the peak that no live buffer takes, at the step with the most live bytes "
         "while the highest buffer is alive; time that of the planner, without loading code.",
         [None if row.refused else comparison.fits(row) for row in comparison.ranked],
-    )
-
-
-def _cores(comparison: PlannerComparison) -> PageTable:
-    return PageTable(
-        "cores",
-        "Cores",
-        ("packer", *(f">core {core}" for core in range(comparison.cores))),
-        [(row.packer, *core_cells(row)) for row in comparison.ranked if row.cores],
-        "The cores have private memories, so each is packed separately: its peak and its fragmentation. The "
-        "table above has those of the core with the highest peak.",
     )
 
 

@@ -47,18 +47,6 @@ def _packed(comparison: PlannerComparison, row: PackerRow) -> dict[str, object]:
         "fits": comparison.fits(row),
         "nodes": row.nodes,
         "trajectory": [{"seconds": round(s, 6), "peak_bytes": peak} for s, peak in row.trajectory],
-        **({"cores": [_core(number, each) for number, each in enumerate(row.cores)]} if row.cores else {}),
-    }
-
-
-def _core(number: int, row: PackerRow) -> dict[str, object]:
-    return {
-        "core": number,
-        "status": row.status,
-        "peak_bytes": row.peak,
-        "lower_bound_bytes": row.lower_bound,
-        "unused_bytes": row.unused,
-        "fragmentation": row.fragmentation,
     }
 
 
@@ -188,9 +176,6 @@ def print_comparison(comparison: PlannerComparison, console: Console) -> None:
         capacity = "" if comparison.capacity is None else f", capacity {count(comparison.capacity)} B"
         print_line(console, bound + capacity)
         console.print(ruled_table(*packer_table(comparison), unbroken=NAMES))
-        if comparison.cores:
-            print_line(console, "Fragmentation in each core's memory")
-            console.print(_core_table(comparison))
     if comparison.merged:
         if not comparison.packed:
             print_line(console, f"proven lower bound {count(comparison.bound)} B")
@@ -216,22 +201,6 @@ def merger_table(comparison: PlannerComparison) -> HeadsAndRows:
     cells = [(*merge_cells(comparison, r), fit_text(comparison, r)) for r in comparison.merged]
     rows = [(r.merge, r.packer, *each) for r, each in zip(comparison.merged, cells, strict=True)]
     return ("merge", "packer", ">peak B", ">gap", "status", ">time", "fits"), rows
-
-
-def core_cells(row: PackerRow) -> list[str]:
-    """The peak and the fragmentation of each core's memory."""
-    return [
-        "" if each.peak is None else f"{size(each.peak)}, {percent(each.fragmentation or 0.0)}"
-        for each in row.cores
-    ]
-
-
-def _core_table(comparison: PlannerComparison) -> Table:
-    heads = ("packer", *(f">core {number}" for number in range(comparison.cores)))
-    rows = [
-        (r.packer, *(percent(c.fragmentation or 0.0) for c in r.cores)) for r in comparison.ranked if r.cores
-    ]
-    return ruled_table(heads, rows, unbroken=NAMES)
 
 
 def _streamer_table(comparison: PlannerComparison) -> Table:

@@ -1,7 +1,7 @@
 """A transfer as legal bursts, and these as Psram clocks.
 
-``PsramTransfer.bursts`` lists every burst with its start, ``split.split`` gives the same as a
-few runs of equal bursts, and ``PsramTransfer.totals`` adds those up: O(1) in the transfer's bytes.
+``bursts_of`` lists every burst with its start, ``split.split`` gives the same as a few runs of equal bursts,
+and ``held_clocks`` adds those up: O(1) in the transfer's bytes.
 """
 
 from __future__ import annotations
@@ -10,9 +10,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from chipmodel.hardware.psram_device import Device, burst_clocks, ce_low_clocks, latency_clocks
-from chipmodel.timing.refresh import Collision, PreviousBurst, collides, hidden, hit_share, phased
-from chipmodel.timing.split import BurstGroup, sizes, split, wall
+from chipmodel.hardware.psram_device import (
+    Collision,
+    Device,
+    burst_clocks,
+    ce_low_clocks,
+    latency_clocks,
+)
+from chipmodel.timing.refresh import hidden, hit_share
+from chipmodel.timing.split import sizes, split, wall
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,78 +37,39 @@ class Burst:
         return self.start + self.low
 
 
-@dataclass(frozen=True, slots=True)
-class BurstTotals:
-    """Sums over the bursts of a transfer.
-
-    They hold the Psram for ``clocks`` clocks, each burst with its CE# high after it; ``pulses`` are the clock
-    pulses that the device receives, ``collided`` the bursts that collide with a refresh.
-    """
-
-    bursts: int
-    clocks: int
-    pulses: int
-    collided: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class PsramTransfer:
-    """A transfer of ``size`` bytes from or to ``address``, the first burst with CE# low at clock ``start``.
-
-    ``max_burst`` limits the bytes of a burst. ``collision`` is the user's choice of what a refresh does:
-    ``none``, every burst ``worst``, the ``expected`` share of them, or by ``phase``, with refreshes due on
-    multiples of their interval.
-    """
-
-    device: Device
-    address: int
-    size: int
-    write: bool = False
-    max_burst: int | None = None
-    collision: Collision = "none"
-    start: int = 0
-
-    def bursts(self) -> Iterator[Burst]:
-        """Every burst, each as early as is legal. With ``expected`` collisions none is lengthened, as these
-        are no property of a single burst."""
-        device, write = self.device, self.write
-        skip = self.address % device.word_bytes
-        place, clock, before = self.address - skip, self.start, PreviousBurst()
-        for moved in sizes(self._groups()):
-            hit = collides(device, write, self.collision, before, clock)
-            low = ce_low_clocks(device, place, moved, write, hit)
-            yield Burst(place + skip, moved - skip, clock, low, write)
-            place, skip = place + moved, 0
-            before = PreviousBurst(clock, clock + low)
-            clock += low + device.ce_high_min
-
-    def totals(self) -> BurstTotals:
-        """The sums over all bursts."""
-        device, write, groups = self.device, self.write, self._groups()
-        plain = _sum(device, groups, write)
-        if self.collision == "none" or hidden(device, write):
-            return plain
-        hits = self._collided(groups, plain.bursts)
-        more = hits * (latency_clocks(device, write, True) - latency_clocks(device, write))
-        return BurstTotals(plain.bursts, plain.clocks + more, plain.pulses + more, hits)
-
-    def _groups(self) -> tuple[BurstGroup, ...]:
-        return split(self.device, self.address, self.size, self.write, self.max_burst)
-
-    def _collided(self, groups: tuple[BurstGroup, ...], bursts: int) -> int:
-        if self.collision == "phase":
-            return phased(self.device, groups, self.write, self.start)
-        return ceil(bursts * hit_share(self.device, self.collision))
+def bursts_of(
+    device: Device, address: int, size: int, write: bool = False, max_burst: int | None = None
+) -> Iterator[Burst]:
+    """Yield every burst of ``size`` bytes from or to ``address``, each of at most ``max_burst`` bytes and as
+    early as is legal without a refresh."""
+    skip = address % device.word_bytes
+    place, clock = address - skip, 0
+    for moved in sizes(split(device, address, size, write, max_burst)):
+        low = ce_low_clocks(device, place, moved, write)
+        yield Burst(place + skip, moved - skip, clock, low, write)
+        place, skip = place + moved, 0
+        clock += low + device.ce_high_min
 
 
-def _sum(device: Device, groups: tuple[BurstGroup, ...], write: bool) -> BurstTotals:
-    bursts = pulses = 0
-    for group in groups:
-        for run in group.runs:
-            bursts += group.repeat * run.count
-            pulses += group.repeat * run.count * burst_clocks(device, 0, run.bytes, write)
-    clocks = pulses + bursts * (device.ce_setup_hold_clocks + device.ce_high_min)
-    return BurstTotals(bursts, clocks, pulses)
+def held_clocks(
+    device: Device,
+    size: int,
+    write: bool = False,
+    max_burst: int | None = None,
+    collision: Collision = "none",
+) -> int:
+    """Return the clocks for which ``size`` bytes from the start of a page hold the Psram: each burst with CE#
+    high after it, and what the bursts wait longer that collide with a refresh. Those that do so by ``phase``
+    are found by the simulation."""
+    groups = split(device, 0, size, write, max_burst)
+    runs = [(group.repeat * run.count, run.bytes) for group in groups for run in group.runs]
+    count = sum(number for number, _ in runs)
+    clocks = sum(number * burst_clocks(device, 0, moved, write) for number, moved in runs)
+    clocks += count * (device.ce_setup_hold_clocks + device.ce_high_min)
+    if hidden(device, write):
+        return clocks
+    longer = latency_clocks(device, write, True) - latency_clocks(device, write)
+    return clocks + ceil(count * hit_share(device, collision)) * longer
 
 
 def assert_legal(device: Device, bursts: Iterable[Burst]) -> None:

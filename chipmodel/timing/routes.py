@@ -33,7 +33,7 @@ from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import BurstDma
 from chipmodel.hardware.clocks import Clock, rescaled
 from chipmodel.hardware.psram_device import Collision, Device, data_clocks, overhead_clocks
-from chipmodel.timing.bursts import PsramTransfer
+from chipmodel.timing.bursts import held_clocks
 from chipmodel.timing.refresh import hit_share
 from chipmodel.timing.split import burst_limit
 
@@ -222,7 +222,7 @@ def shared_to_psram(engine: BurstDma, port: PsramPort) -> TransferRoute:
     """The DMA to Psram, whose controller joins lines to the longest legal bursts; the last line is written
     after the end of the DMA transfer."""
     page = port.device.page_bytes
-    clocks = PsramTransfer(port.device, 0, page, write=True, collision=port.collision).totals().clocks
+    clocks = held_clocks(port.device, page, write=True, collision=port.collision)
     joined = Fraction(clocks * engine.line_bytes, page)
     pace = max(engine.line_cycles + port.cycles(port.crossing_clocks), port.cycles(joined))
     head = max(Fraction(engine.line_cycles), port.cycles(port.line))

@@ -21,7 +21,7 @@ from chipmodel.hardware.chip import AnyDma, BurstDma, Channels, Chip, Dma, Psram
 from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.hardware.psram_device import Device, ce_low_clocks
 from chipmodel.model.schedule import PSRAM, SHARED, WEIGHTS, Direction, Hop, Traffic
-from chipmodel.timing.bursts import PsramTransfer, assert_legal as assert_bursts_legal
+from chipmodel.timing.bursts import assert_legal as assert_bursts_legal, bursts_of
 from chipmodel.timing.contiguous import NAMES, ROUTES, contiguous_cycles, line_slope, routes_of
 from chipmodel.timing.controlled import controlled_least, controlled_slope
 from chipmodel.timing.routes import TransferRoute
@@ -193,4 +193,4 @@ def _assert_legal(device: Device, dma: BurstDma, direction: Direction, address: 
             low = ce_low_clocks(device, 0, run.bytes, write, collided=True)
             limit = device.ce_low_limit
             assert limit is None or low <= limit, f"{device.name}: CE# low for {low} of {limit} clocks"
-    assert_bursts_legal(device, islice(PsramTransfer(device, address, size, write, longest).bursts(), 8))
+    assert_bursts_legal(device, islice(bursts_of(device, address, size, write, longest), 8))

@@ -13,7 +13,7 @@ from chipmodel.hardware.chip import BurstDma
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.clocks import Clock
 from chipmodel.hardware.psram_parts import device_named
-from chipmodel.timing.bursts import PsramTransfer, assert_legal
+from chipmodel.timing.bursts import assert_legal, bursts_of
 from chipmodel.timing.routes import (
     PsramPort,
     TransferRoute,
@@ -185,7 +185,7 @@ def test_a_slower_psram_clock_slows_both_directions() -> None:
 def test_the_bursts_behind_the_routes_are_legal(write: bool, burst: int) -> None:
     """Reads of three lines, writes of one; and the single burst of a transfer of 256 bytes."""
     device = device_named("LUNA-ARCS")
-    bursts = list(PsramTransfer(device, 0, 65536, write, max_burst=burst).bursts())
+    bursts = list(bursts_of(device, 0, 65536, write, max_burst=burst))
     assert_legal(device, bursts)
     assert bursts[0].low + device.ce_high_min == (18 + burst // 2 + 8)
 

@@ -16,7 +16,7 @@ from tests.support.folders import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONDA = (ROOT / "conda" / "meta.yaml").read_text()
-CALLED_BY_CONDA = {"ortools-python": "ortools"}
+CALLED_BY_CONDA = {"ortools-python": "ortools", "python-flatbuffers": "flatbuffers"}
 """Packages that have another name there."""
 TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 

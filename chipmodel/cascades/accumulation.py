@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from chipmodel.cascades.time_steps import free_name, with_state
 from chipmodel.model.program import DTYPE_BITS, Op, Program, Tensor, ops, with_ops
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.model.work import Matmul, Pool
+from chipmodel.model.work import Matmul, Pool, Recurrent
 
 SUM_BITS = 32
 """The least bits of an accumulator of a sum."""
@@ -29,7 +30,9 @@ SUM_BITS = 32
 
 def accumulating(program: Program, op: Op) -> Op:
     """Return ``op`` as it runs in a cascade: pooling over a whole image and a product of a flat one with
-    weights row by row, any other op as it is."""
+    weights row by row, a recurrent layer with its state, any other op as it is."""
+    if isinstance(op.work, Recurrent):
+        return with_state(program, op, op.work)
     apart = op.whole or op.sliced is not None or op.accumulator is not None or len(op.inputs) != 1
     work = None if apart else _by_rows(program, op)
     if work is None:
@@ -38,9 +41,7 @@ def accumulating(program: Program, op: Op) -> Op:
     bits = max(8 if op.kind == "max_pool" else SUM_BITS, DTYPE_BITS[made.dtype])
     wide = "float32" if "float" in made.dtype else "int32"
     dtype = wide if op.kind != "max_pool" and bits == SUM_BITS else made.dtype
-    name = f"{op.outputs[0]}.sums"
-    while name in program.tensors:
-        name += "'"
+    name = free_name(program, f"{op.outputs[0]}.sums")
     sums = Tensor(name, work.channels * bits // 8, (work.channels,), dtype)
     return replace(op, work=work, accumulator=sums)
 
@@ -65,12 +66,12 @@ def in_cascades(program: Program, cascades: Iterable[CascadeOps]) -> Program:
 
 
 def with_accumulators(program: Program, names: set[str]) -> Program:
-    """Return ``program`` with the ops ``names`` as they run in a cascade, and their accumulators."""
+    """Return ``program`` with the ops ``names`` as they run in a cascade, and what these carry."""
     body = with_ops(program.body, lambda op: accumulating(program, op) if op.name in names else op)
     added = accumulators(ops(body))
     return replace(program, body=body, tensors={**program.tensors, **added}) if added else program
 
 
 def accumulators(found: Iterable[Op]) -> dict[str, Tensor]:
-    """Return the accumulators of some ops by name."""
-    return {op.accumulator.name: op.accumulator for op in found if op.accumulator is not None}
+    """Return the accumulators, and the states, of some ops by name."""
+    return {op.carried.name: op.carried for op in found if op.carried is not None}

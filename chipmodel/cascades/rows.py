@@ -52,18 +52,18 @@ def rolling(
         )
         for name in shape.inside
     )
-    return tuple(groups), (*held, *_accumulators(shape, groups, True))
+    return tuple(groups), (*held, *_carried(shape, groups, True))
 
 
-def _accumulators(
+def _carried(
     shape: CascadeShape, groups: Sequence[tuple[CascadeStep, ...]], rolls: bool
 ) -> Iterator[HeldRows]:
-    """The accumulators of ops that need several steps for all rows."""
+    """The accumulators and states of ops that need several steps for all rows."""
     several = {s.op for group in groups for s in group if len(s.rows) < shape.ops[s.op].work.rows}
     for index in sorted(several):
-        sums = shape.ops[index].accumulator
-        if sums is not None:
-            yield HeldRows(sums.name, sums.bytes, rolls)
+        carried = shape.ops[index].carried
+        if carried is not None:
+            yield HeldRows(carried.name, carried.bytes, rolls)
 
 
 class _Pull:
@@ -143,11 +143,11 @@ class _Pull:
 
 def _only_reader(shape: CascadeShape, name: str) -> tuple[int, tuple[int, RowReads]]:
     """The op that makes a tensor again, and the one that reads it. Raises ValueError for a tensor that others
-    need, that is made together with others, or added up."""
+    need, that is made together with others, added up, or made time step by time step."""
     readers = shape.readers.get(name, ())
     maker = shape.maker[name] if name in shape.inside else -1
     op = shape.ops[maker]
-    if maker < 0 or len(readers) != 1 or len(op.outputs) != 1 or op.accumulator is not None:
+    if maker < 0 or len(readers) != 1 or len(op.outputs) != 1 or op.carried is not None:
         raise ValueError(f"the rows of {name!r} cannot be made again for the op that reads it")
     return maker, (readers[0][0], shape.reads(*readers[0]))
 
@@ -182,6 +182,9 @@ def recomputing(
     for start in range(0, total, height):
         stripe = Interval(start, min(total, start + height))
         needed = _needed(shape, stripe, done)
+        for op, rows, before in zip(shape.ops, needed, done, strict=True):
+            if op.state and rows.start < before and len(rows):
+                raise ValueError(f"{op.name!r} would compute time steps again")
         done = [max(before, rows.stop) for before, rows in zip(done, needed, strict=True)]
         for name in most:
             most[name] = max(most[name], len(needed[shape.maker[name]]))
@@ -191,7 +194,7 @@ def recomputing(
         HeldRows(name, most[name] * program.tensors[name].bytes // shape.rows[name], False)
         for name in shape.inside
     )
-    return tuple(groups), (*held, *_accumulators(shape, groups, False))
+    return tuple(groups), (*held, *_carried(shape, groups, False))
 
 
 def _needed(shape: CascadeShape, stripe: Interval, done: Sequence[int]) -> list[Interval]:

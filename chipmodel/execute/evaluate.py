@@ -23,7 +23,7 @@ from chipmodel.execute.byte_arrays import Bytes, Words, digests, key_of, mixed, 
 from chipmodel.execute.op_part import OpPart, RecurrentState
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share, by_channels
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import Op, Program, Tensor
 from chipmodel.model.work import Conv, Matmul, Recurrent, Vector
 from chipmodel.rewrites.in_place import runs_of_concat
 
@@ -52,7 +52,7 @@ def evaluate(
         written = mix(op, program, given, weights, part)
     return tuple(
         _collected(op, inputs, new, number) if name == op.sliced else new
-        for name, new in zip(op.outputs, written, strict=True)
+        for name, new in zip(op.made(part.rows), written, strict=True)
     )
 
 
@@ -99,10 +99,13 @@ def mix(op: Op, program: Program, inputs: Sequence[Bytes], weights: Bytes, part:
     if recurrent:
         words = _after_one_another(op, words, part, part.state)
     spread = _spread_by_share if recurrent else _spread
-    return tuple(
+    made = tuple(
         spread(op, name, mixed(words + np.uint64(number)), _size(op, program, name), part)
         for number, name in enumerate(op.outputs)
     )
+    if op.state is not None and part.rows.stop < op.work.rows:
+        return (*made, _state(op.state, words[-1]))
+    return made
 
 
 # -- what a line reads -----------------------------------------------------------------------------
@@ -183,8 +186,14 @@ def _added_up(op: Op, program: Program, words: Words, size: int, part: OpPart) -
 
 
 def _after_one_another(op: Op, words: Words, part: OpPart, state: RecurrentState) -> Words:
-    """The words of time steps, each with those of all units at the step before."""
+    """The words of time steps, each with those of all units at the step before, or the bytes left by it."""
     result = words.copy()
+    if op.state is not None:
+        left = part.sums
+        for row in result:
+            row[:] = row if left is None else mixed(row + digests(left))
+            left = _state(op.state, row)
+        return result
     for index, row in enumerate(_numbers(part.rows)):
         before = state.steps.get(row - 1) if row else None
         if before is not None:
@@ -192,6 +201,11 @@ def _after_one_another(op: Op, words: Words, part: OpPart, state: RecurrentState
         units = state.steps.setdefault(row, np.zeros(op.work.channels, np.uint64))
         units[part.channels.start : part.channels.stop] = result[index]
     return result
+
+
+def _state(state: Tensor, units: Words) -> Bytes:
+    """The bytes of a ``state``, from the words of all ``units`` at a time step."""
+    return _content(digests(units.view(np.uint8)), state.bytes)
 
 
 # -- where the bytes of a line are -----------------------------------------------------------------

@@ -18,7 +18,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.layout import Storage, usual_layout
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.work import Conv, Matmul, Vector, Work, output_share
+from chipmodel.model.work import Conv, Matmul, Recurrent, Vector, Work, output_share
 
 MAX_ITERATIONS = 1_000_000
 """The largest number of a loop's iterations (assumed)."""
@@ -136,6 +136,9 @@ class Op:
     accumulator: Tensor | None = None
     """In which parts add up what they read of an input's rows, in order: all but the first one read it, and
     all but the last one, which makes the outputs, write it (``chipmodel.cascades.accumulation``)."""
+    state: Tensor | None = None
+    """What a part leaves for the next one beside its rows of the outputs: all parts but the first one read
+    it, all but the last one write it (``chipmodel.cascades.time_steps``)."""
 
     def __hash__(self) -> int:
         """A hash of a few fields: much is cached by op, and a cascade has many ops."""
@@ -152,9 +155,17 @@ class Op:
         return self.sliced is not None and self.sliced in self.outputs
 
     @property
+    def carried(self) -> Tensor | None:
+        """What parts hand on to the next ones: accumulators, or a state."""
+        return self.accumulator or self.state
+
+    @property
     def along_rows(self) -> bool:
-        """Whether a part needs all channels of some rows of each operand, or all of it."""
+        """Whether a part needs all channels of some rows of each operand, or all of it. The rows of a
+        recurrent layer that runs backwards are in the other order than those of its operands."""
         work = self.work
+        if isinstance(work, Recurrent) and work.backward:
+            return False
         if isinstance(work, Vector):
             return work.cut is None
         return not isinstance(work, Conv | Matmul) or work.summed is None
@@ -179,20 +190,20 @@ class Op:
         """The share of an output that a part of the op writes."""
         if isinstance(self.work, CascadeWork):
             return self.work.makes[self.outputs.index(name)].share(rows)
-        if self.accumulator is not None:
+        if self.accumulator is not None or (self.state is not None and name == self.state.name):
             return WHOLE
         share = output_share(self.work, rows, channels)
         return _in_slice(share, self.slices) if name == self.sliced else share
 
     def made(self, rows: Interval) -> tuple[str, ...]:
         """The tensors that a part with these rows writes."""
-        if self.accumulator is None or rows.stop == self.work.rows:
+        if self.carried is None or rows.stop == self.work.rows:
             return self.outputs
-        return (self.accumulator.name,)
+        return (*(self.outputs if self.state else ()), self.carried.name)
 
     def continued(self, rows: Interval) -> Tensor | None:
-        """What parts before one with these rows have added up, which it reads; None for nothing."""
-        return self.accumulator if rows.start else None
+        """What parts before one with these rows have left, which it reads; None for nothing."""
+        return self.carried if rows.start else None
 
 
 NO_SHARE = NOTHING_READ

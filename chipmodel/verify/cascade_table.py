@@ -132,10 +132,10 @@ class CascadeTable:
             yield f"{subject} loads weights again of {list(cascade.reloaded)}: no list of its ops"
 
     def _may_be_made_again(self, cascade: CascadeOps, name: str) -> bool:
-        """Whether an op without accumulators makes only this tensor, and one op of the cascade reads it."""
+        """Whether an op that carries nothing makes only this tensor, and one op of the cascade reads it."""
         maker = self.ops.get(self.again[name])
         reads = [n for op in cascade.ops for n in self.ops[op].inputs]
-        alone = maker is not None and maker.outputs == (name,) and maker.accumulator is None
+        alone = maker is not None and maker.outputs == (name,) and maker.carried is None
         return alone and name in self.inside[cascade.name] and reads.count(name) == 1
 
     def load_faults(self, commands: tuple[Command, ...]) -> Iterator[str]:
@@ -250,7 +250,7 @@ def _neighbours(program: Program, names: Sequence[str]) -> bool:
 
 
 def adds_up_in_order(steps: Sequence[Compute], op: Op) -> bool:
-    """Whether ``steps`` of an op with accumulators go through all of its rows in order, however often."""
+    """Whether ``steps`` of an op that carries something go through all its rows in order, however often."""
     total = op.work.rows
     stops = [total, *(step.rows.stop for step in steps)]
     return stops[-1] == total and all(

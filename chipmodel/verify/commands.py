@@ -207,12 +207,12 @@ class _CommandVerifier:
                     self.report(f"{node.name!r} runs {entered.count(node.name)} times in its block")
                 continue
             tiles = covered.pop(node.name, [])
+            if node.carried is not None and not adds_up_in_order(tiles, node):
+                self.report(f"the steps of op {node.name!r} do not go through its rows one after another")
             if self.cascades.computes_again(node.name):
                 if not covers_rows(tiles, node, self._columns(node, tiles)):
                     self.report(f"the steps of op {node.name!r} do not compute all of its rows")
                 continue
-            if node.accumulator is not None and not adds_up_in_order(tiles, node):
-                self.report(f"the steps of op {node.name!r} do not add up its rows one after another")
             columns = self._columns(node, tiles)
             area = sum(len(t.rows) * len(t.channels) * _columns(t, columns) for t in tiles)
             if area != node.work.rows * node.work.channels * columns or _tiles_overlap(tiles, columns):

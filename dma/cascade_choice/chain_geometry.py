@@ -10,7 +10,7 @@ import numpy as np
 
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.arrivals import late_arrival
-from chipmodel.cascades.shape import tensors_in_rows
+from chipmodel.cascades.shape import may_cascade, tensors_in_rows
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Chip
@@ -75,8 +75,8 @@ class ChainGeometry:
             sum(self.program.tensors[name].bytes // self.rows[name] for name in op.outputs) for op in self.ops
         ]
         self.banded = BandedOps(self.program, self.ops)
-        self.sums = [op.accumulator.bytes if op.accumulator else 0 for op in self.inner]
-        """Bytes of the accumulators of each op."""
+        self.sums = [op.carried.bytes if op.carried else 0 for op in self.inner]
+        """Bytes of the accumulators, or of the state, of each op."""
         self.alike = list(_alike(self.inner))
         self.weights = [self.program.block_bytes(op) for op in self.ops]
         self.load_cycles = [
@@ -91,12 +91,10 @@ class ChainGeometry:
                 yield name, row_reach(op, operand, self.rows)
 
     def _may_cascade(self, op: Op) -> bool:
-        if op.sliced is not None or op.gathers or op.allocates or not op.outputs or op.cascade:
+        if not may_cascade(op) or op.cascade:
             return False
         made = self.rows[op.outputs[0]]
-        return (
-            op.along_rows and op.work.rows % made == 0 and all(self.rows[name] == made for name in op.outputs)
-        )
+        return op.work.rows % made == 0 and all(self.rows[name] == made for name in op.outputs)
 
     def cycles(self, index: int, rows: int, band: Band | None = None) -> int:
         """NPU cycles of ``rows`` rows of the output of an op, in all columns or those of a ``band``."""
@@ -130,7 +128,7 @@ class ChainGeometry:
         return self._step_cycles[index, height]
 
     def sums_of(self, index: int, heights: Counts) -> Counts:
-        """Bytes of the accumulators of an op in steps of each of ``heights``."""
+        """Bytes of the accumulators, or of the state, of an op in steps of each of ``heights``."""
         found: Counts = np.where(heights < self.op_rows[index], self.sums[index], 0)
         return found
 

@@ -213,12 +213,23 @@ class ChainParts:
             index = position - self.chain.start
             if self.sums[index] and around.is_inside(self.ops[index].inputs[0], ops):
                 sizes[waited[position - ops.start]] += self.sums[index]
+            sizes[waited[position - ops.start]] += self._state(ops, position)
             for name, size in self.held[index].items():
                 if around.is_inside(name, ops) and name not in self.again:
                     reads = (touch.position for touch in around.table.touches[name] if not touch.writes)
                     for number in {waited[each - ops.start] for each in reads}:
                         sizes[number] += int(size * widths[index].share)
         return [sizes[number] for number in waited]
+
+    def _state(self, ops: Interval, position: int) -> int:
+        """The bytes of a recurrent layer's state, or those that it takes more in a single step: of what it
+        makes, all of which is then there, and at the end of the cascade of what it reads."""
+        op = self.rows.ops[position - self.chain.start]
+        names = op.inputs[:1] if position == ops.stop - 1 else op.outputs
+        if op.state is None or not all(self.alive.around.is_inside(name, ops) for name in names):
+            return 0
+        rows = {name: size for held in self.held for name, size in held.items()}
+        return min(op.state.bytes, sum(self.alive.around.size(name) - rows[name] for name in names))
 
     def _lives_around(self, name: str, ops: Interval) -> bool:
         """Whether a tensor is there before and after ``ops``; an input of the program may be loaded again."""

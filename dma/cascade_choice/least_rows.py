@@ -76,7 +76,7 @@ class LeastRows:
         return {
             op.outputs[0]: index
             for index, op in enumerate(self.ops)
-            if len(op.outputs) == 1 and len(self.readers.get(op.outputs[0], ())) == 1 and not op.accumulator
+            if len(op.outputs) == 1 and len(self.readers.get(op.outputs[0], ())) == 1 and not op.carried
         }
 
     def moments(self, index: int, again: Mapping[str, int]) -> Iterator[dict[str, int]]:

@@ -24,6 +24,8 @@ needs:
   of those that a row in the middle of their reader needs, and with that reader.
 * If they may be computed again up to a limit, the bound is the fewest bytes with which a cut computes no more
   (``dma.cascade_choice.limited_bound``).
+* A recurrent layer has its state, or in a single step all rows of what it makes (the last op of a cascade: of
+  what it reads).
 * An op that adds up its operand's rows has accumulators, or all of these rows, and makes nothing before the
   rows of other tensors have gone.
 

@@ -326,8 +326,11 @@ def check(seed: int, case: RandomCase = random_case) -> Counter[str]:
     seen = Counter(planned=1, cascades=len(schedule.cascades))
     seen["rolling"] += sum(each.rolls for each in schedule.cascades)
     seen["reloading"] += sum(len(each.reloaded) > 1 for each in schedule.cascades)
-    adds = (step for step in walk(planned.commands) if isinstance(step, Compute))
-    seen["adding_up"] += any(write.part.name.endswith(".sums") for step in adds for write in step.writes)
+    steps_run = [step for step in walk(planned.commands) if isinstance(step, Compute)]
+    written = {write.part.name for step in steps_run for write in step.writes}
+    seen["adding_up"] += any(name.endswith(".sums") for name in written)
+    seen["states"] += any(name.endswith(".state") for name in written)
+    seen["made_again"] += any(each.again for each in schedule.cascades)
     seen["in_bands"] += sum(each.bands > 1 for each in schedule.cascades)
     seen.update(striped=_striped(planned), spilled=bool(schedule.spilled))
     return seen + examined(program, request, planned, seed, where)

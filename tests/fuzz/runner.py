@@ -33,6 +33,7 @@ NAMES = (
     "hostile-inputs",
     "random-programs",
     "random-trees",
+    "recurrent",
     "made-again",
     "made-twice",
     "rows-in-place",

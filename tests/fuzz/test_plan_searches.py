@@ -16,6 +16,7 @@ from tests.fuzz import (
     made_again,
     made_twice,
     random_programs,
+    recurrent,
     rows_in_place,
     two_simulators,
     weights_in_place,
@@ -73,6 +74,18 @@ def found(check: Check, seeds: Iterable[int]) -> Counter[str]:
             rows_in_place.check,
             (*range(20), TREE),
             {"in_rows": 20, "executed": 0, "across_the_end": 0, "without_moves": 0},
+        ),
+        (
+            recurrent.check,
+            range(40),
+            {
+                "states": 15,
+                "rolling": 15,
+                "made_again": 0,
+                "reloading": 0,
+                "executed": 25,
+                "without_moves": 25,
+            },
         ),
         (weights_in_place.check, range(12), {"planned": 6, "in_place": 0, "paths": 0}),
         (

@@ -91,7 +91,7 @@ def test_rows_in_another_order_are_found() -> None:
         relabelled(commands, (Interval(2, 4), Interval(0, 2)))
 
     said, _ = faults(planned(), change)
-    assert "do not add up its rows one after another" in said
+    assert "do not go through its rows one after another" in said
 
 
 def test_rows_twice_are_found() -> None:
@@ -99,7 +99,7 @@ def test_rows_twice_are_found() -> None:
         relabelled(commands, (Interval(0, 2), Interval(0, 2)))
 
     said, wrong = faults(planned(), change)
-    assert "do not add up its rows one after another" in said
+    assert "do not go through its rows one after another" in said
     assert wrong
 
 

@@ -13,7 +13,7 @@ import pytest
 from chipmodel.cascades.recomputed import computed
 from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.program import Program
+from chipmodel.model.program import Program, with_ops
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import reuse
@@ -25,6 +25,7 @@ from dma.cascade_choice.memory_bound import memory_bound
 from tests.dma.cascade_choice.test_least_memory import needed
 from tests.support.cascade_chains import every_set_of_cascades, random_chain, tall_chain
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.recurrent_stacks import HIDDEN, stack
 from workloads.build.builder import ProgramBuilder
 
 CHAINS = 24
@@ -51,6 +52,17 @@ def test_convolutions_in_a_cascade_hold_the_rows_of_a_window() -> None:
     weights = max(map(program.block_bytes, program.ops()))
     whole = SIDE * SIDE
     assert memory_bound(program) == whole + weights + 3 * 4
+
+
+def without_weights(program: Program) -> Program:
+    return replace(program, body=with_ops(program.body, lambda op: replace(op, weights=())))
+
+
+def test_recurrent_layers_in_turn_have_a_time_step_of_each_and_its_state() -> None:
+    """When the last layer runs, the output is whole, the two tensors between the layers have a row each, and
+    each layer has a state of three rows."""
+    program = without_weights(stack(3, "lstm", steps=20))
+    assert memory_bound(program) == memory_bound(program, 2.0) == (20 + 2 + 3 * 3) * HIDDEN
 
 
 def test_rows_that_may_be_computed_again_are_not_there_together() -> None:

@@ -1,0 +1,127 @@
+"""The verifier and the machine on recurrent layers in a cascade: right plans pass, wrong ones are found."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.cascades.accumulation import in_cascades
+from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.commands import Command, Compute, Located
+from chipmodel.model.schedule import CascadeOps
+from chipmodel.pipeline.plan_export import plan_of_planned
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.verify.cascade_table import CascadeTable
+from chipmodel.verify.plan_file import verify_file
+from tests.support.chips import LUNA_LIKE
+from tests.support.recurrent_stacks import STEPS, stack
+
+PROGRAM = stack(3, "lstm")
+LAYERS = ("l0", "l1", "l2")
+Change = Callable[[Compute], Compute]
+
+
+def planned(heights: tuple[int, ...] = (2, 2, 2), rolls: bool = True) -> Planned:
+    request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", "sync")
+    choice = CascadeChoice(LAYERS, heights, rolls)
+    return plan_in_rounds(request, None, None, with_cascades(PROGRAM, [choice]))
+
+
+def faults(plan: Planned, changes: dict[str, Change]) -> tuple[str, bool]:
+    """What the verifier says of the changed steps, and whether they compute something else."""
+    commands = tuple(
+        changes[c.label](c) if isinstance(c, Compute) and c.label in changes else c for c in plan.commands
+    )
+    members = tuple(cascade.members for cascade in plan.schedule.cascades)
+    file = replace(plan_of_planned(plan, LUNA_LIKE, "tiny", ()), commands=commands)
+    run = PlanRun(PROGRAM, [commands], LUNA_LIKE.shared_memory.bytes, members)
+    wrong = any(verdict.faults for verdict in check_paths(run, {}, 1))
+    return "\n".join(verify_file(PROGRAM, file, LUNA_LIKE)), wrong
+
+
+def steps_of(commands: tuple[Command, ...], op: str) -> list[Compute]:
+    return [each for each in commands if isinstance(each, Compute) and each.op == op]
+
+
+@pytest.mark.parametrize("heights", [(1, 1, 1), (2, 4, 1), (1, 3, 2), (STEPS, 2, 1), (STEPS,) * 3])
+@pytest.mark.parametrize("rolls", [True, False])
+def test_layers_in_turn_pass_and_compute_the_network(heights: tuple[int, ...], rolls: bool) -> None:
+    assert faults(planned(heights, rolls), {}) == ("", False)
+
+
+def test_the_first_steps_read_no_state_and_the_last_ones_leave_none() -> None:
+    steps = steps_of(planned().commands, "l1")
+    reads = [[place.part.name for place in each.reads if not place.part.weights] for each in steps]
+    assert reads == [["l0"], *[["l0", "l1.state"]] * 3]
+    writes = [[place.part.name for place in each.writes] for each in steps]
+    assert writes == [*[["l1", "l1.state"]] * 3, ["l1"]]
+
+
+def of_state(place: Located) -> bool:
+    return place.part.name.endswith(".state")
+
+
+def test_a_state_that_is_not_read_is_found() -> None:
+    def change(step: Compute) -> Compute:
+        return replace(step, reads=tuple(place for place in step.reads if not of_state(place)))
+
+    said, wrong = faults(planned(), {"l1 [2/4]": change})
+    assert "step 'l1 [2/4]' does not read 'l1.state'" in said
+    assert wrong
+
+
+def test_a_state_that_is_not_written_is_found() -> None:
+    def change(step: Compute) -> Compute:
+        return replace(step, writes=tuple(place for place in step.writes if not of_state(place)))
+
+    said, wrong = faults(planned(), {"l1 [2/4]": change})
+    assert "step 'l1 [2/4]' does not write 'l1.state'" in said
+    assert wrong
+
+
+def test_a_state_that_another_layer_destroys_is_found() -> None:
+    plan = planned()
+    (other,) = (place for place in steps_of(plan.commands, "l0")[0].writes if of_state(place))
+
+    def change(step: Compute) -> Compute:
+        writes = (replace(each, offset=other.offset) if of_state(each) else each for each in step.writes)
+        reads = (replace(each, offset=other.offset) if of_state(each) else each for each in step.reads)
+        return replace(step, reads=tuple(reads), writes=tuple(writes))
+
+    labels = [each.label for each in steps_of(plan.commands, "l1")]
+    said, wrong = faults(plan, dict.fromkeys(labels, change))
+    assert "step 'l0 [2/4]': 'l0.state' at" in said
+    assert wrong
+
+
+def test_time_steps_in_another_order_are_found() -> None:
+    def change(step: Compute) -> Compute:
+        return replace(step, rows=Interval(2, 4) if step.rows.start == 0 else Interval(0, 2))
+
+    said, wrong = faults(planned(), {"l1 [1/4]": change, "l1 [2/4]": change})
+    assert "the steps of op 'l1' do not go through its rows one after another" in said
+    assert wrong
+
+
+def test_time_steps_twice_are_found_also_where_rows_may_be_computed_again() -> None:
+    def change(step: Compute) -> Compute:
+        return replace(step, rows=Interval(0, 4))
+
+    said, wrong = faults(planned(rolls=False), {"l1 [2/4]": change})
+    assert "the steps of op 'l1' do not go through its rows one after another" in said
+    assert wrong
+
+
+def test_a_cascade_that_makes_time_steps_again_is_none() -> None:
+    cascade = CascadeOps("l0..l2", LAYERS, True, again=("l1",))
+    said = list(CascadeTable(in_cascades(PROGRAM, [cascade]), [cascade]).faults())
+    assert said == ["cascade 'l0..l2' makes 'l1' again, which only one op reads where that can be"]
+
+
+def test_a_cascade_with_a_layer_that_runs_backwards_is_none() -> None:
+    cascade = CascadeOps("l0..l2", LAYERS, True)
+    said = list(CascadeTable(stack(3, "lstm", backward=1), [cascade]).faults())
+    assert said == ["cascade 'l0..l2' has 'l1', which cannot take turns with others"]

@@ -1,4 +1,4 @@
-"""The arena of a TensorFlow Lite Micro model: as JSON, and for the terminal."""
+"""The arena of a TensorFlow Lite Micro model: as JSON, and as a page."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from dataclasses import asdict
 
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
 from reports.page_parts import PageTable, SummaryTile, TablePage
-from reports.table_page import render_tables
-from reports.terminal_table import Console, print_line, ruled_table
 from reports.words import count, percent, plural, ratio, size
 
 LARGEST = 8
-"""Rows of the table of what is alive where the lower bound is."""
+"""Rows of the table of what is alive where the lower bound is, on the terminal."""
 
 
 def document(answer: ArenaAnswer) -> dict[str, object]:
@@ -31,19 +29,8 @@ def document(answer: ArenaAnswer) -> dict[str, object]:
     }
 
 
-def print_arena(answer: ArenaAnswer, console: Console) -> None:
-    """Print the sizes, and what is alive where most bytes are."""
-    print_line(console, (answer.source, "bold"), f": {headline(answer)}")
-    console.print(ruled_table(("", ">B", ""), _sizes(answer)))
-    title, rows = _alive(answer)
-    print_line(console, title)
-    console.print(ruled_table(("name", ">B", "scopes"), rows[:LARGEST]))
-    if answer.unknown:
-        print_line(console, _unknown(answer))
-
-
-def render_arena(answer: ArenaAnswer) -> str:
-    """The page as text."""
+def page(answer: ArenaAnswer) -> TablePage:
+    """Sizes, what is alive where most bytes are, and offsets."""
     total = answer.head_bytes + answer.tail_estimate
     tiles = (
         SummaryTile("tensor_arena_size, estimated", size(total), f"{count(total)} B"),
@@ -59,11 +46,11 @@ def render_arena(answer: ArenaAnswer) -> str:
     ]
     tables = (
         PageTable("sizes", "Sizes", ("size", ">B", "remark"), _sizes(answer)),
-        PageTable("alive", title, ("name", ">B", "scopes"), rows),
-        PageTable("offsets", "Offsets", ("name", ">B", "scopes", ">offset"), placed),
+        PageTable("alive", title, ("name", ">B", "scopes"), rows, most=LARGEST),
+        PageTable("offsets", "Offsets", ("name", ">B", "scopes", ">offset"), placed, most=0),
     )
     sentences = (f"{headline(answer)}.", *((_unknown(answer),) if answer.unknown else ()))
-    return render_tables(TablePage("arena", answer.source, "", sentences, tiles, tables))
+    return TablePage("arena", answer.source, "", sentences, tiles, tables)
 
 
 def _sizes(answer: ArenaAnswer) -> list[tuple[str, str, str]]:

@@ -8,8 +8,6 @@ from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.terminal.escapes import visible
 from reports.markdown import escaped
 from reports.page_parts import PageTable, SummaryTile, TablePage
-from reports.table_page import render_tables
-from reports.terminal_table import Console, ruled_table
 from reports.words import percent, plural, ratio
 
 HEADS = ("budget", "quantity", "limit", "value", "of limit", "")
@@ -38,8 +36,12 @@ def document(answer: BudgetAnswer) -> dict[str, object]:
 
 def headline(answer: BudgetAnswer) -> str:
     """How many budgets are kept, and what the first is exceeded by."""
+    return f"{answer.title}: {_finding(answer)}"
+
+
+def _finding(answer: BudgetAnswer) -> str:
     kept = sum(entry.kept for entry in answer.entries)
-    text = f"{answer.title}: {kept} of {plural(len(answer.entries), 'budget')} kept"
+    text = f"{kept} of {plural(len(answer.entries), 'budget')} kept"
     broken = [fault for entry in answer.entries for fault in faults(entry)]
     return f"{text}; {broken[0]}" if broken else text
 
@@ -78,14 +80,6 @@ def _cells(line: BudgetLine) -> tuple[str, ...]:
     return line.entry, line.quantity, limit, value if line.value is not None else "-", share, verdict
 
 
-def print_budget(answer: BudgetAnswer, console: Console) -> None:
-    """Print a row for every limit, then the headline."""
-    heads = [f">{head}" if head in HEADS[2:5] else head for head in HEADS]
-    rows = [_cells(line) for entry in answer.entries for line in entry.lines]
-    console.print(ruled_table(heads, rows, answer.title))
-    console.print(headline(answer), highlight=False, markup=False)
-
-
 def markdown(answer: BudgetAnswer) -> str:
     """A heading, a row for every limit, and why budgets are not kept."""
     lines = [f"### {escaped(headline(answer))}", "", "| " + " | ".join(HEADS) + " |"]
@@ -100,8 +94,8 @@ def markdown(answer: BudgetAnswer) -> str:
     return "\n".join(lines) + "\n"
 
 
-def render_budget(answer: BudgetAnswer) -> str:
-    """The page as text."""
+def page(answer: BudgetAnswer) -> TablePage:
+    """Every limit, and why budgets are not kept."""
     lines = [line for entry in answer.entries for line in entry.lines]
     entries = [entry.kept for entry in answer.entries]
     tiles = tuple(_kept(*each) for each in (("Budgets", entries), ("Limits", [line.kept for line in lines])))
@@ -110,9 +104,9 @@ def render_budget(answer: BudgetAnswer) -> str:
     broken = [(fault,) for entry in answer.entries for fault in faults(entry)]
     tables = (
         PageTable("limits", "Limits", heads, rows, good=good),
-        PageTable("broken", "Why it fails", ("what",), broken),
+        PageTable("broken", "Why it fails", ("what",), broken, most=0),
     )
-    return render_tables(TablePage("ci", answer.title, "", (headline(answer),), tiles, tables))
+    return TablePage("ci", answer.title, "", (_finding(answer),), tiles, tables)
 
 
 def _kept(what: str, kept: list[bool]) -> SummaryTile:

@@ -8,8 +8,6 @@ from typing import Any
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart
-from reports.table_page import render_tables
-from reports.terminal_table import Console, plain_table
 from reports.words import percent, ratio, size
 
 FORMAT = "chipmodel-decode/1"
@@ -109,11 +107,6 @@ def _token_cells(answer: DecodeAnswer, length: ContextLength) -> tuple[str, ...]
     )
 
 
-def print_decode(answer: DecodeAnswer, console: Console) -> None:
-    """Print the answer to ``console``."""
-    console.print(plain_table(headline(answer), HEADS, length_rows(answer)))
-
-
 SHAPES = (("wide", 860, 340, 10), ("narrow", 370, 280, 5))
 """The two sizes of each chart: class, width and height in pixels, and the most labels of an axis."""
 STEPS = 4
@@ -123,8 +116,8 @@ Known = Sequence[tuple[int, TokenRun]]
 """The lengths at which a token was planned."""
 
 
-def render_decode(answer: DecodeAnswer) -> str:
-    """The page as text."""
+def page(answer: DecodeAnswer) -> TablePage:
+    """Every length, with charts of speed and memory."""
     known = [(each.tokens, each.token) for each in answer.lengths if each.token]
     drawn, memory = len(known) > 1, _memory(known)
     against = "against the length of the context."
@@ -154,20 +147,13 @@ def render_decode(answer: DecodeAnswer) -> str:
     resident = [_resident_row(tokens, token) for tokens, token in known]
     tables = (
         PageTable("lengths", "Every length", HEADS, length_rows(answer), hint),
-        PageTable("resident", "Weights that stay", (">context", ">loaded for a token", "ops"), resident),
+        PageTable(
+            "resident", "Weights that stay", (">context", ">loaded for a token", "ops"), resident, most=0
+        ),
     )
     sentence = finding(answer)
-    return render_tables(
-        TablePage(
-            "decode",
-            answer.model,
-            f"on {answer.chip}",
-            (f"{sentence[:1].upper()}{sentence[1:]}.",),
-            tuple(_tiles(answer, known)),
-            tables,
-            charts,
-        )
-    )
+    on, told = f"on {answer.chip}", (f"{sentence[:1].upper()}{sentence[1:]}.",)
+    return TablePage("decode", answer.model, on, told, tuple(_tiles(answer, known)), tables, charts)
 
 
 def _tiles(answer: DecodeAnswer, known: Known) -> list[SummaryTile]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from chipmodel.answers.explanation import TimeExplanation, TriedCause
 from reports.page_parts import PageTable, TablePage
-from reports.terminal_table import Console, print_line, ruled_table
 from reports.words import percent
 
 FORMAT = "chipmodel-explanation/1"
@@ -42,6 +41,11 @@ def cause_values(answer: TimeExplanation, tried: TriedCause) -> dict[str, Any]:
         "of_the_way": answer.covers(tried),
         "reason": tried.reason,
     }
+
+
+def headline(answer: TimeExplanation) -> str:
+    """The cause that comes nearest, in a sentence or two."""
+    return " ".join(sentences(answer))
 
 
 def sentences(answer: TimeExplanation) -> Iterator[str]:
@@ -107,7 +111,7 @@ def cause_rows(answer: TimeExplanation) -> list[tuple[str, ...]]:
     ]
 
 
-def explanation_page(answer: TimeExplanation) -> TablePage:
+def page(answer: TimeExplanation) -> TablePage:
     """The sentences, and every cause that was tried: those that change something, and the others with why."""
     rest = [
         (each.cause.words, each.reason if each.milliseconds is None else "nothing changes")
@@ -115,24 +119,11 @@ def explanation_page(answer: TimeExplanation) -> TablePage:
         if each.milliseconds is None or each.milliseconds == answer.predicted
     ]
     tables = (
-        PageTable("causes", "One change at a time", _heads(answer), cause_rows(answer)),
+        PageTable("causes", "One change at a time", _heads(answer), cause_rows(answer), most=LISTED),
         PageTable("others", "Changes without effect or without a run", ("change", "why"), rest),
     )
-    return TablePage("explain", answer.program, answer.chip, tuple(sentences(answer)), (), tables)
+    return TablePage("explain", answer.program, f"on {answer.chip}", tuple(sentences(answer)), (), tables)
 
 
 def _heads(answer: TimeExplanation) -> tuple[str, ...]:
     return (*HEADS[:2], f">of {answer.other}", HEADS[3]) if answer.other else HEADS
-
-
-def print_explanation(answer: TimeExplanation, console: Console) -> None:
-    """Print the answer to ``console``, readable at 80 columns and without colour."""
-    title = f"{answer.program} on {answer.chip}"
-    print_line(console, (title, "bold"), ": ", " ".join(sentences(answer)))
-    console.print(ruled_table(_heads(answer), cause_rows(answer)[:LISTED]))
-    still = [each.cause.words for each in answer.causes if each.milliseconds == answer.predicted]
-    if still:
-        print_line(console, f"without effect: {'; '.join(still)}")
-    refused = [f"{each.cause.words} ({each.reason})" for each in answer.causes if each.milliseconds is None]
-    if refused:
-        print_line(console, f"no run: {'; '.join(refused)}")

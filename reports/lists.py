@@ -1,4 +1,4 @@
-"""Lists of what there is, for the terminal and as pages: networks, planners, chips."""
+"""Lists of what there is: networks, planners, chips."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from chipmodel.hardware.measured_networks import mean_error
-from chipmodel.terminal.printing import console
 from reports.page_parts import PageTable, TablePage
-from reports.terminal_table import ruled_table
 
 if TYPE_CHECKING:
     from chipmodel.hardware.chip import Chip
@@ -114,40 +112,5 @@ def chip_page(chip: Chip) -> TablePage:
 def _page(
     command: str, name: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], *sentences: str
 ) -> TablePage:
-    table = PageTable("list", f"All {len(rows):,}", heads, rows)
+    table = PageTable("list", f"All {len(rows):,}", heads, rows, unbroken=UNBROKEN)
     return TablePage(command, name, "", sentences, (), (table,))
-
-
-def print_list(page: TablePage) -> None:
-    """Print the table of a list, below its name where there is something to say of it."""
-    (table,) = page.tables
-    title = f"{page.name}: {page.sentences[0]}" if page.sentences else ""
-    console().print(ruled_table(table.heads, table.rows, title, UNBROKEN))
-
-
-def print_calibration(
-    chip: str,
-    changes: Sequence[tuple[str, float, float]],
-    before: Sequence[float],
-    after: Sequence[float],
-    held_out: Sequence[float] = (),
-) -> None:
-    """Print each fitted constant, and the relative errors of the measured rows, before and after, and as
-    predicted by fits that did not see their family."""
-    table = ruled_table(
-        ("field", ">before", ">after"),
-        ((path, f"{old:,.10g}", f"{new:,.10g}" if new != old else "unchanged") for path, old, new in changes),
-        f"{chip}, {'fitted to' if changes else 'with nothing to fit, compared with'} {len(before)} rows",
-        UNBROKEN,
-    )
-    table.add_section()
-    table.add_row("mean relative error", f"{_mean(before):.3%}", f"{_mean(after):.3%}")
-    table.add_row("largest relative error", f"{max(before):.3%}", f"{max(after):.3%}")
-    if held_out:
-        table.add_row("mean, families held out", "", f"{_mean(held_out):.3%}")
-        table.add_row("largest, families held out", "", f"{max(held_out):.3%}")
-    console().print(table)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

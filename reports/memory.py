@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import ChartAxis, ChartLine, ChartMark, SvgChart, round_numbers, stepped
-from reports.table_page import render_tables
-from reports.terminal_table import Console, Table, print_line, ruled_table
 from reports.words import KIB, count, magnitude, percent, ratio, round_magnitude, size
 
 FORMAT = "chipmodel-memory/1"
@@ -158,40 +156,18 @@ def _saved(point: MemoryPoint) -> str:
     return percent(ratio(point.layerwise.cycles - point.cascaded.cycles, point.layerwise.cycles))
 
 
-def print_memory(answer: MemoryAnswer, console: Console) -> None:
-    """Print the answer to ``console``, readable at 80 columns and without colour."""
-    title = f"{answer.program} on {answer.chip}"
-    print_line(console, (title, "bold"), ": ", headline(answer))
-    console.print(_smallest_table(answer))
-    if answer.cascaded.cascades:
-        console.print(ruled_table(("cascade", ">ops", "rows of a step"), cascade_rows(answer)))
-    if answer.cascaded.in_rows:
-        rows = [(name, count(most)) for name, most in answer.cascaded.in_rows]
-        console.print(ruled_table(("output in place by rows", ">rows of a step"), rows))
-    if answer.front:
-        heads = (">SharedMemory B", ">cycles layer by layer", ">with cascades", *macs_heads(answer), ">saved")
-        console.print(ruled_table(heads, front_rows(answer)))
-        for line in legend(answer):
-            print_line(console, line)
-
-
 def legend(answer: MemoryAnswer) -> list[str]:
     """What the marks of the plans of the front mean."""
     plans = [plan for point in answer.front for plan in (point.layerwise, point.cascaded) if plan is not None]
     return [f"{mark} {words}" for mark, has, words in MARKS if any(map(has, plans))]
 
 
-def _smallest_table(answer: MemoryAnswer) -> Table:
-    heads = ("SharedMemory", ">bytes", ">size", ">cycles", *macs_heads(answer), "streamer")
-    return ruled_table(heads, smallest_rows(answer))
-
-
 def _short(total: int) -> str:
     return f"{total // KIB} KiB" if total >= KIB and total < KIB * KIB else size(total).replace(".00", "")
 
 
-def render_memory(answer: MemoryAnswer) -> str:
-    """The page as text."""
+def page(answer: MemoryAnswer) -> TablePage:
+    """Both smallest plans, and the front with a chart of cycles against SharedMemory."""
     macs, again = macs_heads(answer), answer.recompute
     bands = (
         f", with any rows computed again; MACs are multiples of the network's, at most {again:g}"
@@ -229,17 +205,21 @@ def render_memory(answer: MemoryAnswer) -> str:
             "op, the most rows that one step computes.",
         ),
         PageTable(
+            "in-rows",
+            "Outputs in place by rows",
+            ("op", ">rows of a step"),
+            [(name, count(most)) for name, most in answer.cascaded.in_rows],
+        ),
+        PageTable(
             "sizes",
             "Plans by size",
             (">SharedMemory B", ">cycles layer by layer", ">with cascades", *macs, ">saved"),
             front_rows(answer),
-            "".join(f"{text}. " for text in marks),
+            remark="\n".join(marks),
         ),
     )
     sentences, tiles = (headline(answer),), tuple(_tiles(answer))
-    return render_tables(
-        TablePage("memory", answer.program, f"on {answer.chip}", sentences, tiles, tables, (chart,))
-    )
+    return TablePage("memory", answer.program, f"on {answer.chip}", sentences, tiles, tables, (chart,))
 
 
 def _tiles(answer: MemoryAnswer) -> list[SummaryTile]:

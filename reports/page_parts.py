@@ -37,7 +37,8 @@ class PageColumn(Generic[Row]):
 @dataclass(frozen=True, slots=True)
 class PageTable:
     """A table with its title. A head that begins with ``>`` is of numbers; ``good`` says of each row whether
-    its last cell is good news, where that is a verdict, None where it is neither."""
+    its last cell is good news, where that is a verdict, None where it is neither. The ``hint`` is for the
+    page, where there is room; a ``remark`` stands below the table on the terminal as well."""
 
     id: str
     title: str
@@ -45,6 +46,11 @@ class PageTable:
     rows: Sequence[Sequence[str]]
     hint: str = ""
     good: Sequence[bool | None] = ()
+    remark: str = ""
+    most: int | None = None
+    """Rows on the terminal; None for all."""
+    unbroken: tuple[str, ...] = ()
+    """Heads of columns that a terminal never wraps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,8 @@ class PageChart:
 
 @dataclass(frozen=True, slots=True)
 class TablePage:
-    """What the page says: ``name`` after the command, large, and ``on`` after it."""
+    """What the page says: ``name`` after the command, large, and ``on`` after it. The terminal has the same
+    sentences, and the same tables as far as there is room, but neither tiles nor charts."""
 
     command: str
     name: str

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
 from reports.page_parts import PageChart, PageTable, TablePage
 from reports.svg_chart import ChartLine
-from reports.table_page import render_tables
 from reports.template import render_part
-from reports.terminal_table import Console, print_line, ruled_table
 from reports.words import percent, signed_percent
 
 if TYPE_CHECKING:
@@ -83,19 +81,6 @@ def refused_rows(answer: SensitivityAnswer) -> list[tuple[str, str, str]]:
     return [(name, run.value, run.reason) for name, run in runs if run.milliseconds is None]
 
 
-def print_sensitivity(answer: SensitivityAnswer, console: Console) -> None:
-    """Print the answer to ``console``, readable at 80 columns and without colour."""
-    title = f"{answer.program} on {answer.chip}"
-    print_line(console, (title, "bold"), ": ", headline(answer))
-    console.print(ruled_table(HEADS, field_rows(answer)))
-    if refused := refused_rows(answer):
-        console.print(ruled_table(("no run with", ">value", "why"), refused))
-    if answer.idle:
-        print_line(console, f"without effect: {', '.join(answer.idle)}")
-    if answer.zero:
-        print_line(console, f"0, and not varied: {', '.join(answer.zero)}")
-
-
 MOST_BARS = 20
 """Numbers in the chart."""
 LABEL = 58
@@ -145,8 +130,8 @@ class TornadoRow:
     bars: tuple[TornadoBar, ...]
 
 
-def render_sensitivity(answer: SensitivityAnswer) -> str:
-    """The page as text."""
+def page(answer: SensitivityAnswer) -> TablePage:
+    """The numbers that matter with a tornado chart, and the others."""
     chart = PageChart(
         "tornado",
         "Change of time by each number of the chip",
@@ -156,17 +141,14 @@ def render_sensitivity(answer: SensitivityAnswer) -> str:
         [_drawn(answer, shape) for shape in SHAPES] if field_rows(answer) else [],
         (ChartLine("the number is smaller", "less"), ChartLine("the number is larger", "more")),
     )
-    idle = f"Without effect: {', '.join(answer.idle)}. " if answer.idle else ""
-    zero = f"0, and not varied: {', '.join(answer.zero)}." if answer.zero else ""
-    heads = (HEADS[0], *(f">{head.lstrip('>')}" for head in HEADS[1:]))
+    idle = [f"Without effect: {', '.join(answer.idle)}."] if answer.idle else []
+    zero = [f"0, and not varied: {', '.join(answer.zero)}."] if answer.zero else []
     tables = (
-        PageTable("numbers", "Numbers", heads, field_rows(answer), idle + zero),
+        PageTable("numbers", "Numbers", HEADS, field_rows(answer), remark="\n".join(idle + zero)),
         PageTable("refused", "Values without a run", ("number", ">value", "why"), refused_rows(answer)),
     )
-    page = TablePage(
-        "sensitivity", answer.program, f"on {answer.chip}", (headline(answer),), (), tables, (chart,)
-    )
-    return render_tables(page)
+    on, told = f"on {answer.chip}", (headline(answer),)
+    return TablePage("sensitivity", answer.program, on, told, (), tables, (chart,))
 
 
 def _drawn(answer: SensitivityAnswer, shape: TornadoShape) -> Markup:

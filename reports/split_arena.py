@@ -1,11 +1,9 @@
-"""An arena in two memories: as JSON, for the terminal, and as a page."""
+"""An arena in two memories: as JSON, and as a page."""
 
 from __future__ import annotations
 
 from chipmodel.answers.arena import ArenaPlace, SplitArenaAnswer
 from reports.page_parts import PageTable, SummaryTile, TablePage
-from reports.table_page import render_tables
-from reports.terminal_table import Console, print_line, ruled_table
 from reports.words import count, percent, plural, ratio, size
 
 SHOWN = 12
@@ -54,19 +52,8 @@ def headline(answer: SplitArenaAnswer) -> str:
     return f"{inside}, {count(moved)} in {size(answer.psram_bytes)} of Psram"
 
 
-def print_split_arena(answer: SplitArenaAnswer, console: Console) -> None:
-    """Print the sizes and what lies in Psram with its price."""
-    print_line(console, (answer.source, "bold"), f": {headline(answer)}")
-    console.print(ruled_table(("", ">B", ""), _sizes(answer)))
-    print_line(console, _priced(answer))
-    if answer.moved:
-        console.print(ruled_table(_heads(answer), _rows(answer.moved[:SHOWN])))
-    if len(answer.moved) > SHOWN:
-        print_line(console, f"{len(answer.moved) - SHOWN} more: --html, --json")
-
-
-def render_split_arena(answer: SplitArenaAnswer) -> str:
-    """The page as text."""
+def page(answer: SplitArenaAnswer) -> TablePage:
+    """Sizes and places."""
     tiles = (
         SummaryTile("SRAM", size(answer.sram_bytes), f"of {size(answer.sram_limit)}"),
         SummaryTile("Psram", size(answer.psram_bytes), f"of {size(answer.psram_limit)}"),
@@ -75,11 +62,11 @@ def render_split_arena(answer: SplitArenaAnswer) -> str:
     stays = [each for each in answer.places if not each.in_psram]
     tables = (
         PageTable("sizes", "Sizes", ("size", ">B", "remark"), _sizes(answer)),
-        PageTable("psram", "In Psram", _heads(answer), _rows(answer.moved)),
-        PageTable("sram", "In SRAM", _heads(answer), _rows(stays)),
+        PageTable("psram", "In Psram", _heads(answer), _rows(answer.moved), most=SHOWN),
+        PageTable("sram", "In SRAM", _heads(answer), _rows(stays), most=0),
     )
     sentences = (f"{headline(answer)}.", _priced(answer))
-    return render_tables(TablePage("arena", answer.source, "", sentences, tiles, tables))
+    return TablePage("arena", answer.source, "", sentences, tiles, tables)
 
 
 def _sizes(answer: SplitArenaAnswer) -> list[tuple[str, str, str]]:

@@ -16,6 +16,8 @@ else:
     # For annotations of other modules: rich is imported where something is drawn.
     Console = Table = object
 
+MOST_WIDE = 7
+"""Columns that have a blank more between them."""
 FigureRow = tuple[str, str, str, str]
 """Label, number, unit, remark."""
 
@@ -36,9 +38,10 @@ def ruled_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="", pad_edge=False
-    )
+    heads = list(heads)
+    left = 0 if len(heads) > MOST_WIDE else 1
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, left), pad_edge=False)
+    table.title, table.title_justify, table.title_style = title or None, "left", ""
     for head in heads:
         right = head.startswith(">")
         whole = right or head in unbroken

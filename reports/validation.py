@@ -1,4 +1,4 @@
-"""The model against measurements: a table for the terminal, and a page with a scatter chart."""
+"""The model against measurements: tables, and a scatter chart."""
 
 from __future__ import annotations
 
@@ -8,35 +8,14 @@ from typing import Any
 
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart
-from reports.table_page import render_tables
-from reports.terminal_table import Console, Table, print_line, ruled_table
 from reports.words import percent
 
 Values = Mapping[str, Any]
 
 WORST_ROWS = 10
-"""Rows that the terminal shows."""
+"""Rows of the table of the worst ones."""
 SUMMARY_KEYS = ("rows", "exact", "max_abs_error", "max_relative_error", "mean_relative_error")
 COMPUTED_KEYS = ("line", "measured", "predicted", "error", "relative_error")
-
-
-def print_validation(answer: Values, console: Console) -> None:
-    """Print the document of ``chipmodel validate`` to ``console``, its rows cut to the worst ones.
-
-    ``answer`` has ``table``, ``kind``, ``chip``, ``measured_column``, ``notes``, ``rows`` and ``summary``,
-    as in the JSON.
-    """
-    what = f": {answer['measured_column']} of {answer['table']}, {answer['chip']}"
-    print_line(console, (str(answer["kind"]), "bold"), what)
-    for note in answer["notes"]:
-        print_line(console, f"note: {note}")
-    console.print(_summary(answer["summary"]))
-    for line in _others(answer["rows"]):
-        print_line(console, line)
-    wrong = worst(answer["rows"])
-    if wrong:
-        print_line(console, f"Worst rows ({', '.join(inputs(wrong[0]))}):")
-        console.print(_worst_table(wrong))
 
 
 def worst(rows: Sequence[Values]) -> list[Values]:
@@ -60,11 +39,6 @@ def _predicted(key: str) -> bool:
     return key.startswith("predicted_")
 
 
-def _summary(summary: Values) -> Table:
-    heads = ("", ">rows", ">exact", ">max error", ">max relative", ">mean relative")
-    return ruled_table(heads, summary_rows(summary))
-
-
 def summary_rows(summary: Values) -> list[tuple[str, ...]]:
     """A row for the whole table and one for each group: name, rows, exact ones, and the errors."""
     parts = {"all": summary} | {name: part for name, part in summary.items() if name not in SUMMARY_KEYS}
@@ -76,28 +50,21 @@ def _summary_cells(name: str, part: Values) -> tuple[str, ...]:
     return name.replace("_", " "), f"{rows:,}", f"{exact:,}", _cycles(largest), *map(_percent, shares)
 
 
+def _worst_cells(row: Values) -> tuple[str, ...]:
+    described = ", ".join(_short(row[name]) for name in inputs(row))
+    numbers = (_cycles(row[name]) for name in ("measured", "predicted", "error"))
+    return str(row["line"]), described, *numbers, _percent(row["relative_error"])
+
+
 def _others(rows: Sequence[Values]) -> list[str]:
     """A line for each measured column of the table but the main one."""
-    names = [key for key in rows[0] if f"predicted_{key}" in rows[0]]
+    names = [key for key in rows[0] if f"predicted_{key}" in rows[0]] if rows else []
     lines: list[str] = []
     for name in names:
         errors = [abs(row[f"predicted_{name}"] - row[name]) for row in rows]
         exact = sum(not error for error in errors)
         lines.append(f"{name}: {exact:,} of {len(errors):,} exact, max error {_cycles(max(errors))}")
     return lines
-
-
-def _worst_table(rows: Sequence[Values]) -> Table:
-    cells = (
-        (
-            str(row["line"]),
-            ", ".join(_short(row[name]) for name in inputs(row)),
-            *(_cycles(row[name]) for name in ("measured", "predicted", "error")),
-            _percent(row["relative_error"]),
-        )
-        for row in rows
-    )
-    return ruled_table((">line", "row", ">measured", ">predicted", ">error", ">relative"), cells)
 
 
 def _short(value: object) -> str:
@@ -124,11 +91,11 @@ FieldChange = tuple[str, float, float]
 """A fitted field of the chip, before and after."""
 
 
-def render_validation(
+def page(
     documents: Mapping[str, Values], accuracy: str = "", changes: Sequence[FieldChange] = ()
-) -> str:
-    """The page as text: the rows of one table by the name of what predicts them, such as ``predicted``, or
-    ``before``, ``fitted`` and ``families held out``; the last one has the summary. ``documents`` are those of
+) -> TablePage:
+    """The rows of one table by the name of what predicts them, such as ``predicted``, or ``before``,
+    ``fitted`` and ``families held out``; the last one has the summary. ``documents`` are those of
     ``chipmodel.measured.compare.document``; ``accuracy`` is what the chip was compared with."""
     answer = list(documents.values())[-1]
     rows, names = {name: each["rows"] for name, each in documents.items()}, list(documents)
@@ -144,32 +111,58 @@ def render_validation(
         [line for line in drawn[0].lines if line.name] if drawn and len(names) > 1 else (),
     )
     described = inputs(answer["rows"][0]) if answer["rows"] else []
+    of_last = [f"Of the predictions under “{names[-1]}”."] if len(names) > 1 else []
     tables = (
         PageTable(
             "fields",
             "Fitted numbers",
             ("field", ">before", ">fitted"),
-            [(path, f"{old:,.10g}", f"{new:,.10g}") for path, old, new in changes],
+            [
+                (path, f"{old:,.10g}", f"{new:,.10g}" if new != old else "unchanged")
+                for path, old, new in changes
+            ],
+            unbroken=("field",),
+        ),
+        PageTable(
+            "errors",
+            "Relative errors",
+            ("predictions", ">mean", ">largest"),
+            [(name, *_errors(each)) for name, each in rows.items() if each and len(names) > 1],
         ),
         PageTable(
             "summary",
             "Errors by group",
             ("group", ">rows", ">exact", ">max error", ">max relative", ">mean relative"),
             summary_rows(answer["summary"]),
-            f"Of the predictions under “{names[-1]}”." if len(names) > 1 else "",
+            remark="\n".join([*of_last, *_others(answer["rows"])]),
+        ),
+        PageTable(
+            "worst",
+            f"Worst rows ({', '.join(described)})",
+            (">line", "row", ">measured", ">predicted", ">error", ">relative"),
+            list(map(_worst_cells, worst(answer["rows"]))),
         ),
         PageTable(
             "rows",
             "Rows",
             (">line", ">measured", *(head for name in names for head in (f">{name}", ">error")), *described),
             _rows(documents),
+            most=0,
         ),
     )
     sentences = (f"{len(answer['rows']):,} rows of kind {answer['kind']}, {measured}.",)
-    told = (f"Accuracy: {accuracy}.",) if accuracy else ()
+    told = (
+        *((f"Accuracy: {accuracy}.",) if accuracy else ()),
+        *(f"Note: {each}." for each in answer["notes"]),
+    )
     tiles = tuple(tile for name in names for tile in _tiles(name, rows[name]))
     on, command = f"against {answer['chip']}", "calibrate" if changes else "validate"
-    return render_tables(TablePage(command, answer["table"], on, sentences + told, tiles, tables, (chart,)))
+    return TablePage(command, answer["table"], on, sentences + told, tiles, tables, (chart,))
+
+
+def _errors(rows: Sequence[Values]) -> tuple[str, str]:
+    errors = [abs(float(row["relative_error"])) for row in rows]
+    return f"{sum(errors) / len(errors):.3%}", f"{max(errors):.3%}"
 
 
 def _tiles(name: str, rows: Sequence[Values]) -> list[SummaryTile]:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.text_file import json_text
+from reports.page_parts import TablePage
+from reports.table_page import render_tables
+from reports.terminal_page import print_tables
+from reports.terminal_table import Console
 
+T = TypeVar("T")
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
@@ -86,3 +92,53 @@ class PageAnswer(Answer):
     def write_html(self, path: str | Path) -> None:
         """Write ``to_html`` to a file, whole or not at all. Raises BadInput where that cannot be."""
         write_atomically(Path(path), self.to_html())
+
+
+class TableAnswer(PageAnswer):
+    """An answer whose page is sentences, tables and charts; a terminal shows as much as it has room for."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def table_page(self) -> TablePage:
+        """What the page says."""
+
+    def to_html(self) -> str:
+        """One self-contained page, as the command line writes it with ``--html``."""
+        return render_tables(self.table_page())
+
+    def print_on(self, console: Console) -> None:
+        """Print sentences and tables on a console of rich, as the command line does."""
+        print_tables(self.table_page(), console)
+
+
+@dataclass(frozen=True, slots=True)
+class Telling(Generic[T]):
+    """How ``reports`` tells a value: in a sentence, as JSON values, as sentences and tables."""
+
+    headline: Callable[[T], str]
+    document: Callable[[T], dict[str, Any]]
+    page: Callable[[T], TablePage]
+
+
+class ToldAnswer(TableAnswer):
+    """An answer that is told from its first field, a value of the model."""
+
+    __slots__ = ()
+    telling: ClassVar[Telling[Any]]
+
+    @property
+    def _told(self) -> Any:
+        return getattr(self, fields(self)[0].name)  # type: ignore[arg-type]
+
+    def headline(self) -> str:
+        """The answer in a sentence or two."""
+        return self.telling.headline(self._told)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that the command line writes with ``--json``."""
+        return self.telling.document(self._told)
+
+    def table_page(self) -> TablePage:
+        """What the page says."""
+        return self.telling.page(self._told)

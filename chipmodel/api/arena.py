@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.answers.arena import ArenaAnswer, SplitArenaAnswer
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import check_limits
@@ -21,20 +21,20 @@ from chipmodel.files.sizes import parse_bytes
 from chipmodel.model.plan import Status
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 from chipmodel.terminal.progress import stage
-from reports import split_arena as split_report
-from reports.arena import document, headline, render_arena
+from reports import arena as arena_report, split_arena as split_report
 from reports.export.c_header import arena_header
 from solvers.core.outcome import Limits
 from workloads.from_tflite.model_file import TfliteModel, parse_model, read_model
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Arena(PageAnswer):
+class Arena(ToldAnswer):
     """The size that an arena needs, and a plan for it. ``answer`` has every request."""
 
     answer: ArenaAnswer
     source: bytes
     """The model as it was."""
+    telling = Telling(arena_report.headline, arena_report.document, arena_report.page)
 
     @property
     def head_bytes(self) -> int:
@@ -66,18 +66,6 @@ class Arena(PageAnswer):
         """Write ``model`` to a file, whole or not at all. Raises BadInput where that cannot be."""
         write_atomically(Path(path), self.model)
 
-    def headline(self) -> str:
-        """Both sizes in a sentence."""
-        return headline(self.answer)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document of ``chipmodel arena --json``."""
-        return document(self.answer)
-
-    def to_html(self) -> str:
-        """The page with sizes and offsets."""
-        return render_arena(self.answer)
-
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A request a row: tensors, and what kernels ask for."""
         keys = ("name", "bytes", "first", "last", "tensor")
@@ -85,27 +73,16 @@ class Arena(PageAnswer):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SplitArena(PageAnswer):
+class SplitArena(ToldAnswer):
     """A plan of an arena's tensors in SRAM and in Psram. ``answer`` has every place."""
 
     answer: SplitArenaAnswer
+    telling = Telling(split_report.headline, split_report.document, split_report.page)
 
     @property
     def header(self) -> str:
         """The plan as a C++ header with a planner that TensorFlow Lite Micro takes."""
         return arena_header(self.answer)
-
-    def headline(self) -> str:
-        """The number of buffers in each memory."""
-        return split_report.headline(self.answer)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document of ``chipmodel arena --sram --psram --json``."""
-        return split_report.document(self.answer)
-
-    def to_html(self) -> str:
-        """The page with sizes and places."""
-        return split_report.render_split_arena(self.answer)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A place a row."""

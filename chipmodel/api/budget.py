@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.simulation import Simulation, simulate
@@ -25,31 +25,20 @@ from chipmodel.files.yaml_tree import Document
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_CHIP, DEFAULT_STREAMER
 from chipmodel.terminal.progress import stage
-from reports.budget import document, headline, junit, markdown, render_budget
+from reports.budget import document, headline, junit, markdown, page
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BudgetReport(PageAnswer):
+class BudgetReport(ToldAnswer):
     """Every limit with the value that it is compared with. ``answer`` has every entry."""
 
     answer: BudgetAnswer
+    telling = Telling(headline, document, page)
 
     @property
     def kept(self) -> bool:
         """Whether all budgets are kept."""
         return self.answer.kept
-
-    def headline(self) -> str:
-        """The number of budgets that are kept, and the first that is not."""
-        return headline(self.answer)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document of ``chipmodel ci --json``."""
-        return document(self.answer)
-
-    def to_html(self) -> str:
-        """The page with every limit."""
-        return render_budget(self.answer)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A limit a row."""

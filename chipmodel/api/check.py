@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import TableAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.packing import PackingSource, is_packing, packing_table
@@ -33,12 +33,11 @@ from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from dma.residency.fitted import fitted
 from reports.page_parts import PageTable, TablePage
-from reports.table_page import render_tables
 from reports.words import plural
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Verification(PageAnswer):
+class Verification(TableAnswer):
     """What is wrong with a plan or packing: no ``faults`` for a correct one."""
 
     faults: tuple[str, ...]
@@ -80,8 +79,8 @@ class Verification(PageAnswer):
             for run in self.runs
         ]
 
-    def to_html(self) -> str:
-        """The page with every fault and what each executed path did."""
+    def table_page(self) -> TablePage:
+        """What the page says: every fault, and what each executed path did."""
         faults = [(fault,) for fault in (*self.faults, *(fault for run in self.runs for fault in run.faults))]
         rows = [
             (row["path"] or "the only one", *(f"{row[key]:,}" for key in PATH_COLUMNS), _verdict(run))
@@ -94,7 +93,7 @@ class Verification(PageAnswer):
             PageTable("paths", "Executed paths", heads, rows, good=good),
         )
         name = "Correct" if self.correct else "Wrong"
-        return render_tables(TablePage("check", name, "", (self.headline(),), (), tables))
+        return TablePage("check", name, "", (self.headline(),), (), tables)
 
 
 PATH_COLUMNS = ("steps", "transfers", "moved_bytes", "compared_bytes")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from chipmodel.answers.comparison import PlannerComparison
-from chipmodel.api.answer import PageAnswer, same_columns
+from chipmodel.api.answer import Telling, ToldAnswer, same_columns
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import TimeLimit, observing
 from chipmodel.api.packing import PackingSource, check_limits, is_packing, packing_table
@@ -19,7 +19,7 @@ from chipmodel.comparison.run import Contenders, compare_in_order, compare_packi
 from chipmodel.pipeline.choices import COMPARE_SECONDS, DEFAULT_CHIP
 from dma.schedule.effort import StopCriterion
 from dma.stream import streamer_named, streamers
-from reports.compare.page import render_comparison
+from reports.compare.page import page
 from reports.compare.rows import document, headline
 from solvers.branches.mergers import merger_named, mergers
 from solvers.core.outcome import Limits
@@ -30,18 +30,11 @@ Names = Literal["all"] | Iterable[str] | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison(PageAnswer):
+class Comparison(ToldAnswer):
     """What each planner came to. ``result`` has every detail."""
 
     result: PlannerComparison
-
-    def headline(self) -> str:
-        """What was compared and the best result, in a sentence."""
-        return headline(self.result)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel compare --json`` writes."""
-        return document(self.result)
+    telling = Telling(headline, document, page)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A planner a row; what does not belong to its kind is None."""
@@ -51,10 +44,6 @@ class Comparison(PageAnswer):
             {"kind": kind, "name": row[kind], **row} for kind, key in kinds.items() for row in document[key]
         ]
         return same_columns(found, ("trajectory", "cascades", *kinds))
-
-    def to_html(self) -> str:
-        """The page with the charts of both kinds of gaps."""
-        return render_comparison(self.result)
 
 
 @checked

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, Unpack
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
 from chipmodel.answers.result import Result
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
@@ -23,7 +23,7 @@ from chipmodel.pipeline.choices import DEFAULT_CHIP
 from chipmodel.rewrites.states import with_states
 from chipmodel.rewrites.steady_state import steady
 from chipmodel.terminal.progress import stage
-from reports.decode import document, headline, length_values, render_decode
+from reports.decode import document, headline, length_values, page
 from reports.run.steady_state import steady_of
 from workloads.zoo import SCHEME
 
@@ -58,26 +58,15 @@ class SizeNames:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Decode(PageAnswer):
+class Decode(ToldAnswer):
     """A language model by the length of its context. ``answer`` has every detail."""
 
     answer: DecodeAnswer
-
-    def headline(self) -> str:
-        """Tokens a second at the shortest and the longest context."""
-        return headline(self.answer)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel decode --json`` writes."""
-        return document(self.answer)
+    telling = Telling(headline, document, page)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A length a row."""
         return [length_values(self.answer, each) for each in self.answer.lengths]
-
-    def to_html(self) -> str:
-        """The page with charts of speed and memory."""
-        return render_decode(self.answer)
 
 
 @checked

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.simulation import Simulation
 from chipmodel.files.text_file import json_text, read_text
 from reports.diff.difference import RunDifference, compare_results
-from reports.diff.page import render_diff
-from reports.diff.words import diff_document, sentences
+from reports.diff.page import page
+from reports.diff.words import document, headline
 from reports.result_file import SavedResult, read_result
 
 ResultSource: TypeAlias = str | Path | Simulation | Mapping[str, Any]
@@ -21,22 +21,11 @@ ResultSource: TypeAlias = str | Path | Simulation | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Difference(PageAnswer):
+class Difference(ToldAnswer):
     """The parts of a difference in cycles, which add up to it exactly. ``result`` has all of them."""
 
     result: RunDifference
-
-    def headline(self) -> str:
-        """What changed and why, in a sentence or two."""
-        return " ".join(sentences(self.result))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document of ``chipmodel diff --json``."""
-        return diff_document(self.result)
-
-    def to_html(self) -> str:
-        """Both results on one page: the ops of one above those of the other, what changed and why."""
-        return render_diff(self.result)
+    telling = Telling(headline, document, page)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A part of the difference a row: op, cause, cycles in both runs, and its share."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chipmodel.answers.explanation import TimeExplanation
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.target import ChipSource, chip as chip_of
@@ -21,30 +21,18 @@ from chipmodel.measured.network_prediction import planned_program
 from chipmodel.measured.track_record import track_record
 from chipmodel.pipeline.choices import DEFAULT_CHIP, VENDOR_STREAMER
 from chipmodel.terminal.progress import stage
-from reports.explanation import cause_values, document, explanation_page, sentences
-from reports.table_page import render_tables
+from reports.explanation import cause_values, document, headline, page
 
 MOST_MILLISECONDS = 1e15
 """The longest time that a text may say."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Explained(PageAnswer):
+class Explained(ToldAnswer):
     """What may lie between a predicted and a measured time. ``answer`` has every cause that was tried."""
 
     answer: TimeExplanation
-
-    def headline(self) -> str:
-        """The cause that comes nearest, in a sentence or two."""
-        return " ".join(sentences(self.answer))
-
-    def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel explain --json`` writes."""
-        return document(self.answer)
-
-    def to_html(self) -> str:
-        """The page with every cause that was tried."""
-        return render_tables(explanation_page(self.answer))
+    telling = Telling(headline, document, page)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A cause a row, the nearest first."""

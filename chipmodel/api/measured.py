@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chipmodel.api.answer import PageAnswer, same_columns
+from chipmodel.api.answer import TableAnswer, same_columns
 from chipmodel.api.arguments import checked
 from chipmodel.errors import BadInput
 from chipmodel.files.text_file import read_text
@@ -18,13 +18,14 @@ from chipmodel.measured.kinds import KINDS
 from chipmodel.measured.network_fit import fit as fit_networks, free_numbers
 from chipmodel.measured.network_prediction import NETWORKS
 from chipmodel.terminal.progress import stage
-from reports.validation import render_validation
+from reports.page_parts import TablePage
+from reports.validation import page
 
 ALL_KINDS = {**KINDS, NETWORKS.name: NETWORKS}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Validation(PageAnswer):
+class Validation(TableAnswer):
     """Every row of a table with the model's prediction. ``result`` has the exact numbers."""
 
     result: TableComparison
@@ -50,13 +51,13 @@ class Validation(PageAnswer):
         """A measurement a row, with prediction and error."""
         return same_columns(self.to_dict()["rows"])
 
-    def to_html(self) -> str:
-        """The page with the chart of predicted against measured."""
-        return render_validation({"predicted": self.to_dict()}, self.chip.accuracy)
+    def table_page(self) -> TablePage:
+        """What the page says, with the chart of predicted against measured."""
+        return page({"predicted": self.to_dict()}, self.chip.accuracy)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FittedChip(PageAnswer):
+class FittedChip(TableAnswer):
     """A chip whose few free constants were fitted to a table. ``result`` has every step."""
 
     result: Calibration
@@ -98,11 +99,11 @@ class FittedChip(PageAnswer):
         """A fitted number a row."""
         return [{"field": path, "before": old, "after": new} for path, (old, new) in self.changes.items()]
 
-    def to_html(self) -> str:
-        """The page with the chart of predicted against measured, before and after."""
+    def table_page(self) -> TablePage:
+        """What the page says, with the chart of predicted against measured, before and after."""
         documents = {name: document(each) for name, each in self.comparisons.items()}
         changes = [(path, old, new) for path, (old, new) in self.changes.items()]
-        return render_validation(documents, changes=changes)
+        return page(documents, changes=changes)
 
 
 @checked

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chipmodel.answers.memory import MemoryAnswer, MemoryPlan
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Cancel, Progress, TimeLimit, observing
 from chipmodel.api.settings import PlanSettings
@@ -24,15 +24,16 @@ from chipmodel.pipeline.choices import (
 from chipmodel.pipeline.smallest_memory import smallest_memory as find_smallest
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
-from reports.memory import document, headline, render_memory
+from reports.memory import document, headline, page
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MemoryFront(PageAnswer):
+class MemoryFront(ToldAnswer):
     """The least SharedMemory in which no tensor goes to Psram, layer by layer and with cascades, and the
     cycles for more of it. ``answer`` has every detail."""
 
     answer: MemoryAnswer
+    telling = Telling(headline, document, page)
 
     @property
     def smallest_bytes(self) -> int:
@@ -49,14 +50,6 @@ class MemoryFront(PageAnswer):
         """Bytes below which no plan can run without moving tensors."""
         return self.answer.lower_bound
 
-    def headline(self) -> str:
-        """Both sizes in a sentence."""
-        return headline(self.answer)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What ``chipmodel memory --json`` writes."""
-        return document(self.answer)
-
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A size of SharedMemory a row, with cycles of both kinds of plans."""
         return [
@@ -67,10 +60,6 @@ class MemoryFront(PageAnswer):
             }
             for point in self.answer.front
         ]
-
-    def to_html(self) -> str:
-        """The page with the chart of latency against SharedMemory."""
-        return render_memory(self.answer)
 
 
 def _cycles(plan: MemoryPlan | None) -> int | None:

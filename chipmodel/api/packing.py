@@ -19,8 +19,9 @@ from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.plan import Memory, PackingTable, Problem, Status
 from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
-from reports.packing.answer import document, headline
+from reports.packing.answer import document, headline, print_packing
 from reports.packing.page import render_packing
+from reports.terminal_table import Console
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED, Limits
 from workloads.packing.guillotine import SCHEME, guillotine_table
 from workloads.packing.problem_csv import (
@@ -106,6 +107,10 @@ class Packing(PageAnswer):
     def to_html(self) -> str:
         """The page with the memory map."""
         return render_packing(self.answer)
+
+    def print_on(self, console: Console) -> None:
+        """Print the answer on a console of rich, as the command line does."""
+        print_packing(self.answer, console)
 
 
 @checked

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from chipmodel.answers.result import Ordering
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import TableAnswer
 from chipmodel.api.arguments import checked_with
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
@@ -35,7 +35,6 @@ from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
 from reports.page_parts import PageTable, SummaryTile, TablePage
-from reports.table_page import render_tables
 from reports.words import size
 
 ORDER_SHARE = 0.4
@@ -43,7 +42,7 @@ ORDER_SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ProgramPlan(PageAnswer):
+class ProgramPlan(TableAnswer):
     """An offset for every buffer, and the commands of the sequencer and the DMA engine."""
 
     program: Program
@@ -129,8 +128,8 @@ class ProgramPlan(PageAnswer):
             for each in self.file.buffers
         ]
 
-    def to_html(self) -> str:
-        """The page with the offset and lifetime of every buffer."""
+    def table_page(self) -> TablePage:
+        """What the page says, with the offset and lifetime of every buffer."""
         capacity = self.chip.shared_memory.bytes
         bound = (SummaryTile("Lower bound", f"{self.bound.cycles:,}", "cycles"),) if self.bound else ()
         tiles = (
@@ -145,9 +144,7 @@ class ProgramPlan(PageAnswer):
         hint = "A buffer is alive from its first position up to its end; a position is a step of the plan."
         table = PageTable("buffers", "Buffers", heads, rows, hint)
         sentences = (self.headline(), *self.remarks())
-        return render_tables(
-            TablePage("plan", self.program.name, f"on {self.chip.name}", sentences, tiles, (table,))
-        )
+        return TablePage("plan", self.program.name, f"on {self.chip.name}", sentences, tiles, (table,))
 
     def write(self, path: str | Path) -> None:
         """Write a plan file, whole or not at all. Raises BadInput where that cannot be."""

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from chipmodel.answers.result import Result
 from chipmodel.answers.sensitivity import SensitivityAnswer
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
@@ -24,30 +24,19 @@ from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.choices import DEFAULT_CHIP, SENSITIVITY_STEP
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
-from reports.sensitivity import document, field_values, headline, render_sensitivity
+from reports.sensitivity import document, field_values, headline, page
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Sensitivity(PageAnswer):
+class Sensitivity(ToldAnswer):
     """The time of a workload with each number of the chip varied alone. ``answer`` has every detail."""
 
     answer: SensitivityAnswer
-
-    def headline(self) -> str:
-        """The numbers that matter most, in a sentence."""
-        return headline(self.answer)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document of ``chipmodel sensitivity --json``."""
-        return document(self.answer)
+    telling = Telling(headline, document, page)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A number of the chip a row, with both values and times."""
         return [field_values(each) for each in self.answer.fields]
-
-    def to_html(self) -> str:
-        """The page with the tornado chart."""
-        return render_sensitivity(self.answer)
 
 
 @checked

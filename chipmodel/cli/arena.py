@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import click
 
@@ -68,16 +67,13 @@ def arena(
     Exit codes: 0 planned, 1 two memories are too small, 2 bad input, 3 no plan found within the limits.
     """
     from chipmodel.api.arena import arena as plan_arena, split_arena
-    from reports.arena import print_arena
-    from reports.split_arena import print_split_arena
 
     limits = search.limits(ARENA_SECONDS)
     seconds, nodes, seed = limits.seconds, limits.nodes, limits.seed
     if sram is None or psram is None:
         _refuse({"--sram": sram, "--psram": psram, "--chip": chip, "--write-header": header_file})
         answer = plan_arena(source, packer=packer, time_limit=seconds, node_limit=nodes, seed=seed)
-        words = partial(print_arena, answer.answer)
-        files.give(answer, words, (model_file, lambda: answer.model))
+        files.give(answer, (model_file, lambda: answer.model))
         return
     if model_file:
         what = "--write-model: the runtime's own planner cannot follow offsets in two memories"
@@ -92,7 +88,7 @@ def arena(
         node_limit=nodes,
         seed=seed,
     )
-    files.give(split, partial(print_split_arena, split.answer), (header_file, lambda: split.header))
+    files.give(split, (header_file, lambda: split.header))
 
 
 def _refuse(given: Mapping[str, str | None]) -> None:

@@ -16,7 +16,7 @@ from chipmodel.cli.options import (
     seed_option,
     workload_options,
 )
-from chipmodel.cli.output import AnswerFiles, answer_options
+from chipmodel.cli.output import AnswerFiles, answer_options, show
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
 from chipmodel.terminal.printing import say
 
@@ -70,7 +70,8 @@ def check(
         path=path_choices(choices),
         seed=seed,
     )
-    files.give(answer, lambda _: _print(answer))
+    files.write(answer)
+    show(files.json_file, answer.to_json, lambda _: _print(answer))
     return EXIT_DONE if answer.correct else EXIT_DOES_NOT_FIT
 
 

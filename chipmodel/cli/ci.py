@@ -65,13 +65,12 @@ def ci(
     Exit codes: 0 all limits are kept, 1 a limit is exceeded or a model does not fit, 2 bad input.
     """
     from chipmodel.api.budget import ci as hold_budgets
-    from reports.budget import faults, print_budget
+    from reports.budget import faults
 
     if growth is not None and not against:
         raise BadInput("--growth is since an earlier report", hint="give --against BASE.json as well")
     answer = hold_budgets(budget, against=against, growth=(growth or 0) / 100)
-    others = (junit_file, answer.to_junit), (markdown_file, answer.to_markdown)
-    files.give(answer, lambda console: print_budget(answer.answer, console), *others)
+    files.give(answer, (junit_file, answer.to_junit), (markdown_file, answer.to_markdown))
     for fault in (fault for entry in answer.answer.entries for fault in faults(entry)):
         remark(f"over budget: {fault}")
     return EXIT_DONE if answer.kept else EXIT_DOES_NOT_FIT

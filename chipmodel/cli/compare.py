@@ -100,7 +100,6 @@ def compare(
     """
     from chipmodel.api.comparison import compare as compare_planners
     from chipmodel.api.packing import is_packing
-    from reports.compare.rows import print_comparison
 
     limits = search.limits(COMPARE_SECONDS)
     packed = is_packing(source.workload)
@@ -136,7 +135,7 @@ def compare(
             order=order,
             time_limit=limits.seconds,
         )
-    files.give(answer, lambda console: print_comparison(answer.result, console))
+    files.give(answer)
 
 
 def _given() -> set[str]:

@@ -59,7 +59,6 @@ def decode(
     Exit codes: 0 done, 1 WORKLOAD does not fit at some length, 2 bad input.
     """
     from chipmodel.api.decode import SizeNames, decode as find
-    from reports.decode import print_decode
 
     if source.steady_state is not None:
         raise BadInput("--steady-state: decode runs tokens in a row anyway", hint="leave it out")
@@ -72,7 +71,7 @@ def decode(
         return replace(source, workload=model).read(limit, sizes)
 
     answer = find(at, target.load(), context=context, **planning.within(limit))
-    files.give(answer, lambda console: print_decode(answer.answer, console))
+    files.give(answer)
     note(answer.answer.notes)
     note(f"ended early: {part}" for part in limit.cut_short)
     return EXIT_DONE if answer.answer.fits else EXIT_DOES_NOT_FIT

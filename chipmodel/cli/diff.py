@@ -20,7 +20,5 @@ def diff(*, a_file: str, b_file: str, files: AnswerFiles) -> None:
     add up to it exactly. The page shows one run above the other. The exit code is 0, whichever is faster.
     """
     from chipmodel.api.difference import diff as compare_runs
-    from reports.diff.table import print_diff
 
-    found = compare_runs(a_file, b_file)
-    files.give(found, lambda console: print_diff(found.result, console))
+    files.give(compare_runs(a_file, b_file))

@@ -43,11 +43,9 @@ def explain(
     """
     from chipmodel.api.explain import explain as find
     from chipmodel.hardware.chip_file import load_chip
-    from reports.explanation import print_explanation
 
     if len(names) > 2:
         raise BadInput("--chip is given more than twice", hint="two boards can be compared at a time")
     first, *rest = names or (DEFAULT_CHIP,)
     other = load_chip(rest[0]) if rest else None
-    answer = find(source.load(), load_chip(first, overrides), measured=measured, other=other)
-    files.give(answer, lambda console: print_explanation(answer.answer, console))
+    files.give(find(source.load(), load_chip(first, overrides), measured=measured, other=other))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -75,7 +76,7 @@ def chips(name: str | None, overrides: tuple[str, ...], files: AnswerFiles) -> N
 
 
 def _answer(files: AnswerFiles, document: Mapping[str, object], page: TablePage) -> None:
-    from reports.lists import print_list
+    from reports.terminal_page import print_tables
 
     def text() -> str:
         return json_text(document)
@@ -86,7 +87,7 @@ def _answer(files: AnswerFiles, document: Mapping[str, object], page: TablePage)
         return render_tables(page)
 
     write_files([(files.json_file, text), (files.html_file, html)])
-    show(files.json_file, text, lambda _: print_list(page))
+    show(files.json_file, text, partial(print_tables, page))
 
 
 @click.command(cls=FileCommand)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +12,6 @@ from chipmodel.cli.file_options import READS, STDOUT, WRITES, FileCommand
 from chipmodel.cli.option_groups import all_of, group
 from chipmodel.cli.options import ChipOptions, chip_options
 from chipmodel.cli.output import AnswerFiles, answer_options, note
-
-if TYPE_CHECKING:
-    from chipmodel.api.measured import FittedChip
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +84,13 @@ def validate(*, measured: TableOptions, target: ChipOptions, files: AnswerFiles)
           wait_clocks,controller_cycles and sck_clocks
     """
     from chipmodel.api.measured import validate as compare_table
-    from reports.validation import print_validation
 
     answer = compare_table(
         measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind
     )
     if files.json_file == STDOUT:
         note(answer.result.notes)
-    files.give(answer, lambda console: print_validation(answer.to_dict(), console))
+    files.give(answer)
 
 
 @click.command(cls=FileCommand)
@@ -129,18 +124,7 @@ def calibrate(
         measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind, free=free
     )
     base = _base_of(target.chip_name or answer.result.before.kind.chip, Path(output or "."))
-    files.give(answer, lambda _: _print_calibration(answer), (output, lambda: answer.chip_file(base)))
-
-
-def _print_calibration(answer: FittedChip) -> None:
-    from reports.lists import print_calibration
-
-    errors = [
-        [abs(float(row.relative)) for row in each.rows] if each else []
-        for each in (answer.result.before, answer.result.after, answer.result.held_out)
-    ]
-    changes = [(path, old, new) for path, (old, new) in answer.changes.items()]
-    print_calibration(answer.result.before.chip, changes, *errors)
+    files.give(answer, (output, lambda: answer.chip_file(base)))
 
 
 def _base_of(chip: str, output: Path) -> str:

@@ -55,7 +55,6 @@ def memory(
     fits. Only for chips with one core; the size of the chip's own SharedMemory does not matter.
     """
     from chipmodel.api.memory import smallest_memory
-    from reports.memory import print_memory
 
     limit = effort.start()
     chip = target.load()
@@ -69,5 +68,5 @@ def memory(
         points=points,
         time_limit=limit,
     )
-    files.give(answer, lambda console: print_memory(answer.answer, console))
+    files.give(answer)
     note(f"ended early: {part}" for part in answer.answer.cut_short)

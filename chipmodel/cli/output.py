@@ -18,7 +18,8 @@ from chipmodel.terminal.progress import stage
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from chipmodel.api.answer import PageAnswer
+    from chipmodel.api.answer import PageAnswer, TableAnswer
+    from chipmodel.api.packing import Packing
 
 
 PAGE = "Write the answer as one self-contained page."
@@ -44,10 +45,14 @@ class AnswerFiles:
     json_file: str | None
     html_file: str | None
 
-    def give(self, answer: PageAnswer, words: Callable[[Console], None], *others: Output) -> None:
+    def give(self, answer: TableAnswer | Packing, *others: Output) -> None:
         """Write the files of the answer and ``others``, all or none, then the answer on stdout."""
+        self.write(answer, *others)
+        show(self.json_file, answer.to_json, answer.print_on)
+
+    def write(self, answer: PageAnswer, *others: Output) -> None:
+        """Write the files of the answer and ``others``, all or none."""
         write_files((*others, (self.html_file, answer.to_html), (self.json_file, answer.to_json)))
-        show(self.json_file, answer.to_json, words)
 
 
 def answer_options(document: str = "the answer", page: str = PAGE) -> Decorator:

@@ -74,7 +74,6 @@ def pack(
     Exit codes: 0 fits, 1 proven not to fit, 2 bad input, 3 unknown within the limits.
     """
     from chipmodel.api.packing import pack as pack_buffers
-    from reports.packing.answer import print_packing
 
     limits = search.limits(PACK_SECONDS)
     limit = until_stopped(limits.seconds)
@@ -85,7 +84,7 @@ def pack(
     if csv_file and (answer.answer.plan is None or not answer.fits):
         note([f"{csv_file} is not written: there is no plan that fits"])
         csv_file = None
-    files.give(answer, lambda console: print_packing(answer.answer, console), (csv_file, answer.to_csv))
+    files.give(answer, (csv_file, answer.to_csv))
     return _exit_code(answer.answer)
 
 

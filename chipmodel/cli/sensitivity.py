@@ -60,7 +60,6 @@ def sensitivity(
     Exit codes: 0 done, 1 WORKLOAD does not fit the chip as it is, 2 bad input.
     """
     from chipmodel.api.sensitivity import sensitivity as find
-    from reports.sensitivity import print_sensitivity
 
     limit = effort.start()
     answer = find(
@@ -73,5 +72,5 @@ def sensitivity(
         gap=effort.share,
         time_limit=limit,
     )
-    files.give(answer, lambda console: print_sensitivity(answer.answer, console))
+    files.give(answer)
     note(f"ended early: {part}" for part in limit.cut_short)

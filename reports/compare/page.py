@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
 from reports.compare.rows import (
+    NAMES,
     bound_space,
     cycle_cells,
     energy_cell,
@@ -17,7 +18,6 @@ from reports.compare.rows import (
 )
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import BOTTOM, NAME_HEIGHT, TOP, ChartAxis, ChartLine, ChartMark, SvgChart, stepped
-from reports.table_page import render_tables
 from reports.words import count, percent, ratio, seconds_text, size
 
 LEFT, RIGHT, RIGHT_NARROW = 56, 170, 110
@@ -28,8 +28,8 @@ LEAST_SECONDS = 1e-4
 """Start of the logarithmic axis of time."""
 
 
-def render_comparison(comparison: PlannerComparison) -> str:
-    """The page as text."""
+def page(comparison: PlannerComparison) -> TablePage:
+    """A table for each kind of planners, and the chart of gaps over time."""
     drawn = _charts(comparison)
     above = " Gaps above 100% are drawn at 100%." if drawn and drawn[0].y.ends[1] == 1 else ""
     chart = PageChart(
@@ -45,7 +45,7 @@ def render_comparison(comparison: PlannerComparison) -> str:
     on = f"on {comparison.chip}" if comparison.chip else ""
     tables = (_packers(comparison), _mergers(comparison), _streamers(comparison))
     sentences, tiles = (headline(comparison),), tuple(_tiles(comparison))
-    return render_tables(TablePage("compare", comparison.source, on, sentences, tiles, tables, (chart,)))
+    return TablePage("compare", comparison.source, on, sentences, tiles, tables, (chart,))
 
 
 def _packers(comparison: PlannerComparison) -> PageTable:
@@ -59,7 +59,14 @@ def _packers(comparison: PlannerComparison) -> PageTable:
         "fragmentation the share of the peak that no live buffer takes, at the step with the most live bytes "
         "while the highest buffer is alive; time that of the planner, without loading code.",
         [None if row.refused else comparison.fits(row) for row in comparison.ranked],
+        _limits(comparison),
+        unbroken=NAMES,
     )
+
+
+def _limits(comparison: PlannerComparison) -> str:
+    capacity = "" if comparison.capacity is None else f", capacity {count(comparison.capacity)} B"
+    return f"Proven lower bound {count(comparison.bound)} B{capacity}."
 
 
 def _mergers(comparison: PlannerComparison) -> PageTable:
@@ -71,26 +78,31 @@ def _mergers(comparison: PlannerComparison) -> PageTable:
         f"{count(len(comparison.problem.buffers))} buffers. Every plan passed the same check, by the "
         "lifetimes of the buffers alone.",
         [None if row.refused else comparison.fits(row) for row in comparison.merged],
+        "" if comparison.packed else _limits(comparison),
+        unbroken=NAMES,
     )
 
 
 def _streamers(comparison: PlannerComparison) -> PageTable:
     energy = (">µJ",) if with_energy(comparison) else ()
+    cascades = (">cascades",) if any(row.cascades for row in comparison.streamed) else ()
     return PageTable(
         "streamers",
         "Streamers",
-        ("streamer", ">cycles", ">gap", ">ms", ">saved vs sync", ">time", *energy, ">cascades", "fits"),
+        ("streamer", ">cycles", ">gap", ">ms", ">saved\nvs sync", ">time", *energy, *cascades, "fits"),
         [
             (
                 *(row.streamer, *_run_cells(comparison, row)),
-                *("" if row.cycles is None else count(len(row.cascades)), run_fit_text(row)),
+                *("" if row.cycles is None else count(len(row.cascades)) for _ in cascades),
+                run_fit_text(row),
             )
             for row in comparison.streamed
         ],
-        f"Whole runs, planned and simulated as by chipmodel simulate --packer {comparison.packer}. The gap "
-        f"is to the lower bound for {bound_space(comparison)} on this chip and path. Saved vs sync: the "
-        "share of cycles saved compared with streamer sync, which waits for every load.",
+        "Planned and simulated as by chipmodel simulate. Saved vs sync: the share of cycles saved compared "
+        "with streamer sync, which waits for every load.",
         [None if row.refused else row.fits for row in comparison.streamed],
+        f"Whole runs with packer {comparison.packer}. Gaps are to the bound for {bound_space(comparison)}.",
+        unbroken=NAMES,
     )
 
 

@@ -1,4 +1,4 @@
-"""A comparison of planners as JSON values, in words, and for the terminal."""
+"""A comparison of planners as JSON values, in words, and as rows of tables."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
 from reports.ordering import order_document, order_words
-from reports.terminal_table import Console, Table, print_line, ruled_table
 from reports.words import count, microjoules, percent, plural, ratio, seconds_text, size
 
 NAMES = ("packer", "merge", "streamer")
-"""Columns whose cells are typed again, and so never wrapped."""
+"""Columns whose cells are typed again, and so never wrapped on a terminal."""
 
 
 def document(comparison: PlannerComparison) -> dict[str, object]:
@@ -136,7 +135,7 @@ def fit_text(comparison: PlannerComparison, row: PackerRow | MergerRow) -> str:
 
 
 def peak_cells(comparison: PlannerComparison, row: PackerRow) -> tuple[str, str, str, str]:
-    """Peak, gap, fragmentation and time of a packer, for the terminal and the page."""
+    """Peak, gap, fragmentation and time of a packer."""
     if row.peak is None:
         return "", "", "", "" if row.refused else seconds_text(row.seconds)
     gap, waste = comparison.gap(row), row.fragmentation
@@ -145,7 +144,7 @@ def peak_cells(comparison: PlannerComparison, row: PackerRow) -> tuple[str, str,
 
 
 def merge_cells(comparison: PlannerComparison, row: MergerRow) -> tuple[str, str, str, str]:
-    """Peak, gap, status and time of a merger, for the terminal and the page."""
+    """Peak, gap, status and time of a merger."""
     if row.peak is None:
         return "", "", "", ""
     status = "its least" if row.merger_optimal else row.status
@@ -167,26 +166,6 @@ def cycle_cells(row: StreamerRow) -> tuple[str, str, str, str, str]:
     return *cells, seconds_text(row.seconds)
 
 
-def print_comparison(comparison: PlannerComparison, console: Console) -> None:
-    """Print the headline and the tables to ``console``, readable at 80 columns and without colour."""
-    title = comparison.source + (f" on {comparison.chip}" if comparison.chip else "")
-    print_line(console, (title, "bold"), ": ", headline(comparison))
-    if comparison.packed:
-        bound = f"proven lower bound {count(comparison.bound)} B"
-        capacity = "" if comparison.capacity is None else f", capacity {count(comparison.capacity)} B"
-        print_line(console, bound + capacity)
-        console.print(ruled_table(*packer_table(comparison), unbroken=NAMES))
-    if comparison.merged:
-        if not comparison.packed:
-            print_line(console, f"proven lower bound {count(comparison.bound)} B")
-        console.print(ruled_table(*merger_table(comparison), unbroken=NAMES))
-    if comparison.streamed:
-        bound = f"gaps to the bound for {bound_space(comparison)}"
-        heading = f"Whole runs, with packer {comparison.packer}; {bound}"
-        print_line(console, heading)
-        console.print(_streamer_table(comparison))
-
-
 HeadsAndRows = tuple[tuple[str, ...], Sequence[Sequence[str]]]
 
 
@@ -203,20 +182,6 @@ def merger_table(comparison: PlannerComparison) -> HeadsAndRows:
     return ("merge", "packer", ">peak B", ">gap", "status", ">time", "fits"), rows
 
 
-def _streamer_table(comparison: PlannerComparison) -> Table:
-    heads = ["streamer", ">cycles", ">gap", ">ms", ">saved\nvs sync", ">time", "fits"]
-    rows = [[r.streamer, *cycle_cells(r), run_fit_text(r)] for r in comparison.streamed]
-    if with_energy(comparison):
-        heads.append(">µJ")
-        for cells, row in zip(rows, comparison.streamed, strict=True):
-            cells.append(energy_cell(row))
-    if any(row.cascades for row in comparison.streamed):
-        heads.append(">cascades")
-        for cells, row in zip(rows, comparison.streamed, strict=True):
-            cells.append(cascade_count(row))
-    return ruled_table(heads, rows, unbroken=NAMES)
-
-
 def with_energy(comparison: PlannerComparison) -> bool:
     """Whether the energy of any run is known."""
     return any(row.microjoules is not None for row in comparison.streamed)
@@ -225,11 +190,6 @@ def with_energy(comparison: PlannerComparison) -> bool:
 def energy_cell(row: StreamerRow) -> str:
     """Microjoules of a run; empty where they are not known."""
     return "" if row.microjoules is None else microjoules(row.microjoules)
-
-
-def cascade_count(row: StreamerRow) -> str:
-    """The number of cascades of a plan; empty without a plan."""
-    return "" if row.cycles is None else count(len(row.cascades))
 
 
 def run_fit_text(row: StreamerRow) -> str:

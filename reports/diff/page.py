@@ -20,18 +20,19 @@ from reports.diff.words import (
 )
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.result_file import SavedOp, SavedResult
-from reports.table_page import render_tables
 from reports.template import render_part
 from reports.words import CAUSES, count, percent, plural, ratio, size
 
 MOST_OPS = 50
 """Rows of the table of ops."""
+SHOWN_OPS = 12
+"""The same on the terminal."""
 WIDE, NARROW = 1190, 370
 """Pixels of the chart."""
 
 
-def render_diff(diff: RunDifference) -> str:
-    """The page as text."""
+def page(diff: RunDifference) -> TablePage:
+    """Both runs above each other, what differs and why."""
     a, b = diff.a, diff.b
     on = f"on {a.settings['chip']}"
     if any(a.settings[key] != b.settings[key] for key in ("workload", "chip")):
@@ -41,8 +42,7 @@ def render_diff(diff: RunDifference) -> str:
         *(() if diff.same else _changes(diff)),
     )
     told = (f"A: {a.file}. B: {b.file}.", *sentences(diff))
-    page = TablePage("diff", a.settings["workload"], on, told, tuple(_tiles(diff)), tables, (_chart(diff),))
-    return render_tables(page)
+    return TablePage("diff", a.settings["workload"], on, told, tuple(_tiles(diff)), tables, (_chart(diff),))
 
 
 def _chart(diff: RunDifference) -> PageChart:
@@ -72,11 +72,9 @@ def _chart(diff: RunDifference) -> PageChart:
 def _changes(diff: RunDifference) -> tuple[PageTable, ...]:
     left_out = diff.ops[MOST_OPS:]
     together = signed(sum(op.cycles for op in left_out))
-    hints = [
-        "The largest changes first.",
-        f"{signed(diff.rest)} cycles belong to no op." if diff.rest else "",
-        f"And {plural(len(left_out), 'more op')}, together {together} cycles." if left_out else "",
-    ]
+    remarks = [f"{signed(diff.rest)} cycles belong to no op."] if diff.rest else []
+    if left_out:
+        remarks.append(f"And {plural(len(left_out), 'more op')}, together {together} cycles.")
     rows = enumerate(map(op_row, diff.ops[:MOST_OPS]), 1)
     return (
         PageTable(
@@ -97,7 +95,9 @@ def _changes(diff: RunDifference) -> tuple[PageTable, ...]:
             "Ops that changed",
             ("op", ">#", ">cycles", "mainly", ">loaded B", ">stored B"),
             [(name, count(number), *cells) for number, (name, *cells) in rows],
-            " ".join(filter(None, hints)),
+            "The largest changes first.",
+            remark=" ".join(remarks),
+            most=SHOWN_OPS,
         ),
     )
 

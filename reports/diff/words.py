@@ -65,6 +65,11 @@ def sentences(diff: RunDifference) -> list[str]:
     return found
 
 
+def headline(diff: RunDifference) -> str:
+    """What changed and why, in a sentence or two."""
+    return " ".join(sentences(diff))
+
+
 def _time_sentence(diff: RunDifference) -> str:
     if diff.same:
         return "A and B are the same run: the same settings, cycles, bytes and ops."
@@ -164,12 +169,12 @@ def _than(total: TotalPair) -> str:
     return "higher" if total.change > 0 else "lower"
 
 
-def diff_document(diff: RunDifference) -> dict[str, object]:
+def document(diff: RunDifference) -> dict[str, object]:
     """The whole difference as JSON values: ``parts``, ``causes`` and ``ops`` each add up to the change."""
     return {
         "a": _side(diff, "a"),
         "b": _side(diff, "b"),
-        "answer": " ".join(sentences(diff)),
+        "answer": headline(diff),
         "settings": [asdict(setting) for setting in diff.settings],
         "change_cycles": diff.change,
         "change_milliseconds": float(diff.milliseconds),

@@ -14,21 +14,15 @@ import chipmodel as cm
 from chipmodel.answers.study_results import StudyResults
 from chipmodel.api.check import Verification
 from chipmodel.api.listings import planners
-from reports.arena import render_arena
-from reports.budget import render_budget
-from reports.compare.page import render_comparison
-from reports.decode import render_decode
+from reports import arena, budget, decode, explanation, memory, sensitivity, validation
+from reports.compare import page as comparison
+from reports.diff import page as difference
 from reports.diff.difference import compare_results
-from reports.diff.page import render_diff
-from reports.explanation import explanation_page
 from reports.lists import chip_page, planners_page
-from reports.memory import render_memory
 from reports.packing.page import render_packing
 from reports.run.page import render_page
-from reports.sensitivity import render_sensitivity
 from reports.study.page import render_study
 from reports.table_page import render_tables
-from reports.validation import render_validation
 from tests.reports.chromium import CHROMIUM, ColorScheme, visit
 from tests.reports.compare.test_rows import COMPARISON
 from tests.reports.decode.test_decode import ANSWER as DECODE
@@ -57,22 +51,26 @@ PAGES: dict[str, Callable[[], str]] = {
     "packing that fits": lambda: render_packing(ANSWER),
     "packing that does not": lambda: render_packing(INFEASIBLE),
     "empty packing": lambda: render_packing(EMPTY),
-    "comparison": lambda: render_comparison(COMPARISON),
-    "difference": lambda: render_diff(compare_results(A, B)),
-    "difference of clocks": lambda: render_diff(
-        compare_results(A, replace(B, core_mhz=B.core_mhz / 7, settings={**B.settings, "chip": EVIL}))
+    "comparison": lambda: render_tables(comparison.page(COMPARISON)),
+    "difference": lambda: render_tables(difference.page(compare_results(A, B))),
+    "difference of clocks": lambda: render_tables(
+        difference.page(
+            compare_results(A, replace(B, core_mhz=B.core_mhz / 7, settings={**B.settings, "chip": EVIL}))
+        )
     ),
-    "budgets": lambda: render_budget(BUDGETS),
-    "arena": lambda: render_arena(ARENA),
-    "memory": lambda: render_memory(MEMORY),
+    "budgets": lambda: render_tables(budget.page(BUDGETS)),
+    "arena": lambda: render_tables(arena.page(ARENA)),
+    "memory": lambda: render_tables(memory.page(MEMORY)),
     "list of planners": lambda: render_tables(planners_page(planners())),
     "list of a chip's numbers": lambda: render_tables(chip_page(LUNA_LIKE)),
     "plan": lambda: cm.plan("zoo:ds_cnn", streamer="sync").to_html(),
     "verification": lambda: Verification((EVIL,), "12 buffers").to_html(),
-    "sensitivity": lambda: render_sensitivity(SENSITIVITY),
-    "decode": lambda: render_decode(DECODE),
-    "explanation": lambda: render_tables(explanation_page(EXPLANATION)),
-    "validation": lambda: render_validation({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}),
+    "sensitivity": lambda: render_tables(sensitivity.page(SENSITIVITY)),
+    "decode": lambda: render_tables(decode.page(DECODE)),
+    "explanation": lambda: render_tables(explanation.page(EXPLANATION)),
+    "validation": lambda: render_tables(
+        validation.page({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))})
+    ),
 }
 EMPTY_CHARTS = """() => [...document.querySelectorAll(".chart")]
   .filter(e => !e.querySelector(".point, .js-line")).map(e => e.id)"""

@@ -17,14 +17,15 @@ from chipmodel.pipeline.run import run
 from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
-from reports.compare.rows import document, print_comparison
+from reports.compare.page import page as page_of
+from reports.compare.rows import document
 from reports.diff.difference import compare_results
 from reports.result_file import read_result
 from reports.run.document import document as result_document
 from reports.run.figures import timeline
 from reports.run.page import render_page
 from tests.reports.cascade_sample import INSIDE, NAME, ON_CORES, cascaded, cascaded_on_cores
-from tests.reports.console import on_console
+from tests.reports.console import printed
 from workloads.load import load
 
 
@@ -47,8 +48,8 @@ def test_a_comparison_counts_the_cascades_of_each_streamer(cascade: str, count: 
     assert [len(row.cascades) for row in found.streamed] == [count, count]
     rows: Any = document(found)["streamers"]
     assert [row["cascades"] for row in rows] == [[NAME] * count] * 2
-    text = on_console(lambda console: print_comparison(found, console))
-    assert ("fits cascades" in " ".join(text.split())) == bool(count)
+    text = printed(page_of(found))
+    assert ("cascades fits" in " ".join(text.split())) == bool(count)
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
 
 

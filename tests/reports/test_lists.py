@@ -1,6 +1,5 @@
 """The lists on the terminal: every row, and the user's own text without markup."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import fmean
@@ -11,9 +10,11 @@ from chipmodel.api.listings import planners
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.fields import FIELDS
 from dma.stream import streamers
-from reports.lists import chip_page, chips_page, networks_page, planners_page, print_list
+from reports.lists import chip_page, chips_page, networks_page, planners_page
+from reports.page_parts import TablePage
 from solvers.branches.mergers import mergers
 from solvers.registry import packers
+from tests.reports.console import printed as printed_page
 from tests.support.chips import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
 
@@ -25,34 +26,23 @@ class Thing:
     source: str
 
 
-def printed(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    show: Callable[[], None],
-    width: int = 200,
-) -> list[list[str]]:
-    """The lines that ``show`` prints, cut into cells."""
-    monkeypatch.setenv("COLUMNS", str(width))
-    show()
-    lines = capsys.readouterr().out.splitlines()
+def printed(page: TablePage, width: int = 200) -> list[list[str]]:
+    """The lines of a list, cut into cells."""
+    lines = printed_page(page, width).splitlines()
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines if line.strip()]
 
 
-def test_networks_by_name_with_what_their_programs_count(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_networks_by_name_with_what_their_programs_count() -> None:
     builder = ProgramBuilder("net")
     builder.dense("d", builder.input("x", (1000, 2000)), 1100, bias=False)
     rows = [(Thing("net", "A network", "Somebody 2020"), builder.build())]
-    heading, _, row = printed(monkeypatch, capsys, lambda: print_list(networks_page(rows)))
+    heading, _, row = printed(networks_page(rows))
     assert heading == ["name", "MACs", "weights", "description and source"]
     assert row == ["net", "2,200.0 M", "2,200.0 k", "A network. Somebody 2020"]
 
 
-def test_planners_by_the_option_that_takes_them(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    heading, _, *rows = printed(monkeypatch, capsys, lambda: print_list(planners_page(planners())))
+def test_planners_by_the_option_that_takes_them() -> None:
+    heading, _, *rows = printed(planners_page(planners()))
     assert heading == ["chosen by", "name", "what it does", "source"]
     assert [row[:2] for row in rows] == [
         *(["--packer", name] for name in packers()),
@@ -64,10 +54,10 @@ def test_planners_by_the_option_that_takes_them(
     assert all(len(row) == 4 for row in rows)
 
 
-def test_each_chip_is_a_row(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_chip_is_a_row() -> None:
     odd = replace(LUNA_LIKE, name="odd", title="[b]odd[/b] :x:", core_mhz=Fraction(400, 3))
     chips = [LUNA_LIKE, odd, load_chip("esp32p4")]
-    above, heading, _, *rows = printed(monkeypatch, capsys, lambda: print_list(chips_page(chips)))
+    above, heading, _, *rows = printed(chips_page(chips))
     assert above == ["Shared", "core", "MACs a", "mean"]
     assert heading == ["name", "Memory", "MHz", "cycle", "error", "description"]
     measured = rows.pop()
@@ -79,11 +69,9 @@ def test_each_chip_is_a_row(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_every_number_of_a_chip_has_its_source(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_number_of_a_chip_has_its_source(name: str) -> None:
     chip = load_chip(name)
-    lines = printed(monkeypatch, capsys, lambda: print_list(chip_page(chip)), 2000)
+    lines = printed(chip_page(chip), 2000)
     heading = lines.index(["field", "value", "origin", "source"])
     title = " ".join(cell for line in lines[:heading] for cell in line)
     assert title == f"{chip.name}: {chip.title}; {chip.accuracy}"

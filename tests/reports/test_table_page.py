@@ -2,8 +2,7 @@
 
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
-from reports.arena import render_arena
-from reports.budget import render_budget
+from reports import arena, budget
 from reports.page_parts import PageTable, TablePage
 from reports.table_page import render_tables
 from tests.reports.pages import read, refers_to_nothing
@@ -40,14 +39,14 @@ def cells(page: str) -> list[str]:
 
 
 def test_a_budget_page_says_what_is_kept_and_what_is_not() -> None:
-    found = cells(page := render_budget(BUDGETS))
+    found = cells(page := render_tables(budget.page(BUDGETS)))
     assert found.count("1 of 2") == 2
     assert page.count("verdict good") == page.count("verdict bad") == 1
     assert found[-1].endswith("cycles of 20 is above the limit of 10")
 
 
 def test_an_arena_page_has_the_offset_of_each_tensor_by_its_number() -> None:
-    found = cells(render_arena(ARENA))
+    found = cells(render_tables(arena.page(ARENA)))
     assert "Alive together: 3 buffers, 112 B" in found
     offsets = found[len(found) - found[::-1].index("Offsets") :]
     last = [offsets[at + 3] for at, text in enumerate(offsets) if text in ("a", "b")]

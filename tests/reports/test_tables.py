@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from chipmodel.model.program import ops
-from reports.decode import HEADS, render_decode
+from reports.decode import HEADS, page as page_of
 from reports.page_parts import PageTable, TablePage
 from reports.run.page import render_page
 from reports.table_page import render_tables
@@ -30,7 +30,7 @@ def saved(found: Visit, kind: str, table: str) -> tuple[str, str]:
 
 
 def test_a_table_is_saved_as_it_is_shown(browser: Browser, tmp_path: Path) -> None:
-    found = visit(browser, write(tmp_path, "page.html", render_decode(ANSWER)))
+    found = visit(browser, write(tmp_path, "page.html", render_tables(page_of(ANSWER))))
     name, text = saved(found, "CSV", "Every length")
     assert name == "every-length.csv"
     rows = list(csv.reader(text.splitlines()))
@@ -71,7 +71,7 @@ def test_all_rows_are_saved_but_those_that_a_filter_hides(browser: Browser, tmp_
 
 
 def test_the_list_of_sections_stays_in_sight_or_folds(browser: Browser, tmp_path: Path) -> None:
-    file = write(tmp_path, "page.html", render_decode(ANSWER))
+    file = write(tmp_path, "page.html", render_tables(page_of(ANSWER)))
     found = visit(browser, file, 1280)
     page = found.page
     wide, narrow = page.locator("nav.contents"), page.locator("details.contents")
@@ -98,4 +98,4 @@ def test_the_list_of_sections_stays_in_sight_or_folds(browser: Browser, tmp_path
 def test_a_page_of_two_sections_has_no_list() -> None:
     page = "<header></header><h2 id='x'></h2>" + "".join(f'<h2 id="s{n}">S{n}</h2>' for n in range(2))
     assert with_contents(page) == page
-    assert 'class="contents"' not in render_decode(replace(ANSWER, lengths=ANSWER.lengths[:1]))
+    assert 'class="contents"' not in render_tables(page_of(replace(ANSWER, lengths=ANSWER.lengths[:1])))

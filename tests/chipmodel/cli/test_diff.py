@@ -46,12 +46,12 @@ def test_real_runs_are_explained_without_remainder(
     assert found["settings"]
 
 
-def test_the_terminal_says_what_was_asked_then_the_answer(
+def test_the_terminal_says_the_answer_then_what_was_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a = run(capsys, tmp_path / "a.json")
     b = run(capsys, tmp_path / "b.json", "--streamer", "sync")
     code, out, err = call(capsys, "diff", a, b)
     assert (code, err) == (0, "")
-    assert out.index("sync") < out.index("slower: ") < out.index("Totals")
+    assert out.index("slower: ") < out.index("Settings that differ") < out.index("Totals")
     assert "more waiting for weights" in out

@@ -42,7 +42,7 @@ def test_each_value_has_the_time_of_its_chip(tmp_path: Path, capsys: pytest.Capt
     assert "<rect" in page.read_text(encoding="utf-8")
     code, out, _ = call(capsys, *arguments)
     assert code == 0
-    assert "without effect: shared_memory.alignment" in out
+    assert "Without effect: shared_memory.alignment." in out
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,11 @@ from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from reports.compare.page import render_comparison
-from reports.compare.rows import document, headline, print_comparison
+from reports.compare.page import page as page_of
+from reports.compare.rows import document, headline
 from reports.svg_chart import NAME_HEIGHT
-from tests.reports.console import on_console
+from reports.table_page import render_tables
+from tests.reports.console import printed
 from tests.reports.pages import read
 from workloads.load import load
 
@@ -96,10 +97,10 @@ def test_the_headline() -> None:
 
 
 def test_the_terminal_ranks_by_peak_and_gives_reasons_for_refusals() -> None:
-    text = on_console(lambda console: print_comparison(COMPARISON, console))
+    text = printed(page_of(COMPARISON))
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
-    assert "proven lower bound 50 B, capacity 55 B" in text
+    assert "Proven lower bound 50 B, capacity 55 B." in text
     firsts = [line.split()[0] for line in lines if line.startswith(" ") and line.split()]
     ranked = [name for name in firsts if name in ("naive", "none", "exact", "pool")]
     assert ranked == ["exact", "naive", "none", "pool"]
@@ -112,7 +113,9 @@ def test_the_terminal_ranks_by_peak_and_gives_reasons_for_refusals() -> None:
 
 def test_curves_stay_in_the_frame_and_names_do_not_overlap() -> None:
     many = [PackerRow(f"p{n}", 51 + n * n, 50, "feasible", 0, 10.0 ** (n - 6)) for n in range(10)]
-    page = render_comparison(PlannerComparison("x", "", PROBLEM, None, packed=(*many, COMPARISON.packed[2])))
+    page = render_tables(
+        page_of(PlannerComparison("x", "", PROBLEM, None, packed=(*many, COMPARISON.packed[2])))
+    )
     wide, narrow = page.split("<svg")[1:]
     assert_within(read(wide.partition(">")[2]).tags, 1190, 320)
     assert_within(read(narrow.partition(">")[2]).tags, 370, 280)
@@ -134,13 +137,13 @@ def assert_within(tags: list[tuple[str, dict[str, str | None]]], width: float, h
 
 
 def test_energy_has_a_column_where_a_chip_file_says_it() -> None:
-    assert "µJ" not in on_console(lambda console: print_comparison(COMPARISON, console))
+    assert "µJ" not in printed(page_of(COMPARISON))
     sync, *others = COMPARISON.streamed
     known = replace(COMPARISON, streamed=(replace(sync, microjoules=1234.5), *others))
-    shown = on_console(lambda console: print_comparison(known, console))
+    shown = printed(page_of(known))
     assert "µJ" in shown
     assert "1,234.50" in shown
-    assert ">1,234.50<" in render_comparison(known)
+    assert ">1,234.50<" in render_tables(page_of(known))
     streamers = cast("list[dict[str, object]]", document(known)["streamers"])
     assert [each.get("microjoules") for each in streamers] == [1234.5, None, None]
 

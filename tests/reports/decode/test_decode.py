@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
-from reports.decode import HEADS, document, headline, length_rows, print_decode, render_decode
-from tests.reports.console import on_console
+from reports.decode import HEADS, document, headline, length_rows, page as page_of
+from reports.table_page import render_tables
+from tests.reports.console import printed
 
 
 def token(further: int, kept: int, cache: int, off_chip: int) -> TokenRun:
@@ -55,20 +56,20 @@ def test_the_table() -> None:
 
 def test_ten_thousand_tokens_a_second_have_all_their_digits() -> None:
     lengths = (ContextLength(2, None, token(200, 1, 1, 1)), ContextLength(4, None, token(250, 1, 1, 1)))
-    page = render_decode(replace(ANSWER, lengths=lengths))
+    page = render_tables(page_of(replace(ANSWER, lengths=lengths)))
     assert ">10,000</text>" in page
     assert "e+0" not in page
 
 
 def test_nothing_is_cut_off_at_80_columns() -> None:
     lengths = (ContextLength(4096, TimedRun(2 * 10**6, 1), token(2 * 10**6, 10**6, 10**6, 10**6)),)
-    printed = on_console(lambda console: print_decode(replace(ANSWER, lengths=lengths), console))
-    assert all(head.lstrip(">") in printed for head in HEADS)
-    assert "976.6 KiB" in printed
+    shown = printed(page_of(replace(ANSWER, lengths=lengths)))
+    assert all(head.lstrip(">") in shown for head in HEADS)
+    assert "976.6 KiB" in shown
 
 
 def test_the_page_is_whole_and_escaped() -> None:
-    page = render_decode(ANSWER)
+    page = render_tables(page_of(ANSWER))
     assert "net&lt;1&gt;" in page
     assert "net<1>" not in page
     assert "head&lt;1&gt; 800 B" in page
@@ -77,4 +78,4 @@ def test_the_page_is_whole_and_escaped() -> None:
 
 
 def test_a_single_length_has_no_chart() -> None:
-    assert "<circle" not in render_decode(replace(ANSWER, lengths=ANSWER.lengths[1:2]))
+    assert "<circle" not in render_tables(page_of(replace(ANSWER, lengths=ANSWER.lengths[1:2])))

@@ -3,7 +3,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from reports.diff.difference import compare_results
-from reports.diff.words import diff_document, sentences
+from reports.diff.words import document, sentences
 from tests.reports.diff.test_difference import answer
 
 MHZ = Fraction(1, 1000)
@@ -38,7 +38,7 @@ def test_peak_and_traffic_have_sentences_where_they_differ() -> None:
 
 def test_the_document_is_complete_and_adds_up() -> None:
     a, b = answer({"c": {"compute": 10}}), answer({"c": {"compute": 7}, "d": {"weights": 9}}, {"core": 1})
-    made = json.loads(json.dumps(diff_document(compare_results(a, b))))
+    made = json.loads(json.dumps(document(compare_results(a, b))))
     assert made["change_cycles"] == 7
     for key in ("causes", "parts"):
         assert sum(part["cycles"] for part in made[key]) == 7

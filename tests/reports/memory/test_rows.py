@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.files.text_file import json_text
-from reports.memory import document, headline, print_memory, render_memory, smallest_rows
-from tests.reports.console import on_console
+from reports.memory import document, headline, page as page_of, smallest_rows
+from reports.table_page import render_tables
+from tests.reports.console import printed
 
 ALONE = MemoryPlan(8192, 900, 8000, False, "sync", 500)
 SPILLED = MemoryPlan(4096, 2000, 4096, True, "sync", 500)
@@ -25,7 +26,7 @@ ANSWER = MemoryAnswer(
 
 
 def _printed(answer: MemoryAnswer) -> str:
-    return on_console(lambda console: print_memory(answer, console))
+    return printed(page_of(answer))
 
 
 def test_the_document_has_every_plan() -> None:
@@ -53,7 +54,7 @@ def test_the_headline_compares_both_sizes() -> None:
 def test_the_lower_bound_is_a_row_with_the_gap_of_the_smallest_plan() -> None:
     assert smallest_rows(ANSWER)[-1] == ("lower bound", "3,584", "3.5 KiB", "", "gap 14.3%")
     assert json.loads(json_text(document(ANSWER)))["lower_bound_bytes"] == 3584
-    assert "the smallest plan is 14.3% above it" in render_memory(ANSWER)
+    assert "the smallest plan is 14.3% above it" in render_tables(page_of(ANSWER))
 
 
 def test_the_terminal_shows_what_moves_and_what_is_saved() -> None:
@@ -67,17 +68,17 @@ def test_the_terminal_shows_what_moves_and_what_is_saved() -> None:
 def test_a_plan_in_slices_is_called_so() -> None:
     sliced = replace(CASCADED, cascades=(), in_slices=(("wide", 4),))
     answer = replace(ANSWER, cascaded=sliced, front=(MemoryPoint(4096, SPILLED, sliced),))
-    text, page = _printed(answer), render_memory(answer)
+    text, page = _printed(answer), render_tables(page_of(answer))
     assert re.search(r"with slices +4,096", text)
     assert re.search(r"4,096 +2,000\* +1,000\+ +50\.0%", text)
     assert "+ runs wide tensors in slices" in text
     assert "+ runs wide tensors in slices" in page
     assert "Cycles with slices" in page
-    assert "+ runs" not in _printed(ANSWER) + render_memory(ANSWER)
+    assert "+ runs" not in _printed(ANSWER) + render_tables(page_of(ANSWER))
 
 
 def test_macs_are_shown_where_they_may_be_computed_again() -> None:
-    assert "MACs" not in _printed(ANSWER) + render_memory(ANSWER).split("<p", 1)[1]
+    assert "MACs" not in _printed(ANSWER) + render_tables(page_of(ANSWER)).split("<p", 1)[1]
     ops = CascadedOps(("a", "b", "c"), (1, 2, 1), (), 2, ("a",))
     answer = replace(ANSWER, macs=500, recompute=1.3, cascaded=replace(CASCADED, cascades=(ops,)))
     text = _printed(answer)
@@ -85,7 +86,7 @@ def test_macs_are_shown_where_they_may_be_computed_again() -> None:
     assert re.search(r"4,096 +2,000\* +1,000 +1\.20x +50\.0%", text)
     assert "1 2 1, 2 bands, 1 again" in text
     assert max(map(len, text.splitlines())) <= 80
-    page = render_memory(answer)
+    page = render_tables(page_of(answer))
     assert page.count('<th scope="col" class="num">MACs</th>') == 2
     assert "at most 1.3" in page
     value = json.loads(json_text(document(answer)))
@@ -98,9 +99,9 @@ def test_a_size_without_a_plan_says_so() -> None:
 
 
 def test_the_page_has_a_mark_for_every_plan_and_escapes_names() -> None:
-    page = render_memory(ANSWER)
+    page = render_tables(page_of(ANSWER))
     assert page.count("<circle") == 2 * 4  # Once for wide screens and once for narrow ones.
     assert len(re.findall(r'circle class="alone hollow"', page)) == 2
     assert "b&lt;i&gt;" in page
     assert page.count("<script") == 1
-    assert "<svg" not in render_memory(replace(ANSWER, front=()))
+    assert "<svg" not in render_tables(page_of(replace(ANSWER, front=())))

@@ -8,10 +8,11 @@ from reports.sensitivity import (
     TornadoShape,
     field_rows,
     headline,
+    page as page_of,
     refused_rows,
-    render_sensitivity,
     tornado,
 )
+from reports.table_page import render_tables
 
 ANSWER = SensitivityAnswer(
     "net<1>",
@@ -57,7 +58,7 @@ def test_bars_are_as_long_as_the_changes_and_on_their_side(shape: TornadoShape) 
 
 
 def test_the_page_is_whole_and_escaped() -> None:
-    page = render_sensitivity(ANSWER)
+    page = render_tables(page_of(ANSWER))
     assert "net&lt;1&gt;" in page
     assert page.count("<rect") == 2 * 5
     assert "dma.channels is 0" in page

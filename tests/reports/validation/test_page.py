@@ -1,6 +1,7 @@
 from typing import Any
 
-from reports.validation import render_validation
+from reports.table_page import render_tables
+from reports.validation import page as page_of
 from tests.reports.validation.test_chart import row
 
 
@@ -25,7 +26,7 @@ def answer(*rows: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_validation_has_a_mark_and_a_row_for_each_network() -> None:
-    page = render_validation({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}, "a board, 9 rows")
+    page = render_tables(page_of({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}, "a board, 9 rows"))
     assert page.count("<circle") == 2 * 2  # for wide and narrow screens
     assert "1 of 2 rows within 10%, worst 30.0%" in page
     assert "Accuracy: a board, 9 rows." in page
@@ -37,7 +38,7 @@ def test_a_validation_has_a_mark_and_a_row_for_each_network() -> None:
 def test_a_fit_has_its_numbers_and_the_errors_held_out() -> None:
     before, after = answer(row(2, 10, 5)), answer(row(2, 10, 9.9))
     named = {"before": before, "fitted": after, "families held out": answer(row(2, 10, 9))}
-    page = render_validation(named, changes=[("npu.launch_cycles", 1.0, 9640.0)])
+    page = render_tables(page_of(named, changes=[("npu.launch_cycles", 1.0, 9640.0)]))
     assert "Fitted numbers" in page
     assert "9,640" in page
     for text in ("-50.0%", "-1.0%", "-10.0%", "families held out"):

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from reports.validation import WORST_ROWS, inputs, print_validation, worst
-from tests.reports.console import on_console
+from reports.validation import WORST_ROWS, inputs, page, worst
+from tests.reports.console import printed as printed_page
 
 
 def row(line: int, measured: float, predicted: float) -> dict[str, Any]:
@@ -37,12 +37,12 @@ def printed(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
         "rows": rows,
         "summary": summary,
     }
-    return on_console(lambda console: print_validation(answer, console))
+    return printed_page(page({"predicted": answer}))
 
 
 def test_names_from_the_user_are_no_markup() -> None:
     text = printed([row(2, 100, 100)], part(1, 0.0))
-    assert "some_kind: cycles of [b]mine[/b].csv, some-chip" in text
+    assert "[b]mine[/b].csv against some-chip: 1 rows of kind some_kind, cycles." in text
     assert "':smile:'" in text
 
 

@@ -175,7 +175,7 @@ class HyperBusDma:
     command-address, synchronisers of the data."""
     segment_clocks: int
     """The same for every further CS# low of one request, which passes no clock crossing."""
-    round_trip_us: Fraction
+    round_trip_ns: Fraction
     """CK out to data back."""
     setup_cycles: int = 0
     channels: Channels = Channels()

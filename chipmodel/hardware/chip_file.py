@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache
 from math import prod
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
@@ -24,7 +24,6 @@ from chipmodel.files.yaml_tree import Document
 from chipmodel.hardware.chip import (
     CPU_KINDS,
     OVERRIDE,
-    Arbitration,
     ArrayCosts,
     Banks,
     Chip,
@@ -33,22 +32,20 @@ from chipmodel.hardware.chip import (
     Figure,
     Mark,
     Npu,
-    OperandTime,
     SharedMemory,
     Vendor,
-    VendorStreamer,
 )
 from chipmodel.hardware.dma_fields import (
     check_controller,
     dma_of,
     in_place_of,
-    numbers_at,
     psram_of,
     weights_of,
 )
 from chipmodel.hardware.energy import energy_of
 from chipmodel.hardware.ethos_npu import ethos_of
 from chipmodel.hardware.ethos_u85 import VARIANTS, EthosU85, ethos_u85_of
+from chipmodel.hardware.field_values import Values, read_as
 from chipmodel.hardware.fields import FIELDS, MODEL, children, field_at, fields_with, read_choice, read_number
 from chipmodel.hardware.further_memories import further_memories_of
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
@@ -134,7 +131,7 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         hint = "add it, or take a base that has it; 'chipmodel chips' lists presets, such as luna-arcs"
         raise BadInput(f"the chip has no {', '.join(missing[:3])}{more}", where=where, hint=hint)
-    chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
+    chip = _chip(written.name, written.title, {**numbers, **choices}, {path: figures[path] for path in own})
     chip = replace(
         chip,
         compared_with=written.compared_with,
@@ -378,95 +375,63 @@ def _override(text: str) -> tuple[str, str]:
     return path, value
 
 
-def _chip(
-    name: str,
-    title: str,
-    numbers: Mapping[str, Fraction],
-    choices: Mapping[str, str],
-    figures: Mapping[str, Figure],
-) -> Chip:
-    def whole(path: str) -> int:
-        return int(numbers[path])
-
+def _chip(name: str, title: str, values: Values, figures: Mapping[str, Figure]) -> Chip:
+    banks = None if values["shared_memory.model"] == "flat" else read_as(Banks, "shared_memory.banks", values)
     return Chip(
         name=name,
         title=title,
-        core_mhz=numbers["core_mhz"],
-        shared_memory=SharedMemory(
-            whole("shared_memory.bytes"), whole("shared_memory.alignment"), _banks(numbers, choices)
-        ),
-        psram=psram_of(numbers, choices),
-        dma=dma_of(numbers, choices),
-        npu=_npu(numbers, choices),
+        core_mhz=values["core_mhz"],
+        shared_memory=read_as(SharedMemory, "shared_memory", values, banks=banks),
+        psram=psram_of(values),
+        dma=dma_of(values),
+        npu=_npu(values),
         figures=figures,
-        cpu=Cpu(**numbers_at("cpu", numbers, Cpu)),
-        cores=whole("cores"),
-        weights=weights_of(numbers, choices),
-        in_place=in_place_of(numbers, choices),
-        compiled=CompiledWeights(**numbers_at("weights", numbers, CompiledWeights)),
-        vendor=Vendor(
-            cast(VendorStreamer, choices["vendor.streamer"]),
-            choices["vendor.cascades"] == "yes",
-            **numbers_at("vendor", numbers, Vendor),
-        ),
-        energy=energy_of(numbers, choices),
-        memories=further_memories_of(numbers),
+        cpu=read_as(Cpu, "cpu", values),
+        cores=int(values["cores"]),
+        weights=weights_of(values),
+        in_place=in_place_of(values),
+        compiled=read_as(CompiledWeights, "weights", values),
+        vendor=read_as(Vendor, "vendor", values),
+        energy=energy_of(values),
+        memories=further_memories_of(values),
     )
 
 
-def _banks(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Banks | None:
-    if choices["shared_memory.model"] == "flat":
-        return None
-    count, word, ports = (
-        int(numbers[f"shared_memory.banks.{name}"]) for name in ("count", "word_bytes", "ports")
-    )
-    interleave = cast('Literal["words", "blocks"]', choices["shared_memory.banks.interleave"])
-    return Banks(
-        count, word, interleave, ports, cast(Arbitration, choices["shared_memory.banks.arbitration"])
-    )
-
-
-def _npu(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Npu:
-    macs = {bits: numbers[f"npu.macs_per_cycle.int{bits}"] for bits in (8, 16, 32)}
+def _npu(values: Values) -> Npu:
+    model = values["npu.model"]
+    ethos = {"ethos-u55": ethos_of, "ethos-u85": ethos_u85_of}.get(model)
     axes = ("input_channels", "output_channels", "columns")
-    in_lanes, out_lanes, columns = (int(numbers[f"npu.array.{axis}"]) for axis in axes)
-    array = (in_lanes, out_lanes, columns)
-    read, write = numbers["npu.read_bytes_per_cycle"], numbers["npu.write_bytes_per_cycle"]
-    model, rolling = choices["npu.model"], choices["npu.rolling_buffers"] == "true"
-    luna = _luna(numbers, array, macs, read, write) if model == "luna" else None
-    costs = _array_costs(numbers, choices) if model == "array" else ArrayCosts()
-    vector = vector_cpu_of(numbers, choices) if model == "vector-cpu" else None
-    ethos = ethos_of(numbers, choices) if model == "ethos-u55" else None
-    u85 = ethos_u85_of(numbers, choices) if model == "ethos-u85" else None
-    ne16 = ne16_of(numbers) if model == "ne16" else None
-    plugin = None if model in FIELDS[MODEL].options else plugin_npu_of(model, numbers)
-    return Npu(macs, array, read, write, luna, rolling, costs, vector, ethos or u85, ne16, plugin)
-
-
-def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> ArrayCosts:
-    return ArrayCosts(
-        operands=cast(OperandTime, choices["npu.operands"]),
-        on_cpu={kind: cycles for kind in CPU_KINDS if (cycles := numbers[f"cpu.cycles_per_element.{kind}"])},
-        **numbers_at("npu", numbers, ArrayCosts),
+    return read_as(
+        Npu,
+        "npu",
+        values,
+        macs_per_cycle={bits: values[f"npu.macs_per_cycle.int{bits}"] for bits in (8, 16, 32)},
+        array=tuple(int(values[f"npu.array.{axis}"]) for axis in axes),
+        luna=_luna(values) if model == "luna" else None,
+        costs=_array_costs(values) if model == "array" else ArrayCosts(),
+        vector=vector_cpu_of(values) if model == "vector-cpu" else None,
+        ethos=ethos(values) if ethos else None,
+        ne16=ne16_of(values) if model == "ne16" else None,
+        plugin=None if model in FIELDS[MODEL].options else plugin_npu_of(model, values),
     )
 
 
-def _luna(
-    numbers: Mapping[str, Fraction],
-    array: tuple[int, ...],
-    macs: Mapping[int, Fraction],
-    read: Fraction,
-    write: Fraction,
-) -> LunaNpu:
-    return replace(
-        LUNA_ARCS,
-        in_lanes=array[0],
-        out_lanes=array[1],
-        columns=array[2],
-        load_bytes_per_cycle=read,
-        store_bytes_per_cycle=write,
-        width_8=replace(LUNA_ARCS.width_8, macs_per_cycle=macs[8]),
-        width_16=replace(LUNA_ARCS.width_16, macs_per_cycle=macs[16]),
-        width_32=replace(LUNA_ARCS.width_32, macs_per_cycle=macs[32]),
-        **numbers_at("npu.luna", numbers, LunaNpu),
+def _array_costs(values: Values) -> ArrayCosts:
+    cycles = ((kind, values[f"cpu.cycles_per_element.{kind}"]) for kind in CPU_KINDS)
+    return read_as(ArrayCosts, "npu", values, on_cpu={kind: each for kind, each in cycles if each})
+
+
+def _luna(values: Values) -> LunaNpu:
+    widths = {8: LUNA_ARCS.width_8, 16: LUNA_ARCS.width_16, 32: LUNA_ARCS.width_32}
+    macs = {bits: values[f"npu.macs_per_cycle.int{bits}"] for bits in widths}
+    return read_as(
+        LunaNpu,
+        "npu.luna",
+        values,
+        in_lanes=int(values["npu.array.input_channels"]),
+        out_lanes=int(values["npu.array.output_channels"]),
+        columns=int(values["npu.array.columns"]),
+        load_bytes_per_cycle=values["npu.read_bytes_per_cycle"],
+        store_bytes_per_cycle=values["npu.write_bytes_per_cycle"],
+        **{f"width_{bits}": replace(widths[bits], macs_per_cycle=macs[bits]) for bits in widths},
     )

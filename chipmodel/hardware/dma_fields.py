@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, cast
+from typing import cast
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.hardware.chip import (
@@ -14,90 +14,81 @@ from chipmodel.hardware.chip import (
     CdmaDma,
     Channels,
     Chip,
+    Controlled,
     Dma,
     DramDma,
     EfPsramDma,
     HyperBusDma,
     InPlaceReading,
-    InPlaceWish,
     Psram,
     Route,
     WeightMemory,
 )
 from chipmodel.hardware.dram import Dram
+from chipmodel.hardware.field_values import Values, read_as
 from chipmodel.hardware.psram_device import WIRES, Protocol
 from chipmodel.hardware.psram_parts import device_named
 
-Numbers = Mapping[str, Fraction]
-Choices = Mapping[str, str]
+ENGINES: Mapping[str, type[BurstDma | Controlled]] = {
+    "bursts": BurstDma,
+    "hyperbus": HyperBusDma,
+    "cdma": CdmaDma,
+    "ef-psram": EfPsramDma,
+    "dram": DramDma,
+}
+"""Engines but for that of lines, by ``dma.model``."""
 
 
-def dma_of(numbers: Numbers, choices: Choices) -> AnyDma:
+def dma_of(values: Values) -> AnyDma:
     """The engine that ``dma.model`` names."""
-    channels = _channels(numbers, choices)
-    match choices["dma.model"]:
-        case "bursts":
-            overlap = choices["dma.bursts.overlap"] == "yes"
-            return BurstDma(**numbers_at("dma.bursts", numbers, BurstDma), channels=channels, overlap=overlap)
-        case "hyperbus":
-            own = numbers_at("dma.hyperbus", numbers, HyperBusDma)
-            there_and_back = numbers["dma.hyperbus.round_trip_ns"] / 1000
-            return HyperBusDma(**own, round_trip_us=there_and_back, channels=channels)
-        case "cdma":
-            return CdmaDma(**numbers_at("dma.cdma", numbers, CdmaDma), channels=channels)
-        case "ef-psram":
-            read = cast("Protocol", choices["dma.ef_psram.read_mode"])
-            write = cast("Protocol", choices["dma.ef_psram.write_mode"])
-            own = numbers_at("dma.ef_psram", numbers, EfPsramDma)
-            return EfPsramDma(read, write, **own, channels=channels)
-        case "dram":
-            memory = Dram(**numbers_at("psram.dram", numbers, Dram))
-            return DramDma(memory, **numbers_at("dma.dram", numbers, DramDma), channels=channels)
-        case _:
-            return _lines(numbers, channels)
+    model = values["dma.model"]
+    channels = read_as(Channels, "dma", values, count=int(values["dma.channels"]))
+    if model == "line":
+        load, store = (read_as(Route, f"dma.{way}", values) for way in ("load", "store"))
+        return read_as(Dma, "dma", values, load=load, store=store, channels=channels)
+    memory = {"memory": read_as(Dram, "psram.dram", values)} if model == "dram" else {}
+    path = f"dma.{model.replace('-', '_')}"
+    return read_as(ENGINES[model], path, values, channels=channels, **memory)
 
 
-def psram_of(numbers: Numbers, choices: Choices) -> Psram:
+def psram_of(values: Values) -> Psram:
     """The Psram that ``dma.model`` needs: a part, a rate in bytes a clock, or the memory that a public RTL
     controller drives. A controller with a single clock domain fixes the Psram's clock."""
-    size, clock = int(numbers["psram.bytes"]), numbers.get("psram.clock_mhz", numbers["core_mhz"])
-    match choices["dma.model"]:
+    size, clock = int(values["psram.bytes"]), values.get("psram.clock_mhz", values["core_mhz"])
+    match values["dma.model"]:
         case "bursts":
-            return _part(size, clock, choices)
+            return _part(size, clock, values)
         case "hyperbus":
             rate = WIRES["HyperBus"].bytes_per_clock
         case "cdma":
-            clock, rate = numbers["core_mhz"], numbers["dma.cdma.data_bits"] / 8
+            clock, rate = values["core_mhz"], values["dma.cdma.data_bits"] / 8
         case "ef-psram":
-            rate = WIRES[cast("Protocol", choices["dma.ef_psram.read_mode"])].bytes_per_clock
-            clock = numbers["core_mhz"] / numbers["dma.ef_psram.clocks_per_sck"]
+            rate = WIRES[cast("Protocol", values["dma.ef_psram.read_mode"])].bytes_per_clock
+            clock = values["core_mhz"] / values["dma.ef_psram.clocks_per_sck"]
         case "dram":
-            rate = numbers["psram.dram.bus_bits"] * numbers["psram.dram.transfers_per_clock"] / 8
+            rate = values["psram.dram.bus_bits"] * values["psram.dram.transfers_per_clock"] / 8
         case _:
-            return Psram(size, clock, numbers["psram.bytes_per_clock"])
-    low, high = numbers.get("psram.ce_low_max_us"), numbers.get("psram.ce_high_ns", Fraction(0))
+            return Psram(size, clock, values["psram.bytes_per_clock"])
+    low, high = values.get("psram.ce_low_max_us"), values.get("psram.ce_high_ns", Fraction(0))
     return Psram(size, clock, rate, ce_low_max_us=low, ce_high_ns=high)
 
 
-def weights_of(numbers: Numbers, choices: Choices) -> WeightMemory | None:
+def weights_of(values: Values) -> WeightMemory | None:
     """The memory of the weights; None where they lie in Psram."""
-    kind = choices["weights.memory"]
+    kind = values["weights.memory"]
     if kind == "psram":
         return None
-    setup, burst = int(numbers["weights.setup_cycles"]), int(numbers["weights.burst_bytes"])
-    route = Route(setup, burst, numbers["weights.burst_overhead_clocks"])
-    size, clock = int(numbers["weights.bytes"]), numbers["weights.clock_mhz"]
-    memory = Psram(size, clock, numbers["weights.bytes_per_clock"])
-    return WeightMemory(cast('Literal["flash", "mram", "sram"]', kind), memory, Dma(route, route))
+    route = read_as(Route, "weights", values)
+    return WeightMemory(kind, read_as(Psram, "weights", values), Dma(route, route))
 
 
-def in_place_of(numbers: Numbers, choices: Choices) -> InPlaceReading:
+def in_place_of(values: Values) -> InPlaceReading:
     """Whether and how fast weights are read where they lie."""
-    wish = cast(InPlaceWish, choices["weights.in_place"])
+    wish = values["weights.in_place"]
     if wish == "no":
         return InPlaceReading()
-    rate = numbers["weights.in_place_bytes_per_cycle"]
-    return InPlaceReading(wish, rate, int(numbers["weights.in_place_latency_cycles"]))
+    rate = values["weights.in_place_bytes_per_cycle"]
+    return InPlaceReading(wish, rate, int(values["weights.in_place_latency_cycles"]))
 
 
 def check_controller(chip: Chip, where: Place) -> None:
@@ -154,33 +145,7 @@ def _us(time: Fraction) -> str:
     return f"{float(time):.3g} us"
 
 
-def _part(size: int, clock: Fraction, choices: Choices) -> Psram:
-    device = replace(device_named(choices["psram.device"]), clock_mhz=clock)
+def _part(size: int, clock: Fraction, values: Values) -> Psram:
+    device = replace(device_named(values["psram.device"]), clock_mhz=clock)
     _ = device.latency_code  # raises BadInput where the part is not made for that clock
-    collision = cast('Literal["none", "expected", "worst", "phase"]', choices["psram.collision"])
-    return Psram(size, clock, device.wire.bytes_per_clock, device, collision)
-
-
-def _channels(numbers: Numbers, choices: Choices) -> Channels:
-    arbitration = cast('Literal["in order", "round robin"]', choices["dma.arbitration"])
-    return Channels(int(numbers["dma.channels"]), arbitration, choices["dma.strided"] == "yes")
-
-
-def _lines(numbers: Numbers, channels: Channels) -> Dma:
-    def route(path: str) -> Route:
-        setup, size = int(numbers[f"{path}.setup_cycles"]), int(numbers[f"{path}.burst_bytes"])
-        return Route(setup, size, numbers[f"{path}.burst_overhead_clocks"])
-
-    outstanding, port = int(numbers["dma.outstanding"]), int(numbers["dma.port_bytes"])
-    return Dma(route("dma.load"), route("dma.store"), channels, outstanding, port)
-
-
-def numbers_at(path: str, numbers: Numbers, kind: type[Any]) -> dict[str, Any]:
-    """The numbers below ``path`` that a dataclass ``kind`` has by the same name, or by that without unit."""
-    known = {
-        each: numbers[key]
-        for each in fields(kind)
-        for unit in ("", "_bytes", "_cycles")
-        if (key := f"{path}.{each.name}{unit}") in numbers
-    }
-    return {each.name: int(value) if each.type == "int" else value for each, value in known.items()}
+    return Psram(size, clock, device.wire.bytes_per_clock, device, values["psram.collision"])

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from chipmodel.hardware.field_values import Values, read_as
 from chipmodel.hardware.further_memories import GROUP, memory_names
 
 STATIC = "leakage"
@@ -52,16 +53,14 @@ class EnergyCosts:
         return {name: float(part) for name, part in parts.items() if part}
 
 
-def energy_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> EnergyCosts | None:
+def energy_of(values: Values) -> EnergyCosts | None:
     """The fields ``energy`` of a chip file; None for a chip whose energy is not known."""
-    if choices["energy.model"] == "unknown":
+    if values["energy.model"] == "unknown":
         return None
-    volts, nominal, static = (numbers[f"energy.{name}"] for name in ("volts", "nominal_volts", "static_mw"))
-    pj = {key: numbers[f"energy.pj.{key}"] for key in COUNTED}
-    further = further_bytes(memory_names(numbers)).items()
-    return EnergyCosts(
-        volts, nominal, static, pj | {key: numbers[path] for path, key in further if path in numbers}
-    )
+    pj = {key: values[f"energy.pj.{key}"] for key in COUNTED}
+    further = further_bytes(memory_names(values)).items()
+    pj |= {key: values[path] for path, key in further if path in values}
+    return read_as(EnergyCosts, "energy", values, pj=pj)
 
 
 def further_bytes(memories: Iterable[str]) -> dict[str, str]:

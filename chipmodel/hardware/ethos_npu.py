@@ -9,9 +9,10 @@ architecture_allocator.py and architecture_features.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+
+from chipmodel.hardware.field_values import Values, read_as
 
 OUTPUT_RATES = ("plain", "max_pool", "add", "multiply", "wide", "wide_unary", "wide_multiply", "table")
 """Kinds of output by their cycles for each element: of convolutions, dense layers and average pooling; of max
@@ -75,35 +76,27 @@ class EthosNpu:
         return self.block_height * self.block_width
 
 
-_WHOLES = {
-    "cores": "cores",
-    "block_height": "micro_block.height",
-    "block_width": "micro_block.width",
-    "block_depth": "micro_block.depth",
+_NAMES = {
+    **{f"block_{side}": f"micro_block.{side}" for side in ("height", "width", "depth")},
     "shram_banks": "shram.banks",
     "input_granule": "shram.input_granule_banks",
     "accumulator_granule": "shram.accumulator_granule_banks",
     "wide_accumulator_granule": "shram.wide_accumulator_granule_banks",
-    "delay_cycles": "delay_cycles",
-    "wide_delay_cycles": "wide_delay_cycles",
     "read_latency": "sram.read_latency_cycles",
     "write_latency": "sram.write_latency_cycles",
     "sram_burst": "sram.burst_bytes",
 }
 
 
-def ethos_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> EthosNpu:
-    """The NPU of a chip file with these numbers."""
-    wholes = {name: int(numbers[f"npu.ethos.{path}"]) for name, path in _WHOLES.items()}
-    rates = tuple(numbers[f"npu.ethos.output_cycles.{kind}"] for kind in OUTPUT_RATES)
-    read, write = numbers["npu.read_bytes_per_cycle"], numbers["npu.write_bytes_per_cycle"]
-    partial = choices["npu.ethos.border_blocks"] == "inside"
-    weights = choices["npu.ethos.weights_on_port"] == "yes"
-    return EthosNpu(
-        **wholes,
-        read_bytes_per_cycle=read,
-        write_bytes_per_cycle=write,
-        output_cycles=rates,
-        weights_on_port=weights,
-        partial_blocks=partial,
+def ethos_of(values: Values) -> EthosNpu:
+    """The NPU of a chip file with these values."""
+    return read_as(
+        EthosNpu,
+        "npu.ethos",
+        values,
+        **{name: int(values[f"npu.ethos.{path}"]) for name, path in _NAMES.items()},
+        read_bytes_per_cycle=values["npu.read_bytes_per_cycle"],
+        write_bytes_per_cycle=values["npu.write_bytes_per_cycle"],
+        output_cycles=tuple(values[f"npu.ethos.output_cycles.{kind}"] for kind in OUTPUT_RATES),
+        partial_blocks=values["npu.ethos.border_blocks"] == "inside",
     )

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from chipmodel.hardware.field_values import Values, read_as
+
 Sizes = tuple[int, int, int]
 """Rows, columns and channels."""
 
@@ -124,13 +126,18 @@ class EthosU85:
         return max(*ways, (read + written) / self.bytes_per_cycle)
 
 
-def ethos_u85_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> EthosU85:
-    """The NPU of a chip file with these numbers."""
-    read, write, burst = (
-        int(numbers[f"npu.ethos.sram.{name}"])
-        for name in ("read_latency_cycles", "write_latency_cycles", "burst_bytes")
+def ethos_u85_of(values: Values) -> EthosU85:
+    """The NPU of a chip file with these values."""
+    return read_as(
+        EthosU85,
+        "npu.ethos",
+        values,
+        macs=int(values["npu.macs_per_cycle.int8"]),
+        **{
+            f"{way}_latency": int(values[f"npu.ethos.sram.{way}_latency_cycles"]) for way in ("read", "write")
+        },
+        sram_burst=int(values["npu.ethos.sram.burst_bytes"]),
+        bytes_per_cycle=values["npu.ethos.sram.bytes_per_cycle"],
+        read_bytes_per_cycle=values["npu.read_bytes_per_cycle"],
+        write_bytes_per_cycle=values["npu.write_bytes_per_cycle"],
     )
-    port, reads, writes = (numbers[f"npu.{way}bytes_per_cycle"] for way in ("ethos.sram.", "read_", "write_"))
-    weights = choices["npu.ethos.weights_on_port"] == "yes"
-    macs = int(numbers["npu.macs_per_cycle.int8"])
-    return EthosU85(macs, read, write, burst, port, reads, writes, weights)

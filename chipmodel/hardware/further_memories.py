@@ -7,9 +7,12 @@ a rate. Its fields are those of every such memory, whatever its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+from chipmodel.hardware.field_values import Values, read_as
 
 GROUP = "memories"
 """The group of a chip file that holds them, each by its name."""
@@ -47,19 +50,14 @@ def memory_names(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found[0] for path in paths if (found := memory_path(path))))
 
 
-def further_memories_of(numbers: Mapping[str, Fraction]) -> tuple[FurtherMemory, ...]:
+def further_memories_of(values: Values) -> tuple[FurtherMemory, ...]:
     """Return the memories of a chip file, in its order."""
 
     def memory(name: str) -> FurtherMemory:
         at = f"{GROUP}.{name}"
-        load, store = f"{at}.load", f"{at}.store"
-        return FurtherMemory(
-            name,
-            int(numbers[f"{at}.bytes"]),
-            int(numbers[f"{load}.latency_cycles"]),
-            numbers[f"{load}.bytes_per_cycle"],
-            int(numbers[f"{store}.latency_cycles"]),
-            numbers[f"{store}.bytes_per_cycle"],
-        )
+        ways = ("load", "store")
+        given: dict[str, Any] = {f"{way}_rate": values[f"{at}.{way}.bytes_per_cycle"] for way in ways}
+        given |= {f"{way}_latency": int(values[f"{at}.{way}.latency_cycles"]) for way in ways}
+        return read_as(FurtherMemory, at, values, name=name, **given)
 
-    return tuple(memory(name) for name in memory_names(numbers))
+    return tuple(memory(name) for name in memory_names(values))

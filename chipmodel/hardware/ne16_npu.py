@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+
+from chipmodel.hardware.field_values import Values
 
 MOST_BITS = 8
 """Bits of a weight, which the engine takes where a chip file does not say fewer."""
@@ -24,8 +25,8 @@ class Ne16Npu:
     """Core cycles before each part of an op: the tool's call, tiles and registers."""
 
 
-def ne16_of(numbers: Mapping[str, Fraction]) -> Ne16Npu:
-    """The cluster of a chip file with these numbers."""
-    bits, launch = int(numbers["weights.bits_per_weight"]), int(numbers["npu.launch_cycles"])
-    rate, output = (numbers[f"npu.ne16.cluster_{name}"] for name in ("macs_per_cycle", "output_cycles"))
+def ne16_of(values: Values) -> Ne16Npu:
+    """The cluster of a chip file with these values."""
+    bits, launch = int(values["weights.bits_per_weight"]), int(values["npu.launch_cycles"])
+    rate, output = (values[f"npu.ne16.cluster_{name}"] for name in ("macs_per_cycle", "output_cycles"))
     return Ne16Npu(bits or MOST_BITS, rate, output, launch)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import cast
 
 from chipmodel.entry_points import Plugin, plugin_named
+from chipmodel.hardware.field_values import Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,8 @@ def parameters_of(model: str) -> Mapping[str, Parameter]:
     return cast("Mapping[str, Parameter]", given)
 
 
-def plugin_npu_of(model: str, numbers: Mapping[str, Fraction]) -> PluginNpu:
+def plugin_npu_of(model: str, values: Values) -> PluginNpu:
     """The plug-in ``model`` with its numbers of a chip file."""
     plugin = plugin_named("NPU model", model)
     assert plugin is not None, "the choice was checked"
-    return PluginNpu(plugin, {name: numbers[f"npu.{model}.{name}"] for name in parameters_of(model)})
+    return PluginNpu(plugin, {name: values[f"npu.{model}.{name}"] for name in parameters_of(model)})

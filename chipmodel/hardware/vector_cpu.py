@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
+
+from chipmodel.hardware.field_values import Values, read_as
 
 Kernels = Literal["esp-dl", "esp-nn"]
 KERNELS: tuple[str, ...] = get_args(Kernels)
@@ -43,19 +44,15 @@ class VectorCpu:
     """Core cycles in which it reads a line from the other cache."""
 
 
-def vector_cpu_of(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> VectorCpu:
+def vector_cpu_of(values: Values) -> VectorCpu:
     """The fields ``npu.vector`` of a chip file."""
-    first = _cache_of("npu.vector.first_cache", numbers)
-    return VectorCpu(
-        cast(Kernels, choices["npu.vector.kernels"]),
-        int(numbers["npu.launch_cycles"]),
-        _cache_of("npu.vector.cache", numbers),
-        numbers["npu.vector.weight_line_cycles"],
-        int(numbers["npu.vector.cores"]),
-        first if first.bytes else None,
-        numbers["npu.vector.first_cache.line_cycles"],
+    first = read_as(DataCache, "npu.vector.first_cache", values)
+    return read_as(
+        VectorCpu,
+        "npu.vector",
+        values,
+        launch_cycles=int(values["npu.launch_cycles"]),
+        cache=read_as(DataCache, "npu.vector.cache", values),
+        first=first if first.bytes else None,
+        first_line_cycles=values["npu.vector.first_cache.line_cycles"],
     )
-
-
-def _cache_of(path: str, numbers: Mapping[str, Fraction]) -> DataCache:
-    return DataCache(*(int(numbers[f"{path}.{name}"]) for name in ("bytes", "ways", "line_bytes")))

@@ -62,7 +62,7 @@ class HyperBus:
     @property
     def capture_clocks(self) -> int:
         """``fixed_clocks``, and one more where the round trip passes the end of its clock period."""
-        return self.dma.fixed_clocks + ceil(SAMPLED_AT + self.dma.round_trip_us * self.ck.mhz) - 1
+        return self.dma.fixed_clocks + ceil(SAMPLED_AT + self.dma.round_trip_ns * self.ck.mhz / 1000) - 1
 
     def read(self, size: int, address: int = 0, phase: ClockPhase | None = None) -> HyperBusRead:
         """One read of ``size`` bytes on an idle controller; for ``phase`` see ``usual_phase``."""

@@ -93,7 +93,7 @@ def chips(draw: st.DrawFn) -> Chip:
         turnaround_cycles=draw(st.integers(0, 60)),
         fixed_clocks=draw(st.integers(3, 12)),
         segment_clocks=draw(st.integers(3, 40)),
-        round_trip_us=Fraction(draw(st.integers(0, 20)), 1000),
+        round_trip_ns=Fraction(draw(st.integers(0, 20))),
         setup_cycles=setup,
     )
     beats, page = draw(st.sampled_from([1, 2, 3, 16, 256])), draw(st.sampled_from([128, 1024, 4096]))

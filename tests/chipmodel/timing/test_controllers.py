@@ -126,7 +126,7 @@ def test_an_address_inside_a_beat_makes_the_first_one_earlier() -> None:
 def test_the_additional_clock_comes_from_the_round_trip() -> None:
     """Anything from 1.51 to 2.5 ns adds the clock that the tables show at 166 and 200 MHz but not at 100."""
     bus = hyperbus(200, 200)
-    quick = replace(bus, dma=replace(bus.dma, round_trip_us=Fraction(1, 1000)))
+    quick = replace(bus, dma=replace(bus.dma, round_trip_ns=Fraction(1)))
     assert [each.read(64).last_beat for each in (bus, quick)] == [57, 56]
 
 

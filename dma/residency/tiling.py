@@ -64,7 +64,8 @@ def row_blocks(work: Work) -> tuple[int, ...]:
     """Sizes of blocks of rows within blocks, from all rows down to one, where parts in two blocks need
     different parts of an operand; none where all rows are alike.
 
-    A stripe across two images, or two products, would need the halo rows, or the right matrices, of both.
+    A stripe across two images, products, or bands of a cascade, would need the halo rows, the right matrices,
+    or the columns of both and the rows between them.
     """
     match work:
         case Vector(cut=AxisCut() as cut):
@@ -73,6 +74,8 @@ def row_blocks(work: Work) -> tuple[int, ...]:
             blocks = work.batch
         case Matmul(shared_right=False) if work.batch > 1:
             blocks = work.batch
+        case CascadeWork() if work.bands > 1:
+            blocks = work.bands
         case _:
             return ()
     return () if work.rows == 1 else (work.rows, work.rows // blocks, 1)

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from hypothesis import given, settings, strategies as st
 
+from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.geometry.interval import Interval
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.work import output_share
 from chipmodel.pipeline.request import PlanRequest
@@ -188,6 +190,35 @@ def test_the_sampled_tiles_include_a_largest_one_of_several_images_or_products(
     program, op = of(builder)
     tiling = Tiling(min(rows, op.work.rows), 1, striped=True)
     assert stripe_bytes(program, op, tiling) == real_stripe_bytes(program, op, tiling)
+
+
+@settings(max_examples=100)
+@given(st.integers(3, 9), st.sampled_from((8, 12, 16)), st.sampled_from((2, 4)), st.integers(1, 40))
+def test_the_sampled_tiles_of_a_cascade_in_bands_include_a_largest_one(
+    height: int, width: int, bands: int, rows: int
+) -> None:
+    """No stripe has the columns of two bands but in all their rows."""
+    builder = ProgramBuilder("bands")
+    x = builder.input("x", (1, 3, height, width))
+    builder.output(builder.conv("b", builder.conv("a", x, 4, 3, pad=1), 2, 3, pad=1))
+    program = builder.build()
+    choice = CascadeChoice(("a", "b"), (1, 1), bands=bands)
+    op = cascade_op(program, list(program.ops()), choice)
+    assert isinstance(op.work, CascadeWork)
+    tiling = Tiling(min(rows, op.work.rows), 1, striped=True)
+    each = op.work.rows // bands
+    assert all(
+        len(piece) % each == 0 or op.work.band_of(piece.start) == op.work.band_of(piece.stop - 1)
+        for piece in tiling.stripes(op)
+    )
+    real = sum(
+        max(share.bytes(program.tensors[name].bytes) for share in shares)
+        for name, shares in (
+            ("x", [op.reads(0, r, c) for r, c in tiling.tiles(op)]),
+            ("b", [op.writes("b", r, c) for r, c in tiling.tiles(op)]),
+        )
+    )
+    assert stripe_bytes(program, op, tiling) == real
 
 
 def test_no_stripe_needs_the_matrices_of_two_products_where_it_has_the_rows_of_one() -> None:

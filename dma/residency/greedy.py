@@ -11,9 +11,9 @@ Source: chipmodel.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from chipmodel.errors import MORE_MEMORY, DoesNotFit
 from chipmodel.geometry.interval import Interval
@@ -91,6 +91,13 @@ class _Decisions:
     holes: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
     homed: set[str] = field(default_factory=set[str])
     striped: set[str] = field(default_factory=set[str])
+    changed: set[str] = field(default_factory=set[str])
+    """Tensors with a decision that the last residency did not have."""
+
+    @property
+    def shared(self) -> int:
+        """How many tensors share the memory of another one; no decision adds one."""
+        return len(self.overwrites) + len(self.absorbed)
 
     def copy(self) -> _Decisions:
         holes = {name: set(before) for name, before in self.holes.items()}
@@ -106,15 +113,16 @@ def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) 
     if spill:
         _refuse_too_large_ops(table, reserved, budget)
     decisions = table.initial_decisions()
+    rounds = _Rounds(table, decisions)
     while True:
-        residency = table.residency(decisions)
+        residency = rounds.residency()
         needs = [
             live + weights + (table.stripes(op, residency) if op.name in decisions.striped else 0)
             for op, live, weights in zip(table.ops, residency.through, reserved, strict=True)
         ]
         worst = max(range(len(needs)), key=needs.__getitem__, default=0)
         if not needs or needs[worst] <= budget:
-            return residency
+            return replace(residency, spilled=table.spilled(decisions))
         if table.stream_inputs(decisions, worst):
             continue
         if not spill or not table.relieve(decisions, residency, worst):
@@ -157,45 +165,30 @@ class ResidencyTable:
             for name in op.outputs:
                 self.touches[name].append(Touch(position, True, name))
         self.by_rows = any(op.by_rows for op in self.ops)
-        self.known: dict[str, tuple[object, tuple[Segment, ...]]] = {}
+        self.cascades = [op for op in self.ops if op.cascade]
         self.initial: _Decisions | None = None
-        self.shared: tuple[object, storages.Storages] | None = None
         self.lives: dict[int, tuple[Segment, tuple[Interval, ...]]] = {}
         self.least_stripes: dict[tuple[str, frozenset[str]], int] = {}
         self.conditions: dict[str, set[int]] = {}
-        self.slicers: dict[str, set[str]] = {}
+        self.slicers: dict[str, list[Op]] = {}
         for op in self.ops:
             if op.sliced is not None:
-                self.slicers.setdefault(op.sliced, set()).add(op.name)
+                self.slicers.setdefault(op.sliced, []).append(op)
         for position, name, branch in _conditions(program.body, 0):
             self.touches[name].append(Touch(position, False, name, branch))
             self.conditions.setdefault(name, set()).add(position)
 
     def residency(self, decisions: _Decisions) -> Residency:
-        storage, within = self._storages(decisions)
-        rings = rings_of(self.ops, decisions.overwrites, storage) if self.by_rows else {}
-        members: dict[str, list[str]] = {}
-        for name, root in storage.items():
-            members.setdefault(root, []).append(name)
-        segments = {
-            root: self._known_segments(root, tuple(names), decisions)
-            for root, names in members.items()
-            if any(self.touches[name] for name in names)
-        }
-        return Residency(
-            segments=segments,
-            storage=storage,
-            striped=frozenset(decisions.striped),
-            through=tuple(self.through(segments, rings)),
-            spilled=tuple(sorted(set(decisions.holes) | (decisions.homed - self.program.stays_in_psram))),
-            within=within,
-            kept=self._kept(decisions, storage),
-            rings=rings,
-        )
+        """Return where everything is by ``decisions``."""
+        return replace(_Rounds(self, decisions).residency(), spilled=self.spilled(decisions))
 
-    def _kept(self, decisions: _Decisions, storage: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    def spilled(self, decisions: _Decisions) -> tuple[str, ...]:
+        """Return the tensors that leave SharedMemory for some time, or for good."""
+        return tuple(sorted(set(decisions.holes) | (decisions.homed - self.program.stays_in_psram)))
+
+    def kept(self, decisions: _Decisions, storage: Mapping[str, str]) -> dict[str, frozenset[str]]:
         """Return the operands of each striped cascade that stay whole in SharedMemory."""
-        cascades = (op for op in self.ops if op.cascade and op.name in decisions.striped)
+        cascades = (op for op in self.cascades if op.name in decisions.striped)
         kept = {
             op.name: frozenset(n for n in (*op.inputs, *op.outputs) if storage[n] not in decisions.homed)
             for op in cascades
@@ -218,37 +211,16 @@ class ResidencyTable:
         whole = max((self.program.tensors[name].bytes for name in operands), default=0)
         return min(whole, self._least_stripe(op, NONE_KEPT))
 
-    def _storages(self, decisions: _Decisions) -> storages.Storages:
-        """Cached, as most rounds leave it as it is."""
-        key = tuple(decisions.overwrites), tuple(decisions.absorbed)
-        if self.shared is None or self.shared[0] != key:
-            found = storages.storages(self.program, decisions.overwrites, decisions.absorbed)
-            self.shared = key, found
-        return self.shared[1]
-
-    def _known_segments(
-        self, root: str, names: tuple[str, ...], decisions: _Decisions
-    ) -> tuple[Segment, ...]:
-        """``_segments``, cached by the decisions that it depends on: a round changes few of them."""
-        homed = root in decisions.homed
-        striped = self._striped_users(root, decisions) if homed else ()
-        key = (names, homed, tuple(sorted(decisions.holes.get(root, ()))), striped)
-        if self.known.get(root, (None, ()))[0] != key:
-            self.known[root] = key, self._segments(root, names, decisions)
-        return self.known[root][1]
-
     def resident(self, root: str, names: Iterable[str]) -> tuple[Segment, ...]:
         """The segments of tensors that share the memory of ``root`` and never leave SharedMemory."""
-        return self._segments(root, tuple(names), _Decisions({}))
-
-    def _striped_users(self, root: str, decisions: _Decisions) -> tuple[int, ...]:
-        return tuple(t.position for t in self.touches[root] if self.ops[t.position].name in decisions.striped)
+        return self.segments(root, tuple(names), _Decisions({}))
 
     def _merged(self, names: Iterable[str]) -> list[Touch]:
         """Touches of all the names, reads before writes at one op."""
         return sorted((t for n in names for t in self.touches[n]), key=lambda t: (t.position, t.writes))
 
-    def _segments(self, root: str, names: tuple[str, ...], decisions: _Decisions) -> tuple[Segment, ...]:
+    def segments(self, root: str, names: tuple[str, ...], decisions: _Decisions) -> tuple[Segment, ...]:
+        """Return the segments of the tensors ``names``, which share the memory of ``root``."""
         outputs = set(names) & set(self.program.outputs)
         stores_all = tuple(
             t.position
@@ -331,8 +303,14 @@ class ResidencyTable:
     def _home(self, decisions: _Decisions, root: str) -> None:
         """Put ``root`` in Psram for good; ops that move one slice of it at a time need no more: striped."""
         decisions.homed.add(root)
+        decisions.changed.add(root)
         decisions.holes.pop(root, None)
-        decisions.striped |= self.slicers.get(root, set())
+        for op in self.slicers.get(root, ()):
+            self._stripe(decisions, op)
+
+    def _stripe(self, decisions: _Decisions, op: Op) -> None:
+        decisions.striped.add(op.name)
+        decisions.changed.update(op.inputs, op.outputs)
 
     def overwrites(self) -> dict[str, str]:
         """Each output with the input whose memory it takes. An input of the program that is loaded wherever
@@ -357,16 +335,15 @@ class ResidencyTable:
         """The bytes alive at each op."""
         change = [0] * (len(self.ops) + 1)
         for root, parts in segments.items():
-            size = rings[root].bytes if root in rings else self.program.tensors[root].bytes
-            for segment in parts:
-                for interval in self.live(segment):
-                    change[interval.start] += size
-                    change[interval.stop] -= size
-        total, result = 0, [0] * len(self.ops)
-        for position in range(len(self.ops)):
-            total += change[position]
-            result[position] = total
-        return result
+            self.add(change, parts, rings[root].bytes if root in rings else self.program.tensors[root].bytes)
+        return list(accumulate(change[:-1]))
+
+    def add(self, change: list[int], segments: Iterable[Segment], size: int) -> None:
+        """Add ``size`` to what the bytes alive change by, op by op, for the time of ``segments``."""
+        for segment in segments:
+            for interval in self.live(segment):
+                change[interval.start] += size
+                change[interval.stop] -= size
 
     def live(self, segment: Segment) -> tuple[Interval, ...]:
         """Positions of ops at which the segment's bytes are in SharedMemory."""
@@ -408,7 +385,7 @@ class ResidencyTable:
                 return False
             self._home(decisions, op.outputs[0])
             return True
-        decisions.striped.add(op.name)
+        self._stripe(decisions, op)
         for name in (*op.inputs, *op.outputs):
             self._home(decisions, name)
         return True
@@ -429,7 +406,7 @@ class ResidencyTable:
             return False
         for name in own:
             self._home(decisions, name)
-        decisions.striped.add(op.name)
+        self._stripe(decisions, op)
         return True
 
     def _evict(self, decisions: _Decisions, residency: Residency, root: str, position: int) -> bool:
@@ -442,6 +419,7 @@ class ResidencyTable:
         earlier = [t.position for t in touches if t.position < position]
         if self.straight(touches) and later and earlier and root not in self.conditions:
             decisions.holes.setdefault(root, set()).add(min(later))
+            decisions.changed.add(root)
         else:
             self._home(decisions, root)
         return True
@@ -453,6 +431,63 @@ class ResidencyTable:
             decisions.overwrites.pop(name, None)
             decisions.absorbed.pop(name, None)
         return len(members) > 1
+
+
+class _Rounds:
+    """Residencies of decisions that grow round by round: only what a round changed is found again."""
+
+    def __init__(self, table: ResidencyTable, decisions: _Decisions) -> None:
+        self.table, self.decisions = table, decisions
+        self.members: dict[str, tuple[str, ...]] = {}
+        self.segments: dict[str, tuple[Segment, ...]] = {}
+        self._share()
+
+    def _share(self) -> None:
+        """Find anew which tensors share memory, and the segments of those that did not share it before."""
+        table, decisions, known = self.table, self.decisions, self.members
+        self.shared = decisions.shared
+        self.storage, self.within = storages.storages(table.program, decisions.overwrites, decisions.absorbed)
+        self.rings = rings_of(table.ops, decisions.overwrites, self.storage) if table.by_rows else {}
+        members: dict[str, list[str]] = {}
+        for name, root in self.storage.items():
+            if table.touches[name]:
+                members.setdefault(root, []).append(name)
+        self.members = {root: tuple(names) for root, names in members.items()}
+        kept = {root for root, names in self.members.items() if known.get(root) == names}
+        kept -= decisions.changed
+        self.segments = {
+            root: self.segments[root] if root in kept else table.segments(root, names, decisions)
+            for root, names in self.members.items()
+        }
+        self.change = [0] * (len(table.ops) + 1)
+        for root in self.segments:
+            self._count(root, 1)
+
+    def _count(self, root: str, sign: int) -> None:
+        size = self.rings[root].bytes if root in self.rings else self.table.program.tensors[root].bytes
+        self.table.add(self.change, self.segments[root], sign * size)
+
+    def residency(self) -> Residency:
+        """Return the residency of the decisions by now, without what leaves SharedMemory."""
+        table, decisions = self.table, self.decisions
+        if self.shared != decisions.shared:
+            self._share()
+        else:
+            for root in decisions.changed & self.members.keys():
+                self._count(root, -1)
+                self.segments[root] = table.segments(root, self.members[root], decisions)
+                self._count(root, 1)
+        decisions.changed.clear()
+        return Residency(
+            segments=self.segments,
+            storage=self.storage,
+            striped=frozenset(decisions.striped),
+            through=tuple(accumulate(self.change[:-1])),
+            spilled=(),
+            within=self.within,
+            kept=table.kept(decisions, self.storage),
+            rings=self.rings,
+        )
 
 
 def _conditions(body: tuple[Node, ...], position: int) -> Iterable[tuple[int, str, str]]:

@@ -152,7 +152,8 @@ def _shortfall(result: Result, need: MemoryNeed) -> str:
 def _psram_remedy(result: Result) -> str:
     fit = result.fit
     if fit.too_many_weights:
-        return f"No plan can help: the weights alone take {size(fit.weight_bytes)}."
+        taken = size(fit.weight_bytes)
+        return f"No plan can help: the weights alone take {taken}, so only quick plans were tried."
     return (
         f"The weights take {size(fit.weight_bytes)} of it, tensors the rest, "
         "fewer where more SharedMemory keeps them on chip."

@@ -78,6 +78,12 @@ def plan_fit(program: Program, chip: Chip, schedule: Schedule, peak: int) -> Fit
     )
 
 
+def too_many_weights(program: Program, chip: Chip) -> bool:
+    """Whether the weights alone exceed the memory that they lie in, so that no plan fits."""
+    memory = chip.weights.memory if chip.weights else chip.psram
+    return used_weight_bytes(program) > memory.bytes
+
+
 def further_addresses(chip: Chip) -> dict[str, Interval]:
     """Return the addresses off chip of each further memory by name, after those of Psram and weights."""
     found: dict[str, Interval] = {}

@@ -14,9 +14,10 @@ from typing import TypeVar
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
+from chipmodel.model.fit import too_many_weights
 from chipmodel.pipeline.cascade_screening import KnownSets
 from chipmodel.pipeline.cascade_search import CascadeSearch
-from chipmodel.pipeline.choices import DEFAULT_STREAMER, VENDOR_STREAMER
+from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, DEFAULT_STREAMER, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rows_choice import plan_with_stripes
 from dma.stream import streamer_named
@@ -36,6 +37,8 @@ RIVALS = (
     VENDOR_STREAMER,
 )
 """Quick streamers, those first that are most often the fastest for their time."""
+ESTIMATES = ("weight-pipeline", "sync")
+"""Streamers that estimate a program whose weights alone are too many for the chip: no search can help it."""
 LEAST_SECONDS = 1.0
 """Seconds that ``auto`` has in any case: networks of up to twenty ops take 0.6 to 1.3 s (measured)."""
 
@@ -79,13 +82,31 @@ def plan_beside_rivals(request: PlanRequest, path: Mapping[str, str] | None) -> 
     be simulated, so there are no rivals. Raises DoesNotFit where no streamer has a plan."""
     if path is None:
         return plan_with_stripes(request, path)
-    known = KnownSets()
     search = CascadeSearch(request, path, None)
+    if estimate := _estimate(request, path, search):
+        return estimate
+    known = KnownSets()
     found = made_by_all(request, lambda asked: plan_with_stripes(asked, path, known), search.fits)
     if len(found) == 1:
         return found[0]
     fits = [_simulated(planned, request, path) for planned in reversed(found) if search.fits(planned)]
     return replace(min(fits or found, key=search.rank), bound=found[-1].bound)
+
+
+def _estimate(request: PlanRequest, path: Mapping[str, str], search: CascadeSearch) -> Planned | None:
+    """Return the faster of two quick plans instead of a searched one where no plan can fit, as the weights
+    alone are too many: what the run would take is an estimate then. None for other programs and streamers."""
+    streamer = streamer_named(request.streamer)
+    searches = streamer.chooses_by_cycles or streamer.searches_offsets
+    if not searches or not too_many_weights(request.program, request.chip):
+        return None
+    cascade = CASCADE_OFF if request.cascade == CASCADE_AUTO else request.cascade
+    asked = [replace(request, streamer=name, cascade=cascade, stop=None) for name in ESTIMATES]
+    try:
+        found = [_simulated(plan_with_stripes(each, path), request, path) for each in asked]
+    except DoesNotFit:  # SharedMemory has no room for a plan without cascades.
+        return None
+    return min(found, key=search.rank)
 
 
 def _simulated(planned: Planned, request: PlanRequest, path: Mapping[str, str]) -> Planned:

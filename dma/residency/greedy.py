@@ -113,7 +113,7 @@ def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) 
     if spill:
         _refuse_too_large_ops(table, reserved, budget)
     decisions = table.initial_decisions()
-    rounds = _Rounds(table, decisions)
+    rounds = _GrowingResidency(table, decisions)
     while True:
         residency = rounds.residency()
         needs = [
@@ -180,7 +180,7 @@ class ResidencyTable:
 
     def residency(self, decisions: _Decisions) -> Residency:
         """Return where everything is by ``decisions``."""
-        return replace(_Rounds(self, decisions).residency(), spilled=self.spilled(decisions))
+        return replace(_GrowingResidency(self, decisions).residency(), spilled=self.spilled(decisions))
 
     def spilled(self, decisions: _Decisions) -> tuple[str, ...]:
         """Return the tensors that leave SharedMemory for some time, or for good."""
@@ -433,7 +433,7 @@ class ResidencyTable:
         return len(members) > 1
 
 
-class _Rounds:
+class _GrowingResidency:
     """Residencies of decisions that grow round by round: only what a round changed is found again."""
 
     def __init__(self, table: ResidencyTable, decisions: _Decisions) -> None:
@@ -443,7 +443,7 @@ class _Rounds:
         self._share()
 
     def _share(self) -> None:
-        """Find anew which tensors share memory, and the segments of those that did not share it before."""
+        """Find which tensors share memory, and the segments of those that did not share it before."""
         table, decisions, known = self.table, self.decisions, self.members
         self.shared = decisions.shared
         self.storage, self.within = storages.storages(table.program, decisions.overwrites, decisions.absorbed)

@@ -1,14 +1,16 @@
 """A streamer that searches is never behind a quick one, whatever its deadline."""
 
+from dataclasses import replace
+
 import pytest
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.cascade_screening import CascadeScreening, KnownSets
-from chipmodel.pipeline.choices import CASCADE_AUTO
+from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.rival_streamers import QUICKEST, RIVALS, made_by_all
+from chipmodel.pipeline.rival_streamers import ESTIMATES, QUICKEST, RIVALS, made_by_all
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from dma.stream import streamer_named, streamers
@@ -36,6 +38,19 @@ def test_a_search_is_not_behind_prefetch_k() -> None:
     """ResNet-8 of the tutorial: the search alone takes 342,512, as forecasts know no contention."""
     assert cycles("resnet8", "luna-arcs", 0, "prefetch-k") == 342_460
     assert cycles("resnet8", "luna-arcs", 0, "exact") <= 342_460
+
+
+@pytest.mark.parametrize("streamer", ["auto", "exact"])
+@pytest.mark.parametrize("psram", ["16KiB", "8MiB"])
+def test_only_weights_that_fit_are_searched(streamer: str, psram: str) -> None:
+    """DS-CNN has 24,368 B of weights. A quick plan is the answer in 16 KiB; more Psram has a faster one."""
+    known = asked("ds_cnn", "luna-arcs", 12_000, streamer, Deadline())
+    request = known.with_chip(load_chip("luna-arcs", (f"psram.bytes={psram}",)).with_memory(12_000))
+    quick = [run(replace(request, streamer=name, cascade=CASCADE_OFF)) for name in ESTIMATES]
+    found = run(request)
+    assert found.fit.too_many_weights == (psram == "16KiB")
+    fastest = min(each.trace.cycles for each in quick)
+    assert found.trace.cycles == fastest if found.fit.too_many_weights else found.trace.cycles < fastest
 
 
 @pytest.mark.parametrize("moment", [1, 1_000])

@@ -66,7 +66,8 @@ def test_what_psram_is_too_small_for_does_not_fit() -> None:
     assert psram_words(result) == "weights and tensors take 11.30 MiB of 8.00 MiB"
     assert headline(result).startswith(
         "The plan needs 11.30 MiB, 3.30 MiB more than the 8.00 MiB Psram. "
-        "No plan can help: the weights alone take 11.16 MiB. With enough memory one run would take "
+        "No plan can help: the weights alone take 11.16 MiB, so only quick plans were tried. "
+        "With enough memory one run would take "
     )
     printed = on_console(lambda console: print_summary(result, console), 200)
     assert printed.splitlines()[0].endswith("does not fit")

@@ -98,8 +98,8 @@ def compare(
     [104960, 104960]
     """
     chosen = _chosen(packers, merges, streamers)
+    limits = _limits(options.get("time_limit"), node_limit, seed)
     settings = PlanSettings(**options)
-    limits = _limits(settings, node_limit, seed)
     with observing(settings.progress):
         if is_packing(workload):
             table = packing_table(workload)
@@ -136,8 +136,7 @@ def _listed(names: Names, known: Callable[[], Iterable[str]]) -> tuple[str, ...]
     return tuple(dict.fromkeys(listed))
 
 
-def _limits(settings: PlanSettings, nodes: int | None, seed: int) -> Limits:
-    given = settings.time_limit
+def _limits(given: float | TimeLimit | None, nodes: int | None, seed: int) -> Limits:
     seconds = given.seconds if isinstance(given, TimeLimit) else given
     check_limits(seconds, nodes, seed)
     return Limits(COMPARE_SECONDS if seconds is None and nodes is None else seconds, nodes, seed)

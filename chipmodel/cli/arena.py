@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from chipmodel.cli.file_options import READS, READS_CHIP, WRITES, FileCommand
 from chipmodel.cli.output import AnswerFiles, answer_options
-from chipmodel.cli.packing_source import SearchOptions, packer_option, search_options
+from chipmodel.cli.packing_source import packer_option, search_options
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import ARENA_SECONDS
 
@@ -45,14 +46,13 @@ from chipmodel.pipeline.choices import ARENA_SECONDS
 def arena(
     *,
     source: str,
-    packer: str,
-    search: SearchOptions,
     sram: str | None,
     psram: str | None,
     chip: str | None,
     model_file: str | None,
     header_file: str | None,
     files: AnswerFiles,
+    **asked: Any,
 ) -> None:
     """Say how large tensor_arena_size must be for MODEL.tflite, and plan the arena.
 
@@ -68,26 +68,15 @@ def arena(
     """
     from chipmodel.api.arena import arena as plan_arena, split_arena
 
-    limits = search.limits(ARENA_SECONDS)
-    seconds, nodes, seed = limits.seconds, limits.nodes, limits.seed
     if sram is None or psram is None:
         _refuse({"--sram": sram, "--psram": psram, "--chip": chip, "--write-header": header_file})
-        answer = plan_arena(source, packer=packer, time_limit=seconds, node_limit=nodes, seed=seed)
+        answer = plan_arena(source, **asked)
         files.give(answer, (model_file, lambda: answer.model))
         return
     if model_file:
         what = "--write-model: the runtime's own planner cannot follow offsets in two memories"
         raise BadInput(what, hint="--write-header has a planner that does")
-    split = split_arena(
-        source,
-        sram=sram,
-        psram=psram,
-        chip=chip,
-        packer=packer,
-        time_limit=seconds,
-        node_limit=nodes,
-        seed=seed,
-    )
+    split = split_arena(source, sram=sram, psram=psram, chip=chip, **asked)
     files.give(split, (header_file, lambda: split.header))
 
 

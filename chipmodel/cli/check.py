@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,6 @@ from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
     chip_options,
-    path_choices,
     path_option,
     seed_option,
     workload_options,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 @chip_options
 @click.option(
     "--execute",
-    "executes",
     is_flag=True,
     help="Also run the plan on pseudo-random bytes and compare its outputs with the network's.",
 )
@@ -43,10 +41,8 @@ def check(
     plan_file: str,
     source: WorkloadOptions,
     target: ChipOptions,
-    executes: bool,
-    choices: tuple[str, ...],
-    seed: int,
     files: AnswerFiles,
+    **asked: Any,
 ) -> int:
     """Verify PLAN for WORKLOAD with code that shares no decision with the planners.
 
@@ -61,15 +57,7 @@ def check(
     from chipmodel.api.packing import is_packing
 
     workload = source.workload if is_packing(source.workload) else source.load()
-    answer = verify(
-        plan_file,
-        workload,
-        chip=target.chip_name,
-        overrides=target.overrides,
-        execute=executes,
-        path=path_choices(choices),
-        seed=seed,
-    )
+    answer = verify(plan_file, workload, chip=target.chip_name, overrides=target.overrides, **asked)
     files.write(answer)
     show(files.json_file, answer.to_json, lambda _: _print(answer))
     return EXIT_DONE if answer.correct else EXIT_DOES_NOT_FIT

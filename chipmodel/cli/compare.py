@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import Any
 
 import click
 
 from chipmodel.cli.file_options import FileCommand, label_of
-from chipmodel.cli.option_groups import group
+from chipmodel.cli.option_groups import Decorator, all_of
 from chipmodel.cli.options import (
     ChipOptions,
-    MemoryOptions,
     WorkloadOptions,
     chip_options,
     memory_options,
     order_option,
-    path_choices,
     path_option,
     workload_options,
 )
 from chipmodel.cli.output import AnswerFiles, answer_options
-from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
+from chipmodel.cli.packing_source import CapacityOptions, capacity_options, search_options
 from chipmodel.errors import BadInput
-from chipmodel.pipeline.choices import COMPARE_SECONDS, DEFAULT_PACKER, DEFAULT_STREAMER, OrderWish
+from chipmodel.pipeline.choices import COMPARE_SECONDS, DEFAULT_PACKER, DEFAULT_STREAMER
 
 FOR_PACKINGS = {
     *("--packers", "--capacity", "--memory", "--time-limit", "--node-limit", "--seed"),
@@ -32,27 +30,31 @@ FOR_PACKINGS = {
 """Options that say something about a packing."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannerOptions:
-    """Which planners are compared, and which are fixed."""
-
-    packers: str | None
-    merges: str | None
-    streamers: str | None
-    packer: str | None
-    streamer: str | None
+def _listed(_: click.Context, __: click.Parameter, text: str | None) -> list[str] | None:
+    """The names between commas; None where none are given."""
+    return [part.strip() for part in text.split(",")] if text else None
 
 
-_planner_options = group(
-    "planners",
-    PlannerOptions,
-    click.option("--packers", metavar="all|NAME,...", help="Packers to compare. [all, unless --streamers]"),
+def _names_option(name: str, meaning: str) -> Decorator:
+    return click.option(name, metavar="all|NAME,...", callback=_listed, help=meaning)
+
+
+_planner_options = all_of(
+    _names_option("--packers", "Packers to compare. [all, unless --streamers]"),
+    _names_option("--merges", "Mergers to compare, with --packers or else --packer."),
+    _names_option("--streamers", "Streamers to compare, in whole runs."),
     click.option(
-        "--merges", metavar="all|NAME,...", help="Mergers to compare, with --packers or else --packer."
+        "--packer",
+        metavar="NAME",
+        default=DEFAULT_PACKER,
+        help=f"Packer of the streamers' runs. [{DEFAULT_PACKER}]",
     ),
-    click.option("--streamers", metavar="all|NAME,...", help="Streamers to compare, in whole runs."),
-    click.option("--packer", metavar="NAME", help=f"Packer of the streamers' runs. [{DEFAULT_PACKER}]"),
-    click.option("--streamer", metavar="NAME", help=f"Whose schedule is packed. [{DEFAULT_STREAMER}]"),
+    click.option(
+        "--streamer",
+        metavar="NAME",
+        default=DEFAULT_STREAMER,
+        help=f"Whose schedule is packed. [{DEFAULT_STREAMER}]",
+    ),
 )
 
 
@@ -76,13 +78,9 @@ def compare(
     *,
     source: WorkloadOptions,
     target: ChipOptions,
-    planners: PlannerOptions,
-    memory: MemoryOptions,
-    choices: tuple[str, ...],
-    order: OrderWish,
     memory_limits: CapacityOptions,
-    search: SearchOptions,
     files: AnswerFiles,
+    **asked: Any,
 ) -> None:
     """Compare packers and mergers on WORKLOAD's packing problem, and streamers in whole runs of it.
 
@@ -101,40 +99,15 @@ def compare(
     from chipmodel.api.comparison import compare as compare_planners
     from chipmodel.api.packing import is_packing
 
-    limits = search.limits(COMPARE_SECONDS)
-    packed = is_packing(source.workload)
-    if packed:
+    if is_packing(source.workload):
         _refuse(_given() - FOR_PACKINGS, "says nothing about a packing", "leave it out")
-        answer = compare_planners(
-            memory_limits.read(source.workload),
-            packers=_listed(planners.packers),
-            node_limit=limits.nodes,
-            seed=limits.seed,
-            name=source.workload,
-            time_limit=limits.seconds,
-        )
+        table = memory_limits.read(source.workload)
+        kept = {name: asked[name] for name in ("packers", "time_limit", "node_limit", "seed")}
+        answer = compare_planners(table, name=source.workload, **kept)
     else:
         _refuse(_given() & {"--capacity", "--memory"}, "is for packings", "use --set shared_memory.bytes=...")
         chip = target.load()
-        answer = compare_planners(
-            source.load(),
-            chip,
-            packers=_listed(planners.packers),
-            merges=_listed(planners.merges),
-            streamers=_listed(planners.streamers),
-            path=path_choices(choices),
-            node_limit=limits.nodes,
-            seed=limits.seed,
-            packer=planners.packer or DEFAULT_PACKER,
-            streamer=planners.streamer or DEFAULT_STREAMER,
-            merge=memory.merge,
-            spill=not memory.no_spill,
-            in_place=memory.in_place,
-            cascade=memory.cascade,
-            recompute=memory.recompute,
-            order=order,
-            time_limit=limits.seconds,
-        )
+        answer = compare_planners(source.load(), chip, **asked)
     files.give(answer)
 
 
@@ -149,8 +122,3 @@ def _given() -> set[str]:
 def _refuse(options: Collection[str], why: str, hint: str) -> None:
     for option in sorted(options):
         raise BadInput(f"{option} {why}", hint=hint)
-
-
-def _listed(text: str | None) -> list[str] | None:
-    """The names between commas; None where none are given."""
-    return [part.strip() for part in text.split(",")] if text else None

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chipmodel.cli.file_options import FileCommand
+from chipmodel.cli.option_groups import Decorator
 from chipmodel.cli.options import (
     ChipOptions,
-    PlanningOptions,
     WorkloadOptions,
     chip_options,
     planning_options,
+    started,
     workload_options,
 )
 from chipmodel.cli.output import AnswerFiles, answer_options, note
@@ -21,6 +22,10 @@ from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
 
 if TYPE_CHECKING:
     from chipmodel.model.program import Program
+
+
+def _size_option(name: str, meaning: str, default: str) -> Decorator:
+    return click.option(name, metavar="NAME", default=default, help=meaning)
 
 
 @click.command(cls=FileCommand)
@@ -32,22 +37,21 @@ if TYPE_CHECKING:
     show_default=True,
     help="Lengths in tokens: both ends and the powers of two between them, or a list.",
 )
-@click.option("--tokens-size", metavar="NAME", help="Symbolic size of new tokens. [sequence_length]")
-@click.option("--past-size", metavar="NAME", help="Symbolic size of the cache. [past_sequence_length]")
-@click.option("--total-size", metavar="NAME", help="Symbolic size of both together, if the file has one.")
+@_size_option("--tokens-size", "Symbolic size of new tokens. [sequence_length]", "sequence_length")
+@_size_option("--past-size", "Symbolic size of the cache. [past_sequence_length]", "past_sequence_length")
+@_size_option("--total-size", "Symbolic size of both together, if the file has one.", "")
 @chip_options
 @planning_options()
 @answer_options()
 def decode(
     *,
     source: WorkloadOptions,
-    context: str,
-    tokens_size: str | None,
-    past_size: str | None,
-    total_size: str | None,
+    tokens_size: str,
+    past_size: str,
+    total_size: str,
     target: ChipOptions,
-    planning: PlanningOptions,
     files: AnswerFiles,
+    **asked: Any,
 ) -> int:
     """Find how long a language model takes for a prompt and for a token at each length of its context.
 
@@ -62,15 +66,13 @@ def decode(
 
     if source.steady_state is not None:
         raise BadInput("--steady-state: decode runs tokens in a row anyway", hint="leave it out")
-    limit = planning.effort.start()
-    names = SizeNames()
-    names = SizeNames(tokens_size or names.tokens, past_size or names.past, total_size or "")
+    limit, names = started(asked), SizeNames(tokens_size, past_size, total_size)
 
     def at(tokens: int, past: int) -> Program:
         model, sizes = names.of(source.workload, tokens, past)
         return replace(source, workload=model).read(limit, sizes)
 
-    answer = find(at, target.load(), context=context, **planning.within(limit))
+    answer = find(at, target.load(), **asked)
     files.give(answer)
     note(answer.answer.notes)
     note(f"ended early: {part}" for part in limit.cut_short)

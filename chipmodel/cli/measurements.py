@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from chipmodel.cli.file_options import READS, STDOUT, WRITES, FileCommand
-from chipmodel.cli.option_groups import all_of, group
+from chipmodel.cli.option_groups import all_of
 from chipmodel.cli.options import ChipOptions, chip_options
 from chipmodel.cli.output import AnswerFiles, answer_options, note
 
-
-@dataclass(frozen=True, slots=True)
-class TableOptions:
-    """A table of measurements."""
-
-    table_file: str
-    kind: str | None
-
-
 _table_options = all_of(
-    group(
-        "measured",
-        TableOptions,
-        click.argument("table_file", metavar="TABLE.csv", type=READS),
-        click.option("--kind", metavar="KIND", help="The kind of table. [as its columns say]"),
-    ),
+    click.argument("table", metavar="TABLE.csv", type=READS),
+    click.option("--kind", metavar="KIND", help="The kind of table. [as its columns say]"),
     chip_options,
 )
 
@@ -39,7 +26,7 @@ PAGE = "Write a self-contained page with a scatter chart of predicted against me
 @click.command(cls=FileCommand)
 @_table_options
 @answer_options("all rows and the summary", PAGE)
-def validate(*, measured: TableOptions, target: ChipOptions, files: AnswerFiles) -> None:
+def validate(*, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:
     """Compare the model with the measurements in TABLE.csv, row by row.
 
     The columns, in any order, decide the kind of table; other columns are ignored. Times are in cycles, for
@@ -85,9 +72,7 @@ def validate(*, measured: TableOptions, target: ChipOptions, files: AnswerFiles)
     """
     from chipmodel.api.measured import validate as compare_table
 
-    answer = compare_table(
-        measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind
-    )
+    answer = compare_table(chip=target.chip_name, overrides=target.overrides, **asked)
     if files.json_file == STDOUT:
         note(answer.result.notes)
     files.give(answer)
@@ -105,11 +90,10 @@ def validate(*, measured: TableOptions, target: ChipOptions, files: AnswerFiles)
 @answer_options(page=PAGE)
 def calibrate(
     *,
-    measured: TableOptions,
     target: ChipOptions,
     output: str | None,
-    free: tuple[str, ...],
     files: AnswerFiles,
+    **asked: Any,
 ) -> None:
     """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
 
@@ -120,9 +104,7 @@ def calibrate(
     """
     from chipmodel.api.measured import calibrate as fit_chip
 
-    answer = fit_chip(
-        measured.table_file, target.chip_name, overrides=target.overrides, kind=measured.kind, free=free
-    )
+    answer = fit_chip(chip=target.chip_name, overrides=target.overrides, **asked)
     base = _base_of(target.chip_name or answer.result.before.kind.chip, Path(output or "."))
     files.give(answer, (output, lambda: answer.chip_file(base)))
 

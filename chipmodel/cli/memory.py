@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from chipmodel.cli.file_options import FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
-    EffortOptions,
     WorkloadOptions,
     chip_options,
     effort_options,
     planner_options,
     recompute_option,
+    started,
     workload_options,
 )
 from chipmodel.cli.output import AnswerFiles, answer_options, note
@@ -40,12 +42,8 @@ def memory(
     *,
     source: WorkloadOptions,
     target: ChipOptions,
-    packer: str,
-    streamer: str,
-    effort: EffortOptions,
-    recompute: float | None,
-    points: int,
     files: AnswerFiles,
+    **asked: Any,
 ) -> None:
     """Find the smallest SharedMemory that WORKLOAD runs in, and how much faster it is with more.
 
@@ -56,17 +54,8 @@ def memory(
     """
     from chipmodel.api.memory import smallest_memory
 
-    limit = effort.start()
+    limit = started(asked)
     chip = target.load()
-    answer = smallest_memory(
-        source.load(limit),
-        chip,
-        packer=packer,
-        streamer=streamer,
-        gap=effort.share,
-        recompute=recompute,
-        points=points,
-        time_limit=limit,
-    )
+    answer = smallest_memory(source.load(limit), chip, **asked)
     files.give(answer)
     note(f"ended early: {part}" for part in answer.answer.cut_short)

@@ -1,11 +1,12 @@
-"""Options that several commands share: each group of them arrives in a command as one frozen value."""
+"""Options that several commands share, by the names that the library gives them. Those of a workload, and
+those of a chip, arrive in a command as one frozen value."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -13,15 +14,13 @@ from chipmodel.cli.file_options import READS, READS_CHIP, READS_WORKLOAD
 from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
 from chipmodel.errors import BadInput
-from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_CHIP, DEFAULT_PACKER, DEFAULT_STREAMER, OrderWish
+from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_CHIP, DEFAULT_PACKER, DEFAULT_STREAMER
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
     from chipmodel.api.effort import TimeLimit
-    from chipmodel.api.settings import PlanOptions
     from chipmodel.hardware.chip import Chip
     from chipmodel.model.program import Program
-    from chipmodel.rewrites.in_place import InPlace
 
 INFERENCES = 8
 """The inferences of ``--steady-state`` without a number."""
@@ -164,17 +163,6 @@ chip_options = group(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryOptions:
-    """What a planner may do with memory."""
-
-    no_spill: bool
-    in_place: InPlace
-    merge: str
-    cascade: str
-    recompute: float | None
-
-
 recompute_option = click.option(
     "--recompute",
     metavar="TIMES",
@@ -182,10 +170,15 @@ recompute_option = click.option(
     help="Let cascades compute rows again, for less memory, up to so many times the MACs of WORKLOAD; bands "
     "of columns count too. [rows are kept]",
 )
-memory_options = group(
-    "memory",
-    MemoryOptions,
-    click.option("--no-spill", is_flag=True, help="Fail if tensors would have to leave SharedMemory."),
+memory_options = all_of(
+    click.option(
+        "--no-spill",
+        "spill",
+        is_flag=True,
+        flag_value=False,
+        default=True,
+        help="Fail if tensors would have to leave SharedMemory.",
+    ),
     click.option(
         "--in-place",
         type=click.Choice(("all", "elementwise", "concat", "rows", "declared", "none")),
@@ -213,18 +206,16 @@ memory_options = group(
 )
 
 
-def path_options(metavar: str, meaning: str) -> Decorator:
-    """``--path``, which means what ``meaning`` says beside arms and iterations."""
+def path_options(read: Callable[[tuple[str, ...]], object], metavar: str, meaning: str = "") -> Decorator:
+    """``--path``, which ``read`` reads, and which means what ``meaning`` says beside arms and iterations."""
     return click.option(
         "--path",
-        "choices",
         multiple=True,
         metavar=metavar,
+        callback=lambda _, __, texts: read(texts),
         help=f"Arm of an if, iterations of a loop{meaning}: gate=face,decode=3. [first arms, all iterations]",
     )
 
-
-path_option = path_options("NAME=CHOICE,...", "")
 
 order_option = click.option(
     "--order",
@@ -247,27 +238,22 @@ def planner_options(streamer: str = DEFAULT_STREAMER) -> Decorator:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class EffortOptions:
-    """How long planners that search may take."""
-
-    time_limit: float | None
-    gap: float | None
-
-    @property
-    def share(self) -> float | None:
-        """The gap as a share of the bound."""
-        return None if self.gap is None else self.gap / 100
-
-    def start(self) -> TimeLimit:
-        """The command's time begins now."""
-        return until_stopped(self.time_limit)
+def started(asked: dict[str, Any]) -> TimeLimit:
+    """The command's time, which begins now, in place of its seconds in what is ``asked``."""
+    asked["time_limit"] = until_stopped(asked["time_limit"])
+    return cast("TimeLimit", asked["time_limit"])
 
 
 def until_stopped(seconds: float | None) -> TimeLimit:
     """So many seconds from now, for the current command, or until somebody presses Ctrl-C: then it ends with
     the best found so far."""
     from chipmodel.api.effort import TimeLimit
+
+    return TimeLimit(seconds, cancelling())
+
+
+def cancelling() -> Callable[[], bool]:
+    """Whether somebody has pressed Ctrl-C during the current command."""
     from chipmodel.terminal.stopping import stopping
 
     stop = click.get_current_context().with_resource(stopping())
@@ -279,12 +265,10 @@ def until_stopped(seconds: float | None) -> TimeLimit:
             note(said)
         return stop.asked
 
-    return TimeLimit(seconds, asked)
+    return asked
 
 
-effort_options = group(
-    "effort",
-    EffortOptions,
+effort_options = all_of(
     click.option(
         "--time-limit",
         metavar="S",
@@ -295,41 +279,15 @@ effort_options = group(
         "--gap",
         metavar="PERCENT",
         type=click.FloatRange(min=0),
+        callback=lambda _, __, percent: None if percent is None else percent / 100,
         help="Streamer exact stops once its forecast is this close to the bound. [0.05]",
     ),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PlanningOptions:
-    """How a workload is planned, and how long that may take."""
-
-    packer: str
-    streamer: str
-    memory: MemoryOptions
-    order: OrderWish
-    effort: EffortOptions
-
-    def within(self, limit: TimeLimit) -> PlanOptions:
-        """The same as options of the library."""
-        return {
-            "packer": self.packer,
-            "streamer": self.streamer,
-            "merge": self.memory.merge,
-            "spill": not self.memory.no_spill,
-            "in_place": self.memory.in_place,
-            "cascade": self.memory.cascade,
-            "recompute": self.memory.recompute,
-            "order": self.order,
-            "gap": self.effort.share,
-            "time_limit": limit,
-        }
-
-
 def planning_options(streamer: str = DEFAULT_STREAMER) -> Decorator:
-    """All options of planning, given to a command as ``planning``."""
-    options = planner_options(streamer), memory_options, order_option, effort_options
-    return group("planning", PlanningOptions, *options)
+    """All options of planning, by their names in the library."""
+    return all_of(planner_options(streamer), memory_options, order_option, effort_options)
 
 
 def path_choices(texts: tuple[str, ...]) -> dict[str, str]:
@@ -345,3 +303,6 @@ def path_choices(texts: tuple[str, ...]) -> dict[str, str]:
             raise BadInput(f"--path chooses {name.strip()!r} twice", hint="choose once for each if and loop")
         choices[name.strip()] = choice.strip()
     return choices
+
+
+path_option = path_options(path_choices, "NAME=CHOICE,...")

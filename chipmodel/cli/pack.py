@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, FileCommand
-from chipmodel.cli.options import until_stopped
+from chipmodel.cli.options import cancelling
 from chipmodel.cli.output import AnswerFiles, answer_options, note
 from chipmodel.cli.packing_source import (
     CapacityOptions,
-    SearchOptions,
     capacity_options,
     packer_option,
     search_options,
@@ -47,10 +46,9 @@ def pack(
     *,
     source: str,
     memory_limits: CapacityOptions,
-    packer: str,
-    search: SearchOptions,
     csv_file: str | None,
     files: AnswerFiles,
+    **asked: Any,
 ) -> int:
     """Give every buffer of FILE.csv an offset, in as few bytes as possible or within --capacity.
 
@@ -75,12 +73,7 @@ def pack(
     """
     from chipmodel.api.packing import pack as pack_buffers
 
-    limits = search.limits(PACK_SECONDS)
-    limit = until_stopped(limits.seconds)
-    table = memory_limits.read(source)
-    answer = pack_buffers(
-        table, packer=packer, node_limit=limits.nodes, seed=limits.seed, name=source, time_limit=limit
-    )
+    answer = pack_buffers(memory_limits.read(source), name=source, cancel=cancelling(), **asked)
     if csv_file and (answer.answer.plan is None or not answer.fits):
         note([f"{csv_file} is not written: there is no plan that fits"])
         csv_file = None

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chipmodel.cli.option_groups import Decorator, group
+from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
 from chipmodel.pipeline.choices import PACKING_PACKER
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
     from chipmodel.model.plan import PackingTable
-    from solvers.core.outcome import Limits
 
 
 packer_option = click.option(
@@ -55,30 +54,10 @@ def capacity_options(capacity_help: str, memory_help: str) -> Decorator:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """How long each planner that searches may take, and in which order it searches."""
-
-    time_limit: float | None
-    node_limit: int | None
-    seed: int
-
-    def limits(self, default_seconds: float) -> Limits:
-        """Within what a search takes; ``default_seconds`` where none are given. Raises BadInput."""
-        from chipmodel.api.packing import check_limits
-        from solvers.core.outcome import Limits
-
-        seconds, nodes = self.time_limit, self.node_limit
-        check_limits(seconds, nodes, self.seed)
-        return Limits(default_seconds if seconds is None and nodes is None else seconds, nodes, self.seed)
-
-
 def search_options(default_seconds: float, time_help: str, node_help: str) -> Decorator:
     """``--time-limit``, ``--node-limit`` and ``--seed``."""
     default = f"[{default_seconds:g}; none with --node-limit]"
-    return group(
-        "search",
-        SearchOptions,
+    return all_of(
         click.option("--time-limit", metavar="S", type=float, help=f"{time_help} {default}"),
         click.option("--node-limit", metavar="N", type=int, help=node_help),
         click.option("--seed", metavar="N", type=int, default=0, help="Another order of search. [0]"),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from chipmodel.cli.file_options import STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
-    PlanningOptions,
     WorkloadOptions,
     chip_options,
     planning_options,
+    started,
     workload_options,
 )
 from chipmodel.cli.output import html_option, note, write_files
@@ -45,10 +46,10 @@ def plan(
     *,
     source: WorkloadOptions,
     target: ChipOptions,
-    planning: PlanningOptions,
     output: str,
     model_file: str | None,
     html_file: str | None,
+    **asked: Any,
 ) -> int:
     """Plan WORKLOAD: an offset for every buffer, and the commands of the sequencer and the DMA engine.
 
@@ -64,12 +65,12 @@ def plan(
     from solvers.core.outcome import Limits
     from workloads.load import TFLITE_SUFFIX
 
-    limit = planning.effort.start()
+    limit = started(asked)
     if model_file and Path(source.workload).suffix.lower() != TFLITE_SUFFIX:
         raise BadInput("--write-model is for TFLite files", hint="leave it out, or give a .tflite file")
     chip = target.load()
     program = source.load(limit)
-    answer = plan_workload(program, chip, **planning.within(limit))
+    answer = plan_workload(program, chip, **asked)
     if output == STDOUT:
         emit(answer.to_json())
     limits = None if limit.seconds is None else Limits(seconds=limit.seconds)

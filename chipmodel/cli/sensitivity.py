@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from chipmodel.cli.file_options import FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
-    EffortOptions,
     WorkloadOptions,
     chip_options,
     effort_options,
     planner_options,
+    started,
     workload_options,
 )
 from chipmodel.cli.output import AnswerFiles, answer_options, note
@@ -43,12 +45,8 @@ def sensitivity(
     *,
     source: WorkloadOptions,
     target: ChipOptions,
-    packer: str,
-    streamer: str,
-    effort: EffortOptions,
-    step: float,
-    fields: tuple[str, ...],
     files: AnswerFiles,
+    **asked: Any,
 ) -> None:
     """Say which number of a chip matters for WORKLOAD.
 
@@ -61,16 +59,6 @@ def sensitivity(
     """
     from chipmodel.api.sensitivity import sensitivity as find
 
-    limit = effort.start()
-    answer = find(
-        source.load(),
-        target.load(),
-        step=step,
-        fields=fields,
-        packer=packer,
-        streamer=streamer,
-        gap=effort.share,
-        time_limit=limit,
-    )
-    files.give(answer)
+    limit = started(asked)
+    files.give(find(source.load(), target.load(), **asked))
     note(f"ended early: {part}" for part in limit.cut_short)

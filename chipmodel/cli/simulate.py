@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
 from chipmodel.cli.file_options import WRITES, FileCommand
-from chipmodel.cli.option_groups import group
+from chipmodel.cli.option_groups import all_of, group
 from chipmodel.cli.options import (
     ChipOptions,
-    PlanningOptions,
     WorkloadOptions,
     chip_options,
     path_choices,
     path_options,
     planning_options,
     seed_option,
+    started,
     workload_options,
 )
-from chipmodel.cli.output import html_option, json_option, show, write_files
+from chipmodel.cli.output import AnswerFiles, html_option, json_option, show
 from chipmodel.cli.verdict import verdict
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import Extreme
 
 
-@dataclass(frozen=True, slots=True)
-class SampleOptions:
-    """How paths are sampled where their number of states puts an exact answer out of reach."""
+def path_word(texts: tuple[str, ...]) -> tuple[Extreme | None, dict[str, str]]:
+    """``--path best`` or ``--path worst``, and what else ``--path`` says. Raises BadInput."""
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    words = {word for word in get_args(Extreme) if word in parts}
+    if len(words) > 1:
+        raise BadInput("--path says both best and worst", hint="one of them is simulated in detail")
+    return next(iter(words), None), path_choices(tuple(part for part in parts if part not in words))
 
-    samples: int | None
-    seed: int
 
-
-_sample_options = group(
-    "samples",
-    SampleOptions,
+_sample_options = all_of(
     click.option(
         "--samples",
         type=click.IntRange(16, 1_000_000),
@@ -47,19 +45,9 @@ _sample_options = group(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RunFiles:
-    """Files that the answer is written to."""
-
-    json_file: str | None
-    plan_file: str | None
-    trace_file: str | None
-    html_file: str | None
-
-
 _file_options = group(
     "files",
-    RunFiles,
+    AnswerFiles,
     json_option(),
     click.option(
         "--plan",
@@ -79,7 +67,7 @@ _file_options = group(
 @workload_options
 @chip_options
 @planning_options()
-@path_options("NAME=CHOICE,...|best|worst", ", or the fastest or slowest path")
+@path_options(path_word, "NAME=CHOICE,...|best|worst", ", or the fastest or slowest path")
 @_sample_options
 @click.option("--with-sync", is_flag=True, help="Also plan with streamer sync, for comparison.")
 @_file_options
@@ -87,11 +75,11 @@ def simulate(
     *,
     source: WorkloadOptions,
     target: ChipOptions,
-    planning: PlanningOptions,
-    choices: tuple[str, ...],
-    samples: SampleOptions,
-    with_sync: bool,
-    files: RunFiles,
+    path: tuple[Extreme | None, dict[str, str]],
+    files: AnswerFiles,
+    plan_file: str | None,
+    trace_file: str | None,
+    **asked: Any,
 ) -> int:
     """Plan WORKLOAD's memory and transfers, simulate the plan, and say what it costs and why.
 
@@ -102,36 +90,9 @@ def simulate(
     from chipmodel.api.simulation import simulate as plan_and_simulate
     from reports.run.summary import print_summary
 
-    limit = planning.effort.start()
-    chip = target.load()
-    extreme, path = path_word(choices)
-    answer = plan_and_simulate(
-        source.load(limit),
-        chip,
-        path=path,
-        extreme=extreme,
-        samples=samples.samples,
-        seed=samples.seed,
-        with_sync=with_sync,
-        **planning.within(limit),
-    )
-    write_files(
-        (
-            (files.plan_file, answer.plan_text),
-            (files.trace_file, answer.trace_text),
-            (files.html_file, answer.to_html),
-            (files.json_file, answer.to_json),
-        )
-    )
+    limit, chip, (extreme, choices) = started(asked), target.load(), path
+    answer = plan_and_simulate(source.load(limit), chip, path=choices, extreme=extreme, **asked)
+    files.write(answer, (plan_file, answer.plan_text), (trace_file, answer.trace_text))
     result = answer.result
     show(files.json_file, answer.to_json, lambda console: print_summary(result, console))
     return verdict(result.fit, result.solved, bool(result.cut_short))
-
-
-def path_word(texts: tuple[str, ...]) -> tuple[Extreme | None, dict[str, str]]:
-    """``--path best`` or ``--path worst``, and what else ``--path`` says. Raises BadInput."""
-    parts = [part.strip() for text in texts for part in text.split(",")]
-    words = {word for word in get_args(Extreme) if word in parts}
-    if len(words) > 1:
-        raise BadInput("--path says both best and worst", hint="one of them is simulated in detail")
-    return next(iter(words), None), path_choices(tuple(part for part in parts if part not in words))

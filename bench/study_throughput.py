@@ -23,7 +23,6 @@ from chipmodel.studies.pool import LocalPool
 from chipmodel.studies.store import StudyHeader, opened
 from chipmodel.studies.study_file import parse_study
 from chipmodel.studies.task import PointTask
-from chipmodel.terminal.stopping import StopRequest
 
 STUDY = """
 chips: [luna-arcs, esp32s3, stm32n6, gap9-psram, luna-csk6]
@@ -69,7 +68,7 @@ def measured(tasks: tuple[PointTask, ...], workers: int, folder: Path) -> Clock:
     with opened(path) as store, LocalPool(workers) as pool:
         keys = [task.key for task in tasks]
         store.ask(StudyHeader("throughput", "", "", STUDY, "", 0), keys, keys)
-        work(store, {task.key: task for task in tasks}, pool, clock, StopRequest())
+        work(store, {task.key: task for task in tasks}, pool, clock)
         clock.processor = sum(map(processor_seconds, pool.pids))
     assert clock.rows == len(tasks)
     return clock

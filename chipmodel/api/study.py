@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from chipmodel.answers.study_row import Point, Row
+from chipmodel.answers.study_row import Row
 from chipmodel.api.arguments import checked
-from chipmodel.api.effort import Cancel, Progress
+from chipmodel.api.effort import Cancel, Progress, observing
 from chipmodel.api.study_rows import StudyRows, stored_results
 from chipmodel.errors import BadInput
 from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.dask_cluster import Cluster
 from chipmodel.studies.design_question import stored_text
-from chipmodel.studies.engine import Watch, work
+from chipmodel.studies.engine import work
 from chipmodel.studies.lock import differences
 from chipmodel.studies.pages import SHORT
 from chipmodel.studies.points import tasks_of, turns
 from chipmodel.studies.pool import LocalPool, cores
+from chipmodel.studies.progress import StudyStatus
 from chipmodel.studies.store import StudyCounts, StudyHeader, StudyStore, opened, read_rows
 from chipmodel.studies.store_place import store_path
 from chipmodel.studies.study_file import Study, read_study
@@ -29,7 +30,6 @@ from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import WorkerGroup
 from chipmodel.studies.workload import load_workload
 from chipmodel.terminal.progress import stage
-from chipmodel.terminal.stopping import StopRequest
 
 MOST_WORKERS = 1024
 ORDER = ("optimal", "feasible", "unknown", "does not fit", "infeasible", "failed")
@@ -92,41 +92,6 @@ class StudyEffort:
         return Cluster(self.dask) if self.dask else LocalPool(min(missing, self.workers or cores()))
 
 
-class StudyObserver(Protocol):
-    """Who hears of a study while it runs, and may ask it to stop."""
-
-    def stopping(self) -> AbstractContextManager[StopRequest]:
-        """While the body runs, what says whether to stop."""
-        ...
-
-    def progress(self, points: Sequence[Point], before: Iterable[Row]) -> AbstractContextManager[Watch]:
-        """While the body runs, what is called with rows as they are stored; ``before`` are older ones."""
-        ...
-
-
-class _Calls(StopRequest):
-    """Counts rows for a caller of the library, and asks now and then whether to stop."""
-
-    def __init__(self, progress: Progress | None, cancel: Cancel | None) -> None:
-        self.points = self.done = 0
-        self.say, self.cancel = progress, cancel
-
-    def stopping(self) -> AbstractContextManager[StopRequest]:
-        return nullcontext(self)
-
-    def progress(self, points: Sequence[Point], before: Iterable[Row]) -> AbstractContextManager[Watch]:
-        self.points, self.done = len(points), sum(1 for _ in before)
-        return nullcontext(self.take)
-
-    def take(self, rows: Sequence[Row]) -> None:
-        """Count ``rows``, which were just stored."""
-        self.done += len(rows)
-        if rows and self.say:
-            self.say(f"{self.done:,} of {self.points:,} points")
-        if self.cancel and self.cancel():
-            self.asked = True
-
-
 @checked
 def study(
     file: str | Path,
@@ -172,8 +137,8 @@ def study(
     effort.check()
     asked = read_study(Path(file))
     path = store_path(file, store)
-    observer = _Calls(progress, cancel)
-    return answer_study(asked, path, None if only_status else effort, observer, retry_failed=retry_failed)
+    with observing(progress):
+        return answer_study(asked, path, None if only_status else effort, cancel, retry_failed=retry_failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +180,10 @@ def repeat_points(asked: Study, path: Path, keys: Sequence[str]) -> list[Repeate
 
 
 def answer_study(
-    asked: Study, path: Path, effort: StudyEffort | None, observer: StudyObserver, *, retry_failed: bool
+    asked: Study, path: Path, effort: StudyEffort | None, cancel: Cancel | None, *, retry_failed: bool
 ) -> StudyTable:
-    """Answer the points that have no row in the store at ``path``; none without ``effort``."""
+    """Answer the points that have no row in the store at ``path``, until ``cancel`` says yes; none without
+    ``effort``."""
     with stage(f"reading {asked.file}"):
         tasks = tasks_of(asked)
     with opened(path) as store:
@@ -227,25 +193,11 @@ def answer_study(
         missing = store.open_points() if effort else 0
         stopped = False
         if effort and missing:
-            stopped = _run(store, tasks, effort.group(missing), observer)
+            with effort.group(missing) as workers, stage(f"answering {asked.name}") as say:
+                watch = StudyStatus(store.counts(), say)
+                stopped = work(store, {task.key: task for task in tasks}, workers, watch, cancel)
         counts, errors = store.counts(), store.errors()
     return StudyTable(stored_results(path), counts, tuple(errors), stopped)
-
-
-def _run(
-    store: StudyStore,
-    tasks: Sequence[PointTask],
-    workers: AbstractContextManager[WorkerGroup],
-    observer: StudyObserver,
-) -> bool:
-    """Answer the points that have no row; True where the observer stopped it."""
-    with (
-        observer.stopping() as stop,
-        workers as group,
-        observer.progress([task.point for task in tasks], store.rows()) as watch,
-    ):
-        work(store, {task.key: task for task in tasks}, group, watch, stop)
-    return stop.asked
 
 
 def _ask(store: StudyStore, asked: Study, tasks: Sequence[PointTask]) -> None:

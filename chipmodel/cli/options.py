@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 INFERENCES = 8
 """The inferences of ``--steady-state`` without a number."""
+ENDING = "ending with the best found so far; Ctrl-C again ends at once"
 NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 
@@ -252,8 +253,8 @@ def until_stopped(seconds: float | None) -> TimeLimit:
     return TimeLimit(seconds, cancelling())
 
 
-def cancelling() -> Callable[[], bool]:
-    """Whether somebody has pressed Ctrl-C during the current command."""
+def cancelling(words: str = ENDING) -> Callable[[], bool]:
+    """Whether somebody has pressed Ctrl-C during the current command, who is told so in ``words``, if any."""
     from chipmodel.terminal.stopping import stopping
 
     stop = click.get_current_context().with_resource(stopping())
@@ -261,8 +262,8 @@ def cancelling() -> Callable[[], bool]:
 
     def asked() -> bool:
         if stop.asked and not said:
-            said.append("ending with the best found so far; Ctrl-C again ends at once")
-            note(said)
+            said.append(words)
+            note(filter(None, said))
         return stop.asked
 
     return asked

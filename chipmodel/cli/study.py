@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +10,7 @@ import click
 
 from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand, store_option
 from chipmodel.cli.option_groups import group
+from chipmodel.cli.options import cancelling
 from chipmodel.cli.output import note, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput
 from chipmodel.files.text_file import json_text
@@ -20,11 +19,8 @@ from chipmodel.terminal.printing import emit, remark, say
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
-    from chipmodel.answers.study_row import Point, Row
     from chipmodel.api.study import StudyEffort
-    from chipmodel.studies.engine import Watch
     from chipmodel.studies.study_file import Study
-    from chipmodel.terminal.stopping import StopRequest
 
 INTERRUPTED = 130
 SHOWN_ERRORS = 5
@@ -155,7 +151,7 @@ def study(*, options: StudyOptions) -> int:
         asked,
         path,
         None if options.only_status else options.effort,
-        _Terminal(),
+        None if options.only_status else cancelling(""),
         retry_failed=options.retry_failed,
     )
     rows, document = answer.results.rows, answer.to_dict()
@@ -194,20 +190,6 @@ def _compare(asked: Study, path: Path, options: StudyOptions) -> int:
         if not faults:
             say(f"{len(lock.points):,} points are asked as in the lock; {compared:,} answers are the same")
     return EXIT_DOES_NOT_FIT if faults or any(each.differs for each in repeated) else EXIT_DONE
-
-
-class _Terminal:
-    """Shows how far a study is on the terminal, whose Ctrl-C asks it to stop."""
-
-    def stopping(self) -> AbstractContextManager[StopRequest]:
-        from chipmodel.terminal.stopping import stopping
-
-        return stopping()
-
-    def progress(self, points: Sequence[Point], before: Iterable[Row]) -> AbstractContextManager[Watch]:
-        from chipmodel.studies.progress import show_progress
-
-        return show_progress(points, before)
 
 
 def _print(document: dict[str, Any], json_file: str | None) -> None:

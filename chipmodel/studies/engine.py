@@ -9,7 +9,6 @@ from chipmodel.answers.study_row import Row
 from chipmodel.studies.store import StudyStore
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.worker_group import WorkerGroup
-from chipmodel.terminal.stopping import StopRequest
 
 TICK_SECONDS = 0.2
 """How long one turn of the loop waits for rows."""
@@ -23,12 +22,16 @@ Watch = Callable[[Sequence[Row]], None]
 
 
 def work(
-    store: StudyStore, tasks: Mapping[str, PointTask], workers: WorkerGroup, watch: Watch, stop: StopRequest
-) -> None:
-    """Answer every point of ``tasks`` that has no row, until all have one or ``stop`` is asked for. Points
-    claimed by another process are waited for, and taken over if that process dies."""
+    store: StudyStore,
+    tasks: Mapping[str, PointTask],
+    workers: WorkerGroup,
+    watch: Watch,
+    stop: Callable[[], bool] | None = None,
+) -> bool:
+    """Answer every point of ``tasks`` that has no row, until all have one or ``stop`` says yes; whether it
+    did. Points claimed by another process are waited for, and taken over if that process dies."""
     look = beat = monotonic()
-    while not stop.asked:
+    while not (stop and stop()):
         now = monotonic()
         room = workers.room
         if room and now >= look:
@@ -36,12 +39,13 @@ def work(
             workers.give([tasks[key] for key in keys])
             look = now + RECHECK_SECONDS if len(keys) < room else now
             if not keys and not workers.busy and not store.open_points():
-                return
+                return False
         _store(store, workers, watch, TICK_SECONDS)
         if now >= beat:
             store.beat()
             beat = now + HEARTBEAT_SECONDS
     _store(store, workers, watch, 0)
+    return True
 
 
 def _store(store: StudyStore, workers: WorkerGroup, watch: Watch, seconds: float) -> None:

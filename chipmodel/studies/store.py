@@ -9,7 +9,7 @@ void. Rows of older code or of an older study file stay, and are there again whe
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -191,13 +191,6 @@ class StudyStore:
             (self._code,),
         )
         return [(str(error), int(n)) for error, n in found]
-
-    def rows(self) -> Iterator[Row]:
-        """The rows of this study that are there, in no order."""
-        names = ", ".join(f"rows.{name}" for name in _NAMES)
-        asked = f"SELECT {names} FROM temp.wanted JOIN rows USING (key) WHERE code = ?"
-        for record in self._link.execute(asked, (self._code,)):
-            yield row_of(record, str(self._path))
 
     def beat(self) -> None:
         """Say that this process lives. To be called at least every ``store_owner.LEASE_SECONDS``."""

@@ -6,9 +6,8 @@ from threading import Thread
 
 from chipmodel.answers.study_row import Row
 from chipmodel.studies.engine import work
-from chipmodel.studies.store import StudyStore, opened
+from chipmodel.studies.store import StudyStore, opened, read_rows
 from chipmodel.studies.task import PointTask
-from chipmodel.terminal.stopping import StopRequest
 from tests.chipmodel.studies.support import HEADER, tasks
 
 TASKS = {task.key: task for task in tasks("workloads: ['zoo:*']")}
@@ -47,7 +46,7 @@ def asked(store: StudyStore) -> StudyStore:
 def test_every_point_is_given_once_in_turn_and_stored_as_it_comes(tmp_path: Path) -> None:
     workers, seen = Hand(), list[int]()
     with opened(tmp_path / "s.sqlite") as store:
-        work(asked(store), TASKS, workers, lambda rows: seen.append(store.counts().stored), StopRequest())
+        work(asked(store), TASKS, workers, lambda rows: seen.append(store.counts().stored))
         assert store.counts().stored == len(TASKS)
     assert workers.given == list(TASKS)
     assert seen[:3] == [2, 4, 6]
@@ -56,16 +55,16 @@ def test_every_point_is_given_once_in_turn_and_stored_as_it_comes(tmp_path: Path
 def test_what_is_stored_is_not_given_again(tmp_path: Path) -> None:
     first, second = Hand(), Hand()
     with opened(tmp_path / "s.sqlite") as store:
-        stop = StopRequest()
+        enough: list[bool] = []
 
         def watch(rows: Sequence[Row]) -> None:
-            stop.asked = store.counts().stored >= 5
+            enough[:] = [True] * (store.counts().stored >= 5)
 
-        work(asked(store), TASKS, first, watch, stop)
-        stored = {each.key for each in store.rows()}
+        assert work(asked(store), TASKS, first, watch, lambda: bool(enough))
+        stored = {each.key for each in read_rows(tmp_path / "s.sqlite")[1]}
         assert 5 <= len(stored) < len(TASKS)
     with opened(tmp_path / "s.sqlite") as store:
-        work(asked(store), TASKS, second, lambda rows: None, StopRequest())
+        work(asked(store), TASKS, second, lambda rows: None)
     assert sorted(second.given) == sorted(set(TASKS) - stored)
 
 
@@ -74,7 +73,7 @@ def test_two_at_once_share_the_points_and_both_wait_for_the_last(tmp_path: Path)
 
     def one(workers: Hand) -> None:
         with opened(tmp_path / "s.sqlite") as store:
-            work(asked(store), TASKS, workers, lambda rows: None, StopRequest())
+            work(asked(store), TASKS, workers, lambda rows: None)
             assert store.counts().stored == len(TASKS)
 
     with opened(tmp_path / "s.sqlite"):
@@ -94,7 +93,7 @@ def test_one_waits_for_points_that_another_has_claimed_and_takes_them_when_it_go
 
         def run() -> None:
             with opened(path) as store:
-                work(asked(store), TASKS, workers, lambda rows: None, StopRequest())
+                work(asked(store), TASKS, workers, lambda rows: None)
 
         thread = Thread(target=run)
         thread.start()
@@ -108,11 +107,11 @@ def test_one_waits_for_points_that_another_has_claimed_and_takes_them_when_it_go
 
 
 def test_rows_that_are_finished_when_it_stops_are_stored(tmp_path: Path) -> None:
-    workers, stop = Hand(1), StopRequest()
+    workers, enough = Hand(1), list[bool]()
 
     def watch(rows: Sequence[Row]) -> None:
-        stop.asked = True
+        enough.append(True)
 
     with opened(tmp_path / "s.sqlite") as store:
-        work(asked(store), TASKS, workers, watch, stop)
-        assert {each.key for each in store.rows()} == set(workers.given[:2])
+        assert work(asked(store), TASKS, workers, watch, lambda: bool(enough))
+        assert {each.key for each in read_rows(tmp_path / "s.sqlite")[1]} == set(workers.given[:2])

@@ -25,7 +25,6 @@ from chipmodel.studies.export import csv_bytes, parquet_bytes
 from chipmodel.studies.pool import LocalPool
 from chipmodel.studies.store import opened, read_rows
 from chipmodel.studies.task import PointTask
-from chipmodel.terminal.stopping import StopRequest
 from tests.chipmodel.studies.support import HEADER, tasks
 from tests.fuzz.study_kills import cluster, killed, undisturbed
 
@@ -60,7 +59,7 @@ def run(store: Path, asked: Sequence[PointTask], workers: Any, watch: Watch = no
     keys = [task.key for task in asked]
     with opened(store) as link, workers:
         link.ask(replace(HEADER, code=code_version()), keys, keys)
-        work(link, {task.key: task for task in asked}, workers, watch, StopRequest())
+        work(link, {task.key: task for task in asked}, workers, watch)
     return read_rows(store)[1]
 
 

@@ -277,9 +277,6 @@ class _Machine:
     # -- commands ------------------------------------------------------------------------------
 
     def _start(self, core: _RunningCore, start: DmaStart, iteration: int) -> None:
-        if start.name in core.flights:
-            self.found.faults.append(f"transfer {start.name!r} starts again before it has been waited for")
-            return
         first = start.psram + start.advance * (iteration + start.ahead)
         far = ring_addresses(start.home, first, start)
         near = start.at.offset + np.arange(start.bytes, dtype=np.int64)
@@ -288,23 +285,32 @@ class _Machine:
             near = part_addresses(start.at, total, iteration)
             far = far[: len(near)]
         sides = (self.psram, far), (core.shared, near)
-        (source, taken), (target, put) = sides if start.direction == "load" else sides[::-1]
-        core.flights[start.name] = begin(source, taken, target, put, self.garbage)
+        if not self._fly(core, start.name, *(sides if start.direction == "load" else sides[::-1])):
+            return
         if start.direction == "store":
             core.stored[start.name] = start.at.part.name
         elif start.at.part.weights:
             self.looked_up_at[start.at.part.name] = self.clock
-        self.found.transfers += 1
-        self.found.moved_bytes += len(near)
 
     def _move(self, core: _RunningCore, move: DmaMove) -> None:
-        if move.name in core.flights:
-            self.found.faults.append(f"transfer {move.name!r} starts again before it has been waited for")
-            return
         taken, put = (home.start + np.arange(move.bytes, dtype=np.int64) for home in (move.home, move.target))
-        core.flights[move.name] = begin(self.psram, taken, self.psram, put, self.garbage)
+        self._fly(core, move.name, (self.psram, taken), (self.psram, put))
+
+    def _fly(
+        self,
+        core: _RunningCore,
+        name: str,
+        source: tuple[ByteMemory, Numbers],
+        target: tuple[ByteMemory, Numbers],
+    ) -> bool:
+        """Begin a transfer; whether it is not in flight already."""
+        if name in core.flights:
+            self.found.faults.append(f"transfer {name!r} starts again before it has been waited for")
+            return False
+        core.flights[name] = begin(*source, *target, self.garbage)
         self.found.transfers += 1
-        self.found.moved_bytes += move.bytes
+        self.found.moved_bytes += len(target[1])
+        return True
 
     def _wait(self, core: _RunningCore, name: str) -> None:
         flight = core.flights.pop(name, None)

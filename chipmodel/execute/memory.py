@@ -48,25 +48,25 @@ class ByteMemory:
         self.bytes = garbage.take(size)
         self.writers: Writers = np.full(size, -1, np.int32)
 
-    def read(self, addresses: Numbers) -> Bytes:
-        """The bytes at ``addresses``. Raises OutsideOfMemory."""
-        self._check(addresses)
-        return self.bytes[addresses]
-
-    def write(self, addresses: Numbers, content: Bytes, writer: int | Writers = -1) -> None:
-        """Put ``content``, made by the step ``writer``, at ``addresses``. Raises OutsideOfMemory."""
-        self._check(addresses)
-        self.bytes[addresses] = content
-        self.writers[addresses] = writer
-
-    def made_by(self, addresses: Numbers) -> Writers:
-        """The steps that made the bytes at ``addresses``."""
-        return self.writers[addresses]
-
-    def _check(self, addresses: Numbers) -> None:
+    def local(self, addresses: Numbers) -> Numbers:
+        """Where the bytes at ``addresses`` lie in the array. Raises OutsideOfMemory."""
         if len(addresses) and not 0 <= addresses.min() <= addresses.max() < len(self.bytes):
             span = f"[{addresses.min()}, {addresses.max() + 1})"
             raise OutsideOfMemory(f"bytes {span} of {self.name}, which has {len(self.bytes)}")
+        return addresses
+
+    def read(self, addresses: Numbers) -> Bytes:
+        """The bytes at ``addresses``. Raises OutsideOfMemory."""
+        return self.bytes[self.local(addresses)]
+
+    def write(self, addresses: Numbers, content: Bytes, writer: int | Writers = -1) -> None:
+        """Put ``content``, made by the step ``writer``, at ``addresses``. Raises OutsideOfMemory."""
+        places = self.local(addresses)
+        self.bytes[places], self.writers[places] = content, writer
+
+    def made_by(self, addresses: Numbers) -> Writers:
+        """The steps that made the bytes at ``addresses``. Raises OutsideOfMemory."""
+        return self.writers[self.local(addresses)]
 
 
 class OffChipMemory(ByteMemory):
@@ -81,7 +81,7 @@ class OffChipMemory(ByteMemory):
     def local(self, addresses: Numbers) -> Numbers:
         """Where the bytes at ``addresses`` lie in the array. Raises OutsideOfMemory."""
         if len(self.spans) == 1:
-            return addresses
+            return super().local(addresses)
         starts, stops = np.array([(each.start, each.stop) for each in self.spans], dtype=np.int64).T
         span = np.searchsorted(starts, addresses, side="right") - 1
         outside = (span < 0) | (addresses >= stops[span])
@@ -89,18 +89,6 @@ class OffChipMemory(ByteMemory):
             raise OutsideOfMemory(f"byte {addresses[outside][0]} off chip, in none of the plan's memories")
         found: Numbers = addresses - starts[span] + self.before[span]
         return found
-
-    def read(self, addresses: Numbers) -> Bytes:
-        """The bytes at ``addresses``. Raises OutsideOfMemory."""
-        return super().read(self.local(addresses))
-
-    def write(self, addresses: Numbers, content: Bytes, writer: int | Writers = -1) -> None:
-        """Put ``content``, made by the step ``writer``, at ``addresses``. Raises OutsideOfMemory."""
-        super().write(self.local(addresses), content, writer)
-
-    def made_by(self, addresses: Numbers) -> Writers:
-        """The steps that made the bytes at ``addresses``."""
-        return super().made_by(self.local(addresses))
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,4 +132,4 @@ def _alone(node: OnnxNode) -> GraphProto:
     helper, unknown = module("onnx.helper"), module("onnx").TypeProto()
     reads, writes = dict.fromkeys(node.reads), node.writes
     infos = [[helper.make_value_info(name, unknown) for name in names] for names in (reads, writes)]
-    return helper.make_graph([node.proto], "node", *infos)
+    return helper.make_graph([node.message()], "node", *infos)

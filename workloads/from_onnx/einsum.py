@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from workloads.from_onnx.graph import OnnxNode, unique_name
-from workloads.from_onnx.onnx_package import module
 from workloads.from_onnx.runtime_operators import transpose
 
 
@@ -83,9 +82,8 @@ def ordered_einsum(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
     output = node.output
     if product.result != ordered.result:
         output = unique_name(f"{node.name}.product", taken)
-    proto = module("onnx.helper").make_node("Einsum", inputs, [output], node.name, equation=ordered.equation)
     attributes = {"equation": ordered.equation}
-    nodes.append(replace(node, inputs=tuple(inputs), outputs=(output,), attributes=attributes, proto=proto))
+    nodes.append(replace(node, inputs=tuple(inputs), outputs=(output,), attributes=attributes, stored=()))
     if output != node.output:
         order = [ordered.result.index(i) for i in product.result]
         nodes.append(transpose(node, output, node.output, order, taken))

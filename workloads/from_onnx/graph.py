@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import DTYPE_BITS
-from workloads.from_onnx.onnx_package import GraphProto, NodeProto, inner_graphs
+from workloads.from_onnx.onnx_package import AttributeProto, GraphProto, NodeProto, inner_graphs, module
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,8 @@ class OnnxNode:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any]
-    proto: NodeProto
+    stored: Sequence[AttributeProto] = ()
+    """The attributes as the file has them; none for a node that stands for another."""
     captured: tuple[str, ...] = ()
     control: ControlFlow | None = None
     """The sub-graphs of an If, Loop or Scan, once they have been resolved."""
@@ -86,6 +87,18 @@ class OnnxNode:
     def output(self) -> str:
         """The name of the first output, empty where it is left out."""
         return self.outputs[0] if self.outputs else ""
+
+    def message(
+        self, op: str = "", most: int | None = None, known: Container[str] | None = None
+    ) -> NodeProto:
+        """This node for the onnx package: as the operator ``op`` of ONNX's own, if given, with at ``most`` so
+        many inputs and only those of its attributes that are ``known``."""
+        make = module("onnx.helper").make_attribute
+        found = module("onnx").NodeProto(op_type=op or self.op, domain="" if op else self.domain)
+        found.input[:], found.output[:] = self.inputs[:most], self.outputs
+        stored = self.stored or [make(name, value) for name, value in self.attributes.items()]
+        found.attribute.extend(each for each in stored if known is None or each.name in known)
+        return found
 
     def input(self, index: int) -> str:
         """The name of an input, empty where the node leaves it out."""

@@ -36,7 +36,14 @@ def _node(proto: NodeProto, index: int, taken: set[str]) -> OnnxNode:
     domain = "" if proto.domain == "ai.onnx" else proto.domain
     captured = tuple(dict.fromkeys(_captured(attributes.values())))
     return OnnxNode(
-        name, proto.op_type, domain, tuple(proto.input), tuple(proto.output), attributes, proto, captured
+        name,
+        proto.op_type,
+        domain,
+        tuple(proto.input),
+        tuple(proto.output),
+        attributes,
+        proto.attribute,
+        captured,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from workloads.from_onnx.contrib_shapes import STANDARD_FORM, Outputs, contrib_outputs
 from workloads.from_onnx.graph import Fact, OnnxNode, as_tuple, fault
-from workloads.from_onnx.onnx_package import NodeProto, Schema, TensorProto, TypeProto, module
+from workloads.from_onnx.onnx_package import TensorProto, TypeProto, module
 from workloads.from_onnx.runtime_operators import FORMS
 
 SAME_AS_INPUT = frozenset(
@@ -116,7 +116,7 @@ def _onnx_inference(node: OnnxNode, op: str, facts: Mapping[str, Fact], version:
     try:
         outputs = shape_inference.infer_node_outputs(
             schema,
-            _standard_node(node, op, schema) if foreign else node.proto,
+            node.message(op, schema.max_input, schema.attributes) if foreign else node.message(),
             {name: _type(facts[name]) for name in node.reads},
             _data(node, facts),
             opset_imports=[module("onnx.helper").make_opsetid("", version)],
@@ -174,17 +174,6 @@ def _check_axes(node: OnnxNode, facts: Mapping[str, Fact]) -> None:
         x, w = (facts[name].shape if name else () for name in names)
         if len(x) != len(w):
             raise fault(node, f"its weight {list(w)} does not have as many axes as its input {list(x)}")
-
-
-def _standard_node(node: OnnxNode, op: str, schema: Schema) -> NodeProto:
-    """A node of another domain as the standard node ``op`` that it extends, without additional attributes."""
-    plain = module("onnx").NodeProto()
-    plain.CopyFrom(node.proto)
-    plain.domain, plain.op_type = "", op
-    del plain.attribute[:]
-    plain.attribute.extend(a for a in node.proto.attribute if a.name in schema.attributes)
-    del plain.input[schema.max_input :]
-    return plain
 
 
 def _read_type(proto: TypeProto) -> tuple[int, tuple[int, ...] | None]:

@@ -13,6 +13,7 @@ from typing import Any
 ModelProto = Any
 GraphProto = Any
 NodeProto = Any
+AttributeProto = Any
 TensorProto = Any
 TypeProto = Any
 ValueInfoProto = Any

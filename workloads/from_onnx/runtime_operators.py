@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workloads.from_onnx.graph import OnnxNode, fault, unique_name
-from workloads.from_onnx.onnx_package import module
 
 MICROSOFT = "com.microsoft"
 NCHWC = "com.microsoft.nchwc"
@@ -90,20 +89,11 @@ def _in_form(node: OnnxNode, form: _Form) -> OnnxNode:
     inputs = node.inputs if form.places is None else tuple(node.input(place) for place in form.places)
     while inputs and not inputs[-1]:
         inputs = inputs[:-1]
-    return _with_proto(replace(node, op=form.op, domain=form.domain, inputs=inputs, written=_written(node)))
+    return replace(node, op=form.op, domain=form.domain, inputs=inputs, written=_written(node))
 
 
 def _written(node: OnnxNode) -> str:
     return f"{node.domain}.{node.op}" if node.domain else node.op
-
-
-def _with_proto(node: OnnxNode) -> OnnxNode:
-    """``node`` with a message that says the same, for the onnx package's inference."""
-    proto = module("onnx").NodeProto()
-    proto.CopyFrom(node.proto)
-    proto.op_type, proto.domain = node.op, node.domain
-    proto.input[:], proto.output[:] = node.inputs, node.outputs
-    return replace(node, proto=proto)
 
 
 def _between_transposes(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
@@ -112,7 +102,7 @@ def _between_transposes(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
     first = transpose(node, node.input(0), before, TO_FIRST, taken)
     last = transpose(node, after, node.output, TO_LAST, taken)
     inside = replace(node, inputs=(before, *node.inputs[1:]), outputs=(after, *node.outputs[1:]))
-    return [first, _with_proto(inside), last]
+    return [first, inside, last]
 
 
 def _with_residual(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
@@ -120,15 +110,12 @@ def _with_residual(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
     inner = f"{node.name}.product"
     conv = replace(node, inputs=node.inputs[:3], outputs=(inner,))
     name = unique_name(f"{node.name}.residual", taken)
-    inputs = (inner, node.input(3))
-    proto = module("onnx.helper").make_node("Add", inputs, [node.output], name)
-    add = OnnxNode(name, "Add", "", inputs, (node.output,), {}, proto, written=node.written)
-    return [_with_proto(conv), add]
+    add = OnnxNode(name, "Add", "", (inner, node.input(3)), (node.output,), {}, written=node.written)
+    return [conv, add]
 
 
 def transpose(node: OnnxNode, source: str, result: str, order: Sequence[int], taken: set[str]) -> OnnxNode:
     """A Transpose that is part of what ``node`` stands for."""
     name = unique_name(f"{node.name}.transpose", taken)
-    proto = module("onnx.helper").make_node("Transpose", [source], [result], name, perm=list(order))
     attributes = {"perm": tuple(order)}
-    return OnnxNode(name, "Transpose", "", (source,), (result,), attributes, proto, written=_written(node))
+    return OnnxNode(name, "Transpose", "", (source,), (result,), attributes, written=_written(node))

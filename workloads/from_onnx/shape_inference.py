@@ -125,8 +125,7 @@ class Inference:
 
     def alias(self, node: OnnxNode, inner: str, name: str) -> None:
         """Let ``name`` be the tensor ``inner``, which is known."""
-        proto = module("onnx.helper").make_node("Identity", [inner], [name], name=f"{node.name}.{name}")
-        identity = OnnxNode(proto.name, "Identity", "", (inner,), (name,), {}, proto)
+        identity = OnnxNode(f"{node.name}.{name}", "Identity", "", (inner,), (name,), {})
         if not self._fold(identity):
             self._infer(identity)
 

@@ -209,7 +209,7 @@ class SubgraphContext:
         """The same without appending it."""
         name = unique_name(outputs[0] if outputs else self._written.lower(), self.state.names)
         return OnnxNode(
-            name, op, domain, tuple(inputs), tuple(outputs), attributes or {}, None, written=self._written
+            name, op, domain, tuple(inputs), tuple(outputs), attributes or {}, written=self._written
         )
 
     def outputs(self, operator: TfliteOperator) -> list[str]:

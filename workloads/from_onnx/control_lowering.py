@@ -18,7 +18,8 @@ from workloads.build.loop_tensors import (
 )
 from workloads.build.shapes import Value
 from workloads.from_onnx.graph import CarriedTensor, ControlFlow, OnnxNode, SlicedTensor, Subgraph, fault
-from workloads.from_onnx.lowering import OnnxLowering, lowering, operator
+from workloads.from_onnx.graph_view import view_of
+from workloads.from_onnx.lowering import OnnxLowering, operator
 
 
 @operator("If")
@@ -63,9 +64,9 @@ def _control(node: OnnxNode) -> ControlFlow:
 def _child(low: OnnxLowering, body: Subgraph, results: Sequence[str]) -> OnnxLowering:
     """The lowering of a sub-graph, which can read the tensors around it."""
     kept = frozenset(filter(None, results))
-    child = lowering(low.builder, body.nodes, low.facts, kept, low.strict, low.opset)
+    view = view_of(body.nodes, low.view.facts, kept)
+    child = OnnxLowering(low.builder, view, low.opset, low.strict, declared=low.declared)
     child.values.update(low.values)
-    child.declared = low.declared
     return child
 
 
@@ -121,7 +122,7 @@ def _first_value(low: OnnxLowering, node: OnnxNode, tensor: CarriedTensor) -> Va
         constant = _materialised(low, tensor.first, op)
         return Value(constant.name, shape, constant.dtype)
     value = low.existing(tensor.first)
-    if tensor.last not in low.kept and value.bytes == whole.bytes and _dies(low, node, tensor.first):
+    if tensor.last not in low.view.kept and value.bytes == whole.bytes and _dies(low, node, tensor.first):
         return Value(value.name, shape, value.dtype)
     return _copied(low.builder, op, value, whole, [name])
 
@@ -135,9 +136,9 @@ def _dies(low: OnnxLowering, node: OnnxNode, name: str) -> bool:
     operands = [*(t.first for t in control.carried), *(t.whole for t in control.scanned)]
     inside = {read for body in control.bodies for read in _read_within(body)}
     for view in [view for view, value in low.values.items() if value.name == tensor]:
-        later = any(low.order[user.name] > low.order[node.name] for user in low.users.get(view, ()))
+        later = any(low.order[user.name] > low.order[node.name] for user in low.view.readers.get(view, ()))
         elsewhere = view != name and (view in node.inputs or view in operands)
-        if later or elsewhere or view in low.kept or view in inside:
+        if later or elsewhere or view in low.view.kept or view in inside:
             return False
     return operands.count(name) == 1
 

@@ -123,12 +123,12 @@ def fuse(
 def _next(low: OnnxLowering, group: _FusionGroup) -> OnnxNode | None:
     """The first node in execution order that reads a tensor of the group and is not in it."""
     inside = {node.name for node in group.nodes}
-    readers = [n for name in group.open for n in low.users.get(name, ()) if n.name not in inside]
+    readers = [n for name in group.open for n in low.view.readers.get(name, ()) if n.name not in inside]
     return min(readers, key=lambda n: low.order[n.name], default=None)
 
 
 def _take(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
-    if group.open & low.kept or node.captured or any(low.is_used(name) for name in node.outputs[1:]):
+    if group.open & low.view.kept or node.captured or any(low.is_used(name) for name in node.outputs[1:]):
         return False
     if low.fact(node.output).elements != group.elements or not (
         _affine(low, group, node) or _activation(low, group, node)
@@ -138,7 +138,7 @@ def _take(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
     group.tensors.add(node.output)
     group.open.add(node.output)
     inside = {n.name for n in group.nodes}
-    done = {t for t in group.open if t != node.output and all(u.name in inside for u in low.users[t])}
+    done = {t for t in group.open if t != node.output and all(u.name in inside for u in low.view.readers[t])}
     group.open -= done
     return True
 
@@ -202,7 +202,7 @@ def _slopes(group: _FusionGroup, shape: tuple[int, ...], constants: Sequence[Fac
 def is_view(low: OnnxLowering, node: OnnxNode) -> bool:
     """Whether a deployed network needs no op for a node."""
     if node.op == "Dropout":
-        training = low.facts[node.input(2)] if node.input(2) else None
+        training = low.view.facts[node.input(2)] if node.input(2) else None
         off = training is None or (training.array is not None and not training.array.any())
         return off and not low.is_used(node.outputs[1] if len(node.outputs) > 1 else "")
     if node.op not in VIEWS or node.domain or not all(low.is_constant(name) for name in node.reads[1:]):
@@ -212,12 +212,12 @@ def is_view(low: OnnxLowering, node: OnnxNode) -> bool:
         case "Cast":
             return low.dtype(node.input(0)) == low.dtype(node.output)
         case "QuantizeLinear":
-            readers = low.users.get(node.output, ())
+            readers = low.view.readers.get(node.output, ())
             return same_size or (
-                node.output not in low.kept and all(n.op == "DequantizeLinear" for n in readers)
+                node.output not in low.view.kept and all(n.op == "DequantizeLinear" for n in readers)
             )
         case "DequantizeLinear":
-            producer = low.producers.get(node.input(0))
+            producer = low.view.producers.get(node.input(0))
             return same_size or (producer is not None and producer.op == "QuantizeLinear")
         case _:
             return True
@@ -233,7 +233,7 @@ def join_product(low: OnnxLowering, node: OnnxNode) -> str:
     if node.op == "HardSigmoid" and (abs(slope - 1 / 6) > 1e-6 or offset != 0.5):
         return ""
     name, nodes = node.output, list[OnnxNode]()
-    while name not in low.kept and len(readers := low.users.get(name, ())) == 1:
+    while name not in low.view.kept and len(readers := low.view.readers.get(name, ())) == 1:
         (reader,) = readers
         nodes.append(reader)
         if reader.captured or low.fact(reader.output).elements != low.fact(node.output).elements:
@@ -252,7 +252,7 @@ def join_product(low: OnnxLowering, node: OnnxNode) -> str:
 
 def _seen(low: OnnxLowering, name: str) -> str:
     """The tensor that ``name`` is a view of."""
-    while (maker := low.producers.get(name)) is not None and is_view(low, maker):
+    while (maker := low.view.producers.get(name)) is not None and is_view(low, maker):
         name = maker.input(0)
     return name
 

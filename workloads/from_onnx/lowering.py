@@ -17,7 +17,7 @@ from chipmodel.model.work import Vector, Work
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype, point_rows, tensor_bytes
 from workloads.from_onnx.graph import ELEMENT_BITS, ELEMENT_NAMES, FLOATS, Fact, OnnxNode, fault, unique_name
-from workloads.from_onnx.graph_view import view_of
+from workloads.from_onnx.graph_view import GraphView
 from workloads.from_onnx.onnx_package import module
 
 Handler = Callable[["OnnxLowering", OnnxNode], None]
@@ -83,14 +83,8 @@ class OnnxLowering:
     """What handlers work with: the builder, all facts, and the values that exist so far."""
 
     builder: ProgramBuilder
-    facts: dict[str, Fact]
-    users: Mapping[str, Sequence[OnnxNode]]
-    """The nodes that read each tensor, in execution order."""
-    producers: Mapping[str, OnnxNode]
-    order: Mapping[str, int]
-    """Position in the execution order, by the node's name."""
-    kept: frozenset[str]
-    """The graph's outputs, which must exist even where no node reads them."""
+    view: GraphView
+    """The nodes by what they make and read, and what is known of every tensor."""
     opset: int
     """Version of ONNX's own operator set."""
     strict: bool
@@ -99,9 +93,12 @@ class OnnxLowering:
     """Names of nodes that are fused into an op before them."""
     declared: dict[WeightKey, str] = field(default_factory=dict["WeightKey", str])
     """The program's weights."""
+    order: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Position in the execution order, by the node's name."""
 
     def run(self, nodes: Sequence[OnnxNode]) -> None:
         """Lower nodes, which are in execution order."""
+        self.order = {node.name: index for index, node in enumerate(nodes)}
         for node in nodes:
             if node.name in self.absorbed:
                 continue
@@ -142,21 +139,21 @@ class OnnxLowering:
     # -- what is known -------------------------------------------------------------------------
 
     def fact(self, name: str) -> Fact:
-        return self.facts[name]
+        return self.view.facts[name]
 
     def shape(self, name: str) -> tuple[int, ...]:
-        return self.facts[name].shape
+        return self.view.facts[name].shape
 
     def is_constant(self, name: str) -> bool:
-        return bool(name) and self.facts[name].constant
+        return bool(name) and self.view.facts[name].constant
 
     def is_used(self, name: str) -> bool:
         """Whether a tensor is an output of the graph, or read by a node."""
-        return bool(name) and (name in self.kept or bool(self.users.get(name)))
+        return bool(name) and (name in self.view.kept or bool(self.view.readers.get(name)))
 
     def dtype(self, name: str) -> str:
         """The deployed element type: floats become the builder's type, integers stay."""
-        return self._deployed(self.facts[name].element, name, self.builder.dtype)
+        return self._deployed(self.view.facts[name].element, name, self.builder.dtype)
 
     def _deployed(self, element: int, name: str, real: str) -> str:
         if element in FLOATS:
@@ -168,11 +165,6 @@ class OnnxLowering:
             f"tensor {name!r} has element type {known.get(element, element)}, which no chip computes with",
             hint="export the model without strings, complex numbers and 2-bit types",
         )
-
-    def integers(self, name: str) -> tuple[int, ...] | None:
-        """The integers of a constant; None for a tensor that is none or too long to be kept."""
-        array = self.facts[name].array if name and self.is_constant(name) else None
-        return None if array is None else tuple(int(each) for each in array.reshape(-1))
 
     # -- values and weights --------------------------------------------------------------------
 
@@ -201,7 +193,7 @@ class OnnxLowering:
         Constants of equal bytes are one weight where what is ``merged`` into them is equal too. A float bias
         is not: deployment scales it by its layer's inputs and weights.
         """
-        fact = self.facts[name]
+        fact = self.view.facts[name]
         stored = fact.stored or fact.element
         real = bias_dtype(self.builder.dtype) if bias else self.builder.dtype
         size = tensor_bytes((fact.elements,), self._deployed(stored, name, real)) + fact.scale_bytes
@@ -218,22 +210,22 @@ class OnnxLowering:
 
     def _identity(self, name: str) -> str:
         """What constants of equal bytes have in common."""
-        origin = self.facts[name].origin or name
-        source = self.facts.get(origin)
+        origin = self.view.facts[name].origin or name
+        source = self.view.facts.get(origin)
         return (source.digest if source is not None else "") or origin
 
     def stored(self, name: str, elements: int = 0) -> str:
         """Declare a constant with its bytes in the file, which hold ``elements`` numbers; "" for none."""
         if not self.is_constant(name):
             return ""
-        fact = self.facts[name]
+        fact = self.view.facts[name]
         size = -(-fact.elements * ELEMENT_BITS.get(fact.stored or fact.element, 32) // 8)
         key = WeightKey(self._identity(name), size, ())
         return self._once(key, fact.origin or name, elements or fact.elements)
 
     def weights(self, names: Sequence[str], *, bias: bool = False, merged: Sequence[str] = ()) -> list[str]:
         """Declare the weights among ``names``: constants of more than one element."""
-        wanted = [n for n in names if n and self.is_constant(n) and self.facts[n].elements > 1]
+        wanted = [n for n in names if n and self.is_constant(n) and self.view.facts[n].elements > 1]
         return [self.weight(name, bias=bias, merged=merged) for name in wanted]
 
     def activations(self, names: Sequence[str]) -> list[Value]:
@@ -308,20 +300,6 @@ class OnnxLowering:
             rows=max(1, rows),
             broadcast=tuple(i for i, v in enumerate(inputs) if len(inputs) > 1 and v.elements < largest),
         )
-
-
-def lowering(
-    builder: ProgramBuilder,
-    nodes: Sequence[OnnxNode],
-    facts: dict[str, Fact],
-    kept: Iterable[str],
-    strict: bool,
-    opset: int,
-) -> OnnxLowering:
-    """The lowering of ``nodes``, which are in execution order, before the first of them."""
-    view = view_of(nodes, facts, kept)
-    order = {node.name: index for index, node in enumerate(nodes)}
-    return OnnxLowering(builder, facts, view.readers, view.producers, order, view.kept, opset, strict)
 
 
 def _has_graph(node: OnnxNode) -> bool:

@@ -21,9 +21,10 @@ from workloads.build.read_options import Reading, ReadOptions
 from workloads.from_onnx import control_lowering
 from workloads.from_onnx.body_inference import infer_branch
 from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, placed, sort_nodes
+from workloads.from_onnx.graph_view import view_of
 from workloads.from_onnx.input_shapes import bind_inputs
 from workloads.from_onnx.loop_inference import infer_loop, infer_scan
-from workloads.from_onnx.lowering import OnnxLowering, lowering
+from workloads.from_onnx.lowering import OnnxLowering
 from workloads.from_onnx.node_reading import read_nodes
 from workloads.from_onnx.onnx_file import initializers, not_text, opsets, parse_model, read_model
 from workloads.from_onnx.onnx_package import GraphProto, ModelProto
@@ -80,7 +81,8 @@ def _program(file: _ModelFile, options: Reading) -> Program:
     if not nodes:
         raise BadInput("no output depends on an input", where=file.where, hint="check the graph's outputs")
     nodes = rewritten(nodes, facts, outputs)
-    low = lowering(builder, nodes, facts, outputs, options.strict, _default_opset(model))
+    view = view_of(nodes, facts, outputs)
+    low = OnnxLowering(builder, view, _default_opset(model), options.strict)
     _declare_inputs(low, model.graph)
     low.run(nodes)
     for name in outputs:
@@ -156,7 +158,7 @@ def _outputs(graph: GraphProto, facts: Mapping[str, Fact], where: Place) -> list
 def _declare_inputs(low: OnnxLowering, graph: GraphProto) -> None:
     """Declare the inputs that some op reads, and note the others."""
     for info in graph.input:
-        fact = low.facts[info.name]
+        fact = low.view.facts[info.name]
         if fact.constant:
             continue
         if low.is_used(info.name):

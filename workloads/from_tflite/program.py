@@ -19,7 +19,8 @@ from workloads.build.builder import ProgramBuilder
 from workloads.build.read_options import Reading, ReadOptions
 from workloads.from_onnx import control_lowering
 from workloads.from_onnx.graph import OnnxNode, live_nodes, placed
-from workloads.from_onnx.lowering import OnnxLowering, lowering
+from workloads.from_onnx.graph_view import view_of
+from workloads.from_onnx.lowering import OnnxLowering
 from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm
 from workloads.from_onnx.rewriting import rewritten
 from workloads.from_tflite import control, handlers, states
@@ -79,7 +80,7 @@ def _program(state: ImportState, path: Path) -> Program:
     if not nodes:
         raise BadInput("no output depends on an input", hint="check the subgraph's outputs")
     nodes = rewritten(nodes, state.facts, kept)
-    low = lowering(builder, nodes, state.facts, kept, state.reading.strict, OPSET)
+    low = OnnxLowering(builder, view_of(nodes, state.facts, kept), OPSET, state.reading.strict)
     _declare(low, [*inputs, *(first for first, _ in state.states.values() if first)])
     low.run(nodes)
     for name in kept:

@@ -66,11 +66,11 @@ def repeat(low: OnnxLowering, node: OnnxNode) -> None:
 def _ranges(low: OnnxLowering, node: OnnxNode) -> SliceRanges | None:
     """First indices and steps of a slice; None where they are computed."""
     x = low.shape(node.input(0))
-    given = node.integers("starts") or low.integers(node.input(1))
+    given = node.integers("starts") or low.view.integers(node.input(1))
     if given is None:
         return None
-    axes = node.integers("axes") or low.integers(node.input(3))
-    every = node.integers("steps") or low.integers(node.input(4))
+    axes = node.integers("axes") or low.view.integers(node.input(3))
+    every = node.integers("steps") or low.view.integers(node.input(4))
     starts, steps = [0] * len(x), [1] * len(x)
     for place, start in enumerate(given):
         axis = (axes[place] if axes else place) % len(x)
@@ -83,10 +83,10 @@ def _ranges(low: OnnxLowering, node: OnnxNode) -> SliceRanges | None:
 def _margins(low: OnnxLowering, node: OnnxNode) -> Margins | None:
     """Elements added before each axis; None where they are computed, or copies of others."""
     x = low.shape(node.input(0))
-    given = node.integers("pads") or low.integers(node.input(1))
+    given = node.integers("pads") or low.view.integers(node.input(1))
     if given is None or node.text("mode", "constant") != "constant":
         return None
-    axes = low.integers(node.input(3)) if node.input(3) else tuple(range(len(x)))
+    axes = low.view.integers(node.input(3)) if node.input(3) else tuple(range(len(x)))
     if axes is None or len(given) != 2 * len(axes):
         return None
     before = [0] * len(x)

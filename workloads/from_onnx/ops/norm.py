@@ -145,7 +145,7 @@ POOLED: Mapping[str, Literal["max_pool", "average_pool"]] = {
 def reduction(low: OnnxLowering, node: OnnxNode) -> None:
     """The axes are an attribute or, in newer operator sets, an input; by default all. A mean or maximum over
     height and width is global pooling."""
-    axes = node.integers("axes") or low.integers(node.input(1)) or ()
+    axes = node.integers("axes") or low.view.integers(node.input(1)) or ()
     x = low.shape(node.input(0))
     if not axes and node.integer("noop_with_empty_axes", 0):
         low.bind(node.output, low.value(node))

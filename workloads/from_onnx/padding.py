@@ -52,19 +52,20 @@ class _PadChain:
 
 
 def pad_amounts(view: GraphView, node: OnnxNode) -> PadAmounts | None:
-    """What a Pad with known amounts adds; None for other modes than constant, and computed amounts."""
+    """What a Pad with known amounts adds; None for other modes than constant, and computed amounts. A value
+    that is computed is no number."""
     rank = len(view.facts[node.input(0)].shape)
     given = node.integers("pads") or view.integers(node.input(1))
     axes = view.integers(node.input(3)) if node.input(3) else tuple(range(rank))
     value = view.number(node.input(2)) if node.input(2) else node.number("value", 0.0)
-    if given is None or axes is None or value is None or node.text("mode", "constant") != "constant":
+    if given is None or axes is None or node.text("mode", "constant") != "constant":
         return None
     if len(given) != 2 * len(axes):
         return None
     before, after = [0] * rank, [0] * rank
     for place, axis in enumerate(axes):
         before[axis % rank], after[axis % rank] = given[place], given[len(axes) + place]
-    return PadAmounts(tuple(before), tuple(after), value)
+    return PadAmounts(tuple(before), tuple(after), nan if value is None else value)
 
 
 def fold_padding(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:

@@ -16,6 +16,7 @@ from chipmodel.model.attributes import (
 )
 from workloads.from_onnx.graph import OnnxNode, fault
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, along_axis, axis_rows, leading, operator
+from workloads.from_onnx.padding import pad_amounts
 
 
 @operator("Concat")
@@ -49,7 +50,8 @@ def slice_(low: OnnxLowering, node: OnnxNode) -> None:
 @operator("Pad")
 def pad(low: OnnxLowering, node: OnnxNode) -> None:
     """The whole input is copied."""
-    _reshaping(low, node, "pad", _margins(low, node))
+    amounts = pad_amounts(low.view, node)
+    _reshaping(low, node, "pad", Margins(amounts.before) if amounts else None)
 
 
 @operator("Expand", "Tile", "Resize", "Upsample")
@@ -78,21 +80,6 @@ def _ranges(low: OnnxLowering, node: OnnxNode) -> SliceRanges | None:
         least = start + x[axis] if start < 0 else start
         starts[axis] = min(max(least, 0), x[axis] - (steps[axis] < 0))
     return SliceRanges(tuple(starts), tuple(steps))
-
-
-def _margins(low: OnnxLowering, node: OnnxNode) -> Margins | None:
-    """Elements added before each axis; None where they are computed, or copies of others."""
-    x = low.shape(node.input(0))
-    given = node.integers("pads") or low.view.integers(node.input(1))
-    if given is None or node.text("mode", "constant") != "constant":
-        return None
-    axes = low.view.integers(node.input(3)) if node.input(3) else tuple(range(len(x)))
-    if axes is None or len(given) != 2 * len(axes):
-        return None
-    before = [0] * len(x)
-    for place, axis in enumerate(axes):
-        before[axis % len(x)] = given[place]
-    return Margins(tuple(before))
 
 
 def _reshaping(low: OnnxLowering, node: OnnxNode, kind: str, attributes: Attributes | None) -> None:

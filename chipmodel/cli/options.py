@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -209,11 +209,15 @@ memory_options = all_of(
 
 def path_options(read: Callable[[tuple[str, ...]], object], metavar: str, meaning: str = "") -> Decorator:
     """``--path``, which ``read`` reads, and which means what ``meaning`` says beside arms and iterations."""
+
+    def reads(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> object:
+        return read(texts)
+
     return click.option(
         "--path",
         multiple=True,
         metavar=metavar,
-        callback=lambda _, __, texts: read(texts),
+        callback=reads,
         help=f"Arm of an if, iterations of a loop{meaning}: gate=face,decode=3. [first arms, all iterations]",
     )
 
@@ -241,8 +245,8 @@ def planner_options(streamer: str = DEFAULT_STREAMER) -> Decorator:
 
 def started(asked: dict[str, Any]) -> TimeLimit:
     """The command's time, which begins now, in place of its seconds in what is ``asked``."""
-    asked["time_limit"] = until_stopped(asked["time_limit"])
-    return cast("TimeLimit", asked["time_limit"])
+    limit = asked["time_limit"] = until_stopped(asked["time_limit"])
+    return limit
 
 
 def until_stopped(seconds: float | None) -> TimeLimit:
@@ -269,6 +273,10 @@ def cancelling(words: str = ENDING) -> Callable[[], bool]:
     return asked
 
 
+def _share(_: click.Context, __: click.Parameter, percent: float | None) -> float | None:
+    return None if percent is None else percent / 100
+
+
 effort_options = all_of(
     click.option(
         "--time-limit",
@@ -280,7 +288,7 @@ effort_options = all_of(
         "--gap",
         metavar="PERCENT",
         type=click.FloatRange(min=0),
-        callback=lambda _, __, percent: None if percent is None else percent / 100,
+        callback=_share,
         help="Streamer exact stops once its forecast is this close to the bound. [0.05]",
     ),
 )

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
 from reports.page_parts import PageChart, PageTable, TablePage
-from reports.svg_chart import ChartLine
-from reports.template import render_part
+from reports.svg_chart import ChartAxis, ChartBox, ChartLine, SvgChart
 from reports.words import percent, signed_percent
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 FORMAT = "chipmodel-sensitivity/1"
 """The version of the JSON document; a key that changes its meaning makes it another."""
@@ -83,51 +79,12 @@ def refused_rows(answer: SensitivityAnswer) -> list[tuple[str, str, str]]:
 
 MOST_BARS = 20
 """Numbers in the chart."""
-LABEL = 58
-"""Pixels for a change at the end of a bar."""
-
-
-@dataclass(frozen=True, slots=True)
-class TornadoShape:
-    """Pixels of a chart: its width, the names to the left of the bars, a row, and a bar below its name."""
-
-    kind: str
-    """The class in the style sheet."""
-    width: int
-    left: int
-    row: int
-    below: int = 0
-
-    @property
-    def middle(self) -> float:
-        """Where the time does not change."""
-        return (self.left + self.width) / 2
-
-
-SHAPES = TornadoShape("wide", 860, 290, 26), TornadoShape("narrow", 360, 0, 46, 20)
-"""For wide screens and for narrow ones, on which a name has a line of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class TornadoBar:
-    """The change of time by one value of a number: a bar from the middle line."""
-
-    kind: str
-    """``less`` or ``more``: whether the number is smaller or larger."""
-    x: float
-    width: float
-    text_x: float
-    anchor: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class TornadoRow:
-    """A number of the chip with its bars."""
-
-    name: str
-    y: int
-    bars: tuple[TornadoBar, ...]
+SHAPES = (("wide", 860, 290), ("narrow", 370, 235))
+"""For wide screens and for narrow ones: width, and pixels for the names to the left of the bars."""
+ROW, FRAME = 26, 78
+"""Pixels of a number, and of the frame around all."""
+HALF = 0.35
+"""Half of a bar's height, as a share of its row."""
 
 
 def page(answer: SensitivityAnswer) -> TablePage:
@@ -137,8 +94,8 @@ def page(answer: SensitivityAnswer) -> TablePage:
         "Change of time by each number of the chip",
         f"Each number alone is made smaller and larger by {percent(answer.step)}, and the workload is "
         "planned again. Bars to the right mean more time, bars to the left less.",
-        "",
-        [_drawn(answer, shape) for shape in SHAPES] if field_rows(answer) else [],
+        "Change of time by each number of the chip.",
+        [tornado(answer, *shape) for shape in SHAPES] if field_rows(answer) else [],
         (ChartLine("the number is smaller", "less"), ChartLine("the number is larger", "more")),
     )
     idle = [f"Without effect: {', '.join(answer.idle)}."] if answer.idle else []
@@ -151,38 +108,24 @@ def page(answer: SensitivityAnswer) -> TablePage:
     return TablePage("sensitivity", answer.program, on, told, (), tables, (chart,))
 
 
-def _drawn(answer: SensitivityAnswer, shape: TornadoShape) -> Markup:
-    from markupsafe import Markup
-
-    return Markup(render_part("tornado.html.j2", {"shape": shape, "rows": tornado(answer, shape)}))
-
-
-def tornado(answer: SensitivityAnswer, shape: TornadoShape) -> tuple[TornadoRow, ...]:
+def tornado(answer: SensitivityAnswer, kind: str, width: int, left: int) -> SvgChart:
     """The first ``MOST_BARS`` numbers that change the time, the one that changes it most on top."""
-    found = [
-        (each.field, each.changes(answer.milliseconds))
-        for each in answer.fields
-        if each.span(answer.milliseconds) > 0
-    ]
-    largest = max((abs(c or 0.0) for _, changes in found for c in changes), default=1.0)
-    scale = (shape.width - shape.middle - LABEL) / largest
-    return tuple(
-        TornadoRow(name, shape.row * number - shape.below, tuple(_bars(changes, scale, shape.middle)))
-        for number, (name, changes) in enumerate(found[:MOST_BARS], 1)
-    )
+    found = [each for each in answer.fields if each.span(answer.milliseconds) > 0][:MOST_BARS]
+    largest, rows = found[0].span(answer.milliseconds), len(found)
+    changes = tuple((change, signed_percent(change)) for change in (-largest, 0.0, largest))
+    names = tuple((rows - number - 0.5, each.field) for number, each in enumerate(found))
+    x = ChartAxis("change of time", (-1.1 * largest, 1.1 * largest), changes, log=False)
+    y, boxes = ChartAxis("", (0, rows), names, log=False), tuple(_bars(answer, found))
+    return SvgChart(kind, width, FRAME + ROW * rows, x, y, (), left=left, boxes=boxes)
 
 
-def _bars(changes: tuple[float | None, float | None], scale: float, middle: float) -> list[TornadoBar]:
+def _bars(answer: SensitivityAnswer, found: Sequence[VariedField]) -> Iterator[ChartBox]:
     """A bar for each value that changes the time; two on one side share the row, the longer one behind."""
-    kinds = [(kind, c) for kind, c in zip(("less", "more"), changes, strict=True) if c]
-    kinds.sort(key=lambda item: -abs(item[1]))
-    return [_bar(kind, change, scale, middle, kinds) for kind, change in kinds]
-
-
-def _bar(kind: str, change: float, scale: float, middle: float, kinds: list[tuple[str, float]]) -> TornadoBar:
-    length = round(abs(change) * scale, 1)
-    start = middle if change > 0 else middle - length
-    end = start + length + 5 if change > 0 else start - 5
-    hidden = any(abs(other) > abs(change) and other * change > 0 for _, other in kinds)
-    anchor, text = "start" if change > 0 else "end", "" if hidden else signed_percent(change)
-    return TornadoBar(kind, round(start, 1), length, round(end, 1), anchor, text)
+    for number, each in enumerate(found):
+        kinds = zip(("less", "more"), (each.less, each.more), each.changes(answer.milliseconds), strict=True)
+        at = len(found) - number - 0.5
+        for kind, run, change in sorted(kinds, key=lambda bar: -abs(bar[2] or 0.0)):
+            if change:
+                low, high = (min(0.0, change), at - HALF), (max(0.0, change), at + HALF)
+                title = f"{each.field} {run.value}: {signed_percent(change)}"
+                yield ChartBox(low, high, kind, "", "", title, number)

@@ -5,7 +5,6 @@ import pytest
 from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
 from reports.sensitivity import (
     SHAPES,
-    TornadoShape,
     field_rows,
     headline,
     page as page_of,
@@ -43,18 +42,16 @@ def test_the_tables() -> None:
     assert refused_rows(ANSWER) == [("dma.channels", "0", "dma.channels is 0")]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.kind)
-def test_bars_are_as_long_as_the_changes_and_on_their_side(shape: TornadoShape) -> None:
-    core, channels, setup = tornado(ANSWER, shape)
-    middle = (shape.left + shape.width) / 2
-    slower, faster = core.bars
-    assert (slower.kind, slower.x, slower.anchor) == ("less", middle, "start")
-    assert (faster.kind, faster.x + faster.width, faster.anchor) == ("more", middle, "end")
-    assert round(slower.width / faster.width, 2) == 2.5
-    assert [bar.kind for bar in channels.bars] == ["more"]
-    # Both changes on one side: the longer bar lies behind and has the text.
-    assert [(bar.kind, bool(bar.text)) for bar in setup.bars] == [("more", True), ("less", False)]
-    assert slower.x + slower.width < shape.width
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape[0])
+def test_bars_are_as_long_as_the_changes_and_on_their_side(shape: tuple[str, int, int]) -> None:
+    chart = tornado(ANSWER, *shape)
+    slower, faster, channels, *setup = chart.boxes
+    assert (slower.kind, slower.low[0], slower.high[0]) == ("less", 0, 0.25)
+    assert (faster.kind, round(faster.low[0], 6), faster.high[0]) == ("more", -0.1, 0)
+    assert slower.low[1] == faster.low[1] > channels.low[1] > setup[0].low[1]
+    assert [box.kind for box in (channels, *setup)] == ["more", "more", "less"]  # The longer bar lies behind.
+    assert chart.y.labels[0] == (2.5, "core_mhz")
+    assert chart.across(0.25) < chart.edges[1]
 
 
 def test_the_page_is_whole_and_escaped() -> None:

@@ -73,6 +73,11 @@ def size(total: int) -> str:
     return f"{total / KIB**2:,.2f} MiB"
 
 
+def exact_size(total: int) -> str:
+    """``1,536 B (1.5 KiB)``, or bytes alone below 1 KiB."""
+    return f"{count(total)} B" + (f" ({size(total)})" if abs(total) >= KIB else "")
+
+
 def magnitude(number: int) -> str:
     """A large count with an SI prefix: ``1814073344`` as ``1.81 G``."""
     for power, prefix in ((12, "T"), (9, "G"), (6, "M"), (3, "k")):

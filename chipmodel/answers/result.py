@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from chipmodel.answers.track_record import TrackRecord
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command
 from chipmodel.model.core_parts import CorePart, CoreSplit
@@ -205,20 +206,10 @@ class Result:
     @property
     def hidden_cycles(self) -> int:
         """Cycles during which an op was on the NPU and a transfer in a channel."""
-        npu, dma = (_spans(self.trace, unit) for unit in UNITS)
-        return _covered(npu) + _covered(dma) - _covered([*npu, *dma])
-
-
-def _spans(trace: Trace, unit: Unit) -> list[tuple[int, int]]:
-    return [(e.start, e.stop) for e in trace.events if e.unit == unit and not e.cause]
-
-
-def _covered(spans: list[tuple[int, int]]) -> int:
-    total = clock = 0
-    for start, stop in sorted(spans):
-        total += max(0, stop - max(start, clock))
-        clock = max(clock, stop)
-    return total
+        work = [each for each in self.trace.events if not each.cause]
+        npu, dma = ([Interval(e.start, e.stop) for e in work if e.unit == unit] for unit in UNITS)
+        alone, both = (*merged(npu), *merged(dma)), merged((*npu, *dma))
+        return sum(map(len, alone)) - sum(map(len, both))
 
 
 UNITS: tuple[Unit, ...] = ("npu", "dma")

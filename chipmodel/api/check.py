@@ -10,9 +10,9 @@ from typing import Any
 from chipmodel.api.answer import TableAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
+from chipmodel.api.export import PlanSource, text_of_plan
 from chipmodel.api.packing import PackingSource, is_packing, packing_table
 from chipmodel.api.plan import ProgramPlan
-from chipmodel.api.plan_text import PlanSource, text_of_plan
 from chipmodel.api.simulation import Simulation
 from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load

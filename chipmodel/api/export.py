@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Any, TypeAlias, get_args
 
 from chipmodel.api.arguments import checked
-from chipmodel.api.plan_text import PlanSource, text_of_plan
+from chipmodel.api.packing import Packing
+from chipmodel.api.plan import ProgramPlan
 from chipmodel.api.simulation import Simulation
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.json_file import JsonValue, read_json
+from chipmodel.files.text_file import json_text, read_text
 from chipmodel.pipeline.choices import ExportFormat
 from chipmodel.plan_file.text import read_plan
 from reports.export.c_header import KEYWORD, LONGEST_PREFIX, c_header, prefix_of
@@ -19,6 +22,8 @@ from reports.export.layout import Layout, layout_of, must_fit
 from reports.export.tables import minimalloc_csv, ops_csv, ops_parquet
 from reports.result_file import is_result, saved_result
 
+PlanSource: TypeAlias = str | Path | ProgramPlan | Simulation | Packing | Mapping[str, Any]
+"""What names a plan: a file, an answer of this library, or what its ``to_dict`` said."""
 FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 OF_RESULTS = ("csv", "parquet")
 COMMAND = "chipmodel simulate WORKLOAD --plan PLAN.json --json RESULT.json"
@@ -87,6 +92,17 @@ def export(
         raise BadInput(f"{called}: {what}", hint=hint)
     layout = layout_of(read_plan(text, called), called, core)
     return ExportedFile(minimalloc_csv(layout) if to == "minimalloc" else _header(layout, prefix, called))
+
+
+def text_of_plan(plan: PlanSource) -> tuple[str, str]:
+    """The text of the plan, and what messages call it. Raises BadInput for a file that cannot be read."""
+    if isinstance(plan, str | Path):
+        return read_text(Path(plan)), str(plan)
+    if isinstance(plan, Simulation):
+        return plan.plan_text(), "the plan"
+    if isinstance(plan, ProgramPlan | Packing):
+        return plan.to_json(), "the plan"
+    return json_text(dict(plan)), "the plan"
 
 
 def _text_of(source: PlanSource, to: str) -> tuple[str, str]:

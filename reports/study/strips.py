@@ -14,7 +14,7 @@ from chipmodel.answers.study_statistics import PlannerScore
 from reports.colours import BLUE, GREY, VERMILION
 from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend, trace
 from reports.study.scale import APART, LEAST, AxisLabels, gap_ticks, outside_in, place, spread
-from reports.words import count, percent, seconds_text, size
+from reports.words import count, exact_size, percent, seconds_text
 
 MOST_STRIPS = 40
 """Planners that are drawn."""
@@ -119,7 +119,7 @@ def mark_text(study: StudyResults, metric: StudyMetric, row: Row) -> str:
 def _amount(metric: StudyMetric, value: int) -> str:
     if metric.unit != "B":
         return f"{count(value)} {metric.unit}" if metric.unit != metric.noun else count(value)
-    return f"{count(value)} B" + (f" ({size(value)})" if value >= 1024 else "")
+    return exact_size(value)
 
 
 def _halves(scores: Sequence[PlannerScore]) -> dict[str, object]:

@@ -11,7 +11,7 @@ from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults, case, li
 from chipmodel.answers.study_row import Row
 from reports.study.scores import mergers_lose
 from reports.study.words import space_words
-from reports.words import count, microjoules, percent, seconds_text, size
+from reports.words import count, exact_size, microjoules, percent, seconds_text
 
 Value = int | float | str | None
 SHORT_KEY = 16
@@ -202,9 +202,7 @@ def _fits(row: Row) -> str:
 
 
 def _bytes(value: int | None) -> str:
-    if value is None:
-        return ""
-    return f"{count(value)} B" + (f" ({size(value)})" if value >= 1024 else "")
+    return _shown(value, exact_size)
 
 
 def _clocks(value: int | None) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand, store_option
-from chipmodel.cli.option_groups import group
+from chipmodel.cli.option_groups import all_of
 from chipmodel.cli.options import cancelling
 from chipmodel.cli.output import note, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput
@@ -19,49 +18,14 @@ from chipmodel.terminal.printing import emit, remark, say
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
-    from chipmodel.api.study import StudyEffort
     from chipmodel.studies.study_file import Study
 
 INTERRUPTED = 130
 SHOWN_ERRORS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class StudyOptions:
-    """Where a study's rows are kept, who answers its points, and what is said of them."""
-
-    study_file: str
-    store_file: str | None
-    workers: int | None
-    dask: str | None
-    only_status: bool
-    retry_failed: bool
-    table_file: str | None
-    no_times: bool
-    json_file: str | None
-    only: tuple[str, ...]
-    lock_file: str | None
-
-    @property
-    def effort(self) -> StudyEffort:
-        """Who answers the points."""
-        from chipmodel.api.study import StudyEffort
-
-        return StudyEffort(self.workers, self.dask)
-
-    def check(self) -> None:
-        """Raises BadInput for options that contradict one another."""
-        self.effort.check()
-        if self.only_status and (self.retry_failed or self.workers is not None or self.dask):
-            raise BadInput("--status answers no point", hint="leave out --retry-failed, --workers and --dask")
-        if self.no_times and not self.table_file:
-            raise BadInput("--no-times is of a table", hint="give --export FILE.csv as well")
-
-
 @click.command(cls=FileCommand)
-@group(
-    "options",
-    StudyOptions,
+@all_of(
     click.argument("study_file", metavar="STUDY.yaml", type=READS),
     store_option("study_file", kept=True),
     click.option("--workers", metavar="N", type=int, help="Processes on this machine. [one per core]"),
@@ -97,7 +61,20 @@ class StudyOptions:
         help="Compare the study's files and rows with a lock that report --lock wrote; answer no point.",
     ),
 )
-def study(*, options: StudyOptions) -> int:
+def study(
+    *,
+    study_file: str,
+    store_file: str | None,
+    workers: int | None,
+    dask: str | None,
+    only_status: bool,
+    retry_failed: bool,
+    table_file: str | None,
+    no_times: bool,
+    json_file: str | None,
+    only: tuple[str, ...],
+    lock_file: str | None,
+) -> int:
     """Answer every point of STUDY.yaml that has no row yet: workloads x chips x planners x chip fields.
 
     Each row is stored as soon as it is known. A run may be stopped or killed at any moment, and the next one
@@ -134,53 +111,53 @@ def study(*, options: StudyOptions) -> int:
     Exit codes: 0 every point has an answer, 1 something differs (--only, --verify-lock), 2 bad input, 3 some
     points failed or, with --status, have no row yet.
     """
-    from chipmodel.api.study import answer_study
+    from chipmodel.api.study import StudyEffort, answer_study
     from chipmodel.studies.export import csv_bytes, writer_of
     from chipmodel.studies.points import idle_filters
     from chipmodel.studies.study_file import read_study
 
-    options.check()
-    table_of_rows = writer_of(Path(options.table_file)) if options.table_file else csv_bytes
-    with stage(f"reading {options.study_file}"):
-        asked = read_study(Path(options.study_file))
+    effort = StudyEffort(workers, dask)
+    effort.check()
+    if only_status and (retry_failed or workers is not None or dask):
+        raise BadInput("--status answers no point", hint="leave out --retry-failed, --workers and --dask")
+    if no_times and not table_file:
+        raise BadInput("--no-times is of a table", hint="give --export FILE.csv as well")
+    table_of_rows = writer_of(Path(table_file)) if table_file else csv_bytes
+    with stage(f"reading {study_file}"):
+        asked = read_study(Path(study_file))
         note(idle_filters(asked))
-    path = store_path(options.study_file, options.store_file)
-    if options.only or options.lock_file:
-        return _compare(asked, path, options)
-    answer = answer_study(
-        asked,
-        path,
-        None if options.only_status else options.effort,
-        None if options.only_status else cancelling(""),
-        retry_failed=options.retry_failed,
-    )
+    path = store_path(study_file, store_file)
+    if only or lock_file:
+        return _compare(asked, path, only, lock_file)
+    group, cancel = (None, None) if only_status else (effort, cancelling(""))
+    answer = answer_study(asked, path, group, cancel, retry_failed=retry_failed)
     rows, document = answer.results.rows, answer.to_dict()
     write_files(
         [
-            (options.table_file, lambda: table_of_rows(rows, not options.no_times)),
-            (options.json_file, lambda: json_text(document)),
+            (table_file, lambda: table_of_rows(rows, not no_times)),
+            (json_file, lambda: json_text(document)),
         ]
     )
-    _print(document, options.json_file)
+    _print(document, json_file)
     if answer.stopped:
         remark("stopped; what is finished is stored: run it again to go on")
         return INTERRUPTED
     return EXIT_DONE if answer.complete else EXIT_UNKNOWN
 
 
-def _compare(asked: Study, path: Path, options: StudyOptions) -> int:
+def _compare(asked: Study, path: Path, only: tuple[str, ...], lock_file: str | None) -> int:
     """Answer some points again, or none; say how they, or the stored rows, differ from what was there."""
     from chipmodel.api.study import repeat_points
     from chipmodel.studies.lock import lock_faults, read_lock
     from chipmodel.studies.points import tasks_of
     from chipmodel.studies.store import read_rows
 
-    repeated = repeat_points(asked, path, options.only) if options.only else []
+    repeated = repeat_points(asked, path, only) if only else []
     for each in repeated:
         say(each.words())
     faults: list[str] = []
-    if options.lock_file:
-        lock = read_lock(Path(options.lock_file))
+    if lock_file:
+        lock = read_lock(Path(lock_file))
         stored = read_rows(path)[1] if path.is_file() and not repeated else ()
         rows = [each.row for each in repeated] or stored
         faults = lock_faults(lock, tasks_of(asked), rows)

@@ -19,8 +19,7 @@ from chipmodel.comparison.run import Contenders, compare_in_order, compare_packi
 from chipmodel.pipeline.choices import COMPARE_SECONDS, DEFAULT_CHIP
 from dma.schedule.effort import StopCriterion
 from dma.stream import streamer_named, streamers
-from reports.compare.page import page
-from reports.compare.rows import document, headline
+from reports.compare import document, headline, page
 from solvers.branches.mergers import merger_named, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named, packers

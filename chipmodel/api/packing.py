@@ -19,8 +19,7 @@ from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.plan import Memory, PackingTable, Problem, Status
 from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
-from reports.packing.answer import document, headline, print_packing
-from reports.packing.page import render_packing
+from reports.packing import document, headline, print_packing, render_packing
 from reports.terminal_table import Console
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED, Limits
 from workloads.packing.guillotine import SCHEME, guillotine_table

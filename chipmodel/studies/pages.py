@@ -22,7 +22,7 @@ from chipmodel.studies.study_file import Study, parse_study
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import load_workload
 from dma.residency.fitted import fitted
-from reports.packing.page import render_packing
+from reports.packing import render_packing
 from reports.run.page import render_page
 
 MOST_PAGES = 1_000

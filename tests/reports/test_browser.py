@@ -14,12 +14,11 @@ import chipmodel as cm
 from chipmodel.answers.study_results import StudyResults
 from chipmodel.api.check import Verification
 from chipmodel.api.listings import planners
-from reports import arena, budget, decode, explanation, memory, sensitivity, validation
-from reports.compare import page as comparison
+from reports import arena, budget, compare as comparison, decode, explanation, memory, sensitivity, validation
 from reports.diff import page as difference
 from reports.diff.difference import compare_results
 from reports.lists import chip_page, planners_page
-from reports.packing.page import render_packing
+from reports.packing import render_packing
 from reports.run.page import render_page
 from reports.study.page import render_study
 from reports.table_page import render_tables

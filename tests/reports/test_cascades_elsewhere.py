@@ -17,8 +17,7 @@ from chipmodel.pipeline.run import run
 from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
-from reports.compare.page import page as page_of
-from reports.compare.rows import document
+from reports.compare import document, page as page_of
 from reports.diff.difference import compare_results
 from reports.result_file import read_result
 from reports.run.document import document as result_document

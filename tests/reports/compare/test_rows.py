@@ -17,8 +17,7 @@ from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from reports.compare.page import page as page_of
-from reports.compare.rows import document, headline
+from reports.compare import document, headline, page as page_of
 from reports.svg_chart import NAME_HEIGHT
 from reports.table_page import render_tables
 from tests.reports.console import printed

@@ -10,8 +10,7 @@ from chipmodel.answers.packing import PackingAnswer, PackingProgress
 from chipmodel.files.text_file import json_text
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
-from reports.packing.answer import document, grounds, headline, print_packing, verdict
-from reports.packing.page import FIRST_ROWS, render_packing
+from reports.packing import FIRST_ROWS, document, grounds, headline, print_packing, render_packing, verdict
 from tests.reports.console import on_console
 from tests.reports.pages import MOST_BYTES, data_of, read
 

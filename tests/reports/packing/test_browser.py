@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from reports.packing.page import render_packing
+from reports.packing import render_packing
 from tests.reports.chromium import CHROMIUM, Visit, visit
 from tests.reports.packing.test_answer import ANSWER, EVIL, many
 from tests.reports.sample import write

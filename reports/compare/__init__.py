@@ -1,1 +1,0 @@
-"""A comparison of planners: table, JSON document and page."""

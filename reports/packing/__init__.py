@@ -1,1 +1,0 @@
-"""The answer to one packing problem: summary, JSON document and page."""

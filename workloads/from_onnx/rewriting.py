@@ -10,12 +10,14 @@ from workloads.from_onnx.graph import ControlFlow, Fact, OnnxNode
 from workloads.from_onnx.graph_view import GraphView, view_of
 from workloads.from_onnx.layouts import join_factors, join_layouts
 from workloads.from_onnx.padding import fold_padding
+from workloads.from_onnx.picks import slice_picks
 from workloads.from_onnx.quantisation import join_scales, store_quantised
 from workloads.from_onnx.views import join_views
 
 Rewrite = Callable[[GraphView, Sequence[OnnxNode]], list[OnnxNode]]
 REWRITES: tuple[Rewrite, ...] = (
     join_views,
+    slice_picks,
     join_layouts,
     join_views,
     fold_padding,

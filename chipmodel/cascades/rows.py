@@ -14,6 +14,7 @@ Sources: rolling buffers as in Arm's Vela ("cascades"); computing the halo again
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 
 from chipmodel.cascades.row_reads import RowReads
 from chipmodel.cascades.shape import CascadeShape
@@ -46,6 +47,7 @@ def rolling(
         walk.steps.clear()
         if walk.count > MAX_CASCADE_STEPS:
             raise ValueError(f"more than {MAX_CASCADE_STEPS:,} steps")
+    groups = list(_by_first(groups[0])) if len(groups) == 1 else groups
     held = (
         HeldRows(
             name, walk.most[name] * program.tensors[name].bytes // shape.rows[name], True, again=name in again
@@ -53,6 +55,13 @@ def rolling(
         for name in shape.inside
     )
     return tuple(groups), (*held, *_carried(shape, groups, True))
+
+
+def _by_first(steps: Sequence[CascadeStep]) -> Iterator[tuple[CascadeStep, ...]]:
+    """The steps before a single one of the last op in a group for each step of the first op, so that what
+    that reads may come in stripes."""
+    starts = [0, *(number for number, step in enumerate(steps) if number and step.op == 0), len(steps)]
+    yield from (tuple(steps[start:stop]) for start, stop in pairwise(starts))
 
 
 def _carried(

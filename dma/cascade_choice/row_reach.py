@@ -74,8 +74,11 @@ def row_reach(op: Op, operand: int, rows: Mapping[str, int]) -> RowReach:
         if not window.transposed:
             return _window_reach(window)
     first, last = (made // 3, made - made // 3) if made > FEW_ROWS else (0, made - 1)
-    if made == 1 or len(read(first, first + 1)) >= of_rows:
+    one = read(first, first + 1)
+    if len(one) >= of_rows:
         return RowReach(of_rows)
+    if made == 1:
+        return RowReach(of_rows, 1, 1, one.start, one.stop - 1)
     slope = Fraction(read(last, last + 1).start - read(first, first + 1).start, last - first)
     if not slope:
         return RowReach(of_rows)

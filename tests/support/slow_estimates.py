@@ -97,6 +97,9 @@ class _Rolling:
 
     def read(self, index: int, reach: RowReach) -> int:
         first, before, after = (done[index] for done in self.done)
+        rows, height = self.run.op_rows[index], self.heights[index]
+        if self.run.op_rows[self.stop - 1] == 1:
+            return reach.stop(min(rows, rows // 2 + height)) - reach.start(rows // 2)
         return max(reach.stop(first), reach.stop(after) - reach.start(before))
 
 

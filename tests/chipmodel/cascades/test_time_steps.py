@@ -6,8 +6,10 @@ import pytest
 
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.cascade_work import CascadeWork
+from chipmodel.model.attributes import SliceRanges
+from chipmodel.model.cascade_work import CascadeWork, HeldRows
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Recurrent
 from chipmodel.npu.cycles import op_cycles
@@ -76,6 +78,19 @@ def test_a_layer_with_all_its_time_steps_at_once_holds_no_state() -> None:
         "l0": STEPS * HIDDEN,
         "l1.state": 3 * HIDDEN,
     }
+
+
+def test_before_a_single_step_of_the_last_op_inputs_come_by_the_steps_of_the_first_one() -> None:
+    """Otherwise the whole input would be there for the one step that takes the last row."""
+    builder = ProgramBuilder("last")
+    x = builder.recurrent("l0", builder.input("x", (STEPS, 1, 4)), HIDDEN, "lstm")
+    ranges = SliceRanges((STEPS - 1, 0, 0, 0), (1, 1, 1, 1))
+    builder.output(builder.vector("slice", "last", [x], (1, 1, 1, HIDDEN), rows=1, attributes=ranges))
+    made = work(builder.build(), CascadeChoice(("l0", "last"), (3, 1)))
+    assert [len(group) for group in made.groups] == [1, 1, 2]
+    assert made.reads[0].of_group == (Interval(0, 3), Interval(3, 6), Interval(6, 8))
+    assert made.makes[0].of_group == (Interval(0, 0), Interval(0, 0), Interval(0, 1))
+    assert made.held[0] == HeldRows("l0", 3 * HIDDEN, True)
 
 
 def test_time_steps_are_not_made_again() -> None:

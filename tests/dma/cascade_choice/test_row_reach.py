@@ -50,6 +50,11 @@ def test_many_rows_at_once_are_as_one_by_one(name: str) -> None:
     assert reach.stops(rows).tolist() == [reach.stop(row) for row in rows.tolist()]
 
 
+def test_a_single_row_of_few_rows_reaches_these() -> None:
+    _, made, reach = layer("{op: slice, axis: 2, start: 20, stop: 21}")
+    assert (made, reach.start(0), reach.stop(1)) == (1, 20, 21)
+
+
 def test_an_op_that_reads_all_rows_reaches_them_all() -> None:
     _, _, reach = layer("{op: global_average_pool}")
     assert (reach.start(0), reach.stop(1)) == (0, ROWS)

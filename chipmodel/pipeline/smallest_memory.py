@@ -33,6 +33,7 @@ from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.cascade_choice.memory_bound import memory_bound
 from dma.residency.channel_slices import slices_of, with_slices
+from dma.residency.recurrent_ops import with_time_steps
 from dma.residency.rows_in_place import least_rows_in_place
 
 PROBING_STREAMER = "sync"
@@ -66,6 +67,9 @@ def smallest_memory(
         least = bases[-1].least(bases[-1].cascaded() if cascaded_helps else (), least)
         if least.program is sliced and (fewer := with_slices(program, least.bytes)) is not None:
             least = search.of(fewer).smallest(fewer, least.bytes) or least
+    if (stepped := with_time_steps(program)) is not None:
+        bases.append(search.of(stepped))
+        least = bases[-1].least(chain((stepped,), bases[-1].cascaded()), least)
     least = plain.least_twice(least, bases)
     layerwise = search.fastest(whole)
     cascaded = layerwise if least is whole else search.fastest(least)

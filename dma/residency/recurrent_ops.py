@@ -16,7 +16,7 @@ from chipmodel.model.program import DTYPE_BITS, Op, Program, Tensor, Weight
 from chipmodel.model.work import Recurrent, Vector
 from chipmodel.rewrites.op_shapes import seen_inputs, seen_outputs
 from chipmodel.rewrites.true_parts import true_op
-from dma.residency.rewritten_ops import Rewritten
+from dma.residency.rewritten_ops import Rewritten, rewritten
 
 NAMES = ("forward", "backward")
 """Names of the two directions, in ONNX's order."""
@@ -55,15 +55,29 @@ def by_time_steps(program: Program, op: Op) -> Rewritten | None:
     if layers is None:
         return None
     made = _NewOps(program, op)
-    sequences = [made.layer(alone, work, number) for number, (alone, _) in enumerate(layers)]
+    whole = [name for name, size in zip(op.outputs, sizes, strict=True) if size == work.steps * state]
+    given = whole[:1] if len(layers) == 1 else []
+    sequences = [made.layer(alone, work, number, *given) for number, (alone, _) in enumerate(layers)]
     for name, size in zip(op.outputs, sizes, strict=True):
-        made.join(name, sequences if size == work.steps * state else made.last(name, work, sequences), work)
+        if name not in given:
+            made.join(
+                name, sequences if size == work.steps * state else made.last(name, work, sequences), work
+            )
     note = "one direction after the other" if work.directions > 1 else "time step by time step"
     if work.steps > 1 and state in sizes:
         note += ", with its last states taken from its sequence"
         note += ", of a cell state as many bytes" if op.kind == "lstm" and sizes.count(state) > 1 else ""
     weights = tuple(weight for _, own in layers for weight in own)
     return Rewritten(tuple(made.ops), tuple(made.tensors.values()), weights, note)
+
+
+def with_time_steps(program: Program) -> Program | None:
+    """Return ``program`` with the layers of one direction that make states after the last step time step by
+    time step, as those run that do not fit; None where it has none."""
+    layers = (op for op in program.ops() if isinstance(op.work, Recurrent) and op.work.directions == 1)
+    changes = {op.name: by_time_steps(program, op) for op in layers}
+    found = {name: change for name, change in changes.items() if change is not None}
+    return rewritten(program, found) if found else None
 
 
 def _layers(program: Program, op: Op, work: Recurrent) -> list[tuple[Op, tuple[Weight, ...]]] | None:
@@ -84,8 +98,8 @@ class _NewOps:
     ops: list[Op] = field(default_factory=list[Op])
     tensors: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
 
-    def layer(self, alone: Op, work: Recurrent, number: int) -> str:
-        """Add the layer ``alone``, direction ``number``; the sequence that it makes."""
+    def layer(self, alone: Op, work: Recurrent, number: int, own: str = "") -> str:
+        """Add the layer ``alone``, direction ``number``; the sequence that it makes, if known ``own``."""
         seen = seen_inputs(self.op, self.program.tensors)
         names, shapes = [each.name for each in seen], [each.shape for each in seen]
         state = work.batch * work.hidden
@@ -95,11 +109,11 @@ class _NewOps:
                 part = self._tensor(f"{alone.name}.input{index}", (1, 1, work.batch, work.hidden))
                 self._slice(each.name, shape, part, (0, number, 0, 0))
                 names[index], shapes[index] = part.name, part.shape
-        sequence = self._tensor(f"{alone.name}.sequence", (work.steps, 1, work.batch, work.hidden))
-        views = (*shapes, sequence.shape)
-        made = replace(alone, inputs=tuple(names), outputs=(sequence.name,), views=views)
+        shape = (work.steps, 1, work.batch, work.hidden)
+        sequence = own or self._tensor(f"{alone.name}.sequence", shape).name
+        made = replace(alone, inputs=tuple(names), outputs=(sequence,), views=(*shapes, shape))
         self._add(replace(made, cycles=None, overwrites=None, absorbs=()))
-        return sequence.name
+        return sequence
 
     def last(self, name: str, work: Recurrent, sequences: Sequence[str]) -> list[str]:
         """Add copies of the states after the last step: the second direction's is the first of all."""
@@ -107,15 +121,15 @@ class _NewOps:
         for number, sequence in enumerate(sequences):
             part = self._tensor(f"{name}.{NAMES[number]}", (1, 1, work.batch, work.hidden))
             step = 0 if number else work.steps - 1
-            self._slice(sequence, self.tensors[sequence].shape, part, (step, 0, 0, 0))
+            self._slice(sequence, (work.steps, 1, work.batch, work.hidden), part, (step, 0, 0, 0))
             found.append(part.name)
         return found
 
     def join(self, name: str, parts: Sequence[str], work: Recurrent) -> None:
         """Add what makes the output ``name`` of one part for each direction."""
-        steps = self.tensors[parts[0]].shape[0]
+        steps = self._known[parts[0]].shape[0]
         shape = (steps, len(parts), work.batch, work.hidden)
-        views = (*(self.tensors[part].shape for part in parts), shape)
+        views = (*((steps, 1, work.batch, work.hidden),) * len(parts), shape)
         own = f"{self.op.name}.{name}" if len(self.op.outputs) > 1 else self.op.name
         self._vector("concat", own, parts, name, views, AlongAxis(DIRECTION_AXIS, len(parts)))
 

@@ -6,6 +6,7 @@ from chipmodel.answers.memory import MemoryAnswer
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.work import Recurrent
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
@@ -60,6 +61,23 @@ def test_a_network_without_large_tensors_gains_nothing() -> None:
     b.output(b.dense("second", b.dense("first", b.input("x", (1, 64)), 32), 64))
     answer = smallest_memory(PlanRequest(b.build(), load_chip("alif-e7"), streamer="prefetch-greedy"), 1)
     assert answer.cascaded == answer.layerwise
+
+
+def test_layers_of_which_the_last_state_is_needed_run_time_step_by_time_step() -> None:
+    """Two LSTMs of 100 steps of 64 units, weights in place: in memory are a few time steps and the states,
+    not the 6,400 B between the layers."""
+    b = ProgramBuilder("last state")
+    x = b.recurrent("first", b.input("x", (100, 1, 64)), 64, "lstm")
+    weights = [b.weight("second.weight", 4 * 64 * 128)]
+    work, steps = Recurrent(100, 64, 64, 4), b.reshape(x, (100, 1, 64))
+    (state,) = b.emit("lstm", "second", work, [steps], [(1, 1, 64)], weights=weights)
+    b.output(b.dense("scores", b.reshape(state, (1, 64)), 4))
+    chip = load_chip("alif-e7", ("weights.in_place=always",))
+    answer = smallest_memory(PlanRequest(b.build(), chip, streamer="sync"), 1)
+    assert answer.layerwise.bytes == 12_800
+    assert 9 * 64 <= answer.cascaded.bytes <= 16 * 64
+    assert answer.cascaded.cycles <= 1.01 * answer.layerwise.cycles
+    assert answer.lower_bound <= answer.cascaded.bytes
 
 
 def test_the_smallest_plan_of_mobilenet_is_proven_and_right(mobilenet: MemoryAnswer) -> None:

@@ -90,42 +90,6 @@ def test_every_row_of_the_table_is_exact(name: str, model: Model) -> None:
     assert wrong_rows(name, model, LUNA_ARCS) == []
 
 
-# Without the store port, which no row waits for, and 16-bit operands, which no row has; see below.
-CONSTANTS = [
-    ("conv2d", conv2d, "in_lanes", 16),
-    ("conv2d", conv2d, "out_lanes", 4),
-    ("conv2d", conv2d, "columns", 8),
-    ("conv2d", conv2d, "input_buffer", 16 * 1024 - 1),
-    ("conv2d", conv2d, "weight_buffer", 7 * 1024),
-    ("conv2d", conv2d, "conv_row_alignment", 4),
-    ("conv2d", conv2d, "conv_configuration", 1351),
-    ("conv2d", conv2d, "later_pass_saving", 299),
-    ("conv2d", conv2d, "piece_configuration", 1051),
-    ("conv2d", conv2d, "piece_channel", 4),
-    ("conv2d", conv2d, "hold_setup", 3),
-    ("conv2d", conv2d, "output_setup", 14),
-    ("conv2d", conv2d, "load_bytes_per_cycle", 16),
-    ("depthwise2d", depthwise2d, "depthwise_configuration", 1281),
-    ("depthwise2d", depthwise2d, "depthwise_saving", 15),
-    ("depthwise2d", depthwise2d, "out_lanes", 4),
-    ("matmul", matmul, "width_8", replace(LUNA_ARCS.width_8, cols=2)),
-    ("matmul", matmul, "width_32", replace(LUNA_ARCS.width_32, cols=4)),
-    ("matmul", matmul, "matmul_configuration", 2254),
-    ("matmul", matmul, "matmul_rows_setup", 15),
-    ("vector", vector, "softmax_element", 6),
-    ("vector", vector, "softmax_block", 2304),
-    ("vector", vector, "softmax_block_setup", 1158),
-    ("vector", vector, "softmax_configuration", 785),
-    ("vector", vector, "vector_kinds", tuple(replace(k, configuration=500) for k in LUNA_ARCS.vector_kinds)),
-]
-
-
-@pytest.mark.parametrize(("name", "model", "constant", "value"), CONSTANTS)
-def test_the_tables_determine_every_constant(name: str, model: Model, constant: str, value: object) -> None:
-    changes: dict[str, object] = {constant: value}
-    assert wrong_rows(name, model, replace(LUNA_ARCS, **changes))  # type: ignore[arg-type]
-
-
 def test_weights_beyond_the_buffer_make_passes_that_load_the_input_again() -> None:
     image = window(8, 8, 3, 3, 1, 1, 1)  # 112 output channels of 8 x 3 x 3 weights fill 8064 of 8192 bytes
     one, two = conv_cost(LUNA_ARCS, Conv(image, 8, 112)), conv_cost(LUNA_ARCS, Conv(image, 8, 224))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.share import WHOLE, Share
+from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located
 from chipmodel.model.program import Program
@@ -16,7 +16,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from chipmodel.verify.coverage import EMPTY, Coverage
+from chipmodel.verify.coverage import EMPTY
 from chipmodel.verify.memory_state import MemoryState
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import LUNA_LIKE, with_memory
@@ -25,37 +25,6 @@ from workloads.build.builder import ProgramBuilder
 
 def share(rows: tuple[int, int], of_rows: int = 8, channels: tuple[int, int] = (0, 1), of: int = 1) -> Share:
     return Share(Interval(*rows), of_rows, Interval(*channels), of)
-
-
-def covered(*shares: Share) -> Coverage:
-    coverage = EMPTY
-    for each in shares:
-        coverage = coverage.add(each)
-    return coverage
-
-
-def test_shares_that_add_up_are_the_whole_however_it_was_divided() -> None:
-    grid = [share((r, r + 2), 4, (c, c + 1), 2) for r in (0, 2) for c in (0, 1)]
-    assert covered(*grid).shares == {WHOLE}
-    assert covered(share((0, 1), 2), share((3, 6), 6)).complete  # divided into other numbers of rows
-    assert covered(WHOLE).complete
-    assert share((1, 2), 3) in covered(WHOLE)
-
-
-def test_missing_repeated_or_overlapping_shares_are_not_complete() -> None:
-    assert not covered().complete
-    assert not covered(share((0, 1), 2)).complete
-    assert covered(share((0, 1), 2), share((0, 1), 2)) == covered(share((0, 1), 2))
-    assert not covered(share((0, 2), 4), share((1, 3), 4)).complete
-    # Areas of 16 cells that overlap in one column and leave others free.
-    shares = (
-        share((0, 4), 4, (0, 2), 4),
-        share((1, 2), 4, (2, 4), 4),
-        share((2, 4), 4, (1, 4), 4),
-    )
-    assert not covered(*shares).complete
-    assert shares[2] in covered(*shares)
-    assert share((0, 1), 4) not in covered(*shares)
 
 
 pieces = st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.integers(1, 4)).map(
@@ -94,32 +63,6 @@ def fresh(*psram: str) -> MemoryState:
     return MemoryState(frozenset(psram))
 
 
-def test_loaded_data_can_be_read_after_a_wait() -> None:
-    state = fresh("t")
-    assert state.missing(at(0, 8)) == "'t' is not at 0"
-    assert state.start(start("load t", 0, 8)) == []
-    assert state.missing(at(0, 8)) == "reads 't' at 0 while 'load t' is in flight"
-    assert state.wait("load t") == []
-    assert state.missing(at(0, 8)) is None
-    assert state.missing(at(16, 8)) == "'t' is not at 16"
-    assert state.missing(at(0, 4)) == "'t' at 0 takes 8 bytes, not 4"
-    assert state.missing(at(0, 8, Part("t", weights=True))) == "'t' is not at 0"
-    assert state.wait("load t") == []
-    assert state.wait("load u") == ["a command waits for transfer 'load u', which is not in flight"]
-
-
-def test_the_start_of_a_load_invalidates_the_buffers_that_it_overlaps() -> None:
-    state = fresh("t", "u")
-    for name, offset in (("t", 0), ("u", 8)):
-        state.start(start(name, offset, 8, part=Part(name)))
-        state.wait(name)
-    state.start(start("late", 15, 8, part=Part("v")))
-    assert state.missing(at(0, 8)) is None
-    assert state.missing(at(8, 8, Part("u"))) == "reads 'u' at 8 while 'late' is in flight"
-    state.wait("late")
-    assert state.missing(at(8, 8, Part("u"))) == "'u' is not at 8"
-
-
 def test_transfers_may_not_overlap_but_two_stores_may_read_the_same_bytes() -> None:
     state = fresh("t")
     assert state.start(start("a", 0, 8, "store")) == []
@@ -131,62 +74,6 @@ def test_transfers_may_not_overlap_but_two_stores_may_read_the_same_bytes() -> N
     assert fault == "step 's' touches bytes [3, 4) while 'a' is in flight there"
     again = state.start(start("d", 40, 4))
     assert again == ["transfer 'd' starts again before it has been waited for"]
-
-
-def test_a_store_brings_its_share_to_psram() -> None:
-    state = fresh()
-    halves = [Part("t", share((i, i + 1), 2)) for i in (0, 1)]
-    for index, part in enumerate(halves):
-        assert not state.in_psram("t")
-        state.start(start(f"s{index}", 0, 8, "store", part))
-        assert not state.in_psram("t")
-        state.wait(f"s{index}")
-    assert state.in_psram("t")
-
-
-def test_a_new_definition_makes_every_copy_stale() -> None:
-    state = fresh("t")
-    state.start(start("load", 0, 8))
-    state.wait("load")
-    state.write(at(16, 8), "step 'first'", True)
-    # The value in Psram was the program's own input, and no step had written it before.
-    state.write(at(32, 8), "step 'again'", True)
-    assert not state.in_psram("t")
-    assert state.missing(at(0, 8)) == "'t' is not at 0"
-    assert state.missing(at(16, 8)) == "'t' is not at 16"
-    assert state.missing(at(32, 8)) is None
-    state.start(start("slow", 32, 8, "store"))
-    (fault,) = state.write(at(64, 8), "step 'third'", True)
-    assert fault == "step 'third' writes 't' again while 'slow' is in flight"
-
-
-def test_halves_of_two_definitions_are_not_complete_in_psram() -> None:
-    state = fresh()
-    for index in (0, 1):
-        state.write(at(0, 8), "step", True)
-        part = Part("t", share((index, index + 1), 2))
-        state.start(start("half", 0, 8, "store", part))
-        state.wait("half")
-    assert not state.in_psram("t")
-
-
-def test_parts_add_up_only_in_a_buffer_of_the_whole_tensor() -> None:
-    halves = [Part("t", share((i, i + 1), 2)) for i in (0, 1)]
-    for accumulates, missing in ((True, None), (False, "'t' at 0 is not complete")):
-        state = fresh()
-        for part in halves:
-            state.write(at(0, 8, part), "step", accumulates)
-        assert state.missing(at(0, 8)) == missing
-        assert state.missing(at(0, 8, halves[1])) is None
-
-
-def test_a_write_invalidates_the_buffers_that_it_overlaps() -> None:
-    state = fresh()
-    state.write(at(0, 8), "step", True)
-    state.write(at(8, 8, Part("u")), "step", True)
-    state.write(at(7, 1, Part("v")), "step", True)
-    assert state.missing(at(0, 8)) == "'t' is not at 0"
-    assert state.missing(at(8, 8, Part("u"))) is None
 
 
 def full() -> MemoryState:

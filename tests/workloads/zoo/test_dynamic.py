@@ -177,13 +177,6 @@ def test_branchynet_exits_as_often_as_in_table_1() -> None:
     assert chance("branchynet?variant=lenet", "exit1", "exit") == Fraction("0.943")
 
 
-def test_later_exits_lie_in_the_arm_that_goes_on() -> None:
-    first = ifs("branchynet")["exit1"]
-    assert [type(node) for node in first.arms[0].body] == [Op]
-    assert ifs("branchynet")["exit2"] in first.arms[1].body
-    assert program("branchynet").outputs == ("output",)
-
-
 def expected_macs(body: tuple[Node, ...]) -> Fraction:
     total = Fraction(0)
     for node in body:
@@ -198,23 +191,6 @@ def test_skipnet_110_saves_the_published_half_of_the_computation() -> None:
     # Section 4.1: "SkipNet-110+HRL+SP with recurrent gates reduces computation on the CIFAR-10 ... by 50%".
     built = program("skipnet?depth=110")
     assert expected_macs(built.body) / built.macs == pytest.approx(0.5, abs=0.015)
-
-
-def test_every_block_of_skipnet_but_the_first_has_a_gate() -> None:
-    for depth in (38, 74, 110, 152):
-        gates = ifs(f"skipnet?depth={depth}")
-        assert len(gates) == (depth - 2) // 2 - 1
-        for gate in gates.values():
-            run_arm, skip_arm = gate.arms
-            assert [type(node) for node in skip_arm.body] == [Op]
-            assert next(ops(skip_arm.body)).kind == "copy"
-            assert [op.kind for op in ops(run_arm.body)] == ["conv", "conv", "add"]
-
-
-def test_all_gates_share_one_lstm() -> None:
-    shared = [op.weights for op in ops(program("skipnet").body) if op.kind == "lstm"]
-    assert len(shared) == 17
-    assert set(shared) == {("gate.lstm.weight", "gate.lstm.bias")}
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 7, 20, 1000])
@@ -235,25 +211,6 @@ def test_iterations_have_chances_where_they_depend_on_data() -> None:
 
 
 # -- state ----------------------------------------------------------------------------------------------
-
-
-def test_what_loops_carry() -> None:
-    carried = {name: {key: set(loop.carried) for key, loop in loops(name).items()} for name in CONTROL}
-    states = {"vad_state", "noise_state", "denoise_state", "last_gains"}
-    assert carried["denoise"] == {"frames": states | {"gains", "voice"}}
-    assert states | {"gains", "voice"} == set(program("denoise").outputs)
-    assert carried["lstm_decoder"] == {"decode": {"state", "cell", "word", "sentence"}}
-    assert carried["gru_decoder"] == {
-        "encode": {"encoder_state"},
-        "decode": {"state", "word", "sentence"},
-    }
-
-
-def test_silence_leaves_the_larger_states_as_they_are() -> None:
-    arms = {arm.name: arm for arm in ifs("denoise")["voice_activity"].arms}
-    written = {name: {t for op in ops(arm.body) for t in op.outputs} for name, arm in arms.items()}
-    assert {"noise_state", "denoise_state", "frame_gains"} <= written["speech"]
-    assert written["silence"] == {"frame_gains"}
 
 
 def test_of_a_table_of_words_one_row_is_read() -> None:

@@ -26,7 +26,6 @@ AS_WIDE_AS_THE_INPUT = {
     *("rnnoise", "swift_yolo"),
 }
 """Networks with weights or constants for each number of the input, or of the last image."""
-MIB = 1 << 20
 
 
 def shape(built: Program, tensor: str) -> tuple[int, ...]:
@@ -36,24 +35,9 @@ def shape(built: Program, tensor: str) -> tuple[int, ...]:
 # -- structure -----------------------------------------------------------------------------------------
 
 
-def test_first_feature_maps_of_resnet18_at_448() -> None:
-    # The edge-framework patent (CN, 2021): 12.25 MiB, then 3.06 MiB.
-    built = program("resnet18?input=448", "float32")
-    assert shape(built, "conv1") == (1, 64, 224, 224)
-    assert built.tensors["conv1"].bytes == 12.25 * MIB
-    assert shape(built, "maxpool") == (1, 64, 112, 112)
-    assert built.tensors["maxpool"].bytes == 3.0625 * MIB
-
-
-def conv_net(conv: int, dense: int = 1, **others: int) -> dict[str, int]:
-    return {"conv": conv, "dense": dense, **others}
-
-
 @pytest.mark.parametrize(
     ("url", "kinds", "outputs"),
     [
-        ("alexnet", conv_net(5, 3, max_pool=3), [(1, 1000)]),
-        ("autoencoder", {"dense": 10}, [(1, 640)]),
         (
             "blazeface",
             {"conv": 22, "depthwise_conv": 17, "add": 11, "max_pool": 3, "pad": 2, "concat": 2},
@@ -64,53 +48,12 @@ def conv_net(conv: int, dense: int = 1, **others: int) -> dict[str, int]:
             {"conv": 21, "depthwise_conv": 16, "add": 16, "max_pool": 3, "pad": 11, "concat": 2},
             [(1, 896, 1), (1, 896, 16)],
         ),
-        ("ds_cnn", conv_net(5, depthwise_conv=4, average_pool=1, softmax=1), [(1, 12)]),
-        ("googlenet", conv_net(57, max_pool=13, concat=9, average_pool=1), [(1, 1000)]),
-        ("mobilenetv1_025", conv_net(14, depthwise_conv=13, average_pool=1, softmax=1), [(1, 2)]),
-        ("mobilenetv2", conv_net(35, depthwise_conv=17, add=10, average_pool=1), [(1, 1000)]),
-        ("resnet18", conv_net(20, max_pool=1, add=8, average_pool=1), [(1, 1000)]),
-        ("resnet50", conv_net(53, max_pool=1, add=16, average_pool=1), [(1, 1000)]),
-        ("resnet8", conv_net(9, add=3, average_pool=1, softmax=1), [(1, 10)]),
-        (
-            "shufflenetv1",
-            conv_net(33, max_pool=1, depthwise_conv=16, transpose=16, average_pool=4, concat=3, add=13),
-            [(1, 1000)],
-        ),
-        ("vgg16", conv_net(13, 3, max_pool=5), [(1, 1000)]),
     ],
 )
 def test_ops_and_outputs(url: str, kinds: dict[str, int], outputs: list[tuple[int, ...]]) -> None:
     built = program(url)
     assert Counter(op.kind for op in built.ops()) == kinds
-    assert sorted(prod(shape(built, t)) for t in built.outputs) == sorted(map(prod, outputs))
     assert [shape(built, t) for t in built.outputs] == outputs
-
-
-# Output sizes of the stages in Table 1 of each paper.
-@pytest.mark.parametrize(
-    ("name", "stages"),
-    [
-        ("resnet50", {"layer1.2.add": (256, 56), "layer3.5.add": (1024, 14), "layer4.2.add": (2048, 7)}),
-        ("googlenet", {"maxpool2": (192, 28), "inception3b.concat": (480, 28), "maxpool4": (832, 7)}),
-        ("shufflenetv1", {"maxpool": (24, 56), "stage2.3.add": (240, 28), "stage4.3.add": (960, 7)}),
-        ("mobilenetv2", {"features.1.project": (16, 112), "features.18": (1280, 7)}),
-        ("vgg16", {"max3": (64, 112), "max18": (512, 7)}),
-        ("alexnet", {"conv1": (64, 55), "max8": (256, 6)}),
-    ],
-)
-def test_stages(name: str, stages: dict[str, tuple[int, int]]) -> None:
-    built = program(name)
-    assert {t: shape(built, t) for t in stages} == {t: (1, c, s, s) for t, (c, s) in stages.items()}
-
-
-def test_resnet50_strides_in_the_3x3_convolution() -> None:
-    works = {op.name: op.work for op in program("resnet50").ops()}
-    strides: dict[str, int] = {}
-    for name in ("layer2.0.conv1", "layer2.0.conv2"):
-        work = works[name]
-        assert isinstance(work, Conv)
-        strides[name] = work.window.stride_h
-    assert strides == {"layer2.0.conv1": 1, "layer2.0.conv2": 2}
 
 
 # -- every network, with any options -------------------------------------------------------------------

@@ -76,8 +76,7 @@ class _ChipFields:
     name: str
     title: str
     figures: Mapping[str, Figure]
-    numbers: Mapping[str, Fraction]
-    choices: Mapping[str, str]
+    values: Values
     compared_with: str = ""
     measured: tuple[MeasuredNetwork, ...] = ()
     measured_energy: tuple[MeasuredNetwork, ...] = ()
@@ -106,32 +105,29 @@ def parse_chip(text: str, file: str, overrides: Sequence[str] = ()) -> Chip:
 
 def with_overrides(chip: Chip, overrides: Sequence[str]) -> Chip:
     """``chip`` with other numbers, written as those of ``load_chip``. Raises ``BadInput`` as that does."""
-    numbers: dict[str, Fraction] = {}
-    choices: dict[str, str] = {}
-    for path, figure in chip.figures.items():
-        _take(path, figure.value, Place(path), numbers, choices)
+    values = {path: _value(path, figure.value, Place(path)) for path, figure in chip.figures.items()}
     known = chip.compared_with, chip.measured, chip.measured_energy
-    written = _ChipFields(chip.name, chip.title, chip.figures, numbers, choices, *known)
+    written = _ChipFields(chip.name, chip.title, chip.figures, values, *known)
     return replace(_finished(written, overrides, Place(chip.name)), source=chip.source)
 
 
 def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> Chip:
-    figures, numbers, choices = dict(written.figures), dict(written.numbers), dict(written.choices)
+    figures, values = dict(written.figures), dict(written.values)
     for text in overrides:
         path, value = _override(text)
-        _take(path, value, Place(f"--set {path}={value}"), numbers, choices)
+        values[path] = _value(path, value, Place(f"--set {path}={value}"))
         figures[path] = Figure(value, "given", OVERRIDE)
-    _take_defaults(figures, numbers, choices)
-    fields = fields_with(choices, figures).items()
-    own = [path for path, f in fields if f.belongs(choices) and (path in figures or f.default != "")]
+    _take_defaults(figures, values)
+    fields = fields_with(values, figures).items()
+    own = [path for path, f in fields if f.belongs(values) and (path in figures or f.default != "")]
     for path, figure in figures.items():
-        _refuse_stray(path, figure, choices)
+        _refuse_stray(path, figure, values)
     missing = [path for path in own if path not in figures]
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         hint = "add it, or take a base that has it; 'chipmodel chips' lists presets, such as luna-arcs"
         raise BadInput(f"the chip has no {', '.join(missing[:3])}{more}", where=where, hint=hint)
-    chip = _chip(written.name, written.title, {**numbers, **choices}, {path: figures[path] for path in own})
+    chip = _chip(written.name, written.title, values, {path: figures[path] for path in own})
     chip = replace(
         chip,
         compared_with=written.compared_with,
@@ -146,28 +142,26 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
     return chip
 
 
-def _take(path: str, text: str, where: Place, numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
+def _value(path: str, text: str, where: Place) -> Fraction | str:
     field = field_at(path)
-    if field is not None and field.kind == "choice":
-        choices[path] = read_choice(path, text, where)
-    else:
-        numbers[path] = read_number(path, text, where)
+    read = read_choice if field is not None and field.kind == "choice" else read_number
+    return read(path, text, where)
 
 
-def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
+def _take_defaults(figures: dict[str, Figure], values: dict[str, Any]) -> None:
     """Add the optional fields that the file leaves out: choices before fields that depend on them."""
-    for path, field in fields_with(choices, tuple(figures)).items():
-        if field.default and path not in figures and field.belongs(choices):
+    for path, field in fields_with(values, tuple(figures)).items():
+        if field.default and path not in figures and field.belongs(values):
             figures[path] = Figure(field.default, "assumed", DEFAULT_ORIGIN)
-            _take(path, field.default, Place(path), numbers, choices)
+            values[path] = _value(path, field.default, Place(path))
 
 
-def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None:
+def _refuse_stray(path: str, figure: Figure, values: Values) -> None:
     """Raise BadInput for a user's number that the chip does not use; one from a base is ignored."""
     field = field_at(path)
     only = field.only if field else None
-    if field and only and figure.mark == "given" and not field.belongs(choices):
-        what = f"{path} means nothing on a chip with {only[0]} = {choices.get(only[0], 'nothing')}"
+    if field and only and figure.mark == "given" and not field.belongs(values):
+        what = f"{path} means nothing on a chip with {only[0]} = {values.get(only[0], 'nothing')}"
         raise BadInput(
             what, where=Place(figure.source), hint=f"leave it out, or choose {only[0]}={' or '.join(only[1])}"
         )
@@ -238,12 +232,12 @@ def _preset(path: Path) -> _ChipFields:
 def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFields:
     """``_read`` of what the file at ``path`` holds."""
     texts = {key: _text(document, key) for key in TEXTS}
-    figures, numbers, choices = _figures(document)
+    figures, values = _figures(document)
     measured, energies = (_measured(document, key) for key in (MEASURED, MEASURED_ENERGY))
     name = texts["name"] or path.stem
     if not texts["base"]:
         title, compared_with = texts["title"] or name, texts["compared_with"]
-        return _ChipFields(name, title, figures, numbers, choices, compared_with, measured, energies)
+        return _ChipFields(name, title, figures, values, compared_with, measured, energies)
     where = document.place(("base",))
     base_path = _find(texts["base"], where)
     trail = (*seen, path.resolve())
@@ -256,8 +250,7 @@ def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFiel
         name,
         title,
         {**base.figures, **figures},
-        {**base.numbers, **numbers},
-        {**base.choices, **choices},
+        {**base.values, **values},
         texts["compared_with"],
         measured,
         energies,
@@ -281,17 +274,16 @@ def _text(document: Document, key: str) -> str:
     return value.strip()
 
 
-def _figures(document: Document) -> tuple[dict[str, Figure], dict[str, Fraction], dict[str, str]]:
+def _figures(document: Document) -> tuple[dict[str, Figure], Values]:
     figures: dict[str, Figure] = {}
-    numbers: dict[str, Fraction] = {}
-    choices: dict[str, str] = {}
+    values: dict[str, Any] = {}
     for keys, value in _leaves(document, document.data, ()):
         path, where = ".".join(keys), document.place(keys)
         if path in figures:
             raise BadInput(f"{path} is given twice", where=where, hint="remove one of the two")
         figures[path] = _figure(document, keys, value)
-        _take(path, figures[path].value, where, numbers, choices)
-    return figures, numbers, choices
+        values[path] = _value(path, figures[path].value, where)
+    return figures, values
 
 
 def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]:

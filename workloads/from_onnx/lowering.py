@@ -96,6 +96,16 @@ class OnnxLowering:
     order: Mapping[str, int] = field(default_factory=dict[str, int])
     """Position in the execution order, by the node's name."""
 
+    def declare(self, names: Iterable[str]) -> None:
+        """Declare the inputs that some op reads, and note the others."""
+        for name in dict.fromkeys(names):
+            if self.is_constant(name):
+                continue
+            if self.is_used(name):
+                self.values[name] = self.builder.input(name, self.shape(name), self.dtype(name))
+            else:
+                self.builder.notes.append(f"input {name!r} is read by no op and left out")
+
     def run(self, nodes: Sequence[OnnxNode]) -> None:
         """Lower nodes, which are in execution order."""
         self.order = {node.name: index for index, node in enumerate(nodes)}

@@ -83,7 +83,7 @@ def _program(file: _ModelFile, options: Reading) -> Program:
     nodes = rewritten(nodes, facts, outputs)
     view = view_of(nodes, facts, outputs)
     low = OnnxLowering(builder, view, _default_opset(model), options.strict)
-    _declare_inputs(low, model.graph)
+    low.declare(info.name for info in model.graph.input)
     low.run(nodes)
     for name in outputs:
         if name in low.values:
@@ -153,18 +153,6 @@ def _outputs(graph: GraphProto, facts: Mapping[str, Fact], where: Place) -> list
     if not names:
         raise BadInput("the model has no output", where=where, hint="export the model again")
     return [name for name in names if not facts[name].constant]
-
-
-def _declare_inputs(low: OnnxLowering, graph: GraphProto) -> None:
-    """Declare the inputs that some op reads, and note the others."""
-    for info in graph.input:
-        fact = low.view.facts[info.name]
-        if fact.constant:
-            continue
-        if low.is_used(info.name):
-            low.values[info.name] = low.builder.input(info.name, fact.shape, low.dtype(info.name))
-        else:
-            low.builder.notes.append(f"input {info.name!r} is read by no op and left out")
 
 
 def _loops(nodes: Sequence[OnnxNode]) -> str:

@@ -81,7 +81,7 @@ def _program(state: ImportState, path: Path) -> Program:
         raise BadInput("no output depends on an input", hint="check the subgraph's outputs")
     nodes = rewritten(nodes, state.facts, kept)
     low = OnnxLowering(builder, view_of(nodes, state.facts, kept), OPSET, state.reading.strict)
-    _declare(low, [*inputs, *(first for first, _ in state.states.values() if first)])
+    low.declare([*inputs, *(first for first, _ in state.states.values() if first)])
     low.run(nodes)
     for name in kept:
         if name in low.values:
@@ -97,17 +97,6 @@ def _check_iterations(state: ImportState, nodes: Sequence[OnnxNode]) -> None:
             loops = [node.name for node in nodes if node.op == "Loop"]
             what = f"--iterations names {name!r}, which is not a loop of the model"
             raise BadInput(what, hint=suggest(name, loops, "there are:") if loops else "there are: none")
-
-
-def _declare(low: OnnxLowering, names: Sequence[str]) -> None:
-    """Declare the inputs that some op reads, and note the others. Those without elements are constants."""
-    for name in dict.fromkeys(names):
-        if low.is_constant(name):
-            continue
-        if low.is_used(name):
-            low.values[name] = low.builder.input(name, low.shape(name), low.dtype(name))
-        else:
-            low.builder.notes.append(f"input {name!r} is read by no op and left out")
 
 
 CONVERT = "convert the model again with this shape"

@@ -8,7 +8,6 @@ import pytest
 
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.machine import Execution, RunOptions, execute
-from chipmodel.execute.memory import ring_addresses
 from chipmodel.execute.op_part import OpPart
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
@@ -66,7 +65,6 @@ def compute(reads: Located, writes: Located, rows: Interval = ROWS) -> Compute:
 LOAD, STORE = start("load", "x", 0, HOME_X), start("store", "y", 8, HOME_Y)
 LOADED, STORED = DmaWait("load x", "op"), DmaWait("store y", "op")
 STEP = compute(Located(Part("x"), 0, SIZE), Located(Part("y"), 8, SIZE))
-RIGHT: tuple[Command, ...] = (LOAD, LOADED, STEP, STORE, STORED)
 
 
 def run(*streams: tuple[Command, ...], program: Program | None = None) -> Execution:
@@ -74,14 +72,6 @@ def run(*streams: tuple[Command, ...], program: Program | None = None) -> Execut
     path = resolve_path(tuple(c for stream in streams for c in stream), {})
     options = RunOptions(evaluate=plus_one)
     return execute(chosen, streams, 16, {"x": X}, {}, path, options)
-
-
-def test_a_load_a_step_and_a_store_take_bytes_from_home_to_home() -> None:
-    found = run(RIGHT)
-    assert found.faults == []
-    assert found.outputs["y"].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert (found.transfers, found.moved_bytes, len(found.runs)) == (2, 16, 1)
-    assert found.writers["y"].tolist() == [0] * SIZE
 
 
 ELSEWHERE = replace(STEP, writes=(Located(Part("y"), 0, 8),))
@@ -129,32 +119,6 @@ def test_addresses_beyond_a_memory_are_faults() -> None:
     assert run((LOAD, LOAD)).faults == ["transfer 'load x' starts again before it has been waited for"]
 
 
-def test_a_part_lies_alone_or_in_its_tensor() -> None:
-    """Rows 2 to 5 of ``x`` at the start of their buffer, written to where they are in ``y``."""
-    share = Share(Interval(2, 5), SIZE)
-    load = replace(start("load", "x", 0, HOME_X, 3), psram=18)
-    place = Located(Part("y", share), 8, SIZE, in_tensor=True)
-    step = compute(Located(Part("x", share), 0, 3), place, Interval(2, 5))
-    found = run((load, LOADED, step, STORE, STORED))
-    assert found.outputs["y"][2:5].tolist() == [3, 4, 5]
-    assert (found.outputs["y"] != X + 1).sum() >= 4  # garbage, but for what is right by chance
-
-
-def test_runs_with_a_pitch_are_gathered_and_spread() -> None:
-    """``x`` in two runs, 6 bytes apart; in Psram in four runs of 2 bytes."""
-    home = Interval(16, 30)
-    scattered = replace(start("load", "x", 0, home), runs=4, pitch=4)
-    assert [int(number) for number in ring_addresses(home, 16, scattered)] == [16, 17, 20, 21, 24, 25, 28, 29]
-    place = Located(Part("y"), 2, SIZE, runs=2, pitch=6)
-    stores = [
-        replace(start("store", "y", offset, HOME_Y, 4), name=name, psram=psram)
-        for name, offset, psram in (("a", 2, 32), ("b", 8, 36))
-    ]
-    step = compute(Located(Part("x"), 0, SIZE), place)
-    waits = (DmaWait("a", "op"), DmaWait("b", "op"))
-    assert np.array_equal(run((LOAD, LOADED, step, *stores, *waits)).outputs["y"], X + 1)
-
-
 def four_copies(
     op: Op,
     program: Program,
@@ -197,12 +161,6 @@ HOME_Z = Interval(48, 56)
 NEXT = replace(STEP, op="make z", reads=(Located(Part("y"), 0, 8),), writes=(Located(Part("z"), 8, 8),))
 READ, WRITE = start("load", "y", 0, HOME_Y), start("store", "z", 8, HOME_Z)
 SECOND = (READ, DmaWait("load y", "op"), NEXT, WRITE, DmaWait("store z", "op"))
-
-
-def test_a_core_that_waits_for_another_one_finds_what_it_has_stored() -> None:
-    found = two_cores((FAR, *SECOND))
-    assert found.faults == []
-    assert np.array_equal(found.outputs["z"], X + 2)
 
 
 def test_a_core_that_does_not_wait_finds_garbage() -> None:

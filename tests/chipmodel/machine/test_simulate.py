@@ -7,11 +7,10 @@ from typing import Literal
 
 import pytest
 
-from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Banks, Channels, Cpu, Dma, Npu, Psram, Route, SharedMemory
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.model.commands import Branch, BranchArm, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.schedule import Direction, Part, Phase
 from chipmodel.model.trace import Event, Trace, Wait
 from chipmodel.pipeline.request import PlanRequest
@@ -77,43 +76,8 @@ def test_every_event_of_a_short_run_by_hand() -> None:
     assert list(trace.events) == sorted(trace.events, key=lambda e: (e.start, e.unit))
 
 
-def test_the_npu_is_finished_while_a_last_store_is_still_in_flight() -> None:
-    trace = simulate((compute("a", 2), start("y", 1, "store")), PLAIN)
-    assert trace.cycles == 2 + 6
-    assert trace.of("npu")[-1] == Event("npu", 2, 8, "finished", "", "", "wait")
-
-
-def test_a_wait_for_a_transfer_that_has_ended_takes_no_time() -> None:
-    trace = simulate((start("a", 1), compute("long", 11), wait("a"), wait("a"), compute("b", 1)), PLAIN)
-    assert trace.cycles == 12
-    assert not trace.stalls("npu")
-
-
-def test_a_wait_is_for_the_latest_transfer_of_its_name() -> None:
-    trace = simulate((start("a", 1), start("a", 2), wait("a")), PLAIN)
-    assert trace.cycles == 11 + 12
-    assert trace.stalls("npu") == {"weights": 23}
-
-
-def test_a_step_of_no_cycles_leaves_no_event() -> None:
-    assert simulate((compute("free", 0), compute("a", 1)), PLAIN).cycles == 1
-    assert simulate((), PLAIN).events == ()
-
-
 LOOP = Repeat("loop", 3, (start("w", 2), compute("body", 4), wait("w"), start("t", 0), wait("t")))
 GATE = Branch("gate", (BranchArm("left", (compute("l", 5),)), BranchArm("right", ())))
-
-
-def test_loops_and_branches_follow_the_path() -> None:
-    # An iteration: w takes 12, 4 of them while the NPU computes; t takes 10 more.
-    commands: tuple[Command, ...] = (LOOP, GATE)
-    assert simulate(commands, PLAIN).cycles == 3 * 22 + 5
-    for iterations, arm, cycles in (("0", "right", 0), ("1", "left", 27), ("5", "right", 110)):
-        trace = simulate(commands, PLAIN, {"loop": iterations, "gate": arm})
-        assert (trace.cycles, dict(trace.path)) == (cycles, {"loop": iterations, "gate": arm})
-    assert simulate(commands, PLAIN).path == {"loop": "3", "gate": "left"}
-    with pytest.raises(BadInput):
-        simulate(commands, PLAIN, {"gate": "up"})
 
 
 def test_a_whole_network_by_hand() -> None:
@@ -127,12 +91,6 @@ def test_a_whole_network_by_hand() -> None:
     assert result.trace.busy("npu") == 16 * 8 + 8
     assert result.trace.cycles == result.sync_cycles == loads + 128 + 8 + stores
     assert result.trace.stalls("npu") == {"input": 26, "weights": 170, "output": 13}
-
-
-def test_the_cycles_of_a_transfer_depend_on_direction_and_size() -> None:
-    commands = (start("a", 3), start("a", 3, "store"), start("a", 4), start("a", 3))
-    busy = [e.cycles for e in simulate(commands, PLAIN).of("dma")]
-    assert busy == [13, 8, 14, 13]
 
 
 BANKED = replace(

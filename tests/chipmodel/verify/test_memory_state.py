@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.share import Share
+from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located
 from chipmodel.model.program import Program
@@ -16,7 +16,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from chipmodel.verify.coverage import EMPTY
+from chipmodel.verify.coverage import EMPTY, Coverage
 from chipmodel.verify.memory_state import MemoryState
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import LUNA_LIKE, with_memory
@@ -25,6 +25,37 @@ from workloads.build.builder import ProgramBuilder
 
 def share(rows: tuple[int, int], of_rows: int = 8, channels: tuple[int, int] = (0, 1), of: int = 1) -> Share:
     return Share(Interval(*rows), of_rows, Interval(*channels), of)
+
+
+def covered(*shares: Share) -> Coverage:
+    coverage = EMPTY
+    for each in shares:
+        coverage = coverage.add(each)
+    return coverage
+
+
+def test_shares_that_add_up_are_the_whole_however_it_was_divided() -> None:
+    grid = [share((r, r + 2), 4, (c, c + 1), 2) for r in (0, 2) for c in (0, 1)]
+    assert covered(*grid).shares == {WHOLE}
+    assert covered(share((0, 1), 2), share((3, 6), 6)).complete  # divided into other numbers of rows
+    assert covered(WHOLE).complete
+    assert share((1, 2), 3) in covered(WHOLE)
+
+
+def test_missing_repeated_or_overlapping_shares_are_not_complete() -> None:
+    assert not covered().complete
+    assert not covered(share((0, 1), 2)).complete
+    assert covered(share((0, 1), 2), share((0, 1), 2)) == covered(share((0, 1), 2))
+    assert not covered(share((0, 2), 4), share((1, 3), 4)).complete
+    # Areas of 16 cells that overlap in one column and leave others free.
+    shares = (
+        share((0, 4), 4, (0, 2), 4),
+        share((1, 2), 4, (2, 4), 4),
+        share((2, 4), 4, (1, 4), 4),
+    )
+    assert not covered(*shares).complete
+    assert shares[2] in covered(*shares)
+    assert share((0, 1), 4) not in covered(*shares)
 
 
 pieces = st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.integers(1, 4)).map(

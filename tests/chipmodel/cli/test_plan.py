@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from chipmodel.cli.plan import plan as command
 from chipmodel.plan_file.contents import FORMAT
 from tests.support.command_line import call
 
@@ -51,3 +52,10 @@ def test_effort_is_what_the_options_say(capsys: pytest.CaptureFixture[str]) -> N
     assert cycles <= near <= hurried
     assert cycles < hurried
     assert bound <= cycles <= 1.33 * bound
+
+
+def test_options_reach_the_library_as_it_takes_them() -> None:
+    with command.make_context("plan", ["zoo:ds_cnn", "--gap", "5", "--no-spill"]) as context:
+        assert (context.params["gap"], context.params["spill"]) == (0.05, False)
+    with command.make_context("plan", ["zoo:ds_cnn"]) as context:
+        assert (context.params["gap"], context.params["spill"]) == (None, True)

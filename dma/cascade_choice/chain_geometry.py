@@ -30,6 +30,14 @@ STEP_CYCLES = 1
 """Cycles added for each step, so that of equally fast cascades the one with fewer steps is taken."""
 
 
+class StreamedInput(NamedTuple):
+    """An input of the program that an op reads, how it does, and the op of the chain that reads it next."""
+
+    name: str
+    reach: RowReach
+    until: int
+
+
 class CascadeStart(NamedTuple):
     """A cascade's first op, the bytes of whole tensors while it runs, and whether anything but its ops needs
     what the first one makes."""
@@ -69,7 +77,7 @@ class ChainGeometry:
                     reach = RowReach(self.rows[name]) if added else row_reach(op, operand, self.rows)
                     self.readers[made[name]].append((index, reach))
         self.streamed = [list(self._streamed(index)) for index in range(len(self.ops))]
-        """The inputs of the program that only this op reads, by op: they may come in stripes."""
+        """The inputs of the program that each op reads, in stripes if it is the only one of its cascade."""
         self.op_rows = [self.rows[op.outputs[0]] if op.outputs else 1 for op in self.ops]
         self.row_bytes = [
             sum(self.program.tensors[name].bytes // self.rows[name] for name in op.outputs) for op in self.ops
@@ -83,12 +91,14 @@ class ChainGeometry:
             transfer_cycles(self.chip, "weights", size) if size else 0 for size in self.weights
         ]
 
-    def _streamed(self, index: int) -> Iterator[tuple[str, RowReach]]:
-        op, touches = self.inner[index], self.around.table.touches
+    def _streamed(self, index: int) -> Iterator[StreamedInput]:
+        op, table = self.inner[index], self.around.table
         for operand, name in enumerate(op.inputs if self.fits[index] else ()):
-            alone = {touch.position for touch in touches[name]} == {self.first + index}
-            if name in self.program.inputs and alone and op.inputs.count(name) == 1:
-                yield name, row_reach(op, operand, self.rows)
+            if table.may_stream(name) and op.inputs.count(name) == 1:
+                others = {t.position - self.first for t in table.touches[name]} - {index}
+                until = min((each for each in others if each > index), default=len(self.ops))
+                if not others or self.around.inputs_apart:
+                    yield StreamedInput(name, row_reach(op, operand, self.rows), until)
 
     def _may_cascade(self, op: Op) -> bool:
         if not may_cascade(op) or op.cascade:

@@ -63,10 +63,8 @@ class AliveTensors:
 
     def passes_in_rows(self, name: str, ops: Interval) -> bool:
         """Whether ops ``ops`` as a cascade need only some rows of a tensor at once: one inside of it, or an
-        input of the program that they alone read."""
-        if name not in self.program.inputs:
-            return self.around.is_inside(name, ops)
-        return all(touch.position in ops for touch in self.around.table.touches[name])
+        input of the program."""
+        return self.around.table.may_stream(name) or self.around.is_inside(name, ops)
 
     def bytes(self, names: Iterable[str]) -> int:
         """The fewest bytes in which tensors lie that live at the same time."""

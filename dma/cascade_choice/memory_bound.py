@@ -3,7 +3,7 @@
 The bound holds for plans in which each op runs on its own, its operands whole, or in a cascade of at most
 ``MAX_OPS`` neighbours of one straight chain, in stripes of any heights and in bands of columns, as many as
 ``BANDS`` has, or any number if rows may be computed again. Inputs of the program may be loaded for each op
-that reads them, and come in stripes into a cascade that alone does so. Each straight chain is cut into ops
+that reads them, and come in stripes into a cascade. Each straight chain is cut into ops
 and cascades so that the largest part needs the fewest bytes, where of each part less is counted than it
 needs:
 

@@ -89,14 +89,13 @@ class _Estimates:
             self._add(index, options, stops)
 
     def _add(self, index: int, options: Counts, stops: Counts) -> None:
-        own, stripes = 0, np.zeros(len(options), np.int64)
+        outside, stripes = self.around.outside[index, stops], np.zeros(len(options), np.int64)
         share = self.around.share_read[index, stops]
-        for name, reach in self.chain.streamed[index]:
+        for name, reach, until in self.chain.streamed[index]:
             whole = self.chain.program.tensors[name].bytes
-            own += whole
             read = whole * np.minimum(reach.rows, self.rows.read(index, options, reach)) // reach.rows
-            stripes += -(-read * share[:, 0] // share[:, 1])
-        outside = self.around.outside[index, stops] - own
+            stripes += np.where(stops <= until, -(-read * share[:, 0] // share[:, 1]), 0)
+            outside = outside - np.where(stops <= until, whole, 0)
         size = outside + stripes + self.held[options] + self.weights[options]
         starts, cycles = np.full(len(options), index), np.zeros(len(options), np.int64)
         self.columns.append((starts, stops, size, cycles, self.weights[options], outside, options))

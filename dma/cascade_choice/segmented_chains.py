@@ -74,8 +74,8 @@ def segmented_chains(
 ) -> list[SegmentedChain]:
     """Return every straight chain with its single ops, which keep room for ``weight_floor`` bytes of their
     weights and at least for one output channel's, and with the cascades that need at most ``capacity`` bytes
-    where all whole tensors are in Psram."""
-    around = LiveAround(program)
+    where all whole tensors are in Psram. Without that limit, no tensor moves but inputs."""
+    around = LiveAround(program, inputs_apart=capacity is None)
     return [
         _segmented(program, chip, around, chain, rolls, weight_floor, capacity)
         for chain in straight_chains(program.body)
@@ -181,8 +181,8 @@ def cascade_choices(segments: Sequence[PlacedSegment], rolls: bool) -> Candidate
 
 def exact_bytes(chain: SegmentedChain, segment: CascadeSegment, rolls: bool, in_psram: bool) -> int:
     """Return the bytes that a cascade needs by its exact geometry, if all that crosses its border passes in
-    stripes (``in_psram``) or only what the first op alone reads of the program's inputs; more than all others
-    where the cascade is impossible."""
+    stripes (``in_psram``) or only inputs of the program; more than all others where the cascade is
+    impossible."""
     program, ops = chain.geometry.program, chain.ops(segment)
     try:
         op = cascade_op(program, ops, cascade_choices([(chain, segment)], rolls)[0])
@@ -192,11 +192,16 @@ def exact_bytes(chain: SegmentedChain, segment: CascadeSegment, rolls: bool, in_
 
 
 def bytes_within(chain: SegmentedChain, segment: CascadeSegment, op: Op) -> int:
-    """Return the bytes that the cascade ``op`` needs next to whole tensors, without what its first op alone
-    reads of the program's inputs, which comes in stripes."""
-    program = chain.geometry.program
-    streamed = {name for name, _ in chain.geometry.streamed[segment.ops.start]}
-    return segment.outside + cascade_bytes(program, op, frozenset((*op.inputs, *op.outputs)) - streamed)
+    """Return the bytes that the cascade ``op`` needs next to whole tensors; inputs of the program come in
+    stripes."""
+    geometry = chain.geometry
+    program, table = geometry.program, geometry.around.table
+    first = geometry.streamed[segment.ops.start]
+    left_out = {each.name for each in first if segment.ops.stop <= each.until}
+    streamed = {name for name in op.inputs if table.may_stream(name)}
+    counted = sum(program.tensors[name].bytes for name in streamed - left_out)
+    kept = frozenset((*op.inputs, *op.outputs)) - streamed
+    return segment.outside - counted + cascade_bytes(program, op, kept)
 
 
 def is_possible(program: Program, candidate: Candidate) -> bool:

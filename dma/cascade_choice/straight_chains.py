@@ -47,13 +47,15 @@ class LiveAround:
     """The tensors of a program by where they are alive, for questions about some of its ops in a row."""
 
     program: Program
+    inputs_apart: bool = False
+    """Whether inputs of the program are loaded again rather than live through ops that do not read them."""
     table: ResidencyTable = field(init=False)
     through: tuple[int, ...] = field(init=False)
     """At each op, the bytes alive where every op runs on its own."""
 
     def __post_init__(self) -> None:
         self.table = ResidencyTable(self.program)
-        decisions = self.table.initial_decisions()
+        decisions = self.table.inputs_apart() if self.inputs_apart else self.table.initial_decisions()
         residency = self.table.residency(decisions)
         self.through = residency.through
         self.storage = residency.storage

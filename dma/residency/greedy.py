@@ -123,7 +123,9 @@ def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) 
         worst = max(range(len(needs)), key=needs.__getitem__, default=0)
         if not needs or needs[worst] <= budget:
             return replace(residency, spilled=table.spilled(decisions))
-        if table.stream_inputs(decisions, worst):
+        if table.stream_inputs(decisions, worst, spill):
+            continue
+        if not spill and table.reload_inputs(decisions, worst):
             continue
         if not spill or not table.relieve(decisions, residency, worst):
             raise _refusal(program, table.ops[worst], table.alive(residency, worst), needs[worst], budget)
@@ -184,7 +186,7 @@ class ResidencyTable:
 
     def spilled(self, decisions: _Decisions) -> tuple[str, ...]:
         """Return the tensors that leave SharedMemory for some time, or for good."""
-        return tuple(sorted(set(decisions.holes) | (decisions.homed - self.program.stays_in_psram)))
+        return tuple(sorted((set(decisions.holes) | decisions.homed) - self.program.stays_in_psram))
 
     def kept(self, decisions: _Decisions, storage: Mapping[str, str]) -> dict[str, frozenset[str]]:
         """Return the operands of each striped cascade that stay whole in SharedMemory."""
@@ -390,24 +392,52 @@ class ResidencyTable:
             self._home(decisions, name)
         return True
 
-    def stream_inputs(self, decisions: _Decisions, position: int) -> bool:
-        """Let a cascade read inputs of the program in stripes, straight from Psram, where nothing else reads
-        them; False where it has none or does so already. They are loaded once in any case."""
+    def stream_inputs(self, decisions: _Decisions, position: int, alone: bool) -> bool:
+        """Let a cascade read inputs of the program in stripes, straight from Psram; False where it has none
+        or does so already. Every other op that reads one loads it as well, unless the cascade is to be
+        ``alone``: other tensors may leave instead."""
         op = self.ops[position]
-        own = [
-            name
-            for name in dict.fromkeys(op.inputs)
-            if name in self.program.inputs
-            and name not in decisions.homed
-            and name not in decisions.overwrites.values()
-            and all(touch.position == position for touch in self.touches[name])
-        ]
-        if not op.cascade or not own:
+        names = [n for n in op.inputs if self.may_stream(n) and n not in decisions.overwrites.values()]
+        names = [n for n in names if not alone or all(t.position == position for t in self.touches[n])]
+        done = op.name in decisions.striped and decisions.homed.issuperset(names)
+        if not op.cascade or not names or done:
             return False
-        for name in own:
+        for name in names:
             self._home(decisions, name)
         self._stripe(decisions, op)
         return True
+
+    def reload_inputs(self, decisions: _Decisions, position: int) -> bool:
+        """Load inputs of the program that only live through op ``position`` again when they are read next;
+        False where there is none. That stores nothing."""
+        found = {name: self._read_next(decisions, name, position) for name in self.program.inputs}
+        changed = False
+        for name, after in found.items():
+            if after is not None and after not in decisions.holes.get(name, ()):
+                decisions.holes.setdefault(name, set()).add(after)
+                decisions.changed.add(name)
+                changed = True
+        return changed
+
+    def _read_next(self, decisions: _Decisions, name: str, position: int) -> int | None:
+        """The op that reads an input next if it only lives through ``position`` and may be loaded again."""
+        touches = self.touches[name]
+        touched = [touch.position for touch in touches]
+        fixed = name in decisions.homed or name in self.conditions or position in touched
+        if fixed or not touched or touched[0] > position or not self.straight(touches):
+            return None
+        return min((each for each in touched if each > position), default=None)
+
+    def inputs_apart(self) -> _Decisions:
+        """The initial decisions, but with inputs of the program in SharedMemory only where ops read them."""
+        decisions = self.initial_decisions()
+        for position in range(len(self.ops)):
+            self.reload_inputs(decisions, position)
+        return decisions
+
+    def may_stream(self, name: str) -> bool:
+        """Whether a tensor is an input of the program that nothing writes to."""
+        return name in self.program.inputs and not any(touch.writes for touch in self.touches[name])
 
     def _evict(self, decisions: _Decisions, residency: Residency, root: str, position: int) -> bool:
         if root in decisions.homed:

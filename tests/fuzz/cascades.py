@@ -60,6 +60,8 @@ TRIES = 4
 
 def random_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:
     """A network, cascades in it, and what to plan it on and with."""
+    if seed % 8 == 7:
+        return read_again_case(seed)
     random = Random(f"cascades {seed}")
     shape = ImageShape(4 + seed % 4, (seed % 4) // 2, 6 + seed % 7, columns=seed % 3 == 0)
     program = random_images(seed, shape)
@@ -92,6 +94,37 @@ def two_readers_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], Pla
     choice = CascadeChoice(("first", "second", "last"), heights, random.random() < 0.5)
     chip = with_memory(tiny_chip(random), program, 0.3)
     return program, (choice,), PlanRequest(program, chip, "large-first", "sync", cascade="auto")
+
+
+def read_again_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:
+    """Branches that each read the network's input, in cascades, one of them in bands perhaps, and perhaps the
+    input itself at last, in memories in which it does not fit whole beside much else."""
+    random = Random(f"read again {seed}")
+    builder = ProgramBuilder(f"read again {seed}", dtype=random.choice(DTYPES))
+    x = builder.input("x", (1, random.randint(2, 6), random.randint(8, 16), random.randint(2, 8)))
+    choices = list[CascadeChoice]()
+    for branch in range(random.randint(2, 3)):
+        y, names = x, list[str]()
+        for number in range(random.randint(1, 3)):
+            names.append(f"{branch}.{number}")
+            kernel, stride = random.choice((1, 3)), random.choice((1, 2))
+            y = builder.conv(names[-1], y, random.randint(1, 3), kernel, pad=kernel // 2, stride=stride)
+        if random.random() < 0.3:
+            names.append(f"{branch}.pool")
+            y = builder.pool(names[-1], y, None, kind="average_pool")
+        builder.output(y)
+        heights = tuple(random.choice((1, 1, 1, 2)) for _ in names)
+        choices.append(CascadeChoice(tuple(names), heights, random.random() < 0.7))
+    if random.random() < 0.5:
+        builder.output(builder.elementwise("relu", "last", [x], in_place=random.random() < 0.5))
+    program = builder.build()
+    order = list(program.ops())
+    found = [each for each in choices if possible(program, [o for o in order if o.name in each.ops], each)]
+    found = [with_bands(program, each, random) if random.random() < 0.2 else each for each in found]
+    chip = with_memory(tiny_chip(random), program, random.choice((0.3, 0.5)))
+    spill, streamer = random.random() < 0.3, random.choice(QUICK)
+    asked = PlanRequest(program, chip, "large-first", streamer, spill=spill, cascade="auto")
+    return program, tuple(found), asked
 
 
 def skipped_columns_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:
@@ -291,6 +324,15 @@ def planned_case(program: Program, request: PlanRequest) -> tuple[PlanRequest, P
     return None
 
 
+def _read_again(planned: Planned) -> bool:
+    """Whether several cascades read stripes of one input of the network."""
+    inputs = set(planned.program.inputs)
+    moved = [t for t in planned.schedule.transfers if t.part.name in inputs and not t.part.share.whole]
+    cascades = planned.schedule.cascades
+    readers = {(t.part.name, each.steps) for t in moved for each in cascades if t.due in each.steps}
+    return max(Counter(name for name, _ in readers).values(), default=0) > 1
+
+
 def _striped(planned: Planned) -> int:
     """Cascades that move stripes of their inputs or outputs."""
     moved = [t for t in planned.schedule.transfers if not t.part.weights and not t.part.share.whole]
@@ -332,7 +374,7 @@ def check(seed: int, case: RandomCase = random_case) -> Counter[str]:
     seen["states"] += any(name.endswith(".state") for name in written)
     seen["made_again"] += any(each.again for each in schedule.cascades)
     seen["in_bands"] += sum(each.bands > 1 for each in schedule.cascades)
-    seen.update(striped=_striped(planned), spilled=bool(schedule.spilled))
+    seen.update(striped=_striped(planned), spilled=bool(schedule.spilled), read_again=_read_again(planned))
     return seen + examined(program, request, planned, seed, where)
 
 

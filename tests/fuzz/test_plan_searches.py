@@ -32,6 +32,8 @@ AGAIN = (59, 391)
 """In 59 a round begins with rows that were made before; in 391 rows that nobody needs are made at the end."""
 STREAMED = 252
 """Pooling over more rows than fit, which a bound on cycles must not take to be there together."""
+LOADED_AGAIN = 53
+"""Several cascades read rows of an input, in less memory than if it lay there as a whole."""
 LENT = 910_010
 """A cascade makes a tensor that an op of its own and an op on another core read."""
 RARE = range(8)
@@ -64,6 +66,11 @@ def found(check: Check, seeds: Iterable[int]) -> Counter[str]:
         ),
         (partial(cascades.check, case=cascades.two_readers_case), RARE, {"cascades": 4}),
         (partial(cascades.check, case=cascades.skipped_columns_case), RARE, {"cascades": 4}),
+        (
+            partial(cascades.check, case=cascades.read_again_case),
+            (*range(24, 48), LOADED_AGAIN),
+            {"read_again": 4, "in_bands": 0, "executed": 8, "without_moves": 4},
+        ),
         (
             made_again.check,
             (*range(40), *AGAIN),

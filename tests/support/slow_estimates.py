@@ -34,7 +34,7 @@ def slow_estimates(
         if most_bytes is not None and held + weights > most_bytes:
             return
         cycles += _in_bands(run, start, heights[start], rows.cycles(start), width)
-        outside, stripes = _streamed(run, start, outside, rows, width)
+        outside, stripes = _streamed(run, Interval(start, stop), outside, rows, width)
         size = outside + stripes + held + weights
         chosen = tuple(heights[start:stop])
         yield CascadeSegment(Interval(start, stop), chosen, size, cycles, weights, outside, bands=bands)
@@ -47,14 +47,16 @@ def _sums(run: ChainGeometry, index: int, height: int) -> int:
 
 
 def _streamed(
-    run: ChainGeometry, start: int, outside: int, rows: _Rolling | _Recomputed, width: BandWidth
+    run: ChainGeometry, ops: Interval, outside: int, rows: _Rolling | _Recomputed, width: BandWidth
 ) -> tuple[int, int]:
     """Bytes of whole tensors outside, and of stripes of the program's inputs."""
     stripes = 0
-    for name, reach in run.streamed[start]:
+    for name, reach, until in run.streamed[ops.start]:
+        if until < ops.stop:
+            continue
         whole = run.program.tensors[name].bytes
         outside -= whole
-        stripes += ceil(whole * min(reach.rows, rows.read(start, reach)) // reach.rows * width.share_read)
+        stripes += ceil(whole * min(reach.rows, rows.read(ops.start, reach)) // reach.rows * width.share_read)
     return outside, stripes
 
 

@@ -25,7 +25,7 @@ def test_rows_and_readers_of_each_op() -> None:
     assert found.op_rows == [20, 10, 10]
     assert found.row_bytes == [64, 16, 16]
     assert [[reader for reader, _ in each] for each in found.readers] == [[1], [2, 2], []]
-    assert [[name for name, _ in each] for each in found.streamed] == [["x"], [], []]
+    assert [[(name, until) for name, _, until in each] for each in found.streamed] == [[("x", 3)], [], []]
 
 
 def test_ops_after_pooling_read_all_that_is_added_up() -> None:

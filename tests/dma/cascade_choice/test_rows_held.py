@@ -48,5 +48,5 @@ def test_a_stripe_of_the_input_is_what_one_step_of_the_last_op_reads(rolls: bool
     estimate.end(2, ONE)
     for index in (1, 0):
         estimate.held(index, ONE)
-    ((_, reach),) = geometry.streamed[0]
+    ((_, reach, _),) = geometry.streamed[0]
     assert estimate.read(0, ONE, reach).tolist() == [rows]

@@ -37,6 +37,17 @@ def test_chains_end_where_bodies_do() -> None:
     assert names == [("a", "b"), ("c",), ("d", "e"), ("last",)]
 
 
+def test_an_input_is_there_only_where_ops_read_it() -> None:
+    """It can be loaded again; what ops make is there from op to op."""
+    builder = ProgramBuilder("residual")
+    x = builder.input("x", (1, 2, 6, 4))
+    y = builder.conv("b", builder.conv("a", x, 4, 1), 2, 1)
+    builder.output(builder.elementwise("add", "c", [y, x]))
+    program = builder.build()
+    assert LiveAround(program, inputs_apart=True).through == (48 + 96, 96 + 48, 3 * 48)
+    assert LiveAround(program).through == (48 + 96, 48 + 96 + 48, 3 * 48)
+
+
 def test_bytes_outside_of_a_cascade_leave_out_what_only_its_ops_touch() -> None:
     """The input has 48 bytes, the others 96; the last op reads both before it."""
     around = LiveAround(straight())

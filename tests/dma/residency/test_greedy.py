@@ -133,6 +133,53 @@ def test_a_cascade_reads_an_input_in_stripes_where_it_does_not_fit_whole() -> No
     assert verify(plain, planned.commands, chip, cascades) == ()
 
 
+def residual() -> Program:
+    """An image (3,072 B) that two convolutions on 16 channels (16,384 B) change a little."""
+    builder = ProgramBuilder("residual")
+    x = builder.input("x", (1, 3, 32, 32))
+    wide = builder.conv("wide", x, 16, 3, pad=1, bias=False)
+    thin = builder.conv("thin", wide, 1, 3, pad=1, bias=False)
+    end = builder.elementwise("relu", "end", [thin])
+    last = builder.conv("last", builder.elementwise("relu", "again", [x]), 1, 3, pad=1, bias=False)
+    builder.output(builder.elementwise("add", "sum", [last, end]))
+    return builder.build()
+
+
+def test_an_input_that_several_cascades_read_comes_in_stripes_into_each() -> None:
+    """Nothing counts as spilled, as it lies in Psram in any case."""
+    plain = residual()
+    names = ("wide", "thin"), ("again", "last")
+    program = with_cascades(plain, [CascadeChoice(each, (1, 1)) for each in names])
+    cascades = [op for op in program.ops() if op.cascade]
+    inside = {op.name: op.work.workspace for op in cascades if isinstance(op.work, CascadeWork)}
+    residency = decide(program, 3 * 1024 + 500, lambda op: inside.get(op.name, 0), spill=False)
+    assert residency.striped == {op.name for op in cascades}
+    assert residency.spilled == ()
+    assert residency.through == (1024, 2048, 2048, 3072)
+    chip = with_memory(LUNA_LIKE, 3 * 1024 + 900)
+    planned = plan(PlanRequest(plain, chip, cascade="wide,thin,again,last", spill=False))
+    members = [each.members for each in planned.schedule.cascades]
+    assert planned.solved.peak <= 3 * 1024 + 900
+    assert not planned.schedule.moves_tensors
+    assert verify(plain, planned.commands, chip, members) == ()
+
+
+def test_an_input_that_only_lives_through_the_worst_op_is_loaded_again() -> None:
+    """Even where tensors may not leave; what ops have made stays."""
+    builder = ProgramBuilder("residual")
+    x = builder.input("x", (1, 3, 32, 32))
+    wide = builder.conv("wide", x, 4, 1, bias=False)
+    end = builder.conv("thin", builder.elementwise("relu", "end", [wide]), 3, 1, bias=False)
+    builder.output(builder.elementwise("add", "sum", [end, x]))
+    program = builder.build()
+    residency = decide(program, 9 * 1024, lambda op: 0, spill=False)
+    assert [[t.position for t in s.touches] for s in residency.segments["x"]] == [[0], [3]]
+    assert residency.spilled == ()
+    assert residency.through == (7 * 1024, 8 * 1024, 7 * 1024, 9 * 1024)
+    with pytest.raises(DoesNotFit, match="'sum'"):
+        decide(program, 9 * 1024 - 1, lambda op: 0, spill=False)
+
+
 def test_where_no_part_of_an_op_fits_it_is_refused_before_anything_is_moved() -> None:
     """It took thousands of rounds over all ops to refuse MobileNetV2 in 1 KiB."""
     program = build("resnet8")

@@ -115,7 +115,7 @@ def tornado(answer: SensitivityAnswer, kind: str, width: int, left: int) -> SvgC
     changes = tuple((change, signed_percent(change)) for change in (-largest, 0.0, largest))
     names = tuple((rows - number - 0.5, each.field) for number, each in enumerate(found))
     x = ChartAxis("change of time", (-1.1 * largest, 1.1 * largest), changes, log=False)
-    y, boxes = ChartAxis("", (0, rows), names, log=False), tuple(_bars(answer, found))
+    y, boxes = ChartAxis("number", (0, rows), names, log=False), tuple(_bars(answer, found))
     return SvgChart(kind, width, FRAME + ROW * rows, x, y, (), left=left, boxes=boxes)
 
 

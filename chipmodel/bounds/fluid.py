@@ -202,6 +202,8 @@ class _FluidBuilder:
             self.costs.weights_each,
             max(self.costs.weights_each, self.costs.load_each, self.costs.store_each),
             int(max(self.costs.weights_once, self.costs.load_once, self.costs.store_once)),
+            int(self.costs.load_once),
+            int(self.costs.store_once),
             int(self.costs.store_once) if size else 0,
         )
 
@@ -318,6 +320,7 @@ class _FluidBuilder:
             ),
             frozenset(run for run in each.reads if _reads_in_every_step(self.ops[run])),
             tuple(self.parts.overlap(self.ops[run], each.name) or 0 for run in each.reads),
+            frozenset(run for run in each.reads if self.parts.stripes_read_apart(self.ops[run], each.name)),
             min(absorbing, default=None),
         )
 

@@ -134,6 +134,15 @@ class OpParts:
         rows = None if isinstance(work, Conv) and work.summed is not None else work.window.overlapping_rows
         return None if rows is None else rows * self.program.tensors[name].bytes // work.window.in_h
 
+    def stripes_read_apart(self, op: Op, name: str) -> bool:
+        """Return whether two stripes in a row never read the same rows of an input."""
+        if self.overlap(op, name) is None or op.inputs.index(name) in op.whole or op.gathers or op.sliced:
+            return False
+        if isinstance(op.work, Vector):
+            return op.inputs.index(name) not in op.work.broadcast
+        assert isinstance(op.work, Conv | Pool)
+        return op.work.window.reach_h <= op.work.window.in_h
+
     def slices_read_all(self, op: Op, name: str) -> bool:
         """Return whether every slice of the output's channels reads the same part of an input. What hardly
         fits may be cut into sums, which do not."""

@@ -39,12 +39,16 @@ class Window:
         )
 
     @property
+    def reach_h(self) -> int:
+        """Input rows from the first to the last that an output row reads, with padding."""
+        return self.dilation_h * (self.kernel_h - 1) + 1
+
+    @property
     def overlapping_rows(self) -> int | None:
         """Input rows that output rows without the first and the last one read beyond their share of ``in_h``,
         at least; None where some output rows read less than their share."""
-        reach = self.dilation_h * (self.kernel_h - 1) + 1
-        more = reach - self.stride_h
-        after = max(0, (self.out_h - 1) * self.stride_h + reach - self.pad_top - self.in_h)
+        more = self.reach_h - self.stride_h
+        after = max(0, (self.out_h - 1) * self.stride_h + self.reach_h - self.pad_top - self.in_h)
         top, bottom = max(0, self.pad_top - self.stride_h), max(0, after - self.stride_h)
         if self.transposed or self.in_h > self.out_h * self.stride_h or more < max(self.pad_top, after):
             return None

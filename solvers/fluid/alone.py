@@ -86,6 +86,7 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     last = np.maximum(last, amounts.last_part(run))
     cycles = op.cycles + op.alone + further + np.where(whole == 1, amounts.results(run), last)
     loads = amounts.weights_alone(run) + move.loads + reloads + comes_again
+    loads = loads + _further_set_ups(amounts, run, options[-2] + 1, options[-1] + 1)
     fits = np.minimum(fits, channels - sliced // slices)
     fits = np.where((takes > 0) & (move.taken_bytes == 0), -1, fits)
     ways = Ways(needed, cycles, loads, before, room, fits, again)
@@ -103,6 +104,28 @@ def _come_again(
     again = further[0] * amounts.loaded(lost), further[1] * amounts.loaded_inputs(run, unread)
     come_again: Integers = np.minimum(*again) * op.even
     return come_again
+
+
+def _further_set_ups(amounts: FluidAmounts, run: int, stripes: Integers, slices: Integers) -> Integers:
+    """DMA cycles to start transfers of which each brings, or stores, a part of what has no room as a whole.
+    Parts that have room together may come before the run, or leave after it, and some are counted already."""
+    problem, op = amounts.problem, amounts.problem.ops[run]
+
+    def further(parts: Integers, size: int, counted: int = 1) -> Integers:
+        left: Integers = parts - 1 - counted - parts * problem.capacity // max(1, size)
+        return left * (left > 0)
+
+    counted = -(-op.weights // op.most_loaded) if op.most_loaded else 1
+    found: Integers = op.set_up * further(slices, op.weights, counted)
+    parts, ends = stripes * slices, run + 1 == amounts.count  # What the last run makes is stored at its end.
+    for tensor, _ in amounts.residents.reading[run]:
+        size = tensor.read_bytes[tensor.reads.index(run)] if run in tensor.by_parts else 0
+        found = found + problem.load_set_up * further(stripes, size)
+    for tensor in amounts.residents.making[run] if op.even or op.channel > 1 else ():
+        if (tensor.store or tensor.stored) and tensor.written > problem.capacity:
+            left = np.maximum(parts - 1, 0) if ends else further(parts, tensor.written)
+            found = found + problem.store_set_up * left
+    return found
 
 
 def _saved_by_taking(move: MoveColumns, stripes: Integers) -> Integers:
@@ -139,7 +162,7 @@ class _Parts(NamedTuple):
     stripes: int = UNLIMITED
     """The most stripes."""
     further_stripes: int = 0
-    """The least stripes of parts that are slices, too, but for the first one."""
+    """The least stripes but for the first one, of whole rows or of parts that are slices, too."""
     further_slices: int = 0
     """The least slices, but for the first one."""
 
@@ -155,8 +178,8 @@ def _options(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
     for least, further, stripes in zip(op.counts, op.striped or none, most, strict=True):
         if op.even and least > op.rows:
             break
-        stripes = min(stripes, op.rows) if op.even else stripes
-        yield _Parts(0, weights, op.weights, 0, 1, stripes, further)
+        stripes, again = (min(stripes, op.rows), least - 1) if op.even else (stripes, 0)
+        yield _Parts(0, weights, op.weights, 0, 1, stripes, further, further_stripes=again)
     if op.weights:
         yield from _sliced(op, weights, most)
     if any(run in tensor.by_rows for tensor, _ in amounts.residents.reading[run]):

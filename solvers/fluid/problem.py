@@ -115,6 +115,8 @@ class FluidTensor:
     overlaps: tuple[int, ...] = ()
     """Bytes that each of ``reads`` needs beyond that share for a stripe that is neither its first nor its
     last; nothing where empty."""
+    by_parts: frozenset[int] = frozenset()
+    """The runs on their own of which every two stripes in a row read other bytes of it."""
     until: int | None = None
     """The run after which it may be part of another tensor's bytes."""
 
@@ -140,5 +142,9 @@ class FluidProblem:
     most_each: Fraction
     set_up: int = 0
     """The most DMA cycles to start a transfer, of those that its set-ups, loads and stores are given with."""
+    load_set_up: int = 0
+    """DMA cycles to start a load of a tensor."""
+    store_set_up: int = 0
+    """The same of a store."""
     last_part: int = 0
     """DMA cycles after the last part of the last run, in any number of parts."""

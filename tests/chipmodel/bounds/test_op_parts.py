@@ -116,3 +116,30 @@ def test_ops_of_which_little_is_known_have_no_even_rows() -> None:
     assert is_even(add, (8, 8), 8)
     assert is_even(add, (8, 8), 8, whole=(1,))
     assert not is_even(replace(add, reach=MovedRows(1, 8)), (8, 8), 8)
+
+
+def test_stripes_read_rows_of_their_own_unless_a_window_has_all_rows() -> None:
+    """Not those of an operand that every stripe reads as a whole."""
+    program = load("zoo:resnet8")
+    by_name = {op.name: op for op in program.ops()}
+    parts = parts_of(program, LARGE)
+    assert parts.stripes_read_apart(by_name["stack1.conv2"], "stack1.conv1")
+    assert parts.stripes_read_apart(by_name["stack1.add"], "conv1")
+    assert not parts.stripes_read_apart(replace(by_name["stack1.add"], whole=(0, 1)), "conv1")
+    assert not parts.stripes_read_apart(by_name["stack2.shortcut"], "stack1.add")
+    for high, apart in (3, True), (2, False):
+        conv = Conv(Window(high, 1, high, 1, 3, 1, 1, 1, 1, 0, 1, 0), 4, 4)
+        assert reads_apart(conv, {"x": 4 * high, "y": 4 * high}) == [apart]
+
+
+def test_an_operand_that_all_stripes_read_is_not_read_apart() -> None:
+    assert reads_apart(Vector(8, 9, 8, 8, broadcast=(1,)), {"x": 8, "b": 1, "y": 8}) == [True, False]
+
+
+def reads_apart(work: Work, sizes: dict[str, int]) -> list[bool]:
+    """For each input of an op whose output is ``y``."""
+    tensors = {name: Tensor(name, size) for name, size in sizes.items()}
+    reads = tuple(sizes)[:-1]
+    op = Op("op", "any", work, reads, ("y",))
+    parts = parts_of(Program("one", tensors, {}, reads, ("y",), (op,)), LARGE)
+    return [parts.stripes_read_apart(op, name) for name in reads]

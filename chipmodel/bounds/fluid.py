@@ -9,7 +9,7 @@ turn of that op, as planners do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import groupby, islice, takewhile
@@ -217,13 +217,14 @@ class _FluidBuilder:
             new = set[str]() if op.gathers else set(op.weights) - known
             known |= new
             counts = self.parts.counts(op)
-            added = accumulating(self.program, op) if self.cascades else op
-            cycles = least_cycles(self.npu, added, columns=self.cascades)
+            inner = self._in_cascade(op)
+            cycles = least_cycles(self.npu, inner, columns=self.cascades)
             ranges = self.parts.stripe_ranges(op)
             alone = _further_cycles(self.npu, self.npu_text, op, counts, ranges, False)
             banded = alone
             if self.cascades:
-                banded = _further_cycles(self.npu, self.npu_text, op, counts, (), True)
+                own = replace(op, absorbs=())
+                banded = _further_cycles(self.npu, self.npu_text, own, counts, (), True)
             yield FluidOp(
                 cycles,
                 alone.striped,
@@ -232,7 +233,7 @@ class _FluidBuilder:
                 int(self.costs.weights_once) if new - earlier else 0,
                 run > 0 and self._joins(run),
                 self._weight_bytes(self._used_in_chain(run) & earlier) if begins else 0,
-                _is_single(added),
+                _is_single(inner),
                 counts,
                 op.work.rows,
                 *self.parts.weight_loads(op, self._weight_bytes(new)),
@@ -241,8 +242,12 @@ class _FluidBuilder:
                 alone.both,
                 banded.striped or (0,) * len(counts),
                 ranges,
-                self.parts.is_even(added),
+                self.parts.is_even(inner if not op.absorbs else op),
             )
+
+    def _in_cascade(self, op: Op) -> Op:
+        """The op as it runs in a cascade, if there are any: with memory of its own for what it makes."""
+        return replace(accumulating(self.program, op), absorbs=()) if self.cascades else op
 
     def _weight_bytes(self, names: Iterable[str]) -> int:
         return sum(self.program.weights[name].bytes for name in names)
@@ -284,7 +289,7 @@ class _FluidBuilder:
         shares = [read_share(self.ops[run], each.name, 1, columns=self.cascades) for run in each.reads]
         absorbing = [run for run in each.reads if each.name in self.ops[run].absorbs]
         read = [
-            0 if run in absorbing else int(size * share)
+            0 if run in absorbing and not self.cascades else int(size * share)
             for run, share in zip(each.reads, shares, strict=True)
         ]
         store = stored = 0
@@ -308,6 +313,7 @@ class _FluidBuilder:
             stored,
             frozenset(r for r in each.reads if _is_overwritten(self.ops[r], each.name))
             | frozenset(absorbing),
+            frozenset(absorbing),
             by_rows,
             frozenset(run for run in each.reads if self.parts.slices_read_all(self.ops[run], each.name)),
             frozenset(
@@ -327,7 +333,7 @@ class _FluidBuilder:
     def _needs_evenly(self, op: Op, name: str) -> bool:
         """Whether each row, and each column, that ``op`` makes needs all of an input that is in its place.
         Then any share of them needs as large a share of it."""
-        op = accumulating(self.program, op)
+        op = self._in_cascade(op)
         apart = len(op.outputs) == op.inputs.count(name) == 1 and name not in op.absorbs
         if not apart or op.accumulator or not _reads_in_every_step(op):
             return False

@@ -171,7 +171,7 @@ def _options(amounts: FluidAmounts, run: int) -> Iterator[_Parts]:
     """One part, stripes that have all weights, and slices that divide them, in stripes or not."""
     op = amounts.problem.ops[run]
     weights = op.set_up + amounts.loaded(op.weights)
-    operands = sum(tensor.bytes for tensor in amounts.residents.operands(run).values())
+    operands = sum(tensor.bytes for tensor in amounts.residents.operands(run, True).values())
     yield _Parts(1, weights, operands + op.weights, 0, 0, 1, 0)
     none = (0,) * len(op.counts)
     most = (*(count - 1 for count in op.counts[1:]), UNLIMITED)

@@ -1,9 +1,10 @@
 """Several runs as a group, a cascade: their parts take turns, and tensors between them never exist whole.
 
 A group holds the weights of its runs from its begin to its end, or loads them for each of several turns
-(``stripes.Turns``). A step of a run has room for a stripe of all that it reads and writes. What has been
-loaded for later runs only grows inside a group, so the room for it at any of its moments is a limit at its
-begin, too.
+(``stripes.Turns``). A step of a run has room for a stripe of all that it reads and writes, and of what skips
+it; it writes over none of that. What the group reads of its own and others need, too, is there as a whole:
+no row of it goes to Psram meanwhile (``stripes.step_bytes``). What has been loaded for later runs only grows
+inside a group, so the room for it at any of its moments is a limit at its begin, too.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from solvers.fluid.amounts import FluidAmounts
+from solvers.fluid.problem import UNLIMITED
 from solvers.fluid.residents import Move
-from solvers.fluid.stripes import least_stripes, step_bytes, stripe_choices
+from solvers.fluid.stripes import StepBytes, least_stripes, step_bytes, stripe_choices
 from solvers.fluid.table import Table, Ways, move_columns, table_of
 
 LONGEST_GROUP = 6
@@ -53,10 +55,11 @@ def through_long_group(amounts: FluidAmounts, run: int, levels: Sequence[int], s
     after it, or with ``sets`` out of the group to each of so many sets of tensors."""
     op, most, joined = amounts.problem.ops[run], amounts.most, amounts.joined(run)
     capacity = amounts.problem.capacity
-    least, size = (
-        least_stripes(amounts.separations, run, *joined),
-        step_bytes(amounts.residents, run, *joined),
-    )
+    least, turns = least_stripes(amounts.separations, run, *joined), amounts.turns
+    known = max(joined[0], run + 1 - LONGEST_GROUP), run + 1 if sets else run + 2
+    end = run + 1 if sets else joined[1]
+    steps = {each: step_bytes(turns, each, *known, end) for each in range(*known)}
+    size, whole = steps[run], max(each.whole for each in steps.values())
     others = amounts.turns.weighted.intersection(range(*joined))
     near = range(run + 1 - LONGEST_GROUP, run + 1 if sets else run + 2)
     beside = max(amounts.problem.ops[each].weights for each in near if each != run)
@@ -66,13 +69,14 @@ def through_long_group(amounts: FluidAmounts, run: int, levels: Sequence[int], s
         again = max(
             2, _least_turns(amounts, run, level) or min(amounts.turns.least(run, others, (), left), default=2)
         )
-        parts = max(least, -(-size // max(1, left - op.weights)))
+        parts = max(least, size.stripes_in(left - op.weights))
         # Its weights are held, beside those of any other run, or loaded in several turns.
         choices = (op.weights, (run,), parts, 1), (0, (), max(parts, again), again)
         for held, runs, stripes, times in choices[: 2 if op.weights else 1]:
             stripes = max(stripes, *amounts.turns.least(run, near, runs, left - held))
             after = level + _held_levels(amounts, held)
             fits = op.weights <= left and held + beside <= capacity and after <= HELD_LEVELS
+            fits = fits and held + whole <= left and stripes < UNLIMITED
             if not fits or (op.single and stripes > 1):
                 continue
             last = amounts.last_stores(run) if stripes < 2 else amounts.last_part(run)
@@ -178,7 +182,7 @@ def _options(amounts: FluidAmounts, start: int, stop: int, end: int) -> Iterator
     """Every choice of the weights that are held, and of stripes, of a group that ends at ``end`` at the
     latest."""
     least = [least_stripes(amounts.separations, run, start, end) for run in range(start, stop)]
-    sizes = [step_bytes(amounts.residents, run, start, stop) for run in range(start, stop)]
+    sizes = [step_bytes(amounts.turns, run, start, stop, end) for run in range(start, stop)]
     choices = list(_weights(amounts, start, stop, end, sizes))
     # If nothing of the group can run before the program's first run, that has one stripe, which begins with
     # all that it reads, or more.
@@ -210,7 +214,7 @@ class _Weights(NamedTuple):
 
 
 def _weights(
-    amounts: FluidAmounts, start: int, stop: int, end: int, sizes: Sequence[int]
+    amounts: FluidAmounts, start: int, stop: int, end: int, sizes: Sequence[StepBytes]
 ) -> Iterator[_Weights]:
     """Every choice of the ops with the most weights. A step of a run has its share of ``sizes`` in the room
     that weights leave."""
@@ -239,8 +243,8 @@ def _weights(
             count = -(-least // max(1, min(beside[one], beside[other])))
             steps[one], steps[other] = max(steps[one], count), max(steps[other], count)
         for run, each in zip(runs, sizes, strict=True):
-            steps[run] = max(steps[run], -(-each // max(1, beside[run])))
-        if any(count > 1 and ops[run].single for run, count in steps.items()):
+            steps[run] = max(steps[run], each.stripes_in(beside[run]))
+        if any(count > 1 and (count >= UNLIMITED or ops[run].single) for run, count in steps.items()):
             continue
         yield _Weights(
             size,

@@ -21,7 +21,7 @@ class FluidOp:
     """One run of an op. It may be one of a *group* of neighbours that run as a cascade."""
 
     cycles: int
-    """NPU cycles in one part."""
+    """NPU cycles in one part of a group."""
     striped: tuple[int, ...] = ()
     """Further cycles in at least as many stripes as each of ``counts``, or, of an op without weights, in
     as many parts of any kind; none where empty."""
@@ -49,7 +49,7 @@ class FluidOp:
     shares: bool = False
     """Whether it also has weights that an earlier run has had."""
     alone: int = 0
-    """NPU cycles that it takes longer where it is in no group."""
+    """NPU cycles that it takes longer where it is in no group; below 0 for one that then takes less."""
     both: tuple[tuple[int, ...], ...] = ()
     """Further cycles in at least the stripes of each of ``ranges``, each in slices as many as each of
     ``counts``; none where empty. If each further part takes as long, these are not looked at."""
@@ -103,7 +103,10 @@ class FluidTensor:
     stored: int = 0
     """DMA cycles to store it as a result of the program; 0 for other tensors."""
     in_place: frozenset[int] = frozenset()
-    """The runs that read it and may write over it, or build their output around it."""
+    """The runs that read it and, where they are in no group, may write over it or build their output around
+    it."""
+    absorbed: frozenset[int] = frozenset()
+    """Those that build their output around it: in no group they read none of it."""
     by_rows: frozenset[int] = frozenset()
     """The runs on their own that may write over it in several stripes, each what no later one reads."""
     by_all_slices: frozenset[int] = frozenset()

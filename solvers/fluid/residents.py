@@ -102,9 +102,9 @@ class Residents:
         away = sum(tensor.store for tensor in self.crossing[border] if id(tensor) not in there)
         return self.results_before[border] + away
 
-    def streamed(self, run: int) -> dict[int, int]:
+    def streamed(self, run: int, alone: bool) -> dict[int, int]:
         """Least bytes that a run reads or writes of each of its ``operands``."""
-        own = self.operands(run)
+        own = self.operands(run, alone)
         read = {
             id(t): t.read_bytes[t.reads.index(run)] if t.read_bytes else 0
             for t, _ in self.reading[run]
@@ -112,9 +112,11 @@ class Residents:
         }
         return read | {id(t): t.written for t in self.making[run]}
 
-    def operands(self, run: int) -> dict[int, FluidTensor]:
-        """Tensors with bytes of their own that a run reads or makes, but for what it may write over."""
-        own = {id(t): t for t, _ in self.reading[run] if run not in t.in_place and not _is_part(t, run)}
+    def operands(self, run: int, alone: bool) -> dict[int, FluidTensor]:
+        """Tensors with bytes of their own that a run reads or makes, but for what it may write over: in a
+        group none."""
+        read = (t for t, _ in self.reading[run] if not (alone and run in t.in_place))
+        own = {id(t): t for t in read if not _is_part(t, run)}
         return own | {id(t): t for t in self.making[run]}
 
     def moves(self, start: int, stop: int) -> Iterator[Move]:
@@ -176,9 +178,11 @@ class Residents:
         read: dict[int, int] = {}
         inputs: dict[int, int] = {}
         own: dict[int, int] = {}
+        alone = start + 1 == stop
         for run in range(start, stop):
-            own |= self.streamed(run)
-            for tensor, cycles in self.reading[run]:
+            own |= self.streamed(run, alone)
+            for tensor, loaded in self.reading[run]:
+                cycles = 0 if alone and run in tensor.absorbed else loaded
                 if _first(tensor) < start:
                     read[id(tensor)] = max(read.get(id(tensor), 0), cycles)
                 elif tensor.made is None and tensor.reads[0] == run:

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from solvers.fluid.problem import FluidOp, FluidProblem, FluidTensor
+from solvers.fluid.problem import UNLIMITED, FluidOp, FluidProblem, FluidTensor
 from solvers.fluid.residents import Residents
 
 SHARES = (4, 3, 2, 1)
@@ -71,24 +71,56 @@ def least_stripes(separations: Separations, run: int, start: int, stop: int) -> 
     return 2 if separations.separates(run, start, stop) else 1
 
 
-def stripe_choices(ops: Sequence[FluidOp], sizes: Sequence[int], least: Sequence[int]) -> Iterator[Stripes]:
+class StepBytes(NamedTuple):
+    """The least bytes that are there at the largest step of a run of a group."""
+
+    shared: int
+    """Those of which a step has its share: all in a single stripe."""
+    whole: int
+    """Those of tensors that are there as a whole."""
+
+    def stripes_in(self, room: int) -> int:
+        """Return the least stripes of which each has ``room``; ``UNLIMITED`` where none has."""
+        left = room - self.whole
+        return -(-self.shared // left) if left > 0 else 1 if not left and not self.shared else UNLIMITED
+
+
+def stripe_choices(
+    ops: Sequence[FluidOp], sizes: Sequence[StepBytes], least: Sequence[int]
+) -> Iterator[Stripes]:
     """Yield the choices for the runs of a group, which have at least so many stripes each, and steps of
-    ``sizes`` in a single one."""
-    most = max(sizes)
+    ``sizes``."""
+    most = max(each.shared + each.whole for each in sizes)
     limits = [most * share // SHARES[0] for share in SHARES]
     limits += [limits[-1] >> halving for halving in range(1, HALVINGS)]
     for limit, less in pairwise((*limits, 0)):
-        divided = [-(-size // max(1, limit)) for size in sizes]
+        divided = [size.stripes_in(max(1, limit)) for size in sizes]
         counts = tuple(max(each) for each in zip(divided, least, strict=True))
-        if all(count == 1 or not op.single for count, op in zip(counts, ops, strict=True)):
+        most_counts = (1 if op.single else UNLIMITED - 1 for op in ops)
+        if all(count <= possible for count, possible in zip(counts, most_counts, strict=True)):
             yield Stripes(counts, less)
 
 
-def step_bytes(residents: Residents, run: int, start: int, stop: int) -> int:
-    """Return the least bytes that a run in a single stripe reads and writes, but for tensors that may be
-    there before and after the group."""
-    through = {id(t) for t in residents.crossing[start]} & {id(t) for t in residents.crossing[stop]}
-    return sum(size for tensor, size in residents.streamed(run).items() if tensor not in through)
+def step_bytes(turns: Turns, run: int, start: int, stop: int, end: int) -> StepBytes:
+    """Return the least bytes at a step of a run of a group that has the runs ``[start, stop)`` and ends at
+    ``end`` at the latest: of what the run reads and makes, and of what lies beside it meanwhile. Tensors that
+    may be there before and after the group are not among them."""
+    before, after = (turns.residents.crossing[border] if stop == end else () for border in (start, stop))
+    through = {id(t) for t in before} & {id(t) for t in after}
+    made = {id(t): t for each in range(start, stop) for t in turns.making[each]}
+    stays = {name for name, t in made.items() if _stays_whole(t, stop, end)}
+    own = {name: size for name, size in turns.residents.streamed(run, False).items() if name not in through}
+    own |= {name: t.bytes for name, t in made.items() if turns.is_beside(t, run, stop)}
+    whole = stays & own.keys()
+    shared = sum(size for name, size in own.items() if name not in whole)
+    return StepBytes(shared, sum(made[name].bytes for name in whole))
+
+
+def _stays_whole(tensor: FluidTensor, stop: int, end: int) -> bool:
+    """Whether a run of a group up to ``stop`` reads a tensor that the group makes, and something outside of
+    it, from ``end`` on, needs it: no row of it goes to Psram meanwhile."""
+    outside = bool(tensor.stored) or any(read >= end for read in tensor.reads)
+    return outside and any(read < stop for read in tensor.reads)
 
 
 class Turns:
@@ -99,7 +131,7 @@ class Turns:
     """
 
     def __init__(self, residents: Residents) -> None:
-        self.ops, self.making = residents.problem.ops, residents.making
+        self.ops, self.making, self.residents = residents.problem.ops, residents.making, residents
         self.weighted = {run for run, op in enumerate(self.ops) if op.weights or op.shares}
         self.weights = [op.weights for op in self.ops]
         self.passing, self.between = cache(self._passing), cache(self._between)
@@ -117,6 +149,15 @@ class Turns:
                 for reader in tensor.evenly:
                     found[reader] = max(found.get(reader, 0), min(found[run], tensor.bytes))
         return found
+
+    def is_beside(self, tensor: FluidTensor, run: int, stop: int) -> bool:
+        """Return whether a tensor of a group that ends at ``stop`` lies beside what ``run`` reads and makes
+        at its steps: the run needs rows that are made of the tensor's, and a later run needs these with what
+        the run makes of them. As several read the tensor, its rows are made once, and stay until then."""
+        before = (read for read in tensor.evenly if read < run)
+        after = (read for read in tensor.evenly if run < read < stop)
+        passes = any(run in self.passing(read) for read in before)
+        return passes and run not in tensor.reads and any(read in self.passing(run) for read in after)
 
     def least(self, run: int, others: Iterable[int], held: Collection[int], room: int) -> Iterator[int]:
         """Yield how many steps a run has at least between those of each of some others, in a group that holds

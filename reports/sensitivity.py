@@ -7,7 +7,7 @@ from typing import Any
 
 from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
 from reports.page_parts import PageChart, PageTable, TablePage
-from reports.svg_chart import ChartAxis, ChartBox, ChartLine, SvgChart
+from reports.svg_chart import LETTER, ChartAxis, ChartBox, ChartLine, SvgChart
 from reports.words import percent, signed_percent
 
 FORMAT = "chipmodel-sensitivity/1"
@@ -79,8 +79,8 @@ def refused_rows(answer: SensitivityAnswer) -> list[tuple[str, str, str]]:
 
 MOST_BARS = 20
 """Numbers in the chart."""
-SHAPES = (("wide", 860, 290), ("narrow", 370, 235))
-"""For wide screens and for narrow ones: width, and pixels for the names to the left of the bars."""
+SHAPES = (("wide", 860), ("narrow", 370))
+"""For wide screens and for narrow ones, in pixels."""
 ROW, FRAME = 26, 78
 """Pixels of a number, and of the frame around all."""
 HALF = 0.35
@@ -108,12 +108,13 @@ def page(answer: SensitivityAnswer) -> TablePage:
     return TablePage("sensitivity", answer.program, on, told, (), tables, (chart,))
 
 
-def tornado(answer: SensitivityAnswer, kind: str, width: int, left: int) -> SvgChart:
+def tornado(answer: SensitivityAnswer, kind: str, width: int) -> SvgChart:
     """The first ``MOST_BARS`` numbers that change the time, the one that changes it most on top."""
     found = [each for each in answer.fields if each.span(answer.milliseconds) > 0][:MOST_BARS]
     largest, rows = found[0].span(answer.milliseconds), len(found)
     changes = tuple((change, signed_percent(change)) for change in (-largest, 0.0, largest))
     names = tuple((rows - number - 0.5, each.field) for number, each in enumerate(found))
+    left = LETTER * (2 + max(len(each.field) for each in found))
     x = ChartAxis("change of time", (-1.1 * largest, 1.1 * largest), changes, log=False)
     y, boxes = ChartAxis("number", (0, rows), names, log=False), tuple(_bars(answer, found))
     return SvgChart(kind, width, FRAME + ROW * rows, x, y, (), left=left, boxes=boxes)

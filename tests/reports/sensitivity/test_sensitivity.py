@@ -43,7 +43,7 @@ def test_the_tables() -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape[0])
-def test_bars_are_as_long_as_the_changes_and_on_their_side(shape: tuple[str, int, int]) -> None:
+def test_bars_are_as_long_as_the_changes_and_on_their_side(shape: tuple[str, int]) -> None:
     chart = tornado(ANSWER, *shape)
     slower, faster, channels, *setup = chart.boxes
     assert (slower.kind, slower.low[0], slower.high[0]) == ("less", 0, 0.25)

@@ -194,7 +194,8 @@ def answer_study(
         stopped = False
         if effort and missing:
             with effort.group(missing) as workers, stage(f"answering {asked.name}") as say:
-                watch = StudyStatus(store.counts(), say)
+                points = [task.point for task in tasks]
+                watch = StudyStatus(store.counts(), points, read_rows(path)[1], say)
                 stopped = work(store, {task.key: task for task in tasks}, workers, watch, cancel)
         counts, errors = store.counts(), store.errors()
     return StudyTable(stored_results(path), counts, tuple(errors), stopped)

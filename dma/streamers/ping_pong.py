@@ -130,25 +130,20 @@ def _issue(memory: MemoryBudget, emission: Emission, count: int) -> IssuePlan:
 
 
 def stripes(emission: Emission) -> Iterable[IssuedTransfer]:
-    """Issue each stripe's load once its buffer is free: with two, with the stripe before. Wait for its store
-    with the stripe after. Weights of a cascade that do not stay are loaded as soon as those before them in
-    their buffer are not needed."""
+    """Issue each stripe's load once the steps that read the one before it in its buffer are over, and wait
+    for its store before the next one in its buffer is made. So are weights of a cascade that do not stay."""
     lanes: dict[str, list[TransferNeed]] = {}
     for need in emission.needs:
         if need.kind == "stripe":
             lanes.setdefault(need.lane, []).append(need)
     for needs in lanes.values():
         depth = len({need.buffer for need in needs})
-        double = depth > 1
         for index, need in enumerate(needs):
-            if need.part.weights:
-                after = needs[index - 1].last + 1 if index else need.first
-                yield IssuedTransfer(need, need.buffer, after, need.first)
-            elif need.direction == "load":
-                before = needs[max(0, index + 1 - depth)].first
+            if need.direction == "load":
+                before = needs[index - depth].last + 1 if index >= depth else needs[0].first
                 yield IssuedTransfer(need, need.buffer, before, need.first)
             else:
-                after = needs[index + 1].first if double and index + 1 < len(needs) else need.last
+                after = needs[index + depth].first - 1 if index + depth < len(needs) else needs[-1].last
                 yield IssuedTransfer(need, need.buffer, need.last, after)
 
 

@@ -104,3 +104,19 @@ def test_liveness_ends_with_the_last_turn() -> None:
     own = [load for load in loads(plan.schedule) if load.buffer == AGAIN]
     last = max(step.position for step in steps(plan.schedule.body) if step.op in NAMES)
     assert [(i.start, i.stop) for i in buffer.live] == [(min(load.issue for load in own), last + 1)]
+
+
+def test_a_stripe_is_loaded_while_ops_run_that_read_none_of_the_one_before() -> None:
+    """Through one buffer; a store of it ends before the next one is made."""
+    request = PlanRequest(PROGRAM, LUNA_LIKE.with_memory(5_024), "large-first", "weight-pipeline")
+    cascaded = with_cascades(PROGRAM, [CascadeChoice(NAMES, (1, 1, 1))])
+    schedule = plan_in_rounds(request, None, None, cascaded).schedule
+    at = {name: [step.position for step in steps(schedule.body) if step.op == name] for name in NAMES}
+    stripes = [each for each in schedule.transfers if not each.part.weights]
+    loads, stores = ([t for t in stripes if t.direction == each] for each in ("load", "store"))
+    assert len({each.buffer for each in loads}) == len({each.buffer for each in stores}) == 1
+    # The first stripe has two rows, which two steps read.
+    assert [each.due for each in loads[1:]] == at["expand"][2:]
+    assert [each.issue for each in loads[1:]] == [position + 1 for position in at["expand"][1:-1]]
+    assert [each.issue for each in stores] == at["project"]
+    assert [each.due for each in stores[:-1]] == [position - 1 for position in at["project"][1:]]

@@ -82,6 +82,7 @@ class ChainGeometry:
         self.row_bytes = [
             sum(self.program.tensors[name].bytes // self.rows[name] for name in op.outputs) for op in self.ops
         ]
+        self.made_bytes = [sum(self.program.tensors[name].bytes for name in op.outputs) for op in self.ops]
         self.banded = BandedOps(self.program, self.ops)
         self.sums = [op.carried.bytes if op.carried else 0 for op in self.inner]
         """Bytes of the accumulators, or of the state, of each op."""

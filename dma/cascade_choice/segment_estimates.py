@@ -53,7 +53,8 @@ class _Estimates:
         count = len(stripes.stops)
         self.lowest = np.maximum(stripes.lowest, self.around.lowest[stripes.stops])
         """The first op with which a cascade of each option may begin; that and later ones are looked at."""
-        self.held, self.weights = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.held, self.weights, self.whole = (np.zeros(count, np.int64) for _ in range(3))
+        """Bytes of rows, of weights, and of tensors that are read inside and after it: these are whole."""
         self.columns: list[tuple[Counts, ...]] = []
         self.ends: list[int] = stripes.stops.searchsorted(np.arange(len(chain.ops) + 2)).tolist()
 
@@ -63,7 +64,7 @@ class _Estimates:
         last = last[self.lowest[last] < index]
         if len(last):
             self.rows.end(index, last)
-            self.weights[last] = self.chain.weights[index]
+            self.weights[last], self.whole[last] = self.chain.weights[index], 0
             self.held[last] = self.chain.sums_of(index, self.stripes.heights[index, last])
         options: Counts = np.arange(
             self.ends[index + 2], self.ends[min(index + MAX_OPS, len(self.chain.ops)) + 1]
@@ -79,6 +80,7 @@ class _Estimates:
         if self.stripes.bands > 1:
             rows = -(-rows * share[:, 0] // share[:, 1])
         self.held[options] += np.where(leaves, 0, rows)
+        self.whole[options] += np.where(leaves, self.chain.made_bytes[index], 0)
         self.held[options] += self.chain.sums_of(index, self.stripes.heights[index, options])
         self.weights[options] += self.chain.weights[index]
         if self.most_bytes is not None:
@@ -97,6 +99,7 @@ class _Estimates:
             stripes += np.where(stops <= until, -(-read * share[:, 0] // share[:, 1]), 0)
             outside = outside - np.where(stops <= until, whole, 0)
         size = outside + stripes + self.held[options] + self.weights[options]
+        outside = np.maximum(0, outside - self.whole[options])
         starts, cycles = np.full(len(options), index), np.zeros(len(options), np.int64)
         self.columns.append((starts, stops, size, cycles, self.weights[options], outside, options))
 

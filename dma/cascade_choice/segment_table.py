@@ -27,7 +27,8 @@ class CascadeSegment:
     weights: int
     """Bytes of weights, included in ``bytes`` as far as they must be there at once."""
     outside: int = 0
-    """Bytes of whole tensors, without inputs of the program that come in stripes; included in ``bytes``."""
+    """Bytes of whole tensors that may be in Psram instead, without inputs of the program that come in
+    stripes; included in ``bytes``."""
     reloaded: tuple[int, ...] = ()
     """The ops, counted from the first one, whose weights take turns in one buffer (``reloads``).
     They are not in ``weights``, and the loads that nothing hides are in ``cycles``."""
@@ -76,7 +77,8 @@ class SegmentTable:
 
     @property
     def least(self) -> Counts:
-        """Bytes with all whole tensors in Psram, without the stripes of those that cross the border."""
+        """Bytes with all whole tensors in Psram that may be, without the stripes of those that cross the
+        border."""
         return self.bytes - self.outside
 
     @property

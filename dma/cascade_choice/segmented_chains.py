@@ -19,7 +19,7 @@ from dma.cascade_choice.segment_table import CascadeSegment, Chosen, SegmentTabl
 from dma.cascade_choice.straight_chains import LiveAround, straight_chains
 from dma.cascade_choice.stripe_heights import stripe_heights
 from dma.residency.fitted import least_part
-from dma.residency.tiling import cascade_bytes, least_weights
+from dma.residency.tiling import cascade_bytes, least_weights, read_again
 
 BANDS = (2, 3, 4, 6, 8)
 """Bands of columns that are looked at: of more, the halo is most of what is computed."""
@@ -200,7 +200,7 @@ def bytes_within(chain: SegmentedChain, segment: CascadeSegment, op: Op) -> int:
     left_out = {each.name for each in first if segment.ops.stop <= each.until}
     streamed = {name for name in op.inputs if table.may_stream(name)}
     counted = sum(program.tensors[name].bytes for name in streamed - left_out)
-    kept = frozenset((*op.inputs, *op.outputs)) - streamed
+    kept = frozenset((*op.inputs, *op.outputs)) - streamed - read_again(op)
     return segment.outside - counted + cascade_bytes(program, op, kept)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from chipmodel.geometry.aligned_cuts import AlignedCuts, aligned_cuts
 from chipmodel.geometry.axis_cut import AxisCut
 from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.share import Share, by_channels
+from chipmodel.geometry.share import WHOLE, Share, by_channels
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
@@ -149,9 +149,11 @@ class _OperandStripes(NamedTuple):
 @lru_cache(maxsize=1 << 16)
 def _operand_stripes(op: Op, rows: int, channels: int, sizes: tuple[int, ...]) -> tuple[_OperandStripes, ...]:
     """For each input and output, of ``sizes`` bytes, its stripes; many rounds ask for the same ones."""
-    sampled = samples(op, Tiling(rows, channels))
+    sampled, again = samples(op, Tiling(rows, channels)), read_again(op)
     shares = [{op.reads(index, r, c) for r, c in sampled} for index in range(len(op.inputs))]
-    shares += [{op.writes(name, r, c) for r, c in sampled[:2]} for name in op.outputs]
+    shares += [
+        {WHOLE} if name in again else {op.writes(name, r, c) for r, c in sampled[:2]} for name in op.outputs
+    ]
     return tuple(
         _OperandStripes(len(each), max(share.bytes(size) for share in each))
         for each, size in zip(shares, sizes, strict=True)
@@ -215,6 +217,11 @@ def least_parts(program: Program, op: Op) -> list[tuple[str, int]]:
 def least_stripe(program: Program, op: Op, kept: frozenset[str] = NONE_KEPT) -> int:
     """Return bytes of the smallest stripe buffers that ``op`` can run with."""
     return stripe_bytes(program, op, Tiling(1, 1, striped=True), kept)
+
+
+def read_again(op: Op) -> frozenset[str]:
+    """Return the outputs of a cascade that it reads again, for which they have to be there whole."""
+    return frozenset(name for inner in op.cascade for name in inner.inputs if name in op.outputs)
 
 
 def cascade_bytes(program: Program, op: Op, kept: frozenset[str] = NONE_KEPT) -> int:

@@ -23,12 +23,14 @@ def slow_estimates(
     rows = _Rolling(run, stop, heights) if rolls else _Recomputed(run, stop, heights)
     held, weights = _sums(run, last, heights[last]), run.weights[last]
     cycles = _in_bands(run, last, heights[last], rows.cycles(last), widths[last])
+    whole = 0
     for start, outside, leaves in starts[1:]:
         if start not in widths or (leaves and (not rolls or bands > 1)):
             return
         width = widths[start]
         weights += run.weights[start]
         own = rows.held(start)
+        whole += run.made_bytes[start] if leaves else 0
         held += 0 if leaves else ceil(own * run.row_bytes[start] * width.share)
         held += _sums(run, start, heights[start])
         if most_bytes is not None and held + weights > most_bytes:
@@ -37,6 +39,7 @@ def slow_estimates(
         outside, stripes = _streamed(run, Interval(start, stop), outside, rows, width)
         size = outside + stripes + held + weights
         chosen = tuple(heights[start:stop])
+        outside = max(0, outside - whole)
         yield CascadeSegment(Interval(start, stop), chosen, size, cycles, weights, outside, bands=bands)
 
 

@@ -1,6 +1,7 @@
 """Segments of all chains of a program, and further ones."""
 
 from chipmodel.cascades.rewrite import cascade_op
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip
 from dma.cascade_choice.segmented_chains import (
     SegmentedChain,
@@ -63,3 +64,19 @@ def test_narrow_bands_are_as_wide_as_few_columns() -> None:
     assert {-(-columns // width) for width in (1, 2, 3, 4)} <= {*counts}
     banded = with_bands(chain, True, 1 << 20, counts)
     assert columns in {each.bands for each in banded.table.segments}
+
+
+def test_what_a_cascade_reads_again_cannot_be_in_psram() -> None:
+    """Of ``a``, which ``b`` in the cascade reads and ``sum`` after it, no stripe would do."""
+    b = ProgramBuilder("skip")
+    first = b.conv("a", b.input("x", (1, 8, 16, 16)), 8, 1)
+    second = b.conv("b", first, 8, 1)
+    b.output(b.elementwise("add", "sum", [b.conv("c", second, 8, 1), first]))
+    (chain,) = segmented_chains(b.build(), load_chip("alif-e7"), True, 0)
+    found = next(
+        each for each in chain.table.segments if each.ops == Interval(0, 2) and each.heights == (1, 1)
+    )
+    whole, row = 8 * 16 * 16, 8 * 16
+    assert found.bytes - found.outside == found.weights + whole + row
+    assert exact_bytes(chain, found, True, in_psram=True) == found.weights + whole + 2 * row
+    assert exact_bytes(chain, found, True, in_psram=False) == found.bytes

@@ -218,7 +218,7 @@ class CascadeSearch:
             if rivals.without and candidate.cycles > WORTH_A_PLAN * rivals.without.cycles:
                 break
             first = number <= rivals.sets[0].passes  # forecasts of two kinds may be in the wrong order
-            if best is not None and not first and self.is_enough(best, rivals.plain, candidate.cycles):
+            if best is not None and not first and self.is_enough(best, rivals.plain, candidate):
                 break
             if number >= most and (self.searches or best is None or not self.fits(best)):
                 break
@@ -243,13 +243,15 @@ class CascadeSearch:
         tried = dict.fromkeys((fastest, weight_pipeline.STREAMER))
         return replace(portfolio, candidates=(*quick, *tried), in_loops=())
 
-    def is_enough(self, best: Planned, plain: Planned | None, forecast: float) -> bool:
-        """Whether a set of cascades with that forecast need not be planned any more. A quick streamer goes on
+    def is_enough(self, best: Planned, plain: Planned | None, candidate: ScreenedSet) -> bool:
+        """Whether a set of cascades need not be planned any more. A quick streamer goes on
         where the set that is forecast to be the fastest turns out to be slower than a ``plain`` plan."""
         if self.searches:
-            near = self.proven(best) or forecast > CLOSE_BEHIND * self.cycles(best)
+            near = self.proven(best) or candidate.cycles > CLOSE_BEHIND * self.cycles(best)
         else:
-            near = forecast >= self.cycles(best) and (plain is None or self.rank(best) < self.rank(plain))
+            near = candidate.least >= self.cycles(best) and (
+                plain is None or self.rank(best) < self.rank(plain)
+            )
         return (self.fits(best) and near) or self.request.deadline.ends(FURTHER_SETS)
 
     def proven(self, planned: Planned) -> bool:

@@ -137,7 +137,7 @@ def test_less_memory_is_tried_where_the_packer_has_no_plan_of_any_set(
 
     monkeypatch.setattr(cascade_search, "plan_in_rounds", unlucky)
     assert _planned("zoo:resnet8", "alif-e7", 24_960, "auto").schedule.cascades
-    assert asked == [False] * FULL_PLANS + [True]
+    assert asked == [False] * FULL_PLANS + [True] * FULL_PLANS
 
 
 def test_a_candidate_is_tried_again_with_less_memory_unless_the_portfolio_says_no() -> None:
@@ -228,9 +228,20 @@ def test_a_set_that_moves_nothing_is_tried_where_the_best_estimate_moves_tensors
     """MobileNetV2 in 45,056 B took 1,123,536 cycles, with the cascades of 36,864 B 1,010,948."""
     program = reuse(load("zoo:mobilenetv2?width=0.35&input=128&classes=101"), "all")
     chip = load_chip("alif-e7", ["weights.memory=mram", "shared_memory.bytes=45056"])
-    best, *others = CascadeScreening(PlanRequest(program, chip)).ranked()
-    assert not best.moves
-    assert any(each.moves for each in others)
+    sets = CascadeScreening(PlanRequest(program, chip)).ranked()
+    assert {each.moves for each in sets} == {True, False}
+
+
+def test_sets_with_ops_in_stripes_are_planned_although_their_forecast_is_slower() -> None:
+    """ResNet-8 in 25,360 B took 368,177 cycles; another set, forecast at 388,000, takes 300,848."""
+    program, chip = reuse(load("zoo:resnet8"), "all"), load_chip("alif-e7").with_memory(25_360)
+    assert run(PlanRequest(program, chip, cascade="auto")).trace.cycles < 310_000
+
+
+def test_a_cascade_in_psram_computes_while_it_loads() -> None:
+    """ShuffleNet in a quarter of its memory took 28,699,174 cycles, as sets found no schedule and waited."""
+    program, chip = reuse(load("zoo:shufflenetv1"), "all"), load_chip("stm32n6").with_memory(116_536)
+    assert run(PlanRequest(program, chip, cascade="auto")).trace.cycles < 21_000_000
 
 
 @pytest.mark.parametrize(("size", "cycles"), [(40_960, 1_040_000), (15_344, 1_800_000)])

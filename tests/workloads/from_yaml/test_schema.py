@@ -82,6 +82,12 @@ assert EXAMPLES
             18,
         ),
         ("wide_layers", 2 * 64 * 16384, 65 * 16384 + 16385 * 64, 3),
+        (
+            "recurrent_layers",
+            1000 * (40 * 64 + 11 * 64 * 128 + 64 * 12),
+            41 * 64 + 11 * 64 * 130 + 65 * 12,
+            6,
+        ),
     ],
 )
 def test_examples(name: str, macs: int, parameters: int, nodes: int) -> None:
@@ -99,6 +105,7 @@ def test_every_example_is_tested() -> None:
         "gated_vision",
         "micro_speech",
         "plain_bytes",
+        "recurrent_layers",
         "recurrent_step",
         "spoken_words",
         "tiny_cnn",

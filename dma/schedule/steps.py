@@ -6,7 +6,7 @@ for which steps); the streamer then decides when each is issued.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal
@@ -94,7 +94,8 @@ def emit(program: Program, chip: Chip, residency: Residency, tilings: Mapping[st
     """Return all steps of ``program``; each needed weight slice has a buffer of its own, to be replaced."""
     emitter = _Emitter(program, chip, residency, tilings)
     emitter.emission.body = emitter.nodes(program.body)
-    emitter.tensor_needs()
+    for each in emitter.segments:
+        emitter.segment_needs(*each)
     emitter.emission.straight_chain = scopes(emitter.emission.body).region
     return emitter.emission
 
@@ -111,13 +112,14 @@ class _Emitter:
         self.order = list(ops(program.body))
         self.next_op = 0
         self.next_step = 0
-        self.homes = _homes(residency)
-        self.opened = _opened(residency)
-        for root, segments in residency.segments.items():
-            for index, _ in enumerate(segments):
-                ring = residency.rings.get(root)
-                size = ring.bytes if ring else program.tensors[root].bytes
-                self.buffer(segment_name(root, index, segments), size, "tensor")
+        self.segments = list(_named_segments(residency))
+        self.homes = {(root, t.position): name for root, name, each in self.segments for t in each.touches}
+        """The buffer that holds a storage at an op's position."""
+        self.opened = {(name, min(t.position for t in each.touches)) for _, name, each in self.segments}
+        """Every buffer with the op's position at which it is loaded or first written."""
+        for root, name, _ in self.segments:
+            ring = residency.rings.get(root)
+            self.buffer(name, ring.bytes if ring else program.tensors[root].bytes, "tensor")
 
     def nodes(self, body: tuple[Node, ...]) -> tuple[StepNode, ...]:
         result: list[StepNode] = []
@@ -290,56 +292,41 @@ class _Emitter:
         return Interval(start, min(size, start + share.bytes(size)))
 
     def stripe(self, op: Op, direction: Direction, part: Part, lane: Lane) -> Operand:
-        if lane.part == part:
-            self._extend(lane.need)
-        else:
-            size = part.share.bytes(self.program.tensors[part.name].bytes)
-            buffer = f"{lane.name}.{lane.advance(part, size)}"
-            here, name = self.next_step, lane.name
-            advance = self._advance(op, part.name)
-            need = TransferNeed(direction, "stripe", part, size, buffer, here, here, op.name, name, advance)
-            lane.need = self._add(need)
-        return self._operand(lane)
-
-    def _operand(self, lane: Lane) -> Operand:
-        need = self.emission.needs[lane.need]
-        return Operand(need.part, need.buffer, Interval(0, need.bytes))
+        size, here = part.share.bytes(self.program.tensors[part.name].bytes), self.next_step
+        advance = self._advance(op, part.name)
+        need = TransferNeed(direction, "stripe", part, size, "", here, here, op.name, lane.name, advance)
+        return self._passing(need, lane)
 
     def weights(self, op: Op, channels: Interval, lane: Lane) -> list[Operand]:
         block = self.program.block_bytes(op)
         if not block:
             return []
-        share = weight_share(op, channels)
-        part = Part(op.name, share, weights=True)
-        if lane.part == part:
-            self._extend(lane.need)
-        else:
-            lane.advance(part, 0)
-            buffer = f"{op.name}.weights.{len(self.emission.needs)}"
-            here, size = self.next_step, share.bytes(block)
-            need = TransferNeed("load", "weights", part, size, buffer, here, here, op.name, "weights")
-            lane.need = self._add(need)
-        return [self._operand(lane)]
+        share, here = weight_share(op, channels), self.next_step
+        part, buffer = Part(op.name, share, weights=True), f"{lane.name}.{len(self.emission.needs)}"
+        size = share.bytes(block)
+        need = TransferNeed("load", "weights", part, size, buffer, here, here, op.name, "weights")
+        return [self._passing(need, lane)]
 
     def reloaded_weights(self, op: Op, inner: Op, lane: Lane) -> list[Operand]:
         """The weights of ``inner`` in the one buffer of ``lane``, loaded unless they are there already."""
         part, size = Part(inner.name, weights=True), self.program.block_bytes(inner)
-        if lane.part == part:
-            self._extend(lane.need)
+        here, name = self.next_step, lane.name
+        need = TransferNeed("load", "stripe", part, size, name, here, here, op.name, name)
+        return [self._passing(need, lane)]
+
+    def _passing(self, need: TransferNeed, lane: Lane) -> Operand:
+        """The operand of what ``need`` loads or stores through ``lane``, unless the part is there already."""
+        needs = self.emission.needs
+        if lane.part == need.part:
+            needs[lane.need] = replace(needs[lane.need], last=need.last)
         else:
-            lane.advance(part, 0)
-            here, name = self.next_step, lane.name
-            need = TransferNeed("load", "stripe", part, size, name, here, here, op.name, name)
-            lane.need = self._add(need)
-        return [self._operand(lane)]
+            number, lane.need = lane.advance(need.part, need.bytes), len(needs)
+            needs.append(need if need.buffer else replace(need, buffer=f"{lane.name}.{number}"))
+        found = needs[lane.need]
+        return Operand(found.part, found.buffer, Interval(0, found.bytes))
 
-    def tensor_needs(self) -> None:
-        """Add the loads that begin segments and the stores that write tensors back."""
-        for root, segments in self.residency.segments.items():
-            for index, segment in enumerate(segments):
-                self._segment_needs(root, segment, segment_name(root, index, segments))
-
-    def _segment_needs(self, root: str, segment: Segment, buffer: str) -> None:
+    def segment_needs(self, root: str, buffer: str, segment: Segment) -> None:
+        """Add the load that begins a segment and the stores that write the tensor back."""
         size = self.program.tensors[root].bytes
         positions = [t.position for t in segment.touches]
         if segment.loaded:
@@ -362,14 +349,6 @@ class _Emitter:
                 TransferNeed("store", "tensor", part, size, buffer, first, last, op.name, buffer, advance)
             )
 
-    def _add(self, need: TransferNeed) -> int:
-        """The index of ``need`` in the emission."""
-        self.emission.needs.append(need)
-        return len(self.emission.needs) - 1
-
-    def _extend(self, index: int) -> None:
-        self.emission.needs[index] = replace(self.emission.needs[index], last=self.next_step)
-
     def resident(self, name: str, position: int) -> str | None:
         return self.homes.get((self.residency.storage[name], position))
 
@@ -387,25 +366,8 @@ class _Emitter:
         self.emission.buffers[name] = BufferSpec(name, size, kind=kind)
 
 
-def segment_name(root: str, index: int, segments: tuple[Segment, ...]) -> str:
-    """Return the name of the buffer for segment number ``index`` of a tensor."""
-    return root if len(segments) == 1 else f"{root}#{index}"
-
-
-def _homes(residency: Residency) -> dict[tuple[str, int], str]:
-    """The buffer that holds a storage at an op's position."""
-    homes: dict[tuple[str, int], str] = {}
+def _named_segments(residency: Residency) -> Iterator[tuple[str, str, Segment]]:
+    """Yield each segment after its storage and the name of its buffer."""
     for root, segments in residency.segments.items():
         for index, segment in enumerate(segments):
-            for touch in segment.touches:
-                homes[root, touch.position] = segment_name(root, index, segments)
-    return homes
-
-
-def _opened(residency: Residency) -> set[tuple[str, int]]:
-    """Every buffer with the op's position at which it is loaded or first written."""
-    return {
-        (segment_name(root, index, segments), min(t.position for t in segment.touches))
-        for root, segments in residency.segments.items()
-        for index, segment in enumerate(segments)
-    }
+            yield root, root if len(segments) == 1 else f"{root}#{index}", segment

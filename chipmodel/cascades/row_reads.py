@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
@@ -59,13 +60,10 @@ def _window_reads(window: Window) -> RowReads:
 
 def _any_reads(op: Op, operand: int, made: int, of_rows: int) -> RowReads:
     each, channels = op.work.rows // made, Interval(0, op.work.channels)
-    known: dict[tuple[int, int], tuple[int, int]] = {}
 
+    @cache
     def read(start: int, stop: int) -> tuple[int, int]:
-        if (start, stop) not in known:
-            share = op.reads(operand, Interval(start * each, stop * each), channels)
-            rows = rows_of(share, of_rows)
-            known[start, stop] = rows.start, rows.stop
-        return known[start, stop]
+        rows = rows_of(op.reads(operand, Interval(start * each, stop * each), channels), of_rows)
+        return rows.start, rows.stop
 
     return read

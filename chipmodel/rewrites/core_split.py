@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from chipmodel.geometry.interval import Interval, hull
 from chipmodel.geometry.layout import Storage
@@ -134,16 +135,13 @@ class _Splitter:
     pieces: dict[str, tuple[int, tuple[_Piece, ...]]] = field(
         default_factory=dict[str, tuple[int, tuple[_Piece, ...]]]
     )
-    known: dict[tuple[str, int, Interval | None], str] = field(
-        default_factory=dict[tuple[str, int, Interval | None], str]
-    )
-    """Tensors that hold some rows (None: all) of another one on a core, by name, core and rows."""
     by_op: dict[str, OpSplit] = field(default_factory=dict[str, OpSplit])
     cut_out: list[Op] = field(default_factory=list[Op])
     """Ops that cut out what other cores need: these come first, so that nobody waits for a join."""
     joins: list[Op] = field(default_factory=list[Op])
 
     def __post_init__(self) -> None:
+        self._rows_of, self._joined = cache(self._new_rows), cache(self._new_whole)
         self.by_op |= self.split.by_op()
         self.tensors |= self.whole.tensors
         self.weights |= self.whole.weights
@@ -274,24 +272,17 @@ class _Splitter:
 
     def _all_of(self, name: str, core: int) -> str:
         """All of a tensor on a core, its pieces joined; on core 0 the joined one has the whole's name."""
-        if name not in self.pieces:
-            return name
-        if (name, core, None) not in self.known:
-            axis, pieces = self.pieces[name]
-            new = name if core == 0 else f"{name}{MARK}{core}.whole"
-            whole = self.whole.tensors[name]
-            self.tensors[new] = replace(whole, name=new)
-            self._join([each.name for each in pieces], new, axis, core)
-            self.known[name, core, None] = new
-        return self.known[name, core, None]
+        return self._joined(name, core) if name in self.pieces else name
 
-    def _rows_of(self, name: str, core: int, rows: Interval) -> str:
-        """A tensor with exactly these rows of another one on a core."""
-        if (name, core, rows) not in self.known:
-            self.known[name, core, rows] = self._new_rows(name, core, rows)
-        return self.known[name, core, rows]
+    def _new_whole(self, name: str, core: int) -> str:
+        axis, pieces = self.pieces[name]
+        new = name if core == 0 else f"{name}{MARK}{core}.whole"
+        self.tensors[new] = replace(self.whole.tensors[name], name=new)
+        self._join([each.name for each in pieces], new, axis, core)
+        return new
 
     def _new_rows(self, name: str, core: int, rows: Interval) -> str:
+        """A tensor with exactly these rows of another one on a core."""
         axis = row_axis(self.whole.tensors[name])
         assert axis is not None
         split_axis, pieces = self.pieces.get(name, (None, ()))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple, TypeVar
 
 from chipmodel.geometry.interval import Interval
@@ -169,27 +170,21 @@ class _CoreProgress:
         self.streams = streams
         self.released_at: dict[tuple[int, str], int] = {}
         self.acquires = [[*map(_acquires, commands)] for commands in streams]
-        self.known: dict[tuple[int, int], list[int]] = {}
+        self.reached = cache(self._reached)
         for core, commands in enumerate(streams):
             for number, command in enumerate(commands):
                 if isinstance(command, Release):
                     self.released_at.setdefault((core, command.tensor), number)
 
-    def reached(self, held: int = -1, until: int = -1) -> list[int]:
+    def _reached(self, held: int = -1, until: int = -1) -> list[int]:
         """The command that no core gets beyond while core ``held`` does not run its command ``until``."""
-        if (held, until) not in self.known:
-            self.known[held, until] = self._run(
-                [until if core == held else -1 for core in range(len(self.streams))]
-            )
-        return self.known[held, until]
-
-    def _run(self, until: Sequence[int]) -> list[int]:
         at = [0] * len(self.streams)
         before: list[int] = []
         while at != before:
             before = list(at)
             for core, commands in enumerate(self.streams):
-                while at[core] not in (until[core], len(commands)) and not self.missing(core, at):
+                end = until if core == held else -1
+                while at[core] not in (end, len(commands)) and not self.missing(core, at):
                     at[core] += 1
         return at
 

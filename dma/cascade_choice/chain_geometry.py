@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -61,8 +62,7 @@ class ChainGeometry:
     def __post_init__(self) -> None:
         self._cycles: dict[tuple[int, int, Window | int | None], int] = {}
         self._widths: dict[tuple[int, Band], Window | int] = {}
-        self._arounds: dict[int, Sequence[CascadeStart]] = {}
-        self._step_cycles: dict[tuple[int, int], int] = {}
+        self.starts, self.step_cycles = cache(self._starts), cache(self._step_cycles)
         self.inner = [accumulating(self.program, op) for op in self.ops]
         """The ops as they run in a cascade."""
         self.rows = tensors_in_rows(self.program, self.inner)
@@ -128,15 +128,13 @@ class ChainGeometry:
             )
         return self._widths[key]
 
-    def step_cycles(self, index: int, height: int) -> int:
+    def _step_cycles(self, index: int, height: int) -> int:
         """NPU cycles of a whole op in steps of ``height`` rows, and ``STEP_CYCLES`` for each."""
         rows = self.op_rows[index]
         height = min(rows, height)
-        if (index, height) not in self._step_cycles:
-            whole, rest = divmod(rows, height)
-            cycles = whole * self.cycles(index, height) + (self.cycles(index, rest) if rest else 0)
-            self._step_cycles[index, height] = cycles + STEP_CYCLES * (whole + bool(rest))
-        return self._step_cycles[index, height]
+        whole, rest = divmod(rows, height)
+        cycles = whole * self.cycles(index, height) + (self.cycles(index, rest) if rest else 0)
+        return cycles + STEP_CYCLES * (whole + bool(rest))
 
     def sums_of(self, index: int, heights: Counts) -> Counts:
         """Bytes of the accumulators, or of the state, of an op in steps of each of ``heights``."""
@@ -175,18 +173,16 @@ class ChainGeometry:
             yield height
             height *= 2
 
-    def starts(self, stop: int) -> Sequence[CascadeStart]:
+    def _starts(self, stop: int) -> Sequence[CascadeStart]:
         """The starts of cascades that end before ``stop``, from that of the single op before it on: each op
         but the last makes what a later one reads, and what other cores make arrives in time."""
-        if stop not in self._arounds:
-            outside = zip(self._starts(stop), self.around.outside(self.first + stop), strict=False)
-            self._arounds[stop] = [
-                CascadeStart(start, size, start < stop - 1 and self._leaves(start, stop))
-                for start, size in outside
-            ]
-        return self._arounds[stop]
+        outside = zip(self._begins(stop), self.around.outside(self.first + stop), strict=False)
+        return [
+            CascadeStart(start, size, start < stop - 1 and self._leaves(start, stop))
+            for start, size in outside
+        ]
 
-    def _starts(self, stop: int) -> Iterator[int]:
+    def _begins(self, stop: int) -> Iterator[int]:
         yield stop - 1
         for start in range(stop - 2, max(-1, stop - 1 - MAX_OPS), -1):
             reads = any(reader < stop for reader, _ in self.readers[start])

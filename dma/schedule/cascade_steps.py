@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import accumulate
 from typing import NamedTuple, Protocol
 
@@ -128,12 +129,10 @@ class _CascadeEmission:
     """Those of one op."""
     in_turn: Lane = field(init=False)
     """The buffer of weights that do not stay."""
-    costs: dict[tuple[int, int, Band | None], tuple[int, tuple[Phase, ...]]] = field(
-        default_factory=dict[tuple[int, int, Band | None], tuple[int, tuple[Phase, ...]]]
-    )
 
     def __post_init__(self) -> None:
         work, program = _work(self.op), self.maker.program
+        self.cost = cache(self._cost)
         self.held = {held.tensor: held for held in work.held}
         self.turns = {held.tensor: [held.bytes_in(n) for n in range(work.bands)] for held in work.held}
         """The bytes that are used of the buffer of each tensor inside, by band."""
@@ -171,16 +170,10 @@ class _CascadeEmission:
         )
         return made, inner.name
 
-    def cost(self, index: int, rows: int, band: Band | None) -> tuple[int, tuple[Phase, ...]]:
-        key = index, rows, band
-        if key not in self.costs:
-            inner, npu = self.op.cascade[index], self.maker.chip.npu
-            channels = inner.work.channels
-            self.costs[key] = (
-                op_cycles(npu, inner, rows, channels, band),
-                op_phases(npu, inner, rows, channels, band),
-            )
-        return self.costs[key]
+    def _cost(self, index: int, rows: int, band: Band | None) -> tuple[int, tuple[Phase, ...]]:
+        inner, npu = self.op.cascade[index], self.maker.chip.npu
+        size = rows, inner.work.channels, band
+        return op_cycles(npu, inner, *size), op_phases(npu, inner, *size)
 
     def reads(self, inner: Op, step: CascadeStep, groups: Interval, group: Group) -> list[Operand]:
         """The operands of a step, without weights."""

@@ -19,10 +19,11 @@ Source: chipmodel; extends Wang et al. 2025, Algorithm 3 (docs/references.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import accumulate
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.nesting import in_flight
@@ -54,16 +55,7 @@ class WeightPlan:
     )
     early: Mapping[int, IssuePositions] = field(default_factory=dict[int, IssuePositions])
 
-    def with_early(self, index: int, issues: IssuePositions) -> WeightPlan:
-        """The plan with need ``index``, the first of its Region, issued at ``issues``."""
-        return WeightPlan(self.resident, {**self.early, index: issues})
 
-    def without_early(self, index: int) -> WeightPlan:
-        """The plan with need ``index`` issued in its Region."""
-        return WeightPlan(self.resident, {i: issues for i, issues in self.early.items() if i != index})
-
-
-T = TypeVar("T")
 ResidentOption = tuple[int, IssuePositions, Interval]
 """The number of a need, the positions that issue it, and the loop that it may stay for."""
 
@@ -95,7 +87,7 @@ class _AcrossPlanner:
         self.cycles_of = TransferTimes(memory.chip)
         self.gathers = {op.name for op in ops(memory.program.body) if op.gathers}
         self.extents = extents(emission.straight_chain)
-        self.made: dict[tuple[int, object], _Loads] = {}
+        self.region, self.resident = cache(self._region), cache(self._resident)
         parts = self.parts(WeightPlan())
         two_buffers = sum(buffer.bytes for part in parts for buffer in part.issued.buffers.values())
         tensors = TensorIssuer(memory, emission, lambda _: two_buffers)
@@ -104,7 +96,7 @@ class _AcrossPlanner:
         spare = memory.budget // SPARE_DIVISOR
         free = (tensors.slack[step.op] + two_buffers - spare for step in listed)
         self.limit = [max(pair) for pair in zip(used, free, strict=True)]
-        self.least_limit: dict[Interval, int] = {}
+        self.least_limit = cache(self._least_limit)
 
     def parts(self, plan: WeightPlan) -> list[_Loads]:
         """Every load of weights: two buffers for each Region in turn, or more where needed. Plans share what
@@ -113,31 +105,22 @@ class _AcrossPlanner:
         regions: dict[int, list[int]] = {}
         for index, need in enumerate(self.needs):
             if index in plan.resident:
-                found.append(self.known(index, plan.resident[index], self.resident))
+                found.append(self.resident(index, plan.resident[index]))
             else:
                 regions.setdefault(self.emission.straight_chain[need.first], []).append(index)
         for region, indices in regions.items():
-            early = plan.early.get(indices[0])
-            found.append(self.known(region, (tuple(indices), early), self.region))
+            found.append(self.region(region, tuple(indices), plan.early.get(indices[0])))
         return found
 
-    def known(self, number: int, decided: T, issue: Callable[[int, T, IssuePlan], None]) -> _Loads:
-        """What ``issue`` makes of ``decided``, made once."""
-        if (number, decided) not in self.made:
-            made = IssuePlan([], {})
-            issue(number, decided, made)
-            self.made[number, decided] = _Loads(made, self.change(made))
-        return self.made[number, decided]
-
-    def resident(self, index: int, stay: tuple[IssuePositions, Interval], made: IssuePlan) -> None:
+    def _resident(self, index: int, stay: tuple[IssuePositions, Interval]) -> _Loads:
         need, (issues, held) = self.needs[index], stay
-        made.buffers[need.buffer] = BufferSpec(need.buffer, need.bytes, held, "weights")
-        made.transfers.append(IssuedTransfer(need, need.buffer, issues[0], need.first, issues[1:]))
+        buffer = BufferSpec(need.buffer, need.bytes, held, "weights")
+        load = IssuedTransfer(need, need.buffer, issues[0], need.first, issues[1:])
+        return self.loads(IssuePlan([load], {need.buffer: buffer}))
 
-    def region(
-        self, region: int, decided: tuple[tuple[int, ...], IssuePositions | None], made: IssuePlan
-    ) -> None:
-        (indices, early), buffers = decided, made.buffers
+    def _region(self, region: int, indices: tuple[int, ...], early: IssuePositions | None) -> _Loads:
+        made = IssuePlan([], {})
+        buffers = made.buffers
         for number, index in enumerate(indices):
             need = self.needs[index]
             issues: IssuePositions = (self.needs[indices[max(0, number - 1)]].first,)
@@ -150,16 +133,18 @@ class _AcrossPlanner:
             size = max(need.bytes, buffers[name].bytes if name in buffers else 0)
             buffers[name] = BufferSpec(name, size, held, "weights")
             made.transfers.append(IssuedTransfer(need, name, issues[0], need.first, issues[1:]))
+        return self.loads(made)
 
-    def change(self, made: IssuePlan) -> list[tuple[int, int]]:
-        """Positions at which buffers begin or end, and by how many bytes."""
+    def loads(self, made: IssuePlan) -> _Loads:
+        """``made`` with the positions at which buffers begin or end, and by how many bytes."""
         taken = {name: [buffer.held] for name, buffer in made.buffers.items()}
         for transfer in made.transfers:
             taken[transfer.buffer].append(Interval(transfer.due, transfer.need.last + 1))
             for issue in (transfer.issue, *transfer.again):
                 taken[transfer.buffer] += in_flight(self.root, issue, transfer.due)
         spans = [(span, made.buffers[name].bytes) for name, each in taken.items() for span in merged(each)]
-        return [end for span, size in spans for end in ((span.start, size), (span.stop, -size))]
+        change = [end for span, size in spans for end in ((span.start, size), (span.stop, -size))]
+        return _Loads(made, change)
 
     def used(self, parts: list[_Loads]) -> list[int]:
         """Bytes of weight buffers at each position."""
@@ -188,10 +173,11 @@ class _AcrossPlanner:
             if self.needs[index].op not in self.gathers:
                 before = best.plan
                 for issues in entry.options:
-                    best.consider(before.with_early(index, issues))
+                    best.consider(replace(before, early={**before.early, index: issues}))
         # An early load that cost nothing when it was added may delay what was added after it.
         for index in tuple(best.plan.early):
-            best.consider(best.plan.without_early(index))
+            early = {number: issues for number, issues in best.plan.early.items() if number != index}
+            best.consider(replace(best.plan, early=early))
         return best.weights
 
     def keep(self, best: _BestPlan, stays: list[ResidentOption]) -> None:
@@ -215,11 +201,11 @@ class _AcrossPlanner:
     def left(self, resident: Mapping[int, tuple[IssuePositions, Interval]], loop: Interval) -> int:
         """Bytes that may stay for ``loop`` besides ``resident``, if it has no other weights."""
         kept = ((self.needs[index].bytes, extent) for index, (_, extent) in resident.items())
-        if loop not in self.least_limit:
-            self.least_limit[loop] = min(self.limit[loop.start : loop.stop])
-        return self.least_limit[loop] - sum(
-            size for size, extent in kept if extent.start <= loop.start < extent.stop
-        )
+        around = (size for size, extent in kept if extent.start <= loop.start < extent.stop)
+        return self.least_limit(loop) - sum(around)
+
+    def _least_limit(self, loop: Interval) -> int:
+        return min(self.limit[loop.start : loop.stop])
 
     def stays(self) -> list[ResidentOption]:
         """What may stay for a loop, most DMA cycles saved per byte first."""

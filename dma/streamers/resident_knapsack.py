@@ -11,8 +11,10 @@ Source: chipmodel.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +22,7 @@ import numpy as np
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.program import ops
-from chipmodel.model.schedule import BufferSpec, Step, steps
+from chipmodel.model.schedule import BufferSpec, steps
 from chipmodel.passes.liveness import scopes
 from dma.schedule.expected_forecast import PathForecast, path_transfers
 from dma.schedule.forecast import TransferTimes
@@ -104,12 +106,13 @@ class LoopResidency:
         firsts = sorted({need.first for need in weights})
         self.entries = RegionEntries(self.root, firsts, probabilities.arms)
         self.cycles_of = TransferTimes(memory.chip)
-        self.left = [free[step.op] for step in steps(emission.body)]
+        self.steps = list(steps(emission.body))
+        self.left = [free[step.op] for step in self.steps]
         for need in weights:
             for position in range(need.first, need.last + 1):
                 self.left[position] -= need.bytes
         self.counts = execution_counts(self.root, probabilities)
-        self.held_positions: dict[ResidentSlice, tuple[int, ...]] = {}
+        self.held = cache(self._held)
 
     def candidates(self) -> list[ResidentSlice]:
         """Every slice that could stay, for the outermost loop that it may be loaded before."""
@@ -174,18 +177,19 @@ class LoopResidency:
         short = any(now < min(before, 0) for now, before in zip(left, self.left, strict=True))
         return None if short else left
 
-    def held(self, stay: ResidentSlice) -> tuple[int, ...]:
+    def _held(self, stay: ResidentSlice) -> tuple[int, ...]:
         """The positions at which its bytes are taken."""
-        if stay not in self.held_positions:
-            self.held_positions[stay] = tuple(self._held(stay))
-        return self.held_positions[stay]
-
-    def _held(self, stay: ResidentSlice) -> Iterator[int]:
         taken = [stay.loop]
         for issue in stay.issues:
             taken += in_flight(self.root, issue, stay.need.first)
-        for interval in merged(taken):
-            yield from range(interval.start, interval.stop)
+        return tuple(position for each in merged(taken) for position in range(each.start, each.stop))
+
+    def left_at(self, taken: Mapping[int, int], free: Mapping[str, int]) -> dict[str, int]:
+        """What is ``free`` at each op with these bytes taken, by position."""
+        left = dict(free)
+        for step in self.steps:
+            left[step.op] = min(left[step.op], free[step.op] - taken.get(step.position, 0))
+        return left
 
 
 def issue_with_residents(
@@ -200,28 +204,16 @@ def issue_with_residents(
     stays = loops.chosen()
     if not stays:
         return plain
-    listed = list(steps(emission.body))
-    staying = _with_residents(memory, emission, others, _free_with(loops, stays, listed, free), stays)
-    forecast = PathForecast(loops.root, [step.cycles for step in listed], probabilities)
+    taken = Counter[int]()
+    for stay in stays:
+        taken.update(dict.fromkeys(loops.held(stay), stay.need.bytes))
+    staying = _with_residents(memory, emission, others, loops.left_at(taken, free), stays)
+    forecast = PathForecast(loops.root, [step.cycles for step in loops.steps], probabilities)
 
     def cycles(weights: IssuePlan) -> float:
         return forecast.cycles(path_transfers([*others, *weights.transfers], loops.cycles_of))
 
     return min(plain, staying, key=cycles)
-
-
-def _free_with(
-    loops: LoopResidency, stays: Sequence[ResidentSlice], listed: Sequence[Step], free: Mapping[str, int]
-) -> dict[str, int]:
-    """What is ``free`` at each op with the bytes of ``stays`` taken."""
-    taken = [0] * len(listed)
-    for stay in stays:
-        for position in loops.held(stay):
-            taken[position] += stay.need.bytes
-    left = dict(free)
-    for step in listed:
-        left[step.op] = min(left[step.op], free[step.op] - taken[step.position])
-    return left
 
 
 def _with_residents(

@@ -13,7 +13,6 @@ from functools import lru_cache
 from math import ceil
 
 from chipmodel.model.program import ops
-from chipmodel.model.schedule import steps
 from chipmodel.passes.liveness import scopes
 from dma.schedule.expected_forecast import LEAST_GAIN, PathForecast, path_transfers
 from dma.schedule.probabilities import BranchProbabilities, branch_probabilities
@@ -79,9 +78,8 @@ class _ResidentSearch:
         self.memory, self.emission, self.free, self.issue = memory, emission, free, issue
         self.loops = LoopResidency(memory, emission, free, probabilities)
         self.stays = self.loops.candidates()
-        self.steps = list(steps(emission.body))
-        self.max_sets = min(MAX_SETS, MAX_FORECAST_STEPS // len(self.steps)) if thorough else 0
-        computes = [step.cycles for step in self.steps]
+        computes = [step.cycles for step in self.loops.steps]
+        self.max_sets = min(MAX_SETS, MAX_FORECAST_STEPS // len(computes)) if thorough else 0
         self.forecast = PathForecast(self.loops.root, computes, probabilities)
         loads = tuple(sorted(issue(frozenset(), free), key=queue_order))
         asked = tuple(_as_asked(memory, self.stays))
@@ -153,10 +151,7 @@ class _ResidentSearch:
                 taken.update(dict.fromkeys(range(load.need.first, load.need.last + 1), load.bytes))
         for stay in stays:
             taken.update(dict.fromkeys(self.loops.held(stay), stay.need.bytes))
-        left = dict(self.free)
-        for step in self.steps:
-            left[step.op] = min(left[step.op], self.free[step.op] - taken[step.position])
-        return left
+        return self.loops.left_at(taken, self.free)
 
     def _cycles_per_byte(self, need: TransferNeed) -> float:
         """DMA cycles saved for each byte that stays."""

@@ -39,7 +39,6 @@ from chipmodel.rewrites.splittable import SLICE_MARK, bands, channel_axis, chann
 from chipmodel.rewrites.true_parts import true_op
 from dma.residency.greedy import ResidencyTable
 from dma.residency.rewritten_ops import SUM_TYPES, Rewritten, rewritten, summed_over
-from dma.residency.tiling import least_weights
 
 SUM = ".sum"
 """The end of the names of sums of several slices."""
@@ -168,22 +167,12 @@ def _is_wide(program: Program, chain: Chain) -> bool:
 def _slices_needed(program: Program, chain: Chain, budget: int) -> int:
     """The fewest slices with which no op of a chain needs more than ``budget``, or the fewest bytes."""
     names = {op.name for op in chain}
-    best, count = (_need(program, names), 1), 1
+    best, count = (ResidencyTable(program).most_needed(names), 1), 1
     while best[0] > budget and 2 * count <= min(chain[0].work.channels, MOST_SLICES):
         count *= 2
-        best = min(best, (_need(in_slices(program, {chain[0].name: count}), names), count))
+        tried = ResidencyTable(in_slices(program, {chain[0].name: count}))
+        best = min(best, (tried.most_needed(names), count))
     return best[1]
-
-
-def _need(program: Program, names: Collection[str]) -> int:
-    """The most bytes that are there at one of some ops, with its smallest slice of weights."""
-    table = ResidencyTable(program)
-    through = table.residency(table.initial_decisions()).through
-    return max(
-        size + least_weights(program, op, 0)
-        for size, op in zip(through, table.ops, strict=True)
-        if whole_name(op.name) in names
-    )
 
 
 def in_slices(program: Program, counts: Slices) -> Program:

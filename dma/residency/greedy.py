@@ -10,7 +10,7 @@ Source: chipmodel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate, groupby
@@ -22,9 +22,10 @@ from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
 from chipmodel.model.schedule import StateCost
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
 from chipmodel.rewrites.in_place import PlaceInTensor
+from chipmodel.rewrites.splittable import SLICE_MARK
 from dma.residency import storages
 from dma.residency.rings import NO_RINGS, SharedRing, rings_of
-from dma.residency.tiling import NONE_KEPT, least_parts, least_stripe
+from dma.residency.tiling import NONE_KEPT, least_parts, least_stripe, least_weights
 
 Reserve = Callable[[Op], int]
 """Bytes to keep free for weights while an op runs."""
@@ -285,6 +286,13 @@ class ResidencyTable:
     def most_alive(self) -> int:
         """The most bytes of tensors alive at one op with nothing spilled."""
         return max(self.residency(self.initial_decisions()).through, default=0)
+
+    def most_needed(self, names: Collection[str] = ()) -> int:
+        """The most bytes alive at one op with its smallest slice of weights and nothing spilled: at any, or
+        at those of ``names`` and their slices of channels."""
+        alive = zip(self.ops, self.residency(self.initial_decisions()).through, strict=True)
+        found = ((op, live) for op, live in alive if not names or op.name.split(SLICE_MARK)[0] in names)
+        return max((live + least_weights(self.program, op, 0) for op, live in found), default=0)
 
     def initial_decisions(self) -> _Decisions:
         """Everything in SharedMemory, and everything in place that may be."""

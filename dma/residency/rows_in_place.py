@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, RowsInPlace, with_ops
-from chipmodel.npu.cycles import op_cycles
 from chipmodel.rewrites.rows_in_place import row_bytes, rows_to_take
+from dma.residency.best_cuts import tiled_cycles
 from dma.residency.greedy import ResidencyTable
 from dma.residency.rings import RingMember, distance, shared_ring
 from dma.residency.storages import overwrites
-from dma.residency.tiling import Tiling, least_weights
+from dma.residency.tiling import Tiling
 
 Rows = Mapping[str, int]
 """For each op that is to run in place row by row, the most rows of a step."""
@@ -101,7 +101,7 @@ class RowsTable:
             for rows in range(1, op.work.rows + 1):
                 if (size := self.bytes(op, rows)) >= self.both(op):
                     break
-                cycles = _cycles(self.chip, op, rows)
+                cycles = tiled_cycles(self.chip.npu, op, Tiling(rows, op.work.channels))
                 if not found or cycles < found[-1].cycles:
                     found.append(RowsOption(rows, size, cycles))
         return self.known[op.name]
@@ -135,16 +135,10 @@ class RowsTable:
         return {op.name: 1 for op in large if op.name in self.takes and self.bytes(op, 1) < self.both(op)}
 
 
-def _cycles(chip: Chip, op: Op, rows: int) -> int:
-    """Cycles of an op in stripes of so many rows."""
-    sizes = Tiling(rows, op.work.channels).stripes(op).sizes()
-    return sum(times * op_cycles(chip.npu, op, each, op.work.channels) for each, times in sizes.items())
-
-
 def least_rows_in_place(program: Program, chip: Chip) -> Iterator[Program]:
     """Yield the program with those ops in place, a row at a time, with which the most bytes alive at once are
     the fewest; nothing where that is none."""
-    best, fewest = program, _most_alive(program)
+    best, fewest = program, ResidencyTable(program).most_needed()
     tried: list[dict[str, int]] = []
     table = RowsTable(program, chip)
     for room in _levels(table.alive):
@@ -153,7 +147,7 @@ def least_rows_in_place(program: Program, chip: Chip) -> Iterator[Program]:
             continue
         tried.append(rows)
         marked = with_rows_in_place(program, chip, rows)
-        if (needed := _most_alive(marked)) < fewest:
+        if (needed := ResidencyTable(marked).most_needed()) < fewest:
             best, fewest = marked, needed
     if best is not program:
         yield best
@@ -167,12 +161,3 @@ def _levels(alive: Iterable[int]) -> list[int]:
     """The bytes alive at some of the ops, the fewest first."""
     levels = sorted(set(alive))
     return levels[:: -(-len(levels) // LEVELS)] if levels else []
-
-
-def _most_alive(program: Program) -> int:
-    """The most bytes of tensors and of the least weights of an op alive at once."""
-    table = ResidencyTable(program)
-    through = table.residency(table.initial_decisions()).through
-    return max(
-        (live + least_weights(program, op, 0) for op, live in zip(table.ops, through, strict=True)), default=0
-    )

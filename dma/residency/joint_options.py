@@ -110,11 +110,10 @@ def _passing_weights(items: Sequence[ResidencyItem], step: int) -> int:
 
 def _best(found: list[TilingForecast]) -> list[TilingForecast]:
     """The tilings that none beats in both bytes and cycles, evenly ``MAX_OPTIONS_PER_SET`` of many."""
-    found.sort(key=lambda cut: (cut.bytes, cut.cycles + cut.dma // 2))
+    found.sort(key=lambda cut: (cut.bytes, cut.cost))
     front: list[TilingForecast] = []
     for cut in found:
-        worth = cut.cycles + cut.dma // 2
-        if not front or worth < (front[-1].cycles + front[-1].dma // 2) * 0.995:
+        if not front or cut.cost < front[-1].cost * 0.995:
             front.append(cut)
     if len(front) <= MAX_OPTIONS_PER_SET:
         return front

@@ -98,7 +98,7 @@ def _stripes(memory: MemoryBudget, op: Op, left: int) -> Iterator[Tiling]:
     """The fastest stripes by three measures: with half of the DMA cycles added, alone, and by busy cycles."""
     kept = memory.residency.kept.get(op.name, NONE_KEPT)
     fitting = [cut for cut in cuts(memory.program, memory.chip, op, kept) if cut.bytes <= left]
-    both = sorted(fitting, key=lambda cut: (cut.cycles + cut.dma // 2, cut.bytes))[:5]
+    both = sorted(fitting, key=lambda cut: (cut.cost, cut.bytes))[:5]
     alone = sorted(fitting, key=lambda cut: (cut.cycles, cut.bytes))[:3]
     least = sorted(fitting, key=lambda cut: (cut.npu + cut.dma, cut.bytes))[:2]
     yield from dict.fromkeys(cut.tiling for cut in (*both, *alone, *least))

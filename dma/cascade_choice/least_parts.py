@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from chipmodel.cascades.shape import may_cascade
 from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Program
 from dma.cascade_choice.band_widths import BandedOps, BandWidth
+from dma.cascade_choice.both_ends import BeforeWhole, BothEnds, reads_each
 from dma.cascade_choice.chain_geometry import MAX_OPS
 from dma.cascade_choice.least_rows import LeastRows
 from dma.cascade_choice.segmented_chains import BANDS
@@ -102,6 +104,7 @@ class ChainParts:
         self.banded = BandedOps(self.program, self.ops)
         self.weights = [self.program.block_bytes(op) for op in self.ops]
         self.rows = rows = LeastRows(self.program, self.ops)
+        self.ends, self.before = BothEnds(rows), cache(self._before)
         self.narrow = again
         """Whether bands may be as narrow as a column."""
         self.again = rows.of_one_reader() if again else {}
@@ -146,7 +149,8 @@ class ChainParts:
             weights = max(weights, self.weights[start])
             ops = Interval(first + start, first + stop)
             found = ((bands, each) for bands, each in widths.items() if start in each)
-            yield start, {bands: weights + self._cascade(ops, each) for bands, each in found}
+            sizes = {bands: weights + self._cascade(ops, each) for bands, each in found}
+            yield start, {**sizes, 1: max(sizes[1], self.at_last_rows(ops))}
 
     def _cascade(self, ops: Interval, widths: Mapping[int, BandWidth]) -> int:
         """The bytes of tensors while a step of one of ``ops`` runs, of which that op is taken that needs the
@@ -163,6 +167,37 @@ class ChainParts:
             own += max(sum(self._in_bands(each, ops, widths)) for each in self.moments[index])
             most = max(most, own + inside[position - ops.start])
         return max(most, rows)
+
+    def at_last_rows(self, ops: Interval) -> int:
+        """The bytes of the cascade ``ops`` in one band at that op's last row, on a path to a whole tensor
+        (``dma.cascade_choice.both_ends``), where they are the most; 0 if rows may be computed again."""
+        first = self.chain.start
+        start, stop = ops.start - first, ops.stop - first
+        before = () if self.narrow else self.before(stop)
+        return max((self._at_last_row(ops, each) for each in before if each.path[0] >= start), default=0)
+
+    def _before(self, stop: int) -> tuple[BeforeWhole, ...]:
+        around, first, begins = self.alive.around, self.chain.start, max(0, stop - MAX_OPS)
+        ops = Interval(first + begins, first + stop)
+
+        def inside(index: int) -> bool:
+            return all(around.is_inside(name, ops) for name in self.ops[index].outputs)
+
+        return tuple(self.ends.before(stop, begins, inside))
+
+    def _at_last_row(self, ops: Interval, before: BeforeWhole) -> int:
+        """The bytes of the cascade ``ops`` in one band while an op makes the last row that another one needs:
+        that has begun, and so have all on the path to it, or the path holds rows. Weights of either may have
+        been loaded for the step alone."""
+        at, first, path, row = self.alive.at, self.chain.start, before.path, before.row
+        read = {name for name, reads in self.rows.reads[path[0]] if reads_each(reads, (0, row))}
+        whole = {name for name in read & at[first + path[0]] if not self.alive.passes_in_rows(name, ops)}
+        whole |= {name for name in at[ops.start] if self._lives_around(name, ops)}
+        begun = whole | at[first + path[-1]].intersection(self.ops[path[-1]].outputs)
+        rolling = sum(sum(self.held[index].values()) for index in path[:-1])
+        weights = max(self.weights[path[0]], self.weights[path[-1]])
+        waits = self.alive.bytes(whole) + before.held + self.weights[path[0]]
+        return min(self.alive.bytes(begun) + rolling + weights, waits)
 
     def read_and_made(self, ops: Interval) -> int:
         """The bytes of all whole tensors that ``ops`` as a cascade read and make, or that live meanwhile."""

@@ -141,7 +141,7 @@ class LeastRows:
         for index in range(maker + 1, last + 1):
             limited = [(each, reads) for each, reads in self.reads[index] if each in limits]
             done = min(
-                (_computable(reads, self.made[index], limits[each]) for each, reads in limited), default=0
+                (computable(reads, self.made[index], limits[each]) for each, reads in limited), default=0
             )
             if limited and done < self.made[index]:
                 limits |= dict.fromkeys(self.ops[index].outputs, done)
@@ -150,6 +150,6 @@ class LeastRows:
         return oldest
 
 
-def _computable(reads: RowReads, made: int, limit: int) -> int:
+def computable(reads: RowReads, made: int, limit: int) -> int:
     """Rows of an output, of ``made``, that need only the first ``limit`` rows of an operand."""
     return bisect_right(range(1, made + 1), limit, key=lambda done: reads(0, done)[1])

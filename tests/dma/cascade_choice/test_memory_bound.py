@@ -12,6 +12,8 @@ import pytest
 
 from chipmodel.cascades.recomputed import computed
 from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.errors import DoesNotFit
+from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program, with_ops
 from chipmodel.pipeline.request import PlanRequest
@@ -19,9 +21,11 @@ from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from dma.cascade_choice.least_memory import least_memory_candidates
+from dma.cascade_choice.least_parts import AliveTensors, ChainParts
 from dma.cascade_choice.limited_bound import PRECISION
 from dma.cascade_choice.made_again import sole_tensors
 from dma.cascade_choice.memory_bound import memory_bound
+from dma.cascade_choice.straight_chains import straight_chains
 from tests.dma.cascade_choice.test_least_memory import needed
 from tests.support.cascade_chains import every_set_of_cascades, random_chain, tall_chain
 from tests.support.chips import LUNA_LIKE, with_memory
@@ -143,15 +147,84 @@ def test_what_the_last_op_makes_need_not_be_there_while_the_first_one_reads() ->
     assert memory_bound(builder.build()) == 20 + 20
 
 
-def test_a_cascade_in_rows_may_have_read_all_before_it_makes_anything() -> None:
-    """Both sides of the cascade are whole, as others need them, but the bound does not count them together.
-    With one column there are no bands. Between the ops a row of 16 channels is held."""
+def widened(channels: int) -> Program:
+    """A convolution to so many channels and one to four of what is an output itself: 32 rows of 4 B each."""
     builder = ProgramBuilder("rows")
     x = builder.conv("start", builder.input("x", (1, 4, 32, 1)), 4, (1, 1))
     builder.output(x)
-    builder.output(builder.conv("project", builder.conv("expand", x, 16, (1, 1)), 4, (1, 1)))
-    program = builder.build()
-    assert memory_bound(program) == 32 * 4 + 16 + max(map(program.block_bytes, program.ops()))
+    wide = builder.conv("expand", x, channels, (1, 1))
+    builder.output(builder.conv("project", wide, 4, (1, 1)))
+    return builder.build()
+
+
+def test_what_a_cascade_reads_is_there_with_what_it_makes_or_with_all_that_is_between() -> None:
+    """With one column there are no bands. A row of the wide tensor is held; all of it is more."""
+    for channels in (16, 64):
+        program = widened(channels)
+        weights = max(map(program.block_bytes, program.ops()))
+        assert memory_bound(program) == 2 * 32 * 4 + channels + weights
+
+
+def test_what_is_between_may_be_whole_where_that_is_less() -> None:
+    """A tensor of two channels has 64 B, and what the cascade makes 128. The first op has weights as well."""
+    program = widened(2)
+    assert memory_bound(program) == 32 * 4 + 32 * 2 + program.block_bytes(list(program.ops())[1])
+
+
+@pytest.mark.parametrize(("channels", "stride", "between"), [((8, 2, 4), 1, 32 * 2), ((2, 4), 2, 31 * 2)])
+def test_rows_between_are_those_that_are_still_needed(
+    channels: tuple[int, ...], stride: int, between: int
+) -> None:
+    """The first of two tensors has gone when the second one is whole; every second row ends with the last but
+    one of the image."""
+    builder = ProgramBuilder("between")
+    x = builder.conv("start", builder.input("x", (1, 4, 32, 1)), 4, (1, 1), bias=False)
+    builder.output(x)
+    for number, each in enumerate(channels):
+        x = builder.conv(
+            f"conv{number}", x, each, (1, 1), stride=stride if each == channels[-1] else 1, bias=False
+        )
+    builder.output(x)
+    ops = 1 + len(channels)
+    parts = ChainParts(AliveTensors(builder.build(), {}), Interval(0, ops), False)
+    assert parts.at_last_rows(Interval(1, ops)) == 32 * 4 + between + 4 * channels[0]
+
+
+def test_what_leaves_a_cascade_on_the_way_is_there_with_what_it_reads() -> None:
+    """The output between two wide tensors is another op's input, so that it is whole from its first row on.
+    Pooling in the end makes a single row."""
+    builder = ProgramBuilder("on the way")
+    x = builder.conv("start", builder.input("x", (1, 4, 32, 1)), 4, (1, 1), bias=False)
+    builder.output(x)
+    middle = builder.conv("project", builder.conv("expand", x, 64, (1, 1), bias=False), 4, (1, 1), bias=False)
+    builder.output(middle)
+    wide = builder.conv("widen", middle, 64, (1, 1), bias=False)
+    builder.output(builder.pool("pool", wide, None, kind="average_pool"))
+    parts = ChainParts(AliveTensors(builder.build(), {}), Interval(0, 5), False)
+    assert parts.at_last_rows(Interval(1, 5)) == 2 * 32 * 4 + 64 + 4 * 64
+    again = ChainParts(parts.alive, Interval(0, 5), True)
+    assert again.at_last_rows(Interval(1, 5)) == 0
+
+
+@pytest.mark.parametrize("seed", range(CHAINS))
+def test_no_cascade_is_planned_in_less_than_its_last_row_needs(seed: int) -> None:
+    random = Random(f"last row {seed}")
+    program = reuse(tall_chain(random), random.choice(("all", "none")))
+    chain = next(straight_chains(program.body))
+    parts = ChainParts(AliveTensors(program, {}), chain, False)
+    for stop in range(2, len(parts.ops) + 1):
+        for start in range(stop - 1):
+            names = tuple(op.name for op in parts.ops[start:stop])
+            heights = tuple(random.choice((1, 1, 2, 4, 30)) for _ in names)
+            choice = CascadeChoice(names, heights, random.random() < 0.8)
+            least = parts.at_last_rows(Interval(chain.start + start, chain.start + stop))
+            with suppress(ValueError, DoesNotFit):
+                cascaded = with_cascades(program, [choice])
+                chip = with_memory(LUNA_LIKE, least - 1, alignment=1)
+                planned = plan_in_rounds(
+                    PlanRequest(program, chip, "exact", "sync", spill=False), None, None, cascaded
+                )
+                assert planned.solved.peak >= least or planned.schedule.moves_tensors, choice
 
 
 def test_the_last_of_several_bands_finds_all_that_is_read_and_made() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from math import inf
 
@@ -13,6 +14,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
+from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.request import PlanRequest
 from dma.cascade_choice.neighbours import CascadeProposals, CascadeSet, Neighbourhood
 from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest, memory_budget
@@ -129,6 +131,8 @@ class CascadeScreening:
         request, quick = self.request, self._quick()
         most_ahead = None if self.portfolio.searches_offsets else FORECAST_AHEAD
         proposed = self.known.proposed(request.program, request.chip, most_ahead, request.recompute)
+        if request.streamer == VENDOR_STREAMER:
+            proposed = proposed.only(partial(_as_tools_make_them, request.program))
         again = proposed.again if self.again else ()
         candidates: Iterable[CascadeSet]
         ahead: tuple[CascadeSet, ...] = ()
@@ -243,3 +247,19 @@ class CascadeScreening:
 def screening_streamers(portfolio: StreamerPortfolio) -> tuple[Streamer, ...]:
     """The streamers by whose fastest forecast sets of cascades are compared."""
     return portfolio.screening or (prefetch_greedy.SCREENING,)
+
+
+def _as_tools_make_them(program: Program, cascades: CascadeSet) -> bool:
+    """Whether each result inside has one reader: Arm's compiler ends a cascade at an op whose results several
+    ops read (Vela 5.2.0, ``CascadeBuilder.build_cascades``)."""
+    readers: dict[str, list[str]] = {}
+    for op in program.ops():
+        for name in dict.fromkeys(op.inputs):
+            readers.setdefault(name, []).append(op.name)
+    inside = {op: each.ops for each in cascades for op in each.ops}
+    return all(
+        len(readers.get(name, ())) == 1 or not set(readers.get(name, ())) & set(inside[op.name])
+        for op in program.ops()
+        if op.name in inside
+        for name in op.outputs
+    )

@@ -112,7 +112,7 @@ def found(check: Check, seeds: Iterable[int]) -> Counter[str]:
         ),
         (
             core_cascades.check,
-            (*range(12), 39, LENT),
+            (*range(12), 54, LENT),
             {
                 "planned": 6,
                 "on two cores or more": 0,

@@ -1,5 +1,6 @@
 """Plans with cascades allowed: never slower than without, and by the streamer that was asked for."""
 
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -264,3 +265,21 @@ def test_plans_with_more_memory_are_not_slower(network: str, size: int, cycles: 
     """They took 5,887,568 cycles and 1,184,921, with a little less memory 5,753,321 and 1,157,350."""
     request = PlanRequest(_program(network), with_memory(load_chip("gap9-psram"), size), cascade="auto")
     assert run(request).trace.cycles < cycles
+
+
+@pytest.mark.parametrize(("streamer", "alone"), [("vendor", True), ("prefetch-greedy", False)])
+def test_a_tools_cascade_ends_at_what_several_ops_read(streamer: str, alone: bool) -> None:
+    """Inputs of skip connections are read twice; Vela ends a cascade there (``CascadeBuilder.build_cascades``)."""
+    request = PlanRequest(_program("zoo:efficientnet_lite"), load_chip("imx93"), streamer=streamer, cascade="auto")
+    planned = plan(request)
+    readers = Counter(name for op in request.program.ops() for name in dict.fromkeys(op.inputs))
+    ops = {op.name: op for op in request.program.ops()}
+    inside = [(set(each.ops), name) for each in planned.schedule.cascades for name in each.ops]
+    read_inside = {
+        output
+        for names, op in inside
+        for output in ops[op].outputs
+        if any(output in ops[other].inputs for other in names)
+    }
+    assert read_inside
+    assert all(readers[name] == 1 for name in read_inside) == alone

@@ -269,8 +269,10 @@ def test_plans_with_more_memory_are_not_slower(network: str, size: int, cycles: 
 
 @pytest.mark.parametrize(("streamer", "alone"), [("vendor", True), ("prefetch-greedy", False)])
 def test_a_tools_cascade_ends_at_what_several_ops_read(streamer: str, alone: bool) -> None:
-    """Inputs of skip connections are read twice; Vela ends a cascade there (``CascadeBuilder.build_cascades``)."""
-    request = PlanRequest(_program("zoo:efficientnet_lite"), load_chip("imx93"), streamer=streamer, cascade="auto")
+    """Inputs of skip connections are read twice; Vela ends a cascade there (``build_cascades``)."""
+    request = PlanRequest(
+        _program("zoo:efficientnet_lite"), load_chip("imx93"), streamer=streamer, cascade="auto"
+    )
     planned = plan(request)
     readers = Counter(name for op in request.program.ops() for name in dict.fromkeys(op.inputs))
     ops = {op.name: op for op in request.program.ops()}

@@ -279,7 +279,8 @@ def _issued(
     """Return the schedule that ``streamer`` decides on, all homes apart, and each transfer's need."""
     program, residency = request.program, memory.residency
     transfers, buffers = streamer.issue(memory, emission)
-    transfers = [_not_before_it_is_made(program, emission, transfer) for transfer in transfers]
+    named = _rows_named(program, emission)
+    transfers = [_not_before_it_is_made(program, emission, named, transfer) for transfer in transfers]
     layout = lay_out(program, residency.storage, [transfer.need for transfer in transfers])
     schedule = _schedule(emission, IssuePlan(transfers, buffers), streamer.name, residency, layout)
     return schedule, [transfer.need for transfer in sorted(transfers, key=queue_order)]
@@ -316,15 +317,36 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
     return cache.memory[key]
 
 
-def _not_before_it_is_made(program: Program, emission: Emission, transfer: IssuedTransfer) -> IssuedTransfer:
-    """Issue the load of a tensor from another core no earlier than at the op that needs it.
+def _rows_named(program: Program, emission: Emission) -> dict[str, int]:
+    """The last step that computes which rows an op looks up in a table, by op; -1 if none does."""
+    found: dict[str, int] = {}
+    for op in program.ops():
+        if op.gathers:
+            first = emission.op_steps[op.name][0]
+            makers = (emission.op_steps[each.name][1] for each in program.ops() if _makes_input(each, op))
+            found[op.name] = max((last for last in makers if last < first), default=-1)
+    return found
 
-    A sequencer that waits for it earlier might hold up what the other core waits for in turn.
+
+def _makes_input(maker: Op, op: Op) -> bool:
+    return not set(op.inputs).isdisjoint(maker.outputs)
+
+
+def _not_before_it_is_made(
+    program: Program, emission: Emission, named: Mapping[str, int], transfer: IssuedTransfer
+) -> IssuedTransfer:
+    """Issue the load of a table's rows no earlier than they are known, and that of a tensor from another core
+    no earlier than at the op that needs it.
+
+    A sequencer that waits for another core earlier might hold up what that core waits for in turn.
     """
     need = transfer.need
-    if need.direction == "store" or need.part.weights or need.part.name not in program.arrivals:
-        return transfer
-    return replace(transfer, issue=max(transfer.issue, emission.op_steps[need.op][0]))
+    earliest = 0
+    if need.part.weights:
+        earliest = named.get(need.op, -1) + 1
+    elif need.direction == "load" and need.part.name in program.arrivals:
+        earliest = emission.op_steps[need.op][0]
+    return replace(transfer, issue=earliest) if earliest > transfer.issue else transfer
 
 
 def _claims(program: Program, residency: Residency, budget: int, reserve: Reserve) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from chipmodel.api.workload import load
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
@@ -35,6 +36,7 @@ from tests.support.random_trees import RandomTree
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
+from workloads.from_python.network import Network
 
 STREAMERS = (
     "auto",
@@ -380,6 +382,18 @@ def test_unusual_programs_are_planned_correctly() -> None:
             assert trace == step_through(planned.commands, chip)
     assert seen["planned"] > 30
     assert min(seen[what] for what in ("striped", "in place", "twice", "stepped")) > 0, seen
+
+
+@pytest.mark.parametrize("streamer", STREAMERS)
+def test_rows_of_a_table_are_loaded_after_the_step_that_says_which(streamer: str) -> None:
+    net = Network("looks-up")
+    net.input("image", [1, 8, 4, 4])
+    net.conv(channels=1, kernel=1, name="ids")
+    net.reshape(shape=[16])
+    net.embedding(rows=100, features=8, name="rows")
+    schedule = stream(load(net), LUNA_LIKE, streamer, LUNA_LIKE.shared_memory.bytes)
+    (rows,) = (each for each in schedule.transfers if each.part.name == "rows" and each.part.weights)
+    assert rows.issue > max(step.position for step in steps(schedule.body) if step.op == "ids")
 
 
 @pytest.mark.parametrize(

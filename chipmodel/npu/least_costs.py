@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from chipmodel.geometry.interval import Interval, merged
-from chipmodel.geometry.window import Window
+from chipmodel.geometry.window import MovedRows, Window
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op
@@ -128,9 +129,7 @@ def _read_columns(op: Op, name: str) -> Fraction:
     if whole or op.inputs.index(name) in op.whole:
         return Fraction(1)
     assert isinstance(op.work, Conv | Pool)
-    window = op.work.window.turned
-    each = merged(window.input_rows(Interval(column, column + 1)) for column in range(window.out_h))
-    return Fraction(sum(len(columns) for columns in each), window.in_h)
+    return _window_share(op.work.window.turned)
 
 
 def _summed(piece: SummedPiece) -> Fraction:
@@ -145,14 +144,20 @@ def _read_rows(op: Op, name: str) -> Fraction:
     if name in op.inputs[1:]:
         return Fraction(1)
     if isinstance(op.work, Vector) and op.work.reach is not None:
-        reach = op.work.reach
-        found = merged(reach.input_rows(Interval(row, row + 1)) for row in range(reach.out_rows))
-        return Fraction(sum(len(rows) for rows in found), reach.in_rows)
+        return Fraction(_rows_read(op.work.reach, op.work.reach.out_rows), op.work.reach.in_rows)
     if isinstance(op.work, Matmul) and op.work.summed:
         return _summed(op.work.summed)
     if not isinstance(op.work, Conv | Pool) or op.work.solid:
         return Fraction(1)
-    window = op.work.window
-    each = merged(window.input_rows(Interval(row, row + 1)) for row in range(window.out_h))
     piece = op.work.summed if isinstance(op.work, Conv) else None
-    return Fraction(sum(len(rows) for rows in each), window.in_h) * (_summed(piece) if piece else 1)
+    return _window_share(op.work.window) * (_summed(piece) if piece else 1)
+
+
+def _window_share(window: Window) -> Fraction:
+    return Fraction(_rows_read(window, window.out_h), window.in_h)
+
+
+@lru_cache(maxsize=256)
+def _rows_read(reach: Window | MovedRows, out_rows: int) -> int:
+    """How many input rows any of ``out_rows`` output rows read. Cached: many ops have the same windows."""
+    return sum(len(rows) for rows in merged(reach.input_rows(Interval(y, y + 1)) for y in range(out_rows)))

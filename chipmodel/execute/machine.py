@@ -229,9 +229,12 @@ class _Machine:
             core.next = next(core.events, None)
         last = -1
         while any(core.next for core in self.cores):
-            ready = [core for core in self.cores if core.next and not self._waits(core.next)]
+            ready = [core for core in self.cores if core.next and not self._awaited(core)]
             if not ready:
-                self.found.faults.append("every core waits for another one")
+                waiting = [(core.number, self._awaited(core)) for core in self.cores]
+                self.found.faults += [
+                    f"core {n} waits forever for {each.wanted}" for n, each in waiting if each
+                ]
                 return
             core = self._chosen(ready, last)
             last = core.number
@@ -245,11 +248,14 @@ class _Machine:
             return min(ready, key=lambda core: (core.number <= last, core.number))
         return ready[0] if self.order == "lowest first" else ready[-1]
 
-    def _waits(self, event: Event) -> bool:
-        if isinstance(event, IterationBegins) or not isinstance(event.command, Acquire):
-            return False
-        command = event.command
-        return command.core < len(self.cores) and command.tensor not in self.cores[command.core].released
+    def _awaited(self, core: _RunningCore) -> Acquire | None:
+        """What the core waits for, if it has to wait for another one."""
+        event = core.next
+        if event is None or isinstance(event, IterationBegins) or not isinstance(event.command, Acquire):
+            return None
+        wanted = event.command
+        made = wanted.core >= len(self.cores) or wanted.tensor in self.cores[wanted.core].released
+        return None if made else wanted
 
     def _happen(self, core: _RunningCore, event: Event) -> None:
         self.clock += 1

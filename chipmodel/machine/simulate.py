@@ -366,5 +366,4 @@ class EventSimulator:
 
 def _waits_for(core: _CoreState) -> str:
     command = core.current
-    wanted = f"{command.tensor!r} of core {command.core}" if isinstance(command, Acquire) else repr(command)
-    return f"core {core.number} waits for {wanted}"
+    return f"core {core.number} waits for {command.wanted if isinstance(command, Acquire) else command!r}"

@@ -227,6 +227,11 @@ class Acquire:
     core: int
     op: str
 
+    @property
+    def wanted(self) -> str:
+        """What is waited for, in words."""
+        return f"{self.tensor!r} of core {self.core} before op {self.op!r}"
+
 
 Plain = DmaStart | DmaMove | DmaWait | Compute | Release | Acquire
 """The commands that remain when branches are decided and loops are unrolled."""

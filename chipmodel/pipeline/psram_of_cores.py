@@ -21,7 +21,7 @@ from typing import NamedTuple
 from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE
-from chipmodel.model.commands import Acquire, Command, DmaStart, DmaWait, Release, walk
+from chipmodel.model.commands import Acquire, Command, Deadlock, DmaStart, DmaWait, Release, walk
 from chipmodel.model.core_parts import CorePart
 from chipmodel.model.fit import off_chip_bytes
 from chipmodel.model.plan import Plan
@@ -175,20 +175,27 @@ def _touches(commands: Sequence[Command]) -> Iterator[tuple[int, DmaStart]]:
 
 
 def _done(streams: Sequence[Sequence[Command]]) -> list[list[tuple[int, ...]]]:
-    """For each command outside of branches and loops, how many of every core are done when it begins."""
+    """For each command outside of branches and loops, how many of every core are done when it begins.
+    Raises Deadlock where cores wait for one another forever."""
     found: list[list[tuple[int, ...]]] = [[] for _ in streams]
     known = [[0] * len(streams) for _ in streams]
     released: dict[tuple[int, str], list[int]] = {}
     while any(len(each) < len(commands) for each, commands in zip(found, streams, strict=True)):
+        waits: list[str] = []
+        before = sum(map(len, found))
         for core, commands in enumerate(streams):
             for command in commands[len(found[core]) :]:
-                inside = [(each.core, each.tensor) for each in walk((command,)) if isinstance(each, Acquire)]
-                if not released.keys() >= {*inside}:
+                inside = [each for each in walk((command,)) if isinstance(each, Acquire)]
+                missing = [each.wanted for each in inside if (each.core, each.tensor) not in released]
+                if missing:
+                    waits.append(f"core {core} waits for {missing[0]}")
                     break
                 known[core][core] = len(found[core])
                 if isinstance(command, Acquire):
-                    known[core] = list(map(max, known[core], released[inside[0]]))
+                    known[core] = list(map(max, known[core], released[command.core, command.tensor]))
                 if isinstance(command, Release):
                     released[core, command.tensor] = list(known[core])
                 found[core].append(tuple(known[core]))
+        if before == sum(map(len, found)):
+            raise Deadlock("; ".join(waits))
     return found

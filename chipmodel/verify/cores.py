@@ -203,7 +203,7 @@ def _deadlocks(progress: _CoreProgress) -> list[str]:
     """Cores that wait forever."""
     at = progress.reached()
     return [
-        f"core {core} waits for {acquire.tensor!r} of core {acquire.core} forever"
+        f"core {core} waits forever for {acquire.wanted}"
         for core, commands in enumerate(progress.streams)
         if at[core] < len(commands)
         for acquire in progress.missing(core, at)[:1]

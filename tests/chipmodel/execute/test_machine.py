@@ -168,5 +168,7 @@ def test_a_core_that_does_not_wait_finds_garbage() -> None:
 
 
 def test_cores_that_wait_forever_are_a_fault() -> None:
-    assert two_cores((replace(FAR, tensor="z"), *SECOND)).faults == ["every core waits for another one"]
+    assert two_cores((replace(FAR, tensor="z"), *SECOND)).faults == [
+        "core 1 waits forever for 'z' of core 0 before op 'make z'"
+    ]
     assert run((replace(FAR, core=3),)).faults == ["'y' is acquired of core 3: there is none"]

@@ -10,12 +10,13 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate_cores
-from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release
+from chipmodel.model.commands import Acquire, Branch, Command, Compute, Deadlock, DmaStart, Release
 from chipmodel.model.core_parts import same_core_groups, split, uses
 from chipmodel.model.program import Loop, Node, Op, Program, ops
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import assigned, balanced, on_one_core
 from chipmodel.pipeline.plan_export import plan_of
+from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.plan_file.text import read_plan, write_plan
@@ -244,7 +245,7 @@ def test_a_release_that_is_missing_or_early_is_found() -> None:
     streams = planned(diamond(), a=0, b=0, c=1, d=0)
     faults = verify_cores(diamond(), changed(streams, 1, Release, drop), TWO)
     assert any("'c' is never released" in fault for fault in faults)
-    assert any("core 0 waits for 'c' of core 1 forever" in fault for fault in faults)
+    assert any("core 0 waits forever for 'c' of core 1 before op 'd'" in fault for fault in faults)
     early = (streams[0], (Release("c", "c"), *rewritten(streams[1], once(Release, drop, 0))))
     faults = verify_cores(diamond(), early, TWO)
     assert "core 1: 'c' is released before all of it has been made and stored" in faults
@@ -256,7 +257,17 @@ def test_cores_that_wait_in_a_circle_are_found() -> None:
     later = rewritten(streams[0], once(Acquire, drop, 0))
     circle = ((Acquire("c", 1, "a"), *later), streams[1])
     faults = verify_cores(diamond(), circle, TWO)
-    assert faults == ("core 0 waits for 'c' of core 1 forever", "core 1 waits for 'a' of core 0 forever")
+    assert faults == (
+        "core 0 waits forever for 'c' of core 1 before op 'a'",
+        "core 1 waits forever for 'a' of core 0 before op 'c'",
+    )
+
+
+def test_cores_that_wait_forever_get_no_places_in_psram() -> None:
+    plans = plan_cores(PlanRequest(diamond(), TWO, "large-first", "sync"), {"a": 0, "b": 0, "c": 1, "d": 0})
+    parts, schedules = [plan.part for plan in plans], [plan.schedule for plan in plans]
+    with pytest.raises(Deadlock, match="core 1 waits for 'a' of core 0 before op 'c'"):
+        one_psram(diamond(), [replace(parts[0], exports={}), parts[1]], schedules, capacity=1)
 
 
 def test_overlapping_blocks_in_psram_are_found() -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import islice
 from math import inf
 
 from chipmodel.cascades.recomputed import computed
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import DoesNotFit
-from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.pipeline.choices import VENDOR_STREAMER
@@ -75,23 +73,23 @@ class KnownSets:
     forecasts: dict[tuple[CascadeSet, tuple[Streamer, ...]], ScreenedSet | None] = field(
         default_factory=dict[tuple[CascadeSet, tuple[Streamer, ...]], ScreenedSet | None]
     )
-    proposals: dict[int | None, CascadeProposals] = field(default_factory=dict[int | None, CascadeProposals])
-    """The proposed sets, by how many of those that load ahead were looked for."""
+    proposals: dict[tuple[int | None, bool], CascadeProposals] = field(
+        default_factory=dict[tuple[int | None, bool], CascadeProposals]
+    )
+    """The proposed sets, by how many of those that load ahead were looked for, and ``chained``."""
     by_rows: dict[int, ScreenedSet | None] = field(default_factory=dict[int, "ScreenedSet | None"])
     """The forecasts of ``chipmodel.pipeline.rows_choice``, by the number of the choice."""
 
-    def proposed(
-        self, program: Program, chip: Chip, most_ahead: int | None, recompute: float | None
-    ) -> CascadeProposals:
+    def proposed(self, request: PlanRequest, most_ahead: int | None) -> CascadeProposals:
         """The sets that ``dma.cascade_choice.choose`` proposes."""
         from dma.cascade_choice.choose import proposed_cascades
 
-        if most_ahead not in self.proposals:
+        key = most_ahead, chained(request)
+        if key not in self.proposals:
+            program, chip, most = request.program, request.chip, request.recompute
             capacity = chip.shared_memory.bytes
-            self.proposals[most_ahead] = proposed_cascades(
-                program, chip, capacity, most_ahead=most_ahead, recompute=recompute
-            )
-        return self.proposals[most_ahead]
+            self.proposals[key] = proposed_cascades(program, chip, capacity, None, most_ahead, most, key[1])
+        return self.proposals[key]
 
 
 @dataclass(slots=True)
@@ -130,9 +128,7 @@ class CascadeScreening:
         """The sets that are worth a full plan, the fastest forecast first; without the empty one."""
         request, quick = self.request, self._quick()
         most_ahead = None if self.portfolio.searches_offsets else FORECAST_AHEAD
-        proposed = self.known.proposed(request.program, request.chip, most_ahead, request.recompute)
-        if request.streamer == VENDOR_STREAMER:
-            proposed = proposed.only(partial(_as_tools_make_them, request.program))
+        proposed = self.known.proposed(request, most_ahead)
         again = proposed.again if self.again else ()
         candidates: Iterable[CascadeSet]
         ahead: tuple[CascadeSet, ...] = ()
@@ -162,8 +158,9 @@ class CascadeScreening:
         from dma.cascade_choice.choose import cascades_ahead
 
         program, chip = self.request.program, self.request.chip
-        sets = islice(cascades_ahead(program, chip, int(chip.shared_memory.bytes * LEANER)), FORECAST_AHEAD)
-        found = (self.screened(each, self._quick()) for each in sets)
+        capacity = int(chip.shared_memory.bytes * LEANER)
+        sets = cascades_ahead(program, chip, capacity, chained(self.request))
+        found = (self.screened(each, self._quick()) for each in islice(sets, FORECAST_AHEAD))
         return sorted(filter(None, found), key=lambda each: each.cycles)
 
     def _quick(self) -> tuple[Streamer, ...]:
@@ -244,22 +241,11 @@ class CascadeScreening:
         return ranked.schedule
 
 
+def chained(request: PlanRequest) -> bool:
+    """Return whether cascades are those that Arm's compiler makes, the only tool that makes any."""
+    return request.streamer == VENDOR_STREAMER
+
+
 def screening_streamers(portfolio: StreamerPortfolio) -> tuple[Streamer, ...]:
     """The streamers by whose fastest forecast sets of cascades are compared."""
     return portfolio.screening or (prefetch_greedy.SCREENING,)
-
-
-def _as_tools_make_them(program: Program, cascades: CascadeSet) -> bool:
-    """Whether each result inside has one reader: Arm's compiler ends a cascade at an op whose results several
-    ops read (Vela 5.2.0, ``CascadeBuilder.build_cascades``)."""
-    readers: dict[str, list[str]] = {}
-    for op in program.ops():
-        for name in dict.fromkeys(op.inputs):
-            readers.setdefault(name, []).append(op.name)
-    inside = {op: each.ops for each in cascades for op in each.ops}
-    return all(
-        len(readers.get(name, ())) == 1 or not set(readers.get(name, ())) & set(inside[op.name])
-        for op in program.ops()
-        if op.name in inside
-        for name in op.outputs
-    )

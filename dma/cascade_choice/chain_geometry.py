@@ -27,6 +27,8 @@ from dma.cascade_choice.stripe_heights import Counts, StripeHeights, distinct, p
 
 MAX_OPS = 32
 """Ops of one cascade: longer ones hold more weights and rows than they save."""
+NEVER_CHAINED = ("dense", "matmul", "transposed_conv")
+"""Kinds of ops that Arm's compiler leaves out of cascades, beside those of several inputs."""
 STEP_CYCLES = 1
 """Cycles added for each step, so that of equally fast cascades the one with fewer steps is taken."""
 
@@ -58,6 +60,9 @@ class ChainGeometry:
     first: int
     """The number of its first op."""
     around: LiveAround
+    chained: bool = False
+    """Whether cascades are those of Arm's compiler (Vela 5.2.0, ``CascadeBuilder``): each op reads one tensor
+    of several rows and hands it on to the next op alone. No op of two tensors is in one."""
 
     def __post_init__(self) -> None:
         self._cycles: dict[tuple[int, int, Window | int | None], int] = {}
@@ -105,6 +110,8 @@ class ChainGeometry:
         if not may_cascade(op) or op.cascade:
             return False
         made = self.rows[op.outputs[0]]
+        if self.chained and (made == 1 or len({*op.inputs}) != 1 or op.kind in NEVER_CHAINED):
+            return False
         return op.work.rows % made == 0 and all(self.rows[name] == made for name in op.outputs)
 
     def cycles(self, index: int, rows: int, band: Band | None = None) -> int:
@@ -186,7 +193,8 @@ class ChainGeometry:
         yield stop - 1
         for start in range(stop - 2, max(-1, stop - 1 - MAX_OPS), -1):
             reads = any(reader < stop for reader, _ in self.readers[start])
-            if not self.fits[start] or not reads or late_arrival(self.program, self.ops[start:stop]):
+            forks = self.chained and self._leaves(start, start + 2)
+            if not self.fits[start] or not reads or forks or late_arrival(self.program, self.ops[start:stop]):
                 break
             yield start
 

@@ -75,11 +75,12 @@ def proposed_cascades(
     rolls: bool | None = None,
     most_ahead: int | None = None,
     recompute: float | None = None,
+    chained: bool = False,
 ) -> CascadeProposals:
     """``kept_cascades``, and with ``recompute`` sets that compute rows again, up to so many times the
     multiply-accumulates of the program: the most promising ones of the others, where that is free and as far
     as the limit allows, and those for the least memory."""
-    proposed = kept_cascades(program, chip, capacity, rolls, most_ahead)
+    proposed = kept_cascades(program, chip, capacity, rolls, most_ahead, chained)
     if recompute is None or not chip.npu.rolling_buffers:
         return proposed
     extra = (recompute - 1) * computed(program)
@@ -89,7 +90,7 @@ def proposed_cascades(
         for cascades in (each for sets in first for each in sets)
         for share in (0, 1 / max(1, len(cascades)))
     )
-    least = least_memory_candidates(program, chip, recompute)
+    least = least_memory_candidates(program, chip, recompute, chained)
     return replace(proposed, again=tuple(dict.fromkeys((*again, *least))))
 
 
@@ -101,15 +102,20 @@ def _made_again(program: Program, choice: CascadeChoice, extra: float) -> Cascad
 
 
 def kept_cascades(
-    program: Program, chip: Chip, capacity: int, rolls: bool | None = None, most_ahead: int | None = None
+    program: Program,
+    chip: Chip,
+    capacity: int,
+    rolls: bool | None = None,
+    most_ahead: int | None = None,
+    chained: bool = False,
 ) -> CascadeProposals:
     """Sets of cascades that may make a plan in ``capacity`` bytes faster; none where everything runs as fast
     on its own. ``rolls`` is whether tensors inside lie in rolling buffers; None: where the chip can address
     them. Of sets that load weights ahead the first ``most_ahead`` are looked for; None: all. Bands of columns
     are looked at where even the best set of the others moves tensors to Psram, in this or a slightly smaller
-    memory."""
+    memory. ``chained`` is as in ``ChainGeometry``."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
-    plain = segmented_chains(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
+    plain = segmented_chains(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity, chained)
     chains = [with_reloads(chain, rolls, Reloading(capacity, RELOADED, RELOADING_OPS)) for chain in plain]
     times = TransferEstimate(chip)
     singles = [(chain, single) for chain in chains for single in chain.single_ops]
@@ -133,10 +139,10 @@ def kept_cascades(
     return CascadeProposals(rows, ahead, in_bands, tuple(each for each in new if is_possible(program, each)))
 
 
-def cascades_ahead(program: Program, chip: Chip, capacity: int) -> Iterator[Candidate]:
+def cascades_ahead(program: Program, chip: Chip, capacity: int, chained: bool = False) -> Iterator[Candidate]:
     """The sets of ``kept_cascades`` that leave room in ``capacity`` bytes to load weights ahead."""
     rolls = chip.npu.rolling_buffers
-    chains = segmented_chains(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
+    chains = segmented_chains(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity, chained)
     return _loading_ahead(program, TransferEstimate(chip), chains, capacity, rolls)
 
 

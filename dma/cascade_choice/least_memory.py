@@ -52,15 +52,16 @@ HIDDEN = 1 << 62
 
 
 def least_memory_candidates(
-    program: Program, chip: Chip, recompute: float | None = None
+    program: Program, chip: Chip, recompute: float | None = None, chained: bool = False
 ) -> tuple[Candidate, ...]:
     """Sets of cascades for the smallest SharedMemory, the one that is expected to need the least first.
 
     With ``recompute`` they may compute rows again, up to so many times the multiply-accumulates of the
-    program, bands of columns included. Without it rows are kept, and bands as wide as they like.
+    program, bands of columns included. Without it rows are kept, and bands as wide as they like. ``chained``
+    is as in ``ChainGeometry``.
     """
     rolls = chip.npu.rolling_buffers
-    plain = segmented_chains(program, chip, rolls, 0)
+    plain = segmented_chains(program, chip, rolls, 0, chained=chained)
     least = max((least_maximum(chain.table, chain.table.bytes) for chain in plain), default=0)
     rows = [with_reloads(chain, rolls, Reloading(least, RELOADED, MAX_OPS)) for chain in plain]
     if recompute is not None:

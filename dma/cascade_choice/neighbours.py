@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chipmodel.cascades.rewrite import CascadeChoice
@@ -26,11 +26,6 @@ class CascadeProposals:
     """Sets where tensors that do not fit pass through SharedMemory in stripes."""
     again: tuple[CascadeSet, ...] = ()
     """Sets that compute rows again."""
-
-    def only(self, kept: Callable[[CascadeSet], bool]) -> CascadeProposals:
-        """Return the sets that are to be kept, in their order."""
-        lists = (self.rows, self.ahead, self.banded, self.passing, self.again)
-        return CascadeProposals(*(tuple(filter(kept, each)) for each in lists))
 
 
 @dataclass(frozen=True, slots=True)

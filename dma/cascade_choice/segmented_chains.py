@@ -70,30 +70,35 @@ PlacedSegment = tuple[SegmentedChain, CascadeSegment]
 
 
 def segmented_chains(
-    program: Program, chip: Chip, rolls: bool, weight_floor: int, capacity: int | None = None
+    program: Program,
+    chip: Chip,
+    rolls: bool,
+    weight_floor: int,
+    capacity: int | None = None,
+    chained: bool = False,
 ) -> list[SegmentedChain]:
     """Return every straight chain with its single ops, which keep room for ``weight_floor`` bytes of their
     weights and at least for one output channel's, and with the cascades that need at most ``capacity`` bytes
-    where all whole tensors are in Psram. Without that limit, no tensor moves but inputs."""
+    where all whole tensors are in Psram. Without that limit, no tensor moves but inputs. ``chained`` is as in
+    ``ChainGeometry``."""
     around = LiveAround(program, inputs_apart=capacity is None)
     return [
-        _segmented(program, chip, around, chain, rolls, weight_floor, capacity)
+        _segmented(_geometry(program, chip, around, chain, chained), rolls, weight_floor, capacity)
         for chain in straight_chains(program.body)
     ]
 
 
-def _segmented(
-    program: Program,
-    chip: Chip,
-    around: LiveAround,
-    chain: Interval,
-    rolls: bool,
-    weight_floor: int,
-    capacity: int | None,
-) -> SegmentedChain:
+def _geometry(
+    program: Program, chip: Chip, around: LiveAround, chain: Interval, chained: bool
+) -> ChainGeometry:
     ops = around.table.ops[chain.start : chain.stop]
-    geometry = ChainGeometry(program, chip, ops, chain.start, around)
-    singles = ((_single(geometry, index, weight_floor, capacity),) for index in range(len(ops)))
+    return ChainGeometry(program, chip, ops, chain.start, around, chained)
+
+
+def _segmented(
+    geometry: ChainGeometry, rolls: bool, weight_floor: int, capacity: int | None
+) -> SegmentedChain:
+    singles = ((_single(geometry, index, weight_floor, capacity),) for index in range(len(geometry.ops)))
     single = segment_table([(), *singles])
     wanted = None if capacity is None else _in_psram(capacity)
     cascades = cascade_estimates(geometry, geometry.stripes(rolls), rolls, capacity, wanted)

@@ -80,3 +80,17 @@ def test_what_a_cascade_reads_again_cannot_be_in_psram() -> None:
     assert found.bytes - found.outside == found.weights + whole + row
     assert exact_bytes(chain, found, True, in_psram=True) == found.weights + whole + 2 * row
     assert exact_bytes(chain, found, True, in_psram=False) == found.bytes
+
+
+def test_chained_ops_hand_one_tensor_of_several_rows_to_the_next_op_alone() -> None:
+    """Vela 5.2.0, ``CascadeBuilder``: several read ``a``, ``sum`` and ``gated`` two; ``mean`` has one row.
+    Nor is the transposed convolution ``t`` in one."""
+    b = ProgramBuilder("net")
+    first = b.conv("a", b.input("x", (1, 8, 16, 16)), 8, 1)
+    added = b.elementwise("add", "sum", [b.conv("c", b.conv("b", first, 8, 1), 8, 1), first])
+    last = b.conv("t", b.conv("e", b.conv("d", added, 8, 1), 8, 1), 8, 1, transposed=True)
+    b.output(b.elementwise("mul", "gated", [last, b.conv("g", b.pool("mean", last, None), 8, 1)]))
+    (chain,) = segmented_chains(b.build(), load_chip("alif-e7"), True, 0, chained=True)
+    cascades = {each.ops for each in chain.table.segments if each.heights}
+    names = {tuple(op.name for op in chain.geometry.ops[c.start : c.stop]) for c in cascades}
+    assert names == {("b", "c"), ("d", "e")}

@@ -117,7 +117,7 @@ def is_packed(ethos: Ethos, depth: int) -> bool:
 
 
 def _vector_cycles(ethos: Ethos, op: Op, work: Vector) -> Fraction:
-    depth = min(_depth(op, work), work.elements)
+    depth = min(channels_of(op, work), work.elements)
     padded = work.elements if is_packed(ethos, depth) else -(-work.elements // depth) * round_up(depth, BRICK)
     computed = ceil(vector_rate(ethos, op.kind, DTYPE_BITS[op.dtype]) * padded)
     if op.kind in ("softmax", "log_softmax"):
@@ -127,10 +127,11 @@ def _vector_cycles(ethos: Ethos, op: Op, work: Vector) -> Fraction:
     return max(Fraction(computed), ethos.port(read, written))
 
 
-def _depth(op: Op, work: Vector) -> int:
-    """Channels of the output; where the op does not say them, the elements of a row. The last axis of a
-    matrix are channels, also in four axes, where it has more rows than an image. Vela turns a softmax so that
-    those of one sum are channels (ethos-u-vela, softmax.py)."""
+def channels_of(op: Op, work: Vector) -> int:
+    """Return the channels of the output, or the elements of a row if the op does not say them.
+
+    The last axis of a matrix are channels, also in four axes, where it has more rows than an image. Vela
+    turns a softmax so that those of one sum are channels (ethos-u-vela, softmax.py)."""
     if op.kind in ("softmax", "log_softmax"):
         return max(1, work.elements // work.lines)
     if not op.views or not op.views[-1]:

@@ -18,7 +18,7 @@ from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.array import Division
-from chipmodel.npu.ethos import Ethos, is_packed, vector_rate, width_factor
+from chipmodel.npu.ethos import Ethos, channels_of, is_packed, vector_rate, width_factor
 from chipmodel.npu.ethos_layers import BRICK, Layer, input_passes, is_depthwise, kernel_steps, layer_of
 from chipmodel.npu.ethos_parts import least_block_cycles, least_part_cycles
 from chipmodel.npu.ethos_stages import decoding, output_rate
@@ -64,10 +64,10 @@ def _least_padding(ethos: Ethos, op: Op, work: Vector, columns: bool) -> Fractio
     the smallest, a row or a column of it, has all channels; 1 where that is not known."""
     if work.cut is not None or not op.views or len(op.views[-1]) != IMAGE_AXES:
         return Fraction(1)
-    _, channels, _, width = op.views[-1]
+    channels = channels_of(op, work)
     if is_packed(ethos, channels):
         return Fraction(1)
-    smallest = Fraction(work.elements, work.rows * (width if columns else 1))
+    smallest = Fraction(work.elements, work.rows * (op.views[-1][-1] if columns else 1))
     return Fraction(round_up(channels, BRICK), channels) if smallest >= channels else Fraction(1)
 
 

@@ -79,6 +79,7 @@ SOFTWARE = (
     ("esp32s3", r"(?<![a-z0-9])yolo_?11n", _WIDE_LINES),
     ("esp32s3", r"swift.yolo|\brep\b|xiao|grove", _XIAO),
     ("esp32s3", r"^(?!.*xiao)(?=.*(?:tflm|esp-nn))", f"npu.vector.kernels=esp-nn {_WIDE_LINES}"),
+    ("esp32p4", r"tflm|esp-nn", "npu.vector.kernels=esp-nn"),
     ("esp32s3", r"internal ram", "npu.read_bytes_per_cycle=16 npu.write_bytes_per_cycle=16"),
     ("alif-e7", r"corstone|fvp", _ARMS_MODEL),
 )
@@ -252,6 +253,10 @@ UNKNOWN = (
     (r"st_(?:conv|dense)|use_case|model_input", "its layers are not published", ""),
 )
 """Published names that nothing here stands for: why, and what would resolve them."""
+PARTS = r"(?:ssd|yolo|unet|deeplab|fpn)\w*|centernet|retinanet|\w*rcnn|lstm|gru|rnn|vit|transformer|lite"
+"""Words behind a network's name that make another network of it."""
+WIDTH = r"[awx]?(?P<w>[01]\.\d+|(?<=a)\d{3})"
+"""Words that say a width: w0.35, a035."""
 _SIZES: Mapping[str, str] = {
     "small": "small",
     "medium": "medium",
@@ -377,17 +382,28 @@ def _published(network: str, shape: str = "") -> str:
     ]
     # ad_micronet_medium is a MicroNet more than it is MLPerf's ad.
     best = min(found, key=lambda each: len(each[1]["rest"]), default=None)
-    return _filled(*best, shape) if best else ""
+    if not best:
+        return ""
+    workload = _filled(*best, shape)
+    for word in best[1]["rest"].split("_"):
+        width = re.fullmatch(WIDTH, word) and "width=" not in workload
+        if width or (re.fullmatch(PARTS, word) and word not in workload):
+            what = f"'{word}' is not known of {workload.partition('?')[0]}"
+            raise BadInput(f"{shown(network)} is not predicted: {what}", hint="write its layers as YAML")
+    return workload
 
 
 def _filled(template: str, parts: dict[str, str], shape: str) -> str:
     """The workload of a name's ``parts``; of an option without a value the default holds."""
-    rest = parts.pop("rest").split("_")
+    rest = parts["rest"].split("_")
     values = {name: _value(name, text) for name, text in parts.items()}
     name, _, query = template.rstrip(APPROXIMATE).format(**values).partition("?")
     options = [each for each in query.split("&") if each and not each.endswith("=")]
-    known = (each.options.get("classes") for each in networks() if each.name == name)
-    default = next((option.default for option in known if option), None)
+    known = [each.options for each in networks() if each.name == name]
+    default = next((each["classes"].default for each in known if "classes" in each), None)
+    widths = [_width(match["w"]) for word in rest if (match := re.fullmatch(WIDTH, word))]
+    if known and "width" in known[0] and widths and not any(each.startswith("width=") for each in options):
+        options.append(f"width={widths[0]}")
     classes = [CLASSES[word] for word in rest if default and word in CLASSES and CLASSES[word] != default]
     if default in (10, 36, 100):
         classes = []  # small images are of data sets of their own

@@ -195,10 +195,30 @@ def test_arms_model_of_256_macs_has_the_memories_of_corstone() -> None:
         ("ad_micronet_medium", "", "zoo:micronet_ad?variant=medium"),
         ("kws_micronet_m", "", "zoo:micronet_kws?variant=medium"),
         ("ad", "", "zoo:autoencoder"),
+        ("ssdlite_mobilenetv2 (SSD)", "", "zoo:ssdlite_mobilenetv2"),
+        ("mnasnet_pt_a050", "", "zoo:mnasnet?width=0.5"),
+        ("mobilenetv2 1.0 (1.4 GMAC)", "", "zoo:mobilenetv2?width=1.0"),
+        ("tflm_person_detection (mobilenetv1_025)", "", "zoo:mobilenetv1_025?input=96&classes=2"),
     ],
 )
 def test_published_names_are_workloads(network: str, shape: str, workload: str) -> None:
     assert workload_of(network, shape) == workload
+
+
+@pytest.mark.parametrize(
+    ("network", "word"),
+    [("ProxylessNAS w0.3", "w0.3"), ("mobilenet_v2_ssdlite", "ssdlite"), ("resnet50_fpn", "fpn")],
+)
+def test_a_name_that_goes_on_is_not_taken_for_another_network(network: str, word: str) -> None:
+    with pytest.raises(BadInput, match=f"^'{network}' is not predicted: '{word}' is not known of "):
+        workload_of(network)
+
+
+def test_another_runtime_has_other_kernels_on_esp32p4() -> None:
+    vendors, others = predicted("chip,network,tool\nESP32-P4,vww,ESP-DL\nESP32-P4,vww,TFLM (esp-nn)\n")
+    assert vendors["class"] == "esp-dl kernels and tensors in SharedMemory"
+    assert others["class"] == "esp-nn kernels and tensors in SharedMemory"
+    assert float(others["milliseconds"]) > float(vendors["milliseconds"])
 
 
 @pytest.mark.parametrize("network", ["yolo11n", "coco_detect_yolo11n_s8", "yolo11n_pose"])

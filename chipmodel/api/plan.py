@@ -189,7 +189,8 @@ def plan(
     limit = settings.limit
     with observing(settings.progress):
         target = chip_of(chip)
-        asked = settings.request(load(workload, time_limit=settings.limit), target)
+        loaded = load(workload, time_limit=settings.limit)
+        asked = settings.request(loaded, target)
         if target.cores > 1:
             command, call = "chipmodel simulate WORKLOAD --plan FILE", "simulate(WORKLOAD).write_plan(FILE)"
             hint = f"plan it by {command}, or {call}"
@@ -200,8 +201,9 @@ def plan(
                 until = limit.deadline.share(ORDER_SHARE if settings.order != "given" else 1.0)
                 return plan_program(replace(asked, program=program, stop=settings.stop(say), deadline=until))
 
-        chosen = order_of_plan(settings.order_of(asked.program), target, planned_in)
-        planned = chosen.planned or planned_in(chosen.program)
+        with settings.naming_enough_memory(loaded, target):
+            chosen = order_of_plan(settings.order_of(asked.program), target, planned_in)
+            planned = chosen.planned or planned_in(chosen.program)
         program = planned.program
         with stage(f"bounding the cycles of {program.name}"):
             bound = planned.bound or one_path_bound(program, target, asked.cascades)

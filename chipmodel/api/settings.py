@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TypedDict, get_args
 
@@ -14,7 +15,7 @@ from chipmodel.model.program import Program, ops
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER, OrderWish
 from chipmodel.pipeline.order_choice import OrderRequest
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.too_little_memory import fitted_or_refused
+from chipmodel.pipeline.too_little_memory import fitted_or_refused, with_enough_memory_named
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.in_place import InPlace
 from chipmodel.terminal.progress import Say
@@ -134,9 +135,10 @@ class PlanSettings:
         it fits the SharedMemory of ``chip``, where that can be."""
         self.limit.require_first_plan(sum(1 for _ in ops(program.body)))
         own = compiled(program, chip)
-        cut = fitted_or_refused if self.spill else fitted
+        if fits:
+            own = fitted_or_refused(own, chip, self.limit.deadline) if self.spill else fitted(own, chip)
         return PlanRequest(
-            cut(own, chip) if fits else own,
+            own,
             chip,
             self.packer,
             self.streamer,
@@ -147,6 +149,10 @@ class PlanSettings:
             recompute=self.recompute,
             rows_in_place=self.in_place in ("all", "rows"),
         )
+
+    def naming_enough_memory(self, program: Program, chip: Chip) -> AbstractContextManager[None]:
+        """Name a size of SharedMemory that is enough in a DoesNotFit of the body, which plans ``program``."""
+        return with_enough_memory_named(compiled(program, chip), chip, self.limit.deadline)
 
     def order_of(self, program: Program) -> OrderRequest:
         """What is asked of the order of ops of a compiled ``program``."""

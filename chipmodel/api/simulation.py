@@ -216,9 +216,8 @@ def simulate(
     limit = settings.limit
     with observing(settings.progress):
         target = chip_of(chip)
-        asked = replace(
-            settings.request(load(workload, time_limit=settings.limit), target), sync_too=with_sync
-        )
+        loaded = load(workload, time_limit=settings.limit)
+        asked = replace(settings.request(loaded, target), sync_too=with_sync)
         share = ORDER_SHARE if settings.order != "given" else EXTREME_SHARE if extreme else 1.0
 
         def run(program: Program, choices: Mapping[str, str]) -> Result:
@@ -228,8 +227,9 @@ def simulate(
                 return pipeline.run(request, choices)
 
         choices = {name: str(choice) for name, choice in (path or {}).items()}
-        along = run_in_order(settings.order_of(asked.program), run, choices)
-        found = _weighed(along, choices, extreme, samples, seed)
+        with settings.naming_enough_memory(loaded, target):
+            along = run_in_order(settings.order_of(asked.program), run, choices)
+            found = _weighed(along, choices, extreme, samples, seed)
         with stage(f"planning {asked.program.name} as the board's own tool does"):
             program = reuse(asked.program, settings.in_place)
             found = with_vendor(found, replace(asked, program=program, deadline=limit.deadline))

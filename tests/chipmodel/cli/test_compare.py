@@ -94,8 +94,8 @@ def test_files_and_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = call(capsys, "compare", TINY, "--set", "shared_memory.bytes=512")
     assert code == 1
-    assert "1,024 B are enough" in err
-    assert "hint: --set shared_memory.bytes=1024" in err
+    assert "640 B are enough" in err
+    assert "hint: --set shared_memory.bytes=640" in err
     small = ("--no-spill", "--set", "shared_memory.bytes=8192")
     answer = compared(capsys, TINY, "--streamers", QUICK_STREAMERS, *small)
     assert all(row["refused"] and row["total_cycles"] is None for row in answer["streamers"])

@@ -24,8 +24,6 @@ from chipmodel.npu.ethos_parts import least_block_cycles, least_part_cycles
 from chipmodel.npu.ethos_stages import decoding, output_rate
 from chipmodel.npu.ethos_u85 import least_u85_cycles
 
-LEAST_STEPS = Fraction(4, 5)
-"""Steps of Ethos-U85 for as many MACs: it counts 33 to 64 input channels in eights, and drops the rest."""
 ROUNDING = 1e-9
 """The share by which a bound of floats is lowered: far more than their error."""
 
@@ -41,22 +39,36 @@ def least_ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork, divisio
             padding = _least_padding(ethos, op, work, division.columns)
             return max(parts, ceil(padding * max(rate * work.elements, port)))
         case Recurrent():
-            share = LEAST_STEPS if isinstance(ethos, EthosU85) else Fraction(1)
-            slower = width_factor(npu, bits) * (2 if bits > 8 else 1)
-            return max(parts, int(share * slower * work.macs / ethos.macs))
+            return max(parts, int(width_factor(npu, bits) * _recurrent(ethos, work, bits)))
         case Conv() | Pool() | Matmul():
             times, layer = layer_of(work, bits, is_depthwise(op, work))
-            factor = width_factor(npu, bits)
-            if isinstance(ethos, EthosU85):
-                stripes = division.stripes if times == 1 else 0
-                return max(parts, int(factor * times * least_u85_cycles(ethos, layer, stripes)))
-            least = max(times * _written(ethos, layer, op.kind), _computed(ethos, layer, times, division))
-            if isinstance(op.work, Conv | Pool):
+            least = _least_layer(ethos, layer, op.kind, times, division)
+            if isinstance(op.work, Conv | Pool) and not isinstance(ethos, EthosU85):
                 whole = is_depthwise(op, op.work)
                 of = ethos, op.kind, op.work, bits, whole
                 blocks = least_part_cycles(*of, division) or least_block_cycles(*of, division.columns)
                 least = max(least, Fraction(blocks * (1 - ROUNDING)))
-            return max(parts, int(factor * least))
+            return max(parts, int(width_factor(npu, bits) * least))
+
+
+def _recurrent(ethos: Ethos, work: Recurrent, bits: int) -> Fraction:
+    """Time steps one after another, as in ``ethos_cycles``: of all hidden units, or of slices of them, which
+    are one hidden unit with more gates and inputs (``Recurrent.part``)."""
+    gates = work.gates * work.hidden
+    whole, sliced = (work.inputs, work.hidden), (work.inputs + work.hidden - 1, 1)
+
+    def layer(inner: int) -> Fraction:
+        times, dense = layer_of(Matmul(work.batch, max(1, inner), gates), bits, False)
+        return _least_layer(ethos, dense, "dense", times, Division())
+
+    least = min(sum(map(layer, inners)) for inners in {whole, sliced})
+    return work.steps * work.directions * (work.batch * gates * ethos.output("table") + least)
+
+
+def _least_layer(ethos: Ethos, layer: Layer, kind: str, times: int, division: Division) -> Fraction:
+    if isinstance(ethos, EthosU85):
+        return times * least_u85_cycles(ethos, layer, division.stripes if times == 1 else 0)
+    return max(times * _written(ethos, layer, kind), _computed(ethos, layer, times, division))
 
 
 def _least_padding(ethos: Ethos, op: Op, work: Vector, columns: bool) -> Fraction:

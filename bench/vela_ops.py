@@ -26,10 +26,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.vela_network import RESULT, write_network
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op
-from chipmodel.model.work import Conv, Matmul, Pool, SingleWork, Vector, Window
+from chipmodel.model.work import Conv, Matmul, Pool, SingleWork, Vector
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.ethos import channels_of
 from workloads.load import load
 
 WORKER = Path(__file__).with_name("vela_worker.py")
@@ -225,11 +227,12 @@ def query(shape: Shape) -> dict[str, Any]:
             sides = {"ifm": [1, 1, work.inner], "ofm": [1, 1, work.cols], "kernel": [1] * 6}
             return asked | {"block": "VectorProduct", "type": "FullyConnected"} | sides
         case Vector():
-            _, depth, high, wide = op.views[-1]
-            side = [high, wide, depth]
+            _, *side = op.views[-1]
+            if channels_of(op, work) != side[-1]:
+                side = [*side[1:], side[0]]
             kind = "Add" if op.kind == "add" else "Mul"
-            sides = {"ifm": side, "ofm": side, "kernel": [1] * 6, "inputs": len(op.inputs)}
-            return asked | {"block": "ElementWise", "type": kind} | sides
+            asked |= {"block": "ElementWise", "type": kind, "inputs": len(op.inputs)}
+            return asked | {"ifm": side, "ofm": side, "kernel": [1] * 6}
         case _:
             raise ValueError(op.kind)
 

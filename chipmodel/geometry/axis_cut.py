@@ -134,14 +134,6 @@ class AxisCut:
                 found *= Fraction(len(needed), axis.size)
         return found
 
-    def depends(self, operand: int, on_rows: bool) -> bool:
-        """Whether parts of other rows, or else of other channels, may read other shares of an operand."""
-        axes = self.operands[operand]
-        first, stop = (0, self.row_axes) if on_rows else (self.row_axes, self.row_axes + self.channel_axes)
-        return axes is not None and any(
-            axis.follows is not None and first <= axis.follows < stop for axis in axes.axes
-        )
-
     def beginnings(self) -> tuple[list[int], list[int]]:
         """Rows and channels at which operands that lie apart begin."""
         rows, channels = [0], [0]

@@ -145,12 +145,6 @@ def _together(schedules: Sequence[Schedule]) -> Schedule:
     )
 
 
-def partition_of(request: PlanRequest, choices: Mapping[str, str]) -> tuple[CorePart, ...]:
-    """The parts of the program as ``run_cores`` assigns them to cores. Raises what it raises."""
-    plans = _fitting(_with_chosen_weights(request, choices), choices).plans
-    return tuple(plan.part for plan in plans)
-
-
 def _fitting(request: PlanRequest, choices: Mapping[str, str]) -> _Tried:
     """The fastest plans, with large ops cut finer where they do not fit otherwise."""
     capacity = request.chip.shared_memory.bytes

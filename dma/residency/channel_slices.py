@@ -55,13 +55,6 @@ def whole_name(part: str) -> str:
     return part.split(SLICE_MARK)[0]
 
 
-def slices_named(program: Program, names: Iterable[str]) -> Slices:
-    """Return in how many slices each chain of ``program`` runs of whose ops slices are among ``names``."""
-    found = slices_of(names)
-    firsts = {chain[0].name: chain for chain in chains(program)}
-    return {name: found[name] for name, chain in firsts.items() if all(op.name in found for op in chain)}
-
-
 def slices_of(names: Iterable[str]) -> Slices:
     """Return in how many slices each op runs of which slices are among ``names``."""
     return Counter(

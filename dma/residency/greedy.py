@@ -24,7 +24,7 @@ from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
 from chipmodel.rewrites.in_place import PlaceInTensor
 from chipmodel.rewrites.splittable import SLICE_MARK
 from dma.residency import storages
-from dma.residency.rings import NO_RINGS, SharedRing, rings_of
+from dma.residency.rings import SharedRing, rings_of
 from dma.residency.tiling import NONE_KEPT, least_parts, least_stripe, least_weights
 
 Reserve = Callable[[Op], int]
@@ -339,13 +339,11 @@ class ResidencyTable:
         """Whether all touches are in one straight chain of ops, without a branch or loop between them."""
         return len({self.scopes.region[t.position] for t in touches}) == 1
 
-    def through(
-        self, segments: Mapping[str, tuple[Segment, ...]], rings: Mapping[str, SharedRing] = NO_RINGS
-    ) -> list[int]:
+    def through(self, segments: Mapping[str, tuple[Segment, ...]]) -> list[int]:
         """The bytes alive at each op."""
         change = [0] * (len(self.ops) + 1)
         for root, parts in segments.items():
-            self.add(change, parts, rings[root].bytes if root in rings else self.program.tensors[root].bytes)
+            self.add(change, parts, self.program.tensors[root].bytes)
         return list(accumulate(change[:-1]))
 
     def add(self, change: list[int], segments: Iterable[Segment], size: int) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
-from types import MappingProxyType
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.rounding import round_up
@@ -24,9 +23,6 @@ class SharedRing:
 
     bytes: int
     first: Mapping[str, int]
-
-
-NO_RINGS: Mapping[str, SharedRing] = MappingProxyType({})
 
 
 def rings_of(

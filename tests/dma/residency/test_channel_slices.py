@@ -11,7 +11,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
-from dma.residency.channel_slices import chains, in_slices, slices_named, slices_of, with_slices
+from dma.residency.channel_slices import chains, in_slices, slices_of, with_slices
 from dma.residency.fitted import fitted
 from dma.residency.greedy import ResidencyTable
 from tests.support.chips import LUNA_LIKE, with_memory
@@ -78,13 +78,6 @@ def test_slices_of_an_output_or_of_more_channels_are_refused() -> None:
         in_slices(wide(), {"narrow": 2})
     with pytest.raises(ValueError, match="begins no chain"):
         in_slices(in_slices(wide(), {"widen": 2}), {"widen@slice0": 2})
-
-
-def test_a_plan_names_its_slices() -> None:
-    program = wide()
-    names = [op.name for op in in_slices(program, {"widen": 8}).ops()]
-    assert slices_named(program, names) == {"widen": 8}
-    assert slices_named(program, ["widen@slice0", "widen@slice1"]) == {}
 
 
 def test_weights_in_place_are_read_in_the_same_cycles() -> None:

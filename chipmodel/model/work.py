@@ -309,9 +309,9 @@ class Vector:
 
     @property
     def lines(self) -> int:
-        """How often work along one axis is done."""
+        """How often work along one axis is done; a part may have less than a line."""
         along = self.attributes
-        return self.elements // along.size if isinstance(along, AlongAxis) and along.size else self.rows
+        return -(-self.elements // along.size) if isinstance(along, AlongAxis) and along.size else self.rows
 
     def part(self, rows: int, channels: int) -> Vector:
         def share(total: int) -> int:

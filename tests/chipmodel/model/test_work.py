@@ -1,9 +1,15 @@
 """What parts of work need, and that they are all of it."""
 
+from dataclasses import replace
+
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.geometry.window import Window
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.attributes import AlongAxis
+from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work, output_share
+from chipmodel.npu.cycles import op_cycles
 
 WORKS: list[Work] = [
     Conv(Window(8, 8, 8, 8, 3, 3, pad_top=1, pad_left=1, pad_bottom=1, pad_right=1), 4, 6),
@@ -49,3 +55,12 @@ def test_parts_hold_all_of_the_macs() -> None:
                 continue  # a part of a group is costed as a whole group
             one = work.part(1, channels)
             assert one.macs * work.rows * work.channels == work.macs * channels, (work, channels)
+
+
+def test_a_part_of_a_line_is_worked_on_once() -> None:
+    """Parts of YOLOv8's softmax over 16 elements had no lines, which Ethos-U divides by."""
+    whole = Vector(64, 64, 64, attributes=AlongAxis(3, 16))
+    assert whole.lines == 4
+    assert replace(whole, elements=9).lines == 1
+    op = Op("op", "softmax", replace(whole, elements=9), ("x",), ("y",))
+    assert op_cycles(load_chip("imx93").npu, op, 1, 1) > 0

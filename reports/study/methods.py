@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from statistics import median
 
@@ -32,7 +33,7 @@ def _cases(networks: list[Row]) -> str:
     if all(row.point.buffers == "same" for row in networks):
         return words + (
             "Packers are compared by the peak on the same buffers: those of the one schedule that each "
-            "streamer makes with packer auto, whatever the capacity."
+            "streamer makes with packer auto, whatever the capacity. Equal buffers are one case."
         )
     return words + (
         "Each packer has its own rounds of scheduling, so packers are compared by the peak only if they "
@@ -98,6 +99,8 @@ def threats(study: StudyResults) -> list[str]:
     rows = study.rows
     found = [
         *_uncompared(study),
+        *_alike(study),
+        _too_large(study),
         _number(study.points - len(rows), "point has no answer yet", "points have no answer yet"),
         _number(sum(r.status == "failed" for r in rows), "point failed", "points failed"),
         _number(
@@ -132,6 +135,28 @@ def _uncompared(study: StudyResults) -> Iterable[str]:
         if found.unranked:
             names = listed(found.unranked)
             yield f"Not ranked by {metric.noun}, with a plan for at most half of the cases: {names}."
+
+
+def _alike(study: StudyResults) -> Iterable[str]:
+    """Several cases of a network are no independent sample, which p-values cannot know."""
+    for metric in study.metrics:
+        found = study.rankings[metric.key]
+        networks = {row.point.workload for row in study.rows if metric.gap(row) is not None}
+        if len(found.scores) > 1 and len(networks) < found.cases:
+            yield (
+                f"The {found.cases} cases by {metric.noun} are of {plural(len(networks), 'network')}, and "
+                "those of one network are alike: independent cases would have larger p-values."
+            )
+
+
+def _too_large(study: StudyResults) -> str:
+    """Plans that are compared though they are of no use on the chip."""
+    found = Counter(r.point.packer for r in study.rows if r.status == "does not fit" and r.peak_bytes)
+    if not found or PEAK not in study.metrics:
+        return ""
+    packers = listed([f"{number} of {packer}" for packer, number in found.most_common()], len(found))
+    verb = "does not fit its chip, and counts" if found.total() == 1 else "do not fit their chip, and count"
+    return f"{plural(found.total(), 'plan')} {verb} by peak alone: {packers}."
 
 
 def _machines(rows: Iterable[Row]) -> str:

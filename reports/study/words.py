@@ -39,7 +39,7 @@ def _metric_words(study: StudyResults, metric: StudyMetric) -> str:
         return f"{by}, {first.planner} {_how_near(first)} on {on}."
     all_of_them = "both planners" if len(others) == 1 else f"all {len(found.scores)} planners"
     words = f"{by}, over the {on} that {all_of_them} answered, {_first_words(first)}"
-    listed_others = "; ".join(_other_words(other) for other in others[:NAMED])
+    listed_others = "; ".join(_other_words(other, first) for other in others[:NAMED])
     rest = len(others) - NAMED
     more = f"; {rest} more in the table" if rest > 0 else ""
     return f"{words}; {listed_others}{more}."
@@ -61,8 +61,11 @@ def _how_near(score: PlannerScore) -> str:
     return f"has a median gap of {percent(score.median)}{spread}"
 
 
-def _other_words(score: PlannerScore) -> str:
-    return f"{score.planner} {percent(score.median)} ({p_words(score.p_value)})"
+def _other_words(score: PlannerScore, first: PlannerScore) -> str:
+    """The median gap; where that does not tell it from the first one, also how often it is at the bound."""
+    same = percent(score.median) == percent(first.median) and score.at_bound < first.at_bound
+    at_bound = f", at the bound on {count(score.at_bound)}" if same else ""
+    return f"{score.planner} {percent(score.median)}{at_bound} ({p_words(score.p_value)})"
 
 
 def p_words(p_value: float | None) -> str:

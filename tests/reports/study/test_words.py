@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from chipmodel.answers.study_results import StudyResults
-from reports.study.methods import methods
+from reports.study.methods import methods, threats
 from reports.study.words import answer, scope
 from tests.reports.study_sample import designs, network, packing, small
 
@@ -35,6 +35,27 @@ def test_bounds_of_older_rows_hold_for_plans_of_an_unknown_kind() -> None:
     assert "which holds for plans of a kind that its row does not name." in " ".join(
         methods(StudyResults("old", rows))
     )
+
+
+def test_equal_medians_are_told_apart_by_the_cases_at_the_bound() -> None:
+    rows = [packing(f"{n}.csv", "exact", 100, 100) for n in range(3)]
+    rows += [packing(f"{n}.csv", "naive", 110 if n == 2 else 100, 100) for n in range(3)]
+    assert answer(StudyResults("tied", tuple(rows))) == [
+        "By peak, over the 3 cases that both planners answered, exact is at the bound, the best of all "
+        "on 3 of 3; naive 0.0%, at the bound on 2 (p = 1.000)."
+    ]
+
+
+def test_threats_name_cases_of_one_network_and_plans_that_do_not_fit() -> None:
+    found = designs()
+    large = replace(found.rows[-1], status="does not fit", total_cycles=None, lower_bound_cycles=None)
+    words = threats(replace(found, rows=(*found.rows[:-2], *(replace(large, key=key) for key in ("a", "b")))))
+    assert words[:2] == [
+        "The 9 cases by cycles are of 2 networks, and those of one network are alike: independent cases "
+        "would have larger p-values.",
+        "2 plans do not fit their chip, and count by peak alone: 2 of large-first.",
+    ]
+    assert not any("alike" in each or "fit" in each for each in threats(small()))
 
 
 def test_answers_without_comparisons_plans_and_rows() -> None:

@@ -2,9 +2,10 @@
 ``prefetch-greedy``.
 
 A slice that stays is loaded once, before the loop, and takes its bytes throughout it. Which ones stay is a
-knapsack problem: of the memory that the loop's ops leave, the slices that save most DMA cycles; frequent ops
-of inner loops save most. Outer loops choose first. The choice is kept only where it makes the forecast of the
-expected cycles better, because memory that keeps weights cannot hold others before they are needed.
+knapsack problem: of the memory that the loop's ops leave, the slices that save most DMA cycles; frequent
+ops of inner loops save most. Outer loops choose first. Memory that keeps weights cannot hold others before
+they are needed, so there are three plans: nothing stays, as much as fits, and as much as fits beside the
+slice that is read next. The one with the best forecast of the expected cycles is kept.
 
 Source: chipmodel.
 """
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -89,7 +91,8 @@ class ResidentSlice:
 class LoopResidency:
     """The weights that the loops of an emission can keep.
 
-    ``left[p]`` are the bytes that are free at position ``p`` besides the slice that is read there.
+    ``left[p]`` are the bytes that are free at position ``p`` besides the slice that is read there, and with
+    ``ahead`` besides the one that is read next.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class LoopResidency:
         emission: Emission,
         free: Mapping[str, int],
         probabilities: BranchProbabilities,
+        ahead: bool = False,
     ) -> None:
         self.root: Section = scopes(emission.body).section
         gathers = {op.name for op in ops(memory.program.body) if op.gathers}
@@ -111,6 +115,9 @@ class LoopResidency:
         for need in weights:
             for position in range(need.first, need.last + 1):
                 self.left[position] -= need.bytes
+        for need, following in pairwise(sorted(weights, key=lambda need: need.first) if ahead else ()):
+            for position in range(need.first, following.first):
+                self.left[position] -= following.bytes
         self.counts = execution_counts(self.root, probabilities)
         self.held = cache(self._held)
 
@@ -200,20 +207,20 @@ def issue_with_residents(
     probabilities = branch_probabilities(memory.program)
     if not probabilities.iterations:
         return plain
-    loops = LoopResidency(memory, emission, free, probabilities)
-    stays = loops.chosen()
-    if not stays:
-        return plain
-    taken = Counter[int]()
-    for stay in stays:
-        taken.update(dict.fromkeys(loops.held(stay), stay.need.bytes))
-    staying = _with_residents(memory, emission, others, loops.left_at(taken, free), stays)
+    plans = [plain]
+    for ahead in (False, True):
+        loops = LoopResidency(memory, emission, free, probabilities, ahead)
+        if stays := loops.chosen():
+            taken = Counter[int]()
+            for stay in stays:
+                taken.update(dict.fromkeys(loops.held(stay), stay.need.bytes))
+            plans.append(_with_residents(memory, emission, others, loops.left_at(taken, free), stays))
     forecast = PathForecast(loops.root, [step.cycles for step in loops.steps], probabilities)
 
     def cycles(weights: IssuePlan) -> float:
         return forecast.cycles(path_transfers([*others, *weights.transfers], loops.cycles_of))
 
-    return min(plain, staying, key=cycles)
+    return min(plans, key=cycles)
 
 
 def _with_residents(

@@ -52,14 +52,14 @@ def test_no_capacity_keeps_nothing() -> None:
     assert knapsack([], 100) == []
 
 
-def looped(iterations: int) -> Program:
-    """One dense layer, and ``iterations`` times four of 4,352 B of weights each."""
+def looped(iterations: int, rows: int = 1, layers: str = "abcd") -> Program:
+    """One dense layer, and ``iterations`` times some ``layers`` of 4,352 B of weights each."""
     builder = ProgramBuilder("looped")
-    state = builder.dense("before", builder.input("x", (1, 64)), 64)
+    state = builder.dense("before", builder.input("x", (rows, 64)), 64)
     carried = builder.elementwise("copy", "first", [state], outputs=["state"])
     with builder.block() as body:
         x = carried
-        for name in "abcd":
+        for name in layers:
             x = builder.dense(name, x, 64)
         builder.elementwise("copy", "next", [x], outputs=["state"])
     builder.add_loop("loop", iterations, body, ["state"])
@@ -82,3 +82,11 @@ def test_as_many_weights_stay_as_fit_beside_the_others(size: int, kept: int) -> 
         assert simulate(made.commands, chip, choices) == step_through(made.commands, chip, choices)
     greedy = plan(PlanRequest(program, chip, "large-first", "prefetch-greedy"))
     assert simulate(made.commands, chip).cycles < simulate(greedy.commands, chip).cycles
+
+
+def test_memory_is_left_for_the_weights_that_are_read_next() -> None:
+    """With all of it for weights that stay, each load would wait for the layer before: 203,253 cycles."""
+    program, chip = looped(6, 16, "abcdefgh"), with_memory(LUNA_LIKE, 24_000)
+    made = plan(PlanRequest(program, chip, "large-first", "resident-knapsack"))
+    assert not verify(program, made.commands, chip)
+    assert simulate(made.commands, chip).cycles < 180_000

@@ -261,7 +261,7 @@ def cancelling(words: str = ENDING) -> Callable[[], bool]:
     """Whether somebody has pressed Ctrl-C during the current command, who is told so in ``words``, if any."""
     from chipmodel.terminal.stopping import stopping
 
-    stop = click.get_current_context().with_resource(stopping())
+    stop = click.get_current_context().with_resource(stopping(bool(words)))
     said: list[str] = []
 
     def asked() -> bool:

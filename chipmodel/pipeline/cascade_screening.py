@@ -196,7 +196,15 @@ class CascadeScreening:
         key = (cascades, streamers)
         if key not in self.known.forecasts:
             self.known.forecasts[key] = self._screened(cascades, streamers)
+            self._report()
         return self.known.forecasts[key]
+
+    def _report(self) -> None:
+        """Say how many sets have been compared, and how fast the best of them is expected to be."""
+        request, known = self.request, self.known.forecasts
+        least = min((each.cycles for each in known.values() if each is not None), default=None)
+        if request.stop is not None and request.stop.report is not None and least is not None:
+            request.stop.report(f"sets of cascades compared: {len(known):,}, the fastest {least:,.0f} cycles")
 
     def _screened(self, cascades: CascadeSet, streamers: tuple[Streamer, ...]) -> ScreenedSet | None:
         try:

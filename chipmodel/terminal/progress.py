@@ -28,6 +28,9 @@ Observer: TypeAlias = Callable[[str], AbstractContextManager[Say]]
 DELAY_SECONDS = 1.0
 """Assumed: shorter work needs no message."""
 
+HINTS: list[Callable[[], str]] = []
+"""What a spinner says after everything else, while that is not empty."""
+
 
 @contextmanager
 def silence(text: str) -> Generator[Say]:
@@ -76,7 +79,8 @@ def spinner(text: str) -> Generator[Say]:
     def line() -> Text:
         from rich.text import Text
 
-        return Text(f"{text}: {detail[0]}" if detail[0] else text)
+        said = f"{text}: {detail[0]}" if detail[0] else text
+        return Text("; ".join(filter(None, (said, *(hint() for hint in HINTS)))))
 
     def show() -> None:
         status = console(stderr=True).status(line())

@@ -8,6 +8,11 @@ from contextlib import contextmanager
 from threading import current_thread, main_thread
 from types import FrameType
 
+from chipmodel.terminal.progress import HINTS
+
+ENDING = "Ctrl-C ends with the best found so far"
+"""What is said of long work while Ctrl-C does that."""
+
 
 class StopRequest:
     """Whether the user has asked to stop."""
@@ -16,8 +21,9 @@ class StopRequest:
 
 
 @contextmanager
-def stopping() -> Generator[StopRequest]:
-    """Let Ctrl-C and SIGTERM ask to stop, so that what is found is not lost; a second one ends at once."""
+def stopping(to_best: bool = True) -> Generator[StopRequest]:
+    """Let Ctrl-C and SIGTERM ask to stop, so that what is found is not lost; a second one ends at once. With
+    ``to_best`` the body ends with the best found so far."""
     stop = StopRequest()
     if current_thread() is not main_thread():
         yield stop
@@ -34,7 +40,13 @@ def stopping() -> Generator[StopRequest]:
 
     for number in before:
         signal.signal(number, ask)
+
+    def hint() -> str:
+        return ENDING if to_best and not stop.asked else ""
+
+    HINTS.append(hint)
     try:
         yield stop
     finally:
         restore()
+        HINTS.remove(hint)

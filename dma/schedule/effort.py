@@ -36,13 +36,13 @@ class StopCriterion:
     ``bound`` cycles.
 
     Candidates that are always tried are tried in any case, as far as the ``deadline`` allows. ``report`` is
-    called after each candidate.
+    called after each candidate and each set of cascades.
     """
 
     seconds: float | None = None
     gap: float = DEFAULT_GAP
     bound: int = 0
-    report: Callable[[SearchProgress], None] | None = None
+    report: Callable[[object], None] | None = None
     deadline: Deadline = NO_DEADLINE
 
     def enough(self, cycles: float, seconds: float) -> bool:

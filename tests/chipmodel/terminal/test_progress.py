@@ -8,6 +8,7 @@ import pytest
 
 from chipmodel.terminal import progress
 from chipmodel.terminal.progress import calling, observed_by, spinner, stage
+from chipmodel.terminal.stopping import stopping
 from tests.support.work import wait_until
 
 
@@ -43,6 +44,20 @@ def test_slow_work_shows_a_message_until_it_is_done(monkeypatch: pytest.MonkeyPa
     assert ended.endswith("\x1b[2K") or "\x1b[?25h" in ended  # the line is cleared, the cursor back
     wait_until(lambda: not started(before))  # nobody is left to write later
     assert terminal.getvalue() == ended
+
+
+def test_the_message_says_what_ctrl_c_does_while_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    with stopping(to_best=False), spinner("running"):
+        wait_for(terminal, "running")
+    assert "Ctrl-C" not in terminal.getvalue()
+    with stopping() as stop, spinner("planning") as say:
+        wait_for(terminal, "planning; Ctrl-C ends with the best found so far")
+        stop.asked = True
+        say("the last one")
+        wait_for(terminal, "planning: the last one")
+    assert "the last one; Ctrl-C" not in terminal.getvalue()
+    assert not progress.HINTS
 
 
 def test_names_are_not_interpreted_as_markup(monkeypatch: pytest.MonkeyPatch) -> None:

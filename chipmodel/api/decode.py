@@ -18,6 +18,7 @@ from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput, DoesNotFit, UnknownSize
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
+from chipmodel.model.fit import too_many_weights
 from chipmodel.model.program import Program
 from chipmodel.pipeline.choices import DEFAULT_CHIP
 from chipmodel.rewrites.states import with_states
@@ -134,6 +135,8 @@ def decode(
                 say(f"{length} tokens, {number + 1} of {len(lengths)}")
                 found.append(_at_length(at, target, length, options))
     whole = at(1, max(lengths[-1] - 1, 0))
+    too_many = f"no length fits: the weights alone take {whole.weight_bytes:,} B, more than their memory has"
+    notes = (*whole.notes, too_many) if too_many_weights(whole, target) else whole.notes
     answer = DecodeAnswer(
         whole.name,
         target.name,
@@ -141,7 +144,7 @@ def decode(
         target.shared_memory.bytes,
         whole.weight_bytes,
         tuple(found),
-        whole.notes,
+        notes,
     )
     return Decode(answer)
 
@@ -232,6 +235,8 @@ def _timed(result: Result) -> TimedRun:
 
 def _result(program: Program, chip: Chip, options: PlanOptions) -> Result | None:
     """The simulated plan; None where the program does not fit."""
+    if too_many_weights(program, chip):
+        return None
     try:
         result = simulate(program, chip, **options).result
     except DoesNotFit:

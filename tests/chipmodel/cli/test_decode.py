@@ -148,3 +148,10 @@ def test_lengths_are_both_ends_and_powers_of_two_between() -> None:
     for wrong in ("", "..", "1..", "a", "1,,2", (), (0,), "5..4"):
         with pytest.raises(BadInput, match="names no lengths"):
             contexts(wrong)
+
+
+def test_too_many_weights_are_named_without_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chipmodel.api.decode.simulate", None)
+    found = cm.decode("zoo:stories?variant=260K", cm.chip("luna-arcs", psram__bytes="64KiB"), context=[1, 2])
+    assert [row["prefill_cycles"] for row in found.rows()] == [None, None]
+    assert any("the weights alone take" in note for note in found.answer.notes)

@@ -17,6 +17,7 @@ from pathlib import Path
 from time import perf_counter
 
 from chipmodel.answers.study_row import Row
+from chipmodel.studies.code_version import code_version
 from chipmodel.studies.engine import work
 from chipmodel.studies.points import tasks_of
 from chipmodel.studies.pool import LocalPool
@@ -67,7 +68,7 @@ def measured(tasks: tuple[PointTask, ...], workers: int, folder: Path) -> Clock:
     clock = Clock()
     with opened(path) as store, LocalPool(workers) as pool:
         keys = [task.key for task in tasks]
-        store.ask(StudyHeader("throughput", "", "", STUDY, "", 0), keys, keys)
+        store.ask(StudyHeader("throughput", "", "", STUDY, code_version(), 0), keys, keys)
         work(store, {task.key: task for task in tasks}, pool, clock)
         clock.processor = sum(map(processor_seconds, pool.pids))
     assert clock.rows == len(tasks)

@@ -14,6 +14,8 @@ limit. Of a cascade that runs in so many bands of columns fewer MACs are counted
   taken off: for any multiplier that is no more than the MACs of a cascade that fits (a Lagrangian bound).
   Ranges of what is kept are looked at apart: steps have the less room, the more that is. Where an op waits
   for all rows of a tensor inside, others have a room and a multiplier of their own.
+* Rows of an input that comes in stripes are there while the first op makes a row in the middle, of as many
+  columns as the op needs in a band in the middle: that row of that band is made at some time.
 * What the cascade makes is there at an op that makes further rows after the last op has begun: so it is
   where the tensors between would not fit if the op had made all that need whole windows. What it reads is
   there as well if they do not fit in either half of the time, or in one of several bands.
@@ -24,7 +26,7 @@ integer programming problems").
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -172,6 +174,7 @@ class _End:
     bands: int
     macs: float
     before: tuple[_Before, ...]
+    widths: Mapping[int, BandWidth]
 
 
 @dataclass(frozen=True)
@@ -271,7 +274,7 @@ class BudgetedChain:
                 made = widths[index + 1].share if index + 2 < stop else Fraction(0)
                 found.append(self._before(index, stop, float(times[index]), widths[index].share, made))
             if found:
-                yield _End(stop, bands, self.macs[stop - 1] * float(times[stop - 1]), tuple(found))
+                yield _End(stop, bands, self.macs[stop - 1] * float(times[stop - 1]), tuple(found), widths)
 
     def _before(self, index: int, stop: int, times: float, share: Fraction, made: Fraction) -> _Before:
         parts, around = self.parts, self.parts.alive.around
@@ -294,11 +297,11 @@ class BudgetedChain:
         ops = Interval(self.parts.chain.start + first, self.parts.chain.start + stop)
         return [0] * first + [self.parts.whole_at(ops, position) for position in range(ops.start, ops.stop)]
 
-    def _whole(self, start: int, stop: int) -> tuple[int, int]:
-        """The bytes beside the first op of a cascade, and of all whole tensors that it reads and makes."""
+    def _whole(self, start: int, stop: int, width: BandWidth) -> tuple[int, int]:
+        """The bytes beside the first op of a cascade in a band, and of all it reads and makes as a whole."""
         first = self.parts.chain.start
         ops = Interval(first + start, first + stop)
-        return self.parts.beside(ops, ops.start, BandWidth()), self.parts.read_and_made(ops)
+        return self.parts.beside(ops, ops.start, width), self.parts.read_and_made(ops)
 
     def _cascades(self, end: _End, budget: int) -> Iterator[tuple[int, float]]:
         """Yield where each cascade of ``end`` begins that may fit, and the fewest MACs that it computes."""
@@ -321,7 +324,7 @@ class BudgetedChain:
             weights, window = max(weights, parts.weights[index]), max(window, op.sizes[0] - ROUNDING)
             sizes = known[index]
             if (sizes[1] if end.bands == 1 else min(sizes.values())) <= budget:
-                own, whole = self.whole(index, end.stop)
+                own, whole = self.whole(index, end.stop, end.widths[index])
                 together = end.bands > 2 or self._together(held[index], budget, own, beside[last])
                 room = budget - weights - max(most, own, whole if end.bands > 1 or together else 0)
                 if room >= (window if together else 0):

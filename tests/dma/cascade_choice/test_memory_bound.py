@@ -310,7 +310,7 @@ def test_no_set_in_narrow_bands_that_computes_rows_again_needs_less(seed: int) -
                 assert bound <= needed(with_cascades(program, again)), again
 
 
-@pytest.mark.parametrize("seed", range(CHAINS))
+@pytest.mark.parametrize("seed", [*range(CHAINS), 1495])
 def test_no_set_needs_less_within_the_macs_that_it_computes(seed: int) -> None:
     random = Random(f"limited {seed}")
     program = reuse(tall_chain(random), random.choice(("all", "none")))

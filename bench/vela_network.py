@@ -23,6 +23,7 @@ NAMES = {
     "FullyConnected": ("FULLY_CONNECTED", "FullyConnectedOptions"),
     "MaxPool": ("MAX_POOL_2D", "Pool2DOptions"),
     "AvgPool": ("AVERAGE_POOL_2D", "Pool2DOptions"),
+    "Mean": ("MEAN", "ReducerOptions"),
     "Add": ("ADD", "AddOptions"),
     "Mul": ("MUL", "MulOptions"),
 }
@@ -56,7 +57,9 @@ def _pooled(graph: GraphWriter, tensor: int, shape: Sequence[int], kind: str) ->
 
 
 def _weights(graph: GraphWriter, query: Mapping[str, Any]) -> list[int]:
-    """Weights of which none is zero, and biases."""
+    """Weights of which none is zero, and biases; the axes of a mean."""
+    if query["block"] == "Mean":
+        return [graph.constant(np.array([1, 2]), "INT32")]
     if query["block"] == "Pooling":
         return []
     (high, wide, *_), channels, given = query["kernel"], query["ofm"][2], query["ifm"][2]
@@ -84,5 +87,7 @@ def _window(query: Mapping[str, Any]) -> dict[str, Any]:
             return moved | dilated | {"DepthMultiplier": 1}
         case "VectorProduct":
             return {"KeepNumDims": True}
+        case "Mean":
+            return {"KeepDims": True}
         case _:
             return {}

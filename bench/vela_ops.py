@@ -1,8 +1,8 @@
 """The model of Ethos-U55, U65 and U85 against Arm's own: cycles of single ops by Vela's performance model.
 
-Two hundred ops (see SHAPES) on the variants of 64, 128 and 256 MACs, with ``--npu u65`` of 256 and 512, with
-``--npu u85`` of 128 to 2,048: layers of real networks, and random ones from a seed. Vela runs in an
-environment of its own, with ethos-u-vela from PyPI:
+Two hundred ops (see SHAPES) and 33 means over images (MEANS) on the variants of 64, 128 and 256 MACs, with
+``--npu u65`` of 256 and 512, with ``--npu u85`` of 128 to 2,048: layers of real networks, and random ones
+from a seed. Vela runs in an environment of its own, with ethos-u-vela from PyPI:
 
     python -m venv vela && vela/bin/pip install ethos-u-vela
     python -m bench.vela_ops --vela vela/bin/python [--npu u65|u85] [--write FILE]
@@ -32,6 +32,7 @@ from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, SingleWork, Vector
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.ethos import channels_of
+from chipmodel.npu.ethos_layers import convs_of_mean
 from workloads.load import load
 
 WORKER = Path(__file__).with_name("vela_worker.py")
@@ -47,6 +48,12 @@ NETWORKS = (
 SEED = 55
 RANDOM_OPS = 120
 SHAPES = 200
+MEANS = (
+    *((7, 7), (10, 10), (14, 14), (20, 20), (28, 28), (56, 56), (64, 64)),
+    *((65, 30), (80, 80), (112, 112), (160, 160)),
+)
+"""Rows and columns of means over images, which are also asked with each of ``MEAN_CHANNELS``."""
+MEAN_CHANNELS = (16, 96, 672)
 VARIANTS = {"u55": (64, 128, 256), "u65": (256, 512), "u85": (128, 256, 512, 1024, 2048)}
 CHIPS = {64: "corstone-300-64", 128: "corstone-300", 256: "alif-e7", 512: "alif-e7"}
 COLUMNS = (
@@ -88,7 +95,8 @@ def all_shapes(npu: str) -> Iterator[Shape]:
     real = [(op, name) for name in NETWORKS for op in load(f"zoo:{name}").ops() if _asked(op)]
     chosen = random.sample(_distinct(real), SHAPES - RANDOM_OPS)
     made = [(_random_op(random), "random") for _ in range(RANDOM_OPS)]
-    for number, (op, source) in enumerate((*chosen, *made)):
+    means = [(_mean(*size, each), "mean") for each in MEAN_CHANNELS for size in MEANS]
+    for number, (op, source) in enumerate((*chosen, *made, *means)):
         yield Shape(npu, VARIANTS[npu][number % len(VARIANTS[npu])], op, source)
 
 
@@ -136,6 +144,15 @@ def _random_op(random: Random) -> Op:
         return Op("op", kind, Conv(window, channels[0], channels[1]), ("x",), ("y",), dtype=dtype)
     count = channels[0]
     return Op("op", kind, Conv(window, count, count, count), ("x",), ("y",), dtype=dtype)
+
+
+def _mean(high: int, wide: int, channels: int) -> Op:
+    return Op("op", "average_pool", Pool(Window(high, wide, 1, 1, high, wide), channels), ("x",), ("y",))
+
+
+def kind_of(op: Op) -> str:
+    """The kind of an op in tables; an average pooling of the whole image is a ``mean``."""
+    return "mean" if convs_of_mean(op.kind, op.work) else op.kind
 
 
 def _window(high: int, wide: int, size: int, stride: int, dilation: int) -> Window:
@@ -212,7 +229,8 @@ def query(shape: Shape) -> dict[str, Any]:
                 "depthwise_conv": ("ConvolutionDepthWise", "DepthwiseConv2DBias"),
                 "max_pool": ("Pooling", "MaxPool"),
                 "average_pool": ("Pooling", "AvgPool"),
-            }[op.kind]
+                "mean": ("Mean", "Mean"),
+            }[kind_of(op)]
             return asked | {
                 "block": block,
                 "type": kind,
@@ -255,8 +273,8 @@ def report(shapes: Sequence[Shape], ours: Sequence[int], theirs: Sequence[float]
     """Errors by kind, and the ten largest."""
     errors = [abs(a / b - 1) for a, b in zip(ours, theirs, strict=True)]
     yield "| kind | ops | mean error | largest | over 5 % |\n| --- | ---: | ---: | ---: | ---: |"
-    for kind in (*sorted({shape.op.kind for shape in shapes}), "all"):
-        found = [e for e, shape in zip(errors, shapes, strict=True) if kind in (shape.op.kind, "all")]
+    for kind in (*sorted({kind_of(shape.op) for shape in shapes}), "all"):
+        found = [e for e, shape in zip(errors, shapes, strict=True) if kind in (kind_of(shape.op), "all")]
         over = sum(error > 0.05 for error in found)
         yield f"| {kind} | {len(found)} | {fmean(found):.2%} | {max(found):.2%} | {over} |"
     yield "\nFurthest off:"
@@ -279,7 +297,7 @@ def write(
             told = f"{max(answer['npu'], answer['sram']):.10g}"
             window = high, wide, f"{down}x{across}", dilation
             sides = *asked["ifm"], *asked["ofm"], *window, asked["bits"]
-            table.writerow([shape.macs, shape.op.kind, *sides, block, told, shape.source])
+            table.writerow([shape.macs, kind_of(shape.op), *sides, block, told, shape.source])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ The memory is that of Ethos_U55_High_End_Embedded, or of Ethos_U65_Embedded. Rea
 standard input and writes a list of answers. An op has ``accelerator``, ``block`` (a block type of Vela),
 ``ifm`` and ``ofm`` (height, width, depth), ``kernel`` (height, width, stride y and x, dilation y and x),
 ``bits``, ``type`` (an op of Vela), ``activation`` (one, or empty), ``inputs`` (1 or 2) and ``scaled``. An
-answer has the cycles of the NPU and of its port on SRAM, and the block of the output.
+answer has the cycles of the NPU and of its port on SRAM, and the block of the output. A ``Mean`` over the
+image is asked as the ops that Vela makes of it: the answer is the sum of the longer of both for each.
 
 Ethos-U85 is known to Vela's newer compiler alone. Its op has a ``file``, a network that writes ``result`` by
 that op, and Ethos_U85_SYS_Flash_High is the memory.
@@ -24,10 +25,12 @@ import ethosu
 from ethosu.vela import npu_performance as performance, vela
 from ethosu.vela.architecture_allocator import find_block_config
 from ethosu.vela.architecture_features import ArchitectureFeatures, TensorFormat
+from ethosu.vela.data_type import DataType
 from ethosu.vela.ethos_u55_regs.ethos_u55_regs import resampling_mode
-from ethosu.vela.operation import Kernel, NpuBlockType, Op
+from ethosu.vela.operation import Kernel, NpuBlockType, Op, Operation
 from ethosu.vela.shape4d import Shape4D
-from ethosu.vela.tensor import MemArea
+from ethosu.vela.tensor import MemArea, QuantizationParameters, Tensor, create_const_tensor
+from ethosu.vela.tflite_graph_optimiser import convert_mean_to_depthwise_conv
 
 CONFIGURATION = Path(ethosu.__path__[0]) / "config_files" / "Arm" / "vela.ini"
 SYSTEMS, MEMORY = {"u55": "Ethos_U55_High_End_Embedded", "u65": "Ethos_U65_Embedded"}, "Shared_Sram"
@@ -41,7 +44,7 @@ def architecture(accelerator):
 
 
 def compiled(op):
-    """The rows of Vela's debug database about what the op writes, as one."""
+    """The rows of Vela's debug database about each op that it makes of this one, the last one writes it."""
     flags = ("--config", str(CONFIGURATION), "--memory-mode", "Sram_Only", "--enable-debug-db")
     system = ("--system-config", "Ethos_U85_SYS_Flash_High", "--accelerator-config", op["accelerator"])
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
@@ -49,18 +52,54 @@ def compiled(op):
         text = next(Path(folder).glob("*_debug.xml")).read_text()
     tables = re.findall(r'<table name="(perf\w*)">\s*<!\[CDATA\[(.*?)\]\]>', text, re.DOTALL)
     rows = [row for _, body in tables for row in csv.DictReader(io.StringIO(body.strip()))]
-    number = next(row["id"] for row in rows if row.get("name") == op["result"])
-    return {key: value for row in rows if row.get("id") == number for key, value in row.items()}
+    source = next(row["source_id"] for row in rows if row.get("name") == op["result"])
+    numbers = [row["id"] for row in rows if row.get("source_id") == source]
+    return [{k: v for row in rows if row.get("id") == n for k, v in row.items()} for n in numbers]
+
+
+def made_of_mean(op):
+    """The ops that Vela makes of a mean."""
+    scale = QuantizationParameters(scale_f32=0.05, zero_point=0)
+    mean, tensors = Operation(Op.Mean, "mean"), []
+    for name in ("ifm", "ofm"):
+        tensors.append(Tensor([1, *op[name]], DataType.int8, name))
+        tensors[-1].quantization = scale
+    mean.inputs = [tensors[0], create_const_tensor("axes", [2], DataType.int32, [1, 2])]
+    mean.set_output_tensor(tensors[1])
+    mean.set_ifm_ofm_shapes()
+    convert_mean_to_depthwise_conv(mean, None, None)
+    left = [mean]
+    while left:
+        made = left.pop()
+        if made.type is Op.Const:
+            continue
+        left += [maker for tensor in (made.ifm, made.ifm2) if tensor is not None for maker in tensor.ops]
+        kernel, read = made.kernel, made.read_shapes[0] or made.ifm_shapes[0]
+        sides = {
+            "ifm": read.as_list()[1:],
+            "ofm": op["ofm"],
+            "kernel": [kernel.height, kernel.width, *[1] * 4],
+        }
+        conv = made.type is Op.DepthwiseConv2DBias
+        block = "ConvolutionDepthWise" if conv else "ElementWise"
+        inputs = 2 if made.type is Op.Add else 1
+        yield (
+            op | sides | {"block": block, "type": made.type.name, "bits": 8 if conv else 32, "inputs": inputs}
+        )
 
 
 def answer(op):
     if "file" in op:
-        row = compiled(op)
+        rows = compiled(op)
         return {
-            "npu": int(row["npu_cycles"]),
-            "sram": float(row["SramFeatureMap_ac"]),
-            "block": [int(row[f"ofm_block_{axis}"]) for axis in "hwc"],
+            "npu": sum(int(row["npu_cycles"]) for row in rows),
+            "sram": sum(float(row.get("SramFeatureMap_ac") or 0) for row in rows),
+            "block": [int(rows[0][f"ofm_block_{axis}"]) for axis in "hwc"],
         }
+    if op["type"] == "Mean":
+        answers = [answer(made) for made in made_of_mean(op)]
+        longest = sum(max(each["npu"], each["sram"]) for each in answers)
+        return answers[-1] | {"npu": longest, "sram": 0}
     arch = architecture(op["accelerator"])
     block = NpuBlockType[op["block"]]
     ifm, ofm = Shape4D(1, *op["ifm"]), Shape4D(1, *op["ofm"])

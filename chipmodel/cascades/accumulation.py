@@ -50,7 +50,7 @@ def _by_rows(program: Program, op: Op) -> Pool | Matmul | None:
     """The work of an op that adds up several rows of its first input, each a row of the work; None for any
     other op. A dense layer may add up in any order, as its weights can lie in that of the input."""
     match op.work:
-        case Pool() if op.work.of_whole_image:
+        case Pool() if op.work.takes_rows:
             return replace(op.work, by_rows=True)
         case Matmul(solid=False, summed=None) if op.work.rows == 1:
             image = program.tensors[op.inputs[0]]

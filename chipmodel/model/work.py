@@ -119,10 +119,15 @@ class Pool:
 
     @property
     def of_whole_image(self) -> bool:
-        """Whether it pools all of one image, which has several rows, and so may take them one by one."""
+        """Whether it pools all of one image."""
         w = self.window
         whole = (w.kernel_h, w.kernel_w) == (w.in_h, w.in_w) and not any((w.pad_top, w.pad_left))
-        return whole and (w.out_h, w.out_w, self.batch) == (1, 1, 1) and not self.solid and w.in_h > 1
+        return whole and (w.out_h, w.out_w, self.batch) == (1, 1, 1) and not self.solid
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether it pools all of one image, which has several rows, and so may take them one by one."""
+        return self.of_whole_image and self.window.in_h > 1
 
     @property
     def channels(self) -> int:

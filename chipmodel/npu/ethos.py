@@ -23,9 +23,9 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.program import DTYPE_BITS, Op
-from chipmodel.model.work import Matmul, Recurrent, SingleWork, Vector
+from chipmodel.model.work import Conv, Matmul, Recurrent, SingleWork, Vector
 from chipmodel.npu.ethos_blocks import choose_block
-from chipmodel.npu.ethos_layers import BRICK, CHANNELS, Layer, is_depthwise, layer_of
+from chipmodel.npu.ethos_layers import BRICK, CHANNELS, Layer, convs_of_mean, is_depthwise, layer_of
 from chipmodel.npu.ethos_stages import BlockSizes, LayerParts
 from chipmodel.npu.ethos_u85 import u85_layer_cycles
 
@@ -69,8 +69,21 @@ def ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork) -> int:
         return max(1, ceil(_vector_cycles(ethos, op, work)))
     if isinstance(work, Recurrent):
         return max(1, ceil(width_factor(npu, bits) * _recurrent_cycles(ethos, work, bits)))
+    if convs := convs_of_mean(op.kind, work):
+        layers = (layer_of(conv, bits, True)[1] for conv in convs)
+        cycles = sum(layer_cycles(ethos, layer, op.kind) for layer in layers) + adding_up(ethos, convs)
+        return max(1, ceil(width_factor(npu, bits) * cycles))
     times, layer = layer_of(work, bits, is_depthwise(op, work))
     return max(1, ceil(times * width_factor(npu, bits) * layer_cycles(ethos, layer, op.kind)))
+
+
+def adding_up(ethos: Ethos, convs: tuple[Conv, ...]) -> Fraction:
+    """Cycles to add up the sums of a mean on 32 bits and to scale the last one, which U85 does in passing."""
+    if isinstance(ethos, EthosU85):
+        return Fraction(0)
+    size = Fraction(round_up(convs[0].out_c, BRICK))
+    added = max(size * ethos.output("wide"), ethos.port(8 * size, 4 * size))
+    return (len(convs) - 1) * added + max(size * ethos.output("wide_unary"), ethos.port(4 * size, size))
 
 
 def width_factor(npu: Npu, bits: int) -> Fraction:

@@ -7,6 +7,7 @@ the bytes that are written. The best choice for the best part is in ``chipmodel.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
@@ -18,8 +19,16 @@ from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.array import Division
-from chipmodel.npu.ethos import Ethos, channels_of, is_packed, vector_rate, width_factor
-from chipmodel.npu.ethos_layers import BRICK, Layer, input_passes, is_depthwise, kernel_steps, layer_of
+from chipmodel.npu.ethos import Ethos, adding_up, channels_of, is_packed, vector_rate, width_factor
+from chipmodel.npu.ethos_layers import (
+    BRICK,
+    Layer,
+    convs_of_mean,
+    input_passes,
+    is_depthwise,
+    kernel_steps,
+    layer_of,
+)
 from chipmodel.npu.ethos_parts import least_block_cycles, least_part_cycles
 from chipmodel.npu.ethos_stages import decoding, output_rate
 from chipmodel.npu.ethos_u85 import least_u85_cycles
@@ -41,6 +50,10 @@ def least_ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork, divisio
         case Recurrent():
             return max(parts, int(width_factor(npu, bits) * _recurrent(ethos, work, bits)))
         case Conv() | Pool() | Matmul():
+            if convs := convs_of_mean(op.kind, work):
+                sums = ((replace(op, kind="depthwise_conv", work=each), each) for each in convs)
+                total = sum(least_ethos_cycles(npu, ethos, *each, division) for each in sums)
+                return max(parts, total + int(width_factor(npu, bits) * adding_up(ethos, convs)))
             times, layer = layer_of(work, bits, is_depthwise(op, work))
             least = _least_layer(ethos, layer, op.kind, times, division)
             if isinstance(op.work, Conv | Pool) and not isinstance(ethos, EthosU85):

@@ -7,7 +7,7 @@ npu_performance.py and (what the compiler makes of an op) tflite_graph_optimiser
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from chipmodel.geometry.rounding import round_up
@@ -36,6 +36,8 @@ BRICK = 16
 """Channels that lie together in SRAM: tensors between ops are padded to a multiple of them."""
 BATCH_AS_ROW = 4
 """Rows of a dense layer beyond which the compiler makes it a convolution over one row."""
+MEAN_ROWS, MEAN_ELEMENTS = 64, 4096
+"""The most rows and elements of a kernel that sums up an image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,19 @@ def is_depthwise(op: Op, work: SingleWork) -> bool:
     return isinstance(work, Conv) and (op.kind == "depthwise_conv" or work.depthwise)
 
 
+def convs_of_mean(kind: str, work: object) -> tuple[Conv, ...]:
+    """The depthwise convolutions, each with a kernel of ones over some rows, whose sums the compiler adds up
+    for a mean over an image; none for other work."""
+    if kind != "average_pool" or not isinstance(work, Pool) or not work.of_whole_image:
+        return ()
+    rows, columns, depth = work.window.in_h, work.window.in_w, work.channels_
+    if MEAN_ROWS < rows <= MEAN_ELEMENTS // columns:
+        rows, columns = 1, rows * columns
+    most = max(1, min(MEAN_ROWS, MEAN_ELEMENTS // columns))
+    heights = (min(most, rows - start) for start in range(0, rows, most))
+    return tuple(Conv(Window(each, columns, 1, 1, each, columns), depth, depth, depth) for each in heights)
+
+
 def layer_of(work: Conv | Pool | Matmul, bits: int, depthwise: bool) -> tuple[int, Layer]:
     """Work as the NPU does it, and how many times: once for each image, group or product."""
     bits = 8 if bits <= 8 else 16
@@ -164,7 +179,8 @@ def layer_of(work: Conv | Pool | Matmul, bits: int, depthwise: bool) -> tuple[in
             in_c, out_c = work.in_c // work.groups, -(-work.out_c // work.groups)
             return work.batch * work.groups, _window_layer("convolution", work.window, in_c, out_c, bits)
         case Pool():
-            return work.batch, _window_layer("pooling", work.window, work.channels_, work.channels_, bits)
+            window = replace(work.window, stride_h=1, stride_w=1) if work.of_whole_image else work.window
+            return work.batch, _window_layer("pooling", window, work.channels_, work.channels_, bits)
         case Matmul():
             row: Traversal = "convolution" if work.rows_ > BATCH_AS_ROW else "dense"
             sides = Size(1, work.rows_, work.inner), Size(1, work.rows_, work.cols)

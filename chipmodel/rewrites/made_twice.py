@@ -99,7 +99,7 @@ def _of_body(program: Program, body: Body) -> Iterator[SqueezedBlock]:
 
 
 def _squeezes(op: Op) -> bool:
-    return isinstance(op.work, Pool) and op.work.of_whole_image and len(op.inputs) == 1
+    return isinstance(op.work, Pool) and op.work.takes_rows and len(op.inputs) == 1
 
 
 def _block(program: Program, body: Body, free: int, pool: int) -> SqueezedBlock | None:

@@ -49,14 +49,16 @@ def ops(draw: st.DrawFn) -> Op:
 def int8_ops(draw: st.DrawFn) -> Op:
     window, batch = draw(windows()), draw(st.integers(1, 2))
     channels = draw(st.integers(1, 200))
-    kind = draw(st.sampled_from(["conv", "depthwise_conv", "max_pool", "add"]))
+    kind = draw(st.sampled_from(["conv", "depthwise_conv", "max_pool", "average_pool", "add"]))
     if kind == "add":
         shape = (batch, channels, window.out_h, window.out_w)
         size = channels * batch * window.out_h * window.out_w
         rows = draw(st.sampled_from([batch * window.out_h, size // window.out_w]))
         added = Vector(size, 2 * size, size, rows)
         return Op("op", kind, added, ("x", "z"), ("y",), views=(shape, shape, shape))
-    if kind == "max_pool":
+    if kind == "average_pool" and draw(st.booleans()):
+        window = Window(high := draw(st.integers(1, 99)), wide := draw(st.integers(1, 99)), 1, 1, high, wide)
+    if kind.endswith("pool"):
         return Op("op", kind, Pool(window, channels, batch), ("x",), ("y",))
     if kind == "conv":
         work = Conv(window, draw(st.integers(1, 200)), channels, 1, batch)

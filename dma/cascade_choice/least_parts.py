@@ -142,31 +142,32 @@ class ChainParts:
         last, first = stop - 1, self.chain.start
         counts = (1, self.banded.columns[last] or 1) if self.narrow else (1, *BANDS)
         widths = {bands: self.banded.widths(max(0, stop - MAX_OPS), stop, bands) for bands in counts}
-        weights = self.weights[last]
         for start in range(last - 1, max(-1, last - MAX_OPS), -1):
             if not (self.held[start] and self.held[last]):
                 break
-            weights = max(weights, self.weights[start])
             ops = Interval(first + start, first + stop)
             found = ((bands, each) for bands, each in widths.items() if start in each)
-            sizes = {bands: weights + self._cascade(ops, each) for bands, each in found}
+            sizes = {bands: self._cascade(ops, each) for bands, each in found}
             yield start, {**sizes, 1: max(sizes[1], self.at_last_rows(ops))}
 
     def _cascade(self, ops: Interval, widths: Mapping[int, BandWidth]) -> int:
-        """The bytes of tensors while a step of one of ``ops`` runs, of which that op is taken that needs the
-        most: what it reads and makes, what lives before and after the cascade, and the rows of all tensors
-        inside. Other ops may have ended or not yet begun; but when the last of several bands begins, all that
-        the cascade reads and makes is there."""
+        """The bytes while a step of one of ``ops`` runs, of which that op is taken that needs the most: what
+        it reads and makes, what lives before and after the cascade, and the rows of all tensors inside. Other
+        ops may have ended or not yet begun; but when the last of several bands begins, all that the cascade
+        reads and makes is there. What is there for a step alone is there with the weights of its op, which
+        may be others than the largest."""
         inside = self._inside(ops, widths)
         rows, most = max(inside), 0
+        weights = self.weights[ops.start - self.chain.start : ops.stop - self.chain.start]
         if widths[ops.stop - 1 - self.chain.start].bands > 1:
             most = rows + self.read_and_made(ops)
-        for position in range(ops.start, ops.stop):
+        for position, held, own in zip(range(ops.start, ops.stop), inside, weights, strict=True):
             index = position - self.chain.start
-            own = self.beside(ops, position, widths[index])
-            own += max(sum(self._in_bands(each, ops, widths)) for each in self.moments[index])
-            most = max(most, own + inside[position - ops.start])
-        return max(most, rows)
+            beside = held + self.beside(ops, position)
+            passing = self.striped(ops, position, widths[index])
+            passing += max(sum(self._in_bands(each, ops, widths)) for each in self.moments[index])
+            most = max(most, beside, beside + passing + own - max(weights))
+        return max(most, rows) + max(weights)
 
     def at_last_rows(self, ops: Interval) -> int:
         """The bytes of the cascade ``ops`` in one band at that op's last row, on a path to a whole tensor
@@ -212,18 +213,24 @@ class ChainParts:
         operands = self.alive.at[position].intersection(op.inputs if adds_up else (*op.inputs, *op.outputs))
         return self.alive.bytes(name for name in operands if not self.alive.passes_in_rows(name, ops))
 
-    def beside(self, ops: Interval, position: int, width: BandWidth) -> int:
-        """The bytes beside tensors inside the cascade ``ops`` while the op at ``position`` runs: whole ones
-        that it reads and makes, or that live before and after the cascade, and rows of inputs."""
+    def beside(self, ops: Interval, position: int) -> int:
+        """The bytes of whole tensors beside the cascade ``ops`` while the op at ``position`` runs: those that
+        it reads and makes, or that live before and after the cascade."""
         alive, index = self.alive.at, position - self.chain.start
         op = self.ops[index]
         through = {name for name in alive[ops.start] if self._lives_around(name, ops)}
         adds_up = self.sums[index] and self.alive.around.is_inside(op.inputs[0], ops)
         operands = alive[position].intersection(op.inputs if adds_up else (*op.inputs, *op.outputs))
-        partly = {name for name in operands if self.alive.passes_in_rows(name, ops)}
-        passing = partly.intersection(self.program.inputs, op.inputs[:1])
-        read = int(self.read[index] * width.share_read) if passing else 0
-        return self.alive.bytes(through | (operands - partly)) + read
+        return self.alive.bytes(
+            through | {name for name in operands if not self.alive.passes_in_rows(name, ops)}
+        )
+
+    def striped(self, ops: Interval, position: int, width: BandWidth) -> int:
+        """The bytes of an input's rows that the op at ``position`` in the cascade ``ops`` reads in a band."""
+        index = position - self.chain.start
+        names = self.alive.at[position].intersection(self.program.inputs, self.ops[index].inputs[:1])
+        passing = any(self.alive.passes_in_rows(name, ops) for name in names)
+        return int(self.read[index] * width.share_read) if passing else 0
 
     def _in_bands(
         self, rows: Mapping[str, int], ops: Interval, widths: Mapping[int, BandWidth]

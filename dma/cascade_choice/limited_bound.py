@@ -15,7 +15,8 @@ limit. Of a cascade that runs in so many bands of columns fewer MACs are counted
   Ranges of what is kept are looked at apart: steps have the less room, the more that is. Where an op waits
   for all rows of a tensor inside, others have a room and a multiplier of their own.
 * Rows of an input that comes in stripes are there while the first op makes a row in the middle, of as many
-  columns as the op needs in a band in the middle: that row of that band is made at some time.
+  columns as the op needs in a band in the middle: that row of that band is made at some time. They, and rows
+  that are computed again, are there with the weights of that op and of their reader, maybe not the largest.
 * What the cascade makes is there at an op that makes further rows after the last op has begun: so it is
   where the tensors between would not fit if the op had made all that need whole windows. What it reads is
   there as well if they do not fit in either half of the time, or in one of several bands.
@@ -297,11 +298,13 @@ class BudgetedChain:
         ops = Interval(self.parts.chain.start + first, self.parts.chain.start + stop)
         return [0] * first + [self.parts.whole_at(ops, position) for position in range(ops.start, ops.stop)]
 
-    def _whole(self, start: int, stop: int, width: BandWidth) -> tuple[int, int]:
-        """The bytes beside the first op of a cascade in a band, and of all it reads and makes as a whole."""
-        first = self.parts.chain.start
+    def _whole(self, start: int, stop: int, width: BandWidth) -> tuple[int, int, int]:
+        """The bytes of whole tensors beside the first op of a cascade, of an input's rows in a band, and of
+        all that the cascade reads and makes as a whole."""
+        parts, first = self.parts, self.parts.chain.start
         ops = Interval(first + start, first + stop)
-        return self.parts.beside(ops, ops.start, width), self.parts.read_and_made(ops)
+        striped = parts.striped(ops, ops.start, width)
+        return parts.beside(ops, ops.start), striped, parts.read_and_made(ops)
 
     def _cascades(self, end: _End, budget: int) -> Iterator[tuple[int, float]]:
         """Yield where each cascade of ``end`` begins that may fit, and the fewest MACs that it computes."""
@@ -321,13 +324,15 @@ class BudgetedChain:
             if op.waited:
                 costs.close(budget - most, op.rows)
                 most = always
-            weights, window = max(weights, parts.weights[index]), max(window, op.sizes[0] - ROUNDING)
+            weights = max(weights, parts.weights[index])
+            window = max(window, op.sizes[0] - ROUNDING + parts.weights[index + 1])
             sizes = known[index]
             if (sizes[1] if end.bands == 1 else min(sizes.values())) <= budget:
-                own, whole = self.whole(index, end.stop, end.widths[index])
-                together = end.bands > 2 or self._together(held[index], budget, own, beside[last])
+                own, striped, whole = self.whole(index, end.stop, end.widths[index])
+                together = end.bands > 2 or self._together(held[index], budget, own + striped, beside[last])
                 room = budget - weights - max(most, own, whole if end.bands > 1 or together else 0)
-                if room >= (window if together else 0):
+                room = min(room, budget - parts.weights[index] - own - striped)
+                if room >= 0 and (not together or budget - whole >= window):
                     yield index, costs.least(room)
             most = max(most, beside[index])
 

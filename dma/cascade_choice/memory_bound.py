@@ -15,7 +15,8 @@ needs:
 * Tensors that may lie in each other's memory count as much as the largest of them, and pieces of a concat as
   much as all pieces.
 * An op on its own has at least one output channel of its weights; a cascade has the largest weights of one of
-  its ops, as though all others were loaded again.
+  its ops, as though all others were loaded again. Rows of the program's inputs, and rows that may be computed
+  again, are only there with the weights of the op whose step has them.
 * In a plan without cascades each output may also lie in place of an input, row by row: the two then take the
   bytes of the larger one, and those that must lie between them.
 * Of a tensor inside a cascade there are at least those rows between the one that is made and the oldest one

@@ -71,11 +71,12 @@ def test_recurrent_layers_in_turn_have_a_time_step_of_each_and_its_state() -> No
 
 def test_rows_that_may_be_computed_again_are_not_there_together() -> None:
     """Of 400 rows, the output is whole when its op runs. Then there are three rows of the first tensor inside
-    and one of the second if both are kept, and the one row that this op reads if they are not."""
+    and one of the second if both are kept, and the one row that this op reads if they are not. No op has
+    more weights than the last one."""
     builder = ProgramBuilder("inverted residual")
-    wide = builder.conv("expand", builder.input("x", (1, 4, 400, 1)), 16, (1, 1))
-    middle = builder.conv("depthwise", wide, 16, (3, 1), pad=(1, 0, 1, 0))
-    builder.output(builder.conv("project", middle, 4, (1, 1)))
+    wide = builder.conv("expand", builder.input("x", (1, 4, 400, 1)), 16, (1, 1), bias=False)
+    middle = builder.conv("depthwise", wide, 16, (3, 1), pad=(1, 0, 1, 0), groups=16, bias=False)
+    builder.output(builder.conv("project", middle, 4, (1, 1), bias=False))
     program = builder.build()
     weights = max(map(program.block_bytes, program.ops()))
     assert memory_bound(program) == weights + 400 * 4 + (3 + 1) * 16
@@ -237,6 +238,36 @@ def test_the_last_of_several_bands_finds_all_that_is_read_and_made() -> None:
     program = builder.build()
     weights = max(map(program.block_bytes, program.ops()))
     assert memory_bound(program) == 2 * SIDE * SIDE + 3 * 4 * 64 + weights
+
+
+def test_rows_of_an_input_are_not_there_with_weights_that_another_op_loads_again() -> None:
+    """In four bands the pooling op reads 384 B. The largest weights, of 608 B, come for their own op's steps:
+    beside them are three rows of three columns, a row of one column and the output, but none of the input."""
+    builder = ProgramBuilder("in turn")
+    pooled = builder.pool("pool", builder.input("x", (1, 8, 12, 64)), (1, 16), stride=(1, 16))
+    wide = builder.conv("conv", pooled, 8, (3, 3), pad=1)
+    builder.output(builder.conv("last", wide, 1, (1, 1)))
+    program = builder.build()
+    choice = CascadeChoice(("pool", "conv", "last"), (1, 1, 1), True, ("conv", "last"), 4)
+    request = PlanRequest(program, with_memory(LUNA_LIKE, 1520, alignment=1), "exact", "sync", spill=False)
+    planned = plan_in_rounds(request, None, None, with_cascades(program, [choice]))
+    assert not planned.schedule.moves_tensors
+    assert memory_bound(program) == 608 + 3 * 3 * 8 + 8 + 12 * 4 <= planned.solved.peak == 896
+    assert memory_bound(program, 1) == memory_bound(program, inf) == 608 + 3 * 8 + 8 + 12 * 4
+
+
+@pytest.mark.parametrize(("channels", "beside"), [(1, 576 + (2 * 3 + 1) * 64), (16, 1024)])
+def test_rows_made_again_are_there_with_the_weights_of_their_reader(channels: int, beside: int) -> None:
+    """In bands of one column the depthwise op reads two rows of three columns at the image's edge and makes
+    one, with its 576 B of weights; those of the last op are fewer, or more than all of that."""
+    builder = ProgramBuilder("reader")
+    x = builder.elementwise("relu", "start", [builder.input("x", (1, 1, SIDE, SIDE))])
+    builder.output(x)
+    wide = builder.conv("expand", x, 64, (1, 1), bias=False)
+    middle = builder.conv("depthwise", wide, 64, (3, 3), pad=1, groups=64, bias=False)
+    builder.output(builder.conv("project", middle, channels, (1, 1), bias=False))
+    least = (1 + channels) * SIDE * SIDE + beside
+    assert least - least // PRECISION <= memory_bound(builder.build(), 9) <= least
 
 
 def pooling(channels: int, after: int) -> Program:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from solvers.fluid.alone import run_alone
 from solvers.fluid.amounts import FluidAmounts
 from solvers.fluid.groups import (
+    ANY_AMOUNT,
     HELD_LEVELS,
     LONGEST_GROUP,
     group,
@@ -35,6 +36,8 @@ Cycles = NDArray[np.int64]
 NEVER = 1 << 60
 LEVELS = 128
 """Points of the grid (assumed)."""
+INSIDE_TIMES = 8
+"""The grid inside of long groups is so many times as large (assumed)."""
 
 
 class _Reached:
@@ -64,7 +67,12 @@ class _Reached:
 
 @dataclass(frozen=True, slots=True)
 class _Levels:
-    """Equally far points, one of them 0."""
+    """Equally far points, one of them 0.
+
+    Inside of a long group runs take turns: one may load for all of its turns while another one computes in
+    all of its own, much more than memory holds at a time. So there the first point is any amount behind, and
+    the last one stands for any amount ahead.
+    """
 
     points: Cycles
     width: int
@@ -75,7 +83,7 @@ class _Levels:
 
     def before(self, times: Cycles, rows: Cycles, ahead: Cycles) -> Cycles:
         """The least that the functions ``rows`` may have at the points ``ahead``."""
-        place = np.clip((ahead - self.points[0]) // self.width, 0, self.levels - 1)
+        place = np.clip((ahead - self.points[1]) // self.width + 1, 0, self.levels - 1)
         low = times[rows[:, None], place]
         next_ = np.minimum(place + 1, self.levels - 1)
         high = times[rows[:, None], next_]
@@ -134,9 +142,11 @@ class _FluidSearch:
     def __init__(self, problem: FluidProblem, levels: int) -> None:
         self.amounts = FluidAmounts(problem)
         self.grid = _grid(self.amounts.most, levels)
+        self.inside = _grid(INSIDE_TIMES * self.amounts.most, INSIDE_TIMES * levels)
+        self.inside.points[0] = -2 * ANY_AMOUNT
         sets = [1 << len(tracked) for tracked in self.amounts.residents.tracked]
         self.places = {(at, False): _Reached(each, self.grid.levels) for at, each in enumerate(sets)}
-        self.places |= {(at, True): _Reached(HELD_LEVELS + 1, self.grid.levels) for at in range(len(sets))}
+        self.places |= {(at, True): _Reached(HELD_LEVELS + 1, self.inside.levels) for at in range(len(sets))}
         self.links: dict[tuple[int, bool], list[_Passage]] = {place: [] for place in self.places}
         """Passages by where they lead."""
         self.kept = [self._levels_of(op.kept) for op in problem.ops]
@@ -149,8 +159,8 @@ class _FluidSearch:
         points, last = self.grid.points, self.amounts.count
         self.places[0, False].times[0] = np.where(points <= 0, 0, NEVER)
         for start in range(last):
-            for inside in (False, True):
-                self.places[start, inside].close(points)
+            self.places[start, False].close(points)
+            self.places[start, True].close(self.inside.points)
             self.places[start, False].keep(self.kept[start])
             self._take_from_border(start)
             self._take_long(start)
@@ -193,21 +203,26 @@ class _FluidSearch:
     def _take(self, link: _Passage) -> None:
         """Reach the end of ``link`` by any of its ways."""
         if len(link.table):
-            times, _ = self._times(link, self.grid.points)
+            times, _ = self._times(link, self._grid_at(link.stop).points)
             self.places[link.stop].improve(link.table[:, 1], times)
             self.links[link.stop].append(link)
+
+    def _grid_at(self, place: tuple[int, bool]) -> _Levels:
+        return self.inside if place[1] else self.grid
 
     def _times(self, link: _Passage, points: Cycles) -> tuple[Cycles, Cycles]:
         """Return for each way the times with ``points`` cycles moved ahead at the end, and what was ahead at
         the begin."""
         needed, cycles, moved, most_before, most_after, least = (col[:, None] for col in link.table.T[2:])
-        points = np.maximum(points, least)
-        ahead = np.maximum(needed, points + moved - cycles)
-        ahead = np.maximum(np.minimum(ahead, most_before), self.grid.points[0])
+        points, grid = np.maximum(points, least), self._grid_at(link.start)
+        ahead = np.minimum(np.maximum(needed, points + moved - cycles), most_before)
+        if not link.start[1]:
+            ahead = np.maximum(ahead, grid.points[0])
         waits = np.maximum(needed - ahead, 0) + cycles
-        begun = self.grid.before(self.places[link.start].times, link.table[:, 0], ahead)
-        times = begun + np.maximum(waits, points - ahead + moved)
-        never = points >= most_after + self.grid.width
+        begun = grid.before(self.places[link.start].times, link.table[:, 0], ahead)
+        moves = np.where(link.start[1] & (ahead >= grid.points[-1]), 0, points - ahead + moved)
+        times = begun + np.maximum(waits, moves)
+        never = points >= most_after + grid.width
         return np.minimum(np.where(never, NEVER, times), NEVER), ahead
 
     def _legs(self) -> list[FluidLeg]:
@@ -223,7 +238,8 @@ class _FluidSearch:
             )
             place, row = link.start, int(link.table[step, 0])
             own = 0 if place[1] else self.kept[place[0]]
-            ahead = max(before - own * self.grid.width, int(self.grid.points[0]))
+            ahead = int(self._grid_at(place).points[0])
+            ahead = max(before - own * self.grid.width, ahead) if before > -ANY_AMOUNT else ahead
         ends.reverse()
         begins = [0, *(time for time, _ in ends)]
         return [

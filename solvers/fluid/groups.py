@@ -28,6 +28,8 @@ takes room for its weights only. With 12 the bounds of ResNet-18, MobileNetV2 an
 HELD_LEVELS = 64
 """Parts of SharedMemory in which the weights that a longer group holds are counted, rounded down for each run
 (assumed)."""
+ANY_AMOUNT = 1 << 50
+"""DMA cycles: as many may be ahead, or behind, inside of a longer group."""
 CHOSEN_WEIGHTS = 4
 """Ops of a group, those with the most weights, of which every choice is looked at. The other ones hold no
 weights and load them once. Levels of what those hold together raised few bounds, and took twice as long."""
@@ -47,14 +49,19 @@ def into_long_group(amounts: FluidAmounts, start: int) -> Table:
     options = dict.fromkeys(_options(amounts, start, stop, amounts.joined(start)[1]))
     levels = {option: _held_levels(amounts, option.held) for option in options}
     held = [option for option in options if levels[option] <= HELD_LEVELS]
-    return _ways(amounts, start, stop, moves, held, [levels[option] for option in held])
+    table = _ways(amounts, start, stop, moves, held, [levels[option] for option in held])
+    table[:, 6:] = ANY_AMOUNT, -ANY_AMOUNT
+    return table
 
 
 def through_long_group(amounts: FluidAmounts, run: int, levels: Sequence[int], sets: int) -> Table:
     """Return the ways over one run of a long group that holds weights of any of these ``levels``: to those
-    after it, or with ``sets`` out of the group to each of so many sets of tensors."""
-    op, most, joined = amounts.problem.ops[run], amounts.most, amounts.joined(run)
-    capacity = amounts.problem.capacity
+    after it, or with ``sets`` out of the group to each of so many sets of tensors.
+
+    Runs take turns: while one computes in all its turns, others may load weights for all of theirs. So within
+    the group loads may be any amount ahead or behind, and only the sums count.
+    """
+    op, joined, capacity = amounts.problem.ops[run], amounts.joined(run), amounts.problem.capacity
     least, turns = least_stripes(amounts.separations, run, *joined), amounts.turns
     known = max(joined[0], run + 1 - LONGEST_GROUP), run + 1 if sets else run + 2
     end = run + 1 if sets else joined[1]
@@ -80,14 +87,13 @@ def through_long_group(amounts: FluidAmounts, run: int, levels: Sequence[int], s
             if not fits or (op.single and stripes > 1):
                 continue
             last = amounts.last_stores(run) if stripes < 2 else amounts.last_part(run)
-            way = op.cycles + op.further(stripes) + last, times * int(amounts.loaded(op.weights)), most
+            cycles, loads = op.cycles + op.further(stripes) + last, times * int(amounts.loaded(op.weights))
+            way = -ANY_AMOUNT, cycles, loads, ANY_AMOUNT
             if sets:
-                rows += [
-                    (level, each, 0, *way, ahead, -most)
-                    for each, ahead in _ahead_after(amounts, run + 1, after, sets)
-                ]
+                ends = _ahead_after(amounts, run + 1, after, sets)
+                rows += [(level, each, *way, ahead, -amounts.most) for each, ahead in ends]
             else:
-                rows.append((level, after, 0, *way, most, -most))
+                rows.append((level, after, *way, ANY_AMOUNT, -ANY_AMOUNT))
     return np.array(rows, np.int64).reshape(-1, 8)
 
 

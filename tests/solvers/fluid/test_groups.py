@@ -105,3 +105,16 @@ def test_inputs_that_lie_in_an_output_are_read_in_a_group_alone() -> None:
     assert [{move.loads for move in each if not move.before} for each in moves] == [{100}, {700}]
     assert set(group(amounts, 1, 3)[:, 3]) == {60}
     assert cycles_of(run_of(*ops, tensors=tensors)) == 30
+
+
+def test_runs_of_a_long_group_load_while_others_compute() -> None:
+    """The last three runs load their weights for each of eight turns, and the last one computes for long: it
+    does so in turns, too, so the loads of the others need not come first. As one group of nine runs they take
+    10,800 cycles."""
+    ops = [FluidOp(1, joins=run > 0, weights=450 if run > 5 else 0) for run in range(9)]
+    ops[-1] = replace(ops[-1], cycles=9000)
+    sizes = (1200,) * 5 + (4000,) * 3
+    chain = (
+        replace(evenly(size, run, run + 1), loads=(10**5,), store=10**5) for run, size in enumerate(sizes)
+    )
+    assert 9008 <= cycles_of(run_of(*ops, capacity=1000, tensors=tuple(chain))) <= 10_800

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
-from reports.svg_chart import ChartAxis, ChartLine, ChartMark, SvgChart, round_numbers, stepped
-from reports.words import KIB, count, magnitude, percent, ratio, round_magnitude, size
+from reports.svg_chart import FEWEST, ChartAxis, ChartLine, ChartMark, SvgChart, round_numbers, stepped
+from reports.words import count, magnitude, percent, ratio, round_magnitude, size
 
 FORMAT = "chipmodel-memory/1"
 """The version of the JSON document; a key that changes its meaning makes it another."""
@@ -163,7 +163,7 @@ def legend(answer: MemoryAnswer) -> list[str]:
 
 
 def _short(total: int) -> str:
-    return f"{total // KIB} KiB" if total >= KIB and total < KIB * KIB else size(total).replace(".00", "")
+    return size(total).replace(".00 ", " ").replace(".0 ", " ")
 
 
 def page(answer: MemoryAnswer) -> TablePage:
@@ -246,10 +246,21 @@ def _charts(answer: MemoryAnswer) -> list[SvgChart]:
     )
     cycles = [mark.at[1] for line in lines for mark in line.marks]
     x, y = (front[0].bytes, front[-1].bytes), (min(cycles), max(max(cycles), min(cycles) + 1))
-    powers = tuple((1 << power, _short(1 << power)) for power in range(4, 40) if x[0] <= 1 << power <= x[1])
+    round_sizes = tuple((each, _short(each)) for each in _round_sizes(*x))
     round_cycles = tuple((each, round_magnitude(each)) for each in round_numbers(*y))
-    axes = ChartAxis("SharedMemory", x, powers), ChartAxis("cycles", y, round_cycles)
+    axes = ChartAxis("SharedMemory", x, round_sizes), ChartAxis("cycles", y, round_cycles)
     return [SvgChart("wide", 860, 440, *axes, lines), SvgChart("narrow", 370, 300, *axes, lines)]
+
+
+def _round_sizes(least: int, most: int) -> list[int]:
+    """Powers of two from ``least`` to ``most``; if these are too few, also numbers half and quarter way."""
+    found: list[int] = []
+    for parts in (1, 2, 4):
+        sizes = ((1 << power) * part // parts for power in range(4, 40) for part in range(parts, 2 * parts))
+        found = [each for each in sizes if least <= each <= most]
+        if len(found) >= FEWEST:
+            break
+    return found
 
 
 def _line(name: str, kind: str, plans: Sequence[tuple[int, MemoryPlan | None]]) -> ChartLine:

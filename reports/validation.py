@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import floor, log10
 from typing import Any
 
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
-from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart
+from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart, round_numbers
 from reports.words import percent
 
 Values = Mapping[str, Any]
@@ -189,8 +188,6 @@ def _rows(documents: Mapping[str, Values]) -> list[list[str]]:
 
 NEAR = 0.1
 """The relative error within which the band is drawn."""
-MOST_TICKS = 8
-"""Ticks of an axis; with more of them, only powers of ten have one."""
 MARGIN = 1.25
 """The factor by which the axes reach beyond the smallest and the largest value."""
 
@@ -212,14 +209,9 @@ def charts(series: Mapping[str, Sequence[Values]]) -> list[SvgChart]:
 
 
 def _labels(ends: Point) -> tuple[tuple[float, str], ...]:
-    """1, 2 and 5 times powers of ten, or these alone."""
+    """Round numbers, also below 1: as those of so many millionths."""
     least, most = ends
-    powers = range(floor(log10(least)), floor(log10(most)) + 1)
-    fine, coarse = (
-        [value for power in powers for digit in digits if least <= (value := digit * 10.0**power) <= most]
-        for digits in ((1, 2, 5), (1,))
-    )
-    return tuple((value, f"{value:,g}") for value in (fine if len(fine) <= MOST_TICKS else coarse))
+    return tuple((each / 1e6, f"{each / 1e6:,g}") for each in round_numbers(least * 1e6, most * 1e6))
 
 
 def _band(ends: Point) -> tuple[Point, ...]:

@@ -12,6 +12,17 @@ A stripe has whole rows, and beside its share of them what it reads of its neigh
 come stripe by stripe, or slice by slice: if both divide a run, either the weights that do not stay beside a
 part come again for each stripe, or what all slices read comes again for each slice.
 
+Loads and stores share that room. Loads are issued before a step computes, stores after it, and both are
+waited for before or after some step. A load has its bytes from its issue on, a store until its wait. So all
+that moves while a step computes lies in SharedMemory throughout the step, each byte moves once meanwhile, and
+none of them is an operand: what the step reads has arrived, and what it makes is not complete. R - D bytes
+are left beside a step of D bytes, and the steps of n parts, each byte of whose operands belongs to one of
+them at least, leave at most n R - D in all, whether these bytes are of this run, earlier or later ones. More
+parts only leave more. R is without tensors that are there before or after, as all parts use them; so their
+loads and stores, and those of results that are read, are moved besides (``Move.within``). A set-up counts
+with the last load, or the first store, of its tensor: then all of that is in the room at once. Everything
+else that the run moves takes time in which nothing computes.
+
 In stripes its output may take the memory of an input row by row, if both are kept. Of n stripes one makes a
 share of 1 / n, at least, while all that it and later ones read is still there; and each needs all weights.
 """
@@ -25,6 +36,7 @@ import numpy as np
 
 from solvers.fluid.amounts import FluidAmounts, Integers
 from solvers.fluid.problem import UNLIMITED, FluidOp
+from solvers.fluid.stripes import UNBOUNDED
 from solvers.fluid.table import MoveColumns, Table, Ways, move_columns, table_of
 from solvers.fluid.whole_rows import least_parts, least_stripes, of_stripe
 
@@ -84,13 +96,23 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     again = whole * needed + (1 - whole) * np.maximum(waited, waits)
     last = passes * move.passing_stores - hidden - amounts.moved_by(room, run)
     last = np.maximum(last, amounts.last_part(run))
-    cycles = op.cycles + op.alone + further + np.where(whole == 1, amounts.results(run), last)
-    loads = amounts.weights_alone(run) + move.loads + reloads + comes_again
-    loads = loads + _further_set_ups(amounts, run, options[-2] + 1, options[-1] + 1)
+    last = np.where(whole == 1, amounts.results(run), last)
+    cycles = op.cycles + op.alone + further + last
+    set_ups = _further_set_ups(amounts, run, options[-2] + 1, options[-1] + 1)
+    loads = amounts.weights_alone(run) + move.loads + reloads + comes_again + set_ups
+    beside = amounts.moved_beside(most * room - taken, run) + move.within + set_ups + last
+    known = (takes == 0) & (beside < cycles) & _is_steady(amounts, run)
+    beside = np.where(known, beside, UNBOUNDED)
     fits = np.minimum(fits, channels - sliced // slices)
     fits = np.where((takes > 0) & (move.taken_bytes == 0), -1, fits)
-    ways = Ways(needed, cycles, loads, before, room, fits, again)
+    ways = Ways(needed, cycles, loads, before, room, fits, again, beside)
     return table_of(amounts, move, ways, run, run + 1)
+
+
+def _is_steady(amounts: FluidAmounts, run: int) -> bool:
+    """Whether each part of a run uses some of each tensor, so that what is kept is there in all parts."""
+    reading, making = amounts.residents.reading[run], amounts.residents.making[run]
+    return len(making) <= 1 and all(run in tensor.by_every_step for tensor, _ in reading)
 
 
 def _come_again(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from solvers.fluid.problem import FluidProblem
 from solvers.fluid.residents import Residents
-from solvers.fluid.stripes import Separations, Turns
+from solvers.fluid.stripes import UNBOUNDED, Separations, Turns
 
 Integers = NDArray[np.int64]
 
@@ -105,6 +105,17 @@ class FluidAmounts:
         each = _rounded_up(max(self.problem.most_each, self.rate(run)))
         transfers = 1 + len(self.residents.reading[run]) + len(self.residents.making[run])
         return size * each.numerator // each.denominator + 1 + self.problem.set_up * transfers
+
+    def moved_beside(self, size: Integers, run: int) -> Integers:
+        """Return the most DMA cycles of loads for ``run`` and later ones, and of stores, while it computes in
+        parts that leave ``size`` bytes of room in all, without set-ups of further parts."""
+        each, capacity = self._rate_later[run], self.problem.capacity
+        one = np.minimum(size, capacity)
+        others = self._loaded_later[run + 1].count(one) + self._stored_before[run].count(one)
+        own = len(self.residents.reading[run]) + len(self.residents.making[run])
+        own += -(-self.problem.ops[run].weights // max(1, capacity))
+        moved: Integers = np.minimum(size, UNBOUNDED) * each.numerator // each.denominator + 1
+        return moved + self.problem.set_up * (own + others)
 
     def _moved(self, size: Integers, fitting: _Fitting, each: Fraction) -> Integers:
         set_ups = self.problem.set_up * (fitting.count(size) + 1)

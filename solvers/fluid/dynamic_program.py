@@ -213,14 +213,15 @@ class _FluidSearch:
     def _times(self, link: _Passage, points: Cycles) -> tuple[Cycles, Cycles]:
         """Return for each way the times with ``points`` cycles moved ahead at the end, and what was ahead at
         the begin."""
-        needed, cycles, moved, most_before, most_after, least = (col[:, None] for col in link.table.T[2:])
+        needed, cycles, moved, most_before, most_after, least, beside = (c[:, None] for c in link.table.T[2:])
         points, grid = np.maximum(points, least), self._grid_at(link.start)
-        ahead = np.minimum(np.maximum(needed, points + moved - cycles), most_before)
+        ahead = np.minimum(np.maximum(needed, points + moved - np.minimum(cycles, beside)), most_before)
         if not link.start[1]:
             ahead = np.maximum(ahead, grid.points[0])
         waits = np.maximum(needed - ahead, 0) + cycles
         begun = grid.before(self.places[link.start].times, link.table[:, 0], ahead)
-        moves = np.where(link.start[1] & (ahead >= grid.points[-1]), 0, points - ahead + moved)
+        moves = points - ahead + moved + np.maximum(cycles - beside, 0)
+        moves = np.where(link.start[1] & (ahead >= grid.points[-1]), 0, moves)
         times = begun + np.maximum(waits, moves)
         never = points >= most_after + grid.width
         return np.minimum(np.where(never, NEVER, times), NEVER), ahead

@@ -18,8 +18,8 @@ import numpy as np
 from solvers.fluid.amounts import FluidAmounts
 from solvers.fluid.problem import UNLIMITED
 from solvers.fluid.residents import Move
-from solvers.fluid.stripes import StepBytes, least_stripes, step_bytes, stripe_choices
-from solvers.fluid.table import Table, Ways, move_columns, table_of
+from solvers.fluid.stripes import UNBOUNDED, StepBytes, least_stripes, step_bytes, stripe_choices
+from solvers.fluid.table import COLUMNS, Table, Ways, move_columns, table_of
 
 LONGEST_GROUP = 6
 """Runs of a group whose tensors and parts are looked at. Of a longer one what comes after the first so many
@@ -50,7 +50,7 @@ def into_long_group(amounts: FluidAmounts, start: int) -> Table:
     levels = {option: _held_levels(amounts, option.held) for option in options}
     held = [option for option in options if levels[option] <= HELD_LEVELS]
     table = _ways(amounts, start, stop, moves, held, [levels[option] for option in held])
-    table[:, 6:] = ANY_AMOUNT, -ANY_AMOUNT
+    table[:, 6:8] = ANY_AMOUNT, -ANY_AMOUNT
     return table
 
 
@@ -91,10 +91,10 @@ def through_long_group(amounts: FluidAmounts, run: int, levels: Sequence[int], s
             way = -ANY_AMOUNT, cycles, loads, ANY_AMOUNT
             if sets:
                 ends = _ahead_after(amounts, run + 1, after, sets)
-                rows += [(level, each, *way, ahead, -amounts.most) for each, ahead in ends]
+                rows += [(level, each, *way, ahead, -amounts.most, UNBOUNDED) for each, ahead in ends]
             else:
-                rows.append((level, after, *way, ANY_AMOUNT, -ANY_AMOUNT))
-    return np.array(rows, np.int64).reshape(-1, 8)
+                rows.append((level, after, *way, ANY_AMOUNT, -ANY_AMOUNT, UNBOUNDED))
+    return np.array(rows, np.int64).reshape(-1, COLUMNS)
 
 
 def _least_turns(amounts: FluidAmounts, run: int, level: int) -> int:
@@ -167,7 +167,7 @@ def _ways(
     problem, ops = amounts.problem, amounts.problem.ops[start:stop]
     set_up = min((op.set_up for op in ops if op.weights), default=0)
     if not options:
-        return np.zeros((0, 8), np.int64)
+        return np.zeros((0, COLUMNS), np.int64)
     held, loaded, further, inside, whole_input, first, last = np.array(options, np.int64).T[:, None, :]
     move = move_columns(moves)
     if levels:

@@ -7,7 +7,7 @@ begun. There each tensor that crosses it is whole in SharedMemory, or it is load
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -58,6 +58,8 @@ class Move(NamedTuple):
     """Those of ``passing_bytes`` that every slice of the first run reads."""
     overlap_bytes: int
     """``FluidTensor.overlaps`` of the first run, of passing tensors."""
+    within: int
+    """The most DMA cycles of the first run's time for which no room is needed beside what is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,16 @@ class Residents:
                         for t, _ in self.reading[start]
                         if t.overlaps and id(t) in passing
                     ),
+                    sum(cycles for tensor, cycles in loaded.items() if tensor not in passing)
+                    + self._stored_within(
+                        start, [*begins, *ends], there.keys() | held.keys() & between.own.keys()
+                    ),
                 )
+
+    def _stored_within(self, run: int, tensors: list[FluidTensor], kept: Set[int]) -> int:
+        """DMA cycles to store what is ``kept``, and the results that ``run`` reads."""
+        stored = {id(t): t.store + t.stored for t in tensors if id(t) in kept}
+        return sum((stored | {id(t): t.stored for t, _ in self.reading[run] if t.stored}).values())
 
     def _taken(self, run: int, kept: dict[int, int], there: dict[int, int]) -> tuple[int, int, int]:
         """``taken_bytes``, ``taking_bytes`` and ``taken_alike`` of a run."""

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from solvers.fluid.amounts import FluidAmounts, Integers
 from solvers.fluid.residents import Move
+from solvers.fluid.stripes import UNBOUNDED
 
+COLUMNS = 9
+"""Columns of a ``Table``."""
 Table = NDArray[np.int64]
 """A row for each way, with these columns:
 
@@ -21,7 +24,8 @@ Table = NDArray[np.int64]
 4. DMA cycles of everything that the runs load and store;
 5. DMA cycles that may have been moved ahead at the border before, for these runs and later ones;
 6. the same at the border after;
-7. the least there: below 0 where stores may be still to come."""
+7. the least there: below 0 where stores may be still to come;
+8. the most DMA cycles while the NPU is at work, and of what nothing can hide."""
 
 
 class MoveColumns(NamedTuple):
@@ -48,6 +52,7 @@ class MoveColumns(NamedTuple):
     taken_alike: Integers
     again_bytes: Integers
     overlap_bytes: Integers
+    within: Integers
 
 
 def move_columns(moves: Sequence[Move]) -> MoveColumns:
@@ -71,6 +76,8 @@ class Ways(NamedTuple):
     """At least 0 where the way has room."""
     again: Integers | int = -(1 << 40)
     """The same as ``needed``, of loads that come after the stores of what passes."""
+    beside: Integers | int = UNBOUNDED
+    """The most DMA cycles while the NPU is at work, and of what nothing can hide."""
 
 
 def table_of(amounts: FluidAmounts, move: MoveColumns, ways: Ways, start: int, stop: int) -> Table:
@@ -95,6 +102,7 @@ def table_of(amounts: FluidAmounts, move: MoveColumns, ways: Ways, start: int, s
         most_before,
         most_after,
         least,
+        ways.beside,
     )
     table = np.stack(np.broadcast_arrays(*columns), axis=2)
     return table[_good(table, np.broadcast_to(ways.fits >= 0, table.shape[:2]))]
@@ -105,7 +113,8 @@ def _good(table: Table, fits: NDArray[np.bool_]) -> NDArray[np.bool_]:
     ones the first."""
     after = table[:, :, 1]
     no_worse: NDArray[np.bool_] = fits[:, :, None] & (after[:, :, None] == after[:, None, :])
-    for column in (table[:, :, 2], table[:, :, 3], table[:, :, 4], -table[:, :, 5], -table[:, :, 6]):
+    costs = *(table[:, :, number] for number in (2, 3, 4)), *(-table[:, :, number] for number in (5, 6, 8))
+    for column in costs:
         no_worse = no_worse & (column[:, :, None] <= column[:, None, :])
     equal_later = np.tril(no_worse & no_worse.swapaxes(1, 2))
     return fits & ~(no_worse & ~equal_later).any(axis=1)

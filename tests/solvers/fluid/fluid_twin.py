@@ -36,10 +36,11 @@ def _keep(there: dict[State, int], most: int) -> None:
 
 
 def _step(start: dict[State, int], stop: dict[State, int], table: Table) -> None:
-    for before, after, needed, cycles, moved, most_before, most_after, least in table.tolist():
+    for before, after, needed, cycles, moved, most_before, most_after, least, beside in table.tolist():
         for (there, ahead), time in list(start.items()):
             if there != before or ahead > most_before:
                 continue
             for left in range(least, most_after + 1):
-                took = max(max(needed - ahead, 0) + cycles, left - ahead + moved)
+                to_move = left - ahead + moved
+                took = max(max(needed - ahead, 0) + cycles, to_move, to_move - beside + cycles)
                 stop[after, left] = min(stop[after, left], time + took)

@@ -1,7 +1,7 @@
 """The least cycles of a run in several parts, every order of its transfers tried: a byte moves in a cycle."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 
@@ -23,6 +23,8 @@ class _State:
     stored: int = 0
     earlier: int = 0
     """Bytes that have been stored of a tensor that lies in memory at first."""
+    kept: int = 0
+    """Bytes that have been stored since the part that runs began: they are free when it ends."""
 
 
 def divisions(rows: int) -> Iterator[tuple[int, ...]]:
@@ -62,34 +64,27 @@ class PartsOracle:
         ended = state.begun - (state.left > 0)
         made = self.makes[state.begun] - state.stored
         kept = self.overlap if 0 < ended < len(self.parts) else 0
-        return state.loaded - self.needs[ended] + kept + made + self.earlier - state.earlier
+        return state.loaded - self.needs[ended] + kept + made + self.earlier - state.earlier + state.kept
 
     def _next(self, state: _State) -> Iterator[_State]:
         for begun in self._begins(state):
             for moved in self._moves(begun):
                 if self._used(moved) <= self.room:
                     left = max(0, moved.left - 1)
-                    yield _State(moved.begun, left, moved.loaded, moved.stored, moved.earlier)
+                    yield replace(moved, left=left, kept=moved.kept if left else 0)
 
     def _begins(self, state: _State) -> Iterator[_State]:
         yield state
         number = state.begun
         if not state.left and number < len(self.parts) and state.loaded >= self.needs[number + 1]:
-            part = self.parts[number]
-            yield _State(number + 1, part.cycles, state.loaded, state.stored, state.earlier)
+            yield replace(state, begun=number + 1, left=self.parts[number].cycles)
 
     def _moves(self, state: _State) -> Iterator[_State]:
-        begun, left, loaded, stored, earlier = (
-            state.begun,
-            state.left,
-            state.loaded,
-            state.stored,
-            state.earlier,
-        )
         yield state
-        if loaded < self.needs[-1] and (not self.earlier or loaded < earlier):
-            yield _State(begun, left, loaded + 1, stored, earlier)
-        if stored < self.makes[begun - (left > 0)]:
-            yield _State(begun, left, loaded, stored + 1, earlier)
-        if earlier < self.earlier:
-            yield _State(begun, left, loaded, stored, earlier + 1)
+        runs = state.left > 0
+        if state.loaded < self.needs[-1] and (not self.earlier or state.loaded < state.earlier):
+            yield replace(state, loaded=state.loaded + 1)
+        if state.stored < self.makes[state.begun - runs]:
+            yield replace(state, stored=state.stored + 1, kept=state.kept + runs)
+        if state.earlier < self.earlier:
+            yield replace(state, earlier=state.earlier + 1, kept=state.kept + runs)

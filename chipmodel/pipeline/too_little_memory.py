@@ -24,7 +24,7 @@ from solvers.core.deadline import NO_DEADLINE, Deadline
 SIZES = tuple(1 << power for power in range(7, 33))
 """Bytes of SharedMemory that are tried first: 128 B to 4 GiB, what 32-bit addresses reach."""
 STEP = 64
-"""Sizes between two of these are multiples of it (chosen)."""
+"""Sizes between two of these are multiples of it: no chip of a preset aligns to more."""
 NEAR = 16
 """They are tried until what is enough is at most one part in so many above what is not."""
 MOST_CUTS = 500

@@ -245,7 +245,7 @@ def test_a_cascade_in_psram_computes_while_it_loads() -> None:
     assert run(PlanRequest(program, chip, cascade="auto")).trace.cycles < 21_000_000
 
 
-@pytest.mark.parametrize(("size", "cycles"), [(40_960, 1_040_000), (15_344, 1_800_000)])
+@pytest.mark.parametrize(("size", "cycles"), [(40_960, 1_050_000), (15_344, 1_800_000)])
 def test_cascades_of_less_memory_are_tried_with_more(size: int, cycles: int) -> None:
     """40,960 B took 1,067,410 cycles, 36,864 B 1,029,966: bands of columns were looked at in the smaller one
     only. 15,344 B take 1,673,728 cycles by a set that is worthwhile in less memory, 1,854,970 without."""

@@ -204,29 +204,16 @@ def fully_connected(at: SubgraphContext, op: TfliteOperator) -> None:
 
 @operator("BATCH_MATMUL")
 def batch_matmul(at: SubgraphContext, op: TfliteOperator) -> None:
-    """Two operands, either with its last axes swapped, in the file's order of axes."""
+    """Two operands, either with its last axes swapped, in the file's order of axes; a view has ours."""
     swaps = {"transA": op.integer("AdjX"), "transB": op.integer("AdjY")}
     inputs = [at.as_filed(op.input(0)), at.as_filed(op.input(1))]
-    _filed_output(at, op, "FusedMatMul", inputs, swaps, MICROSOFT)
-
-
-def _filed_output(
-    at: SubgraphContext,
-    op: TfliteOperator,
-    kind: str,
-    inputs: list[str],
-    attributes: dict[str, Any],
-    domain: str,
-) -> None:
-    """Append a node whose output has its axes in the file's order, and a view in ours."""
     (number,) = op.outputs[:1]
-    name = at.name(number)
-    if at.shape(number) == at.state.facts[name].shape:
-        at.node(kind, inputs, [name], attributes, domain)
-        return
-    filed = at.fresh(f"{name}:filed", at.shape(number), number)
-    at.node(kind, inputs, [filed], attributes, domain)
-    at.node("Reshape", [filed], [name])
+    filed = name = at.name(number)
+    if at.shape(number) != at.state.facts[name].shape:
+        filed = at.fresh(f"{name}:filed", at.shape(number), number)
+    at.node("FusedMatMul", inputs, [filed], swaps, MICROSOFT)
+    if filed != name:
+        at.node("Reshape", [filed], [name])
 
 
 @operator(*ALONG_LAST_AXIS)

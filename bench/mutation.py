@@ -55,6 +55,7 @@ GUARDS = {
     "chipmodel/passes/lower.py": ("chipmodel/passes/test_lower.py",),
     "chipmodel/rewrites/in_place.py": ("chipmodel/rewrites/test_in_place.py",),
     "dma/schedule/psram_layout.py": ("dma/schedule/test_psram_layout.py",),
+    "dma/schedule/operands.py": ("dma/schedule/test_steps.py",),
     "dma/schedule/steps.py": ("dma/schedule/test_steps.py",),
     # rows and columns of cascades
     "chipmodel/cascades/rows.py": ("chipmodel/cascades", "fuzz/test_plan_searches.py"),

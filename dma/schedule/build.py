@@ -31,10 +31,11 @@ from dma.residency.tiling import (
 )
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.further_memories import in_further_memories
+from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.psram_layout import PsramLayout, lay_out
 from dma.schedule.psram_sharing import within_psram
 from dma.schedule.quicker_cuts import with_cuts
-from dma.schedule.steps import Emission, TransferNeed, emit
+from dma.schedule.steps import emit
 from dma.schedule.streamer import (
     Decider,
     IssuedTransfer,

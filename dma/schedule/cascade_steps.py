@@ -7,56 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import accumulate
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from chipmodel.cascades.columns import part_reads, part_writes, with_columns
 from chipmodel.errors import DoesNotFit
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
-from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import Band, CascadeStep, CascadeWork, HeldRows
-from chipmodel.model.program import NO_SHARE, Op, Program
-from chipmodel.model.schedule import BufferKind, CascadePlan, Direction, Operand, Part, Phase, Step
+from chipmodel.model.program import NO_SHARE, Op
+from chipmodel.model.schedule import CascadePlan, Operand, Part, Phase, Step
 from chipmodel.npu.cycles import op_cycles, op_phases
 from dma.residency.tiling import Tiling
 from dma.schedule.lanes import Lane, Lanes
-
-
-class StepMaker(Protocol):
-    """What the steps of a cascade need from those of the program around it (``dma.schedule.steps``)."""
-
-    program: Program
-    chip: Chip
-    next_step: int
-
-    def resident(self, name: str, position: int) -> str | None:
-        """The buffer that holds a whole tensor while op number ``position`` runs."""
-        ...
-
-    def placed(self, part: Part, buffer: str, touched: Interval | None) -> Operand:
-        """The operand of a resident tensor."""
-        ...
-
-    def touched(self, name: str, share: Share) -> Interval | None:
-        """The bytes of a tensor in a share of it."""
-        ...
-
-    def stripe(self, op: Op, direction: Direction, part: Part, lane: Lane) -> Operand:
-        """The operand of a part that passes through stripe buffers."""
-        ...
-
-    def weights(self, op: Op, channels: Interval, lane: Lane) -> list[Operand]:
-        """The operand of an op's weights, if it has any."""
-        ...
-
-    def reloaded_weights(self, op: Op, inner: Op, lane: Lane) -> list[Operand]:
-        """The operand of the weights of ``inner``, which pass through the buffer of ``lane`` in turn with
-        those of other ops of ``op``."""
-        ...
-
-    def buffer(self, name: str, size: int, kind: BufferKind) -> None:
-        """Add a buffer."""
-        ...
+from dma.schedule.operands import OperandMaker
 
 
 def cascade_plan(op: Op, steps: Interval) -> CascadePlan:
@@ -76,7 +39,7 @@ def cascade_plan(op: Op, steps: Interval) -> CascadePlan:
 
 
 def cascade_steps(
-    maker: StepMaker, op: Op, tiling: Tiling, position: int, lanes: Lanes
+    maker: OperandMaker, op: Op, tiling: Tiling, position: int, lanes: Lanes
 ) -> Iterator[tuple[Step, str]]:
     """Yield every step of the cascade ``op``, number ``position`` of the program, and the name of its own op.
 
@@ -111,7 +74,7 @@ class Group(NamedTuple):
 
 @dataclass
 class _CascadeEmission:
-    maker: StepMaker
+    maker: OperandMaker
     op: Op
     position: int
     lanes: Lanes

@@ -20,7 +20,7 @@ from chipmodel.model.identity import Same
 from chipmodel.model.schedule import Direction, Late, Schedule, Traffic, Transfer, steps
 from chipmodel.passes.liveness import scopes
 from chipmodel.timing.transfer import transfer_cycles
-from dma.schedule.steps import TransferNeed
+from dma.schedule.operands import TransferNeed
 
 
 class ChainTransfer(NamedTuple):

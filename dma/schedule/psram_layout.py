@@ -18,7 +18,7 @@ from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.fit import OFF_CHIP_ALIGNMENT
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Part
-from dma.schedule.steps import TransferNeed
+from dma.schedule.operands import TransferNeed
 
 HomeKey = tuple[tuple[str, ...], Share, int] | str
 """What has one place in Psram: a slice of the weights with these names, of which each of so many channels has

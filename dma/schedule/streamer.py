@@ -11,7 +11,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import BufferSpec, Direction, Late, Schedule
 from dma.residency.greedy import Reserve, Residency
 from dma.residency.tiling import Tiling
-from dma.schedule.steps import Emission, TransferNeed
+from dma.schedule.operands import Emission, TransferNeed
 
 
 class GivenCuts(NamedTuple):

@@ -24,7 +24,7 @@ from chipmodel.model.program import Op, ops
 from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.best_cuts import best_cut, quickest_slices, slices_cycles, whole_cut
 from dma.residency.tiling import NONE_KEPT, Tiling, least_weights, slice_bytes, sliced
-from dma.schedule.steps import Emission
+from dma.schedule.operands import Emission
 from dma.schedule.streamer import (
     Decider,
     IssuedTransfer,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from chipmodel.geometry.interval import merged
 from chipmodel.model.nesting import Fork, in_flight
 from chipmodel.model.schedule import steps
-from dma.schedule.steps import Emission, TransferNeed
+from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.streamer import MemoryBudget
 from dma.streamers.region_entries import IssuePositions, runs_and_forks
 from dma.streamers.resident_knapsack import LoopResidency

@@ -15,7 +15,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, by_channels
 from chipmodel.model.program import Op, Program, ops
 from dma.schedule.forecast import TransferTimes
-from dma.schedule.steps import TransferNeed
+from dma.schedule.operands import TransferNeed
 from dma.streamers.weight_region import StepChain, WeightSlice, earliest_pieces
 
 

@@ -20,7 +20,8 @@ from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import BufferSpec, steps
 from dma.residency.greedy import Reserve
 from dma.residency.tiling import NONE_KEPT, least_weights, slice_bytes, sliced, striped, whole_tiling
-from dma.schedule.steps import Emission, TransferNeed, emit
+from dma.schedule.operands import Emission, TransferNeed
+from dma.schedule.steps import emit
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 
 

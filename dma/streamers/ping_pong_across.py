@@ -32,8 +32,8 @@ from chipmodel.model.schedule import BufferSpec, steps
 from chipmodel.passes.liveness import scopes
 from dma.schedule.expected_forecast import LEAST_GAIN, PathForecast, path_transfers
 from dma.schedule.forecast import TransferTimes
+from dma.schedule.operands import Emission
 from dma.schedule.probabilities import branch_probabilities, execution_counts
-from dma.schedule.steps import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer
 from dma.streamers import ping_pong
 from dma.streamers.ping_pong import TensorIssuer, extents, stripes

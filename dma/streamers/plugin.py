@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import Protocol
 
 from chipmodel.entry_points import DescribedPlugin, Plugin
-from dma.schedule.steps import Emission
+from dma.schedule.operands import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, StreamerPortfolio
 from dma.streamers.prefetch_greedy import probe
 from dma.streamers.weight_pipeline import issued_weights

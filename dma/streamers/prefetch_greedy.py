@@ -19,7 +19,7 @@ from functools import partial
 
 from chipmodel.model.program import ops
 from dma.schedule.forecast import TransferTimes
-from dma.schedule.steps import Emission
+from dma.schedule.operands import Emission
 from dma.schedule.streamer import (
     IssuedTransfer,
     IssuePlan,

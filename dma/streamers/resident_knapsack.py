@@ -28,8 +28,8 @@ from chipmodel.model.schedule import BufferSpec, steps
 from chipmodel.passes.liveness import scopes
 from dma.schedule.expected_forecast import PathForecast, path_transfers
 from dma.schedule.forecast import TransferTimes
+from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.probabilities import BranchProbabilities, branch_probabilities, execution_counts
-from dma.schedule.steps import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, StreamerPortfolio
 from dma.streamers import ping_pong_across, sync, weight_pipeline
 from dma.streamers.prefetch_greedy import early, probe

@@ -15,8 +15,8 @@ from math import ceil
 from chipmodel.model.program import ops
 from chipmodel.passes.liveness import scopes
 from dma.schedule.expected_forecast import LEAST_GAIN, PathForecast, path_transfers
+from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.probabilities import BranchProbabilities, branch_probabilities
-from dma.schedule.steps import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, queue_order
 from dma.streamers.next_iteration import NextIterationLoad, NextIterationOptions, further_bytes
 from dma.streamers.region_entries import IssuePositions

@@ -15,7 +15,7 @@ from chipmodel.model.schedule import steps
 from dma.residency.best_cuts import quickest_slices
 from dma.residency.greedy import Reserve
 from dma.residency.tiling import least_weights, slice_bytes
-from dma.schedule.steps import Emission
+from dma.schedule.operands import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 
 

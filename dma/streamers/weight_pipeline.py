@@ -26,7 +26,7 @@ from chipmodel.model.schedule import Late, Schedule, Step, steps
 from dma.residency.greedy import Reserve
 from dma.residency.tiling import least_weights, slice_bytes, sliced
 from dma.schedule.forecast import ChainTransfer, TransferTimes, late_weights
-from dma.schedule.steps import Emission, TransferNeed
+from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.weight_region import StepChain, WeightSlice, issue_positions

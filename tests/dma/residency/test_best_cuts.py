@@ -14,7 +14,8 @@ from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.best_cuts import TilingForecast, best_cut, cuts
 from dma.residency.greedy import Residency, ResidencyTable, Segment
 from dma.residency.tiling import NONE_KEPT, slice_bytes
-from dma.schedule.steps import Emission, emit
+from dma.schedule.operands import Emission
+from dma.schedule.steps import emit
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import tiny_chip
 from tests.support.random_programs import TreeShape, random_program

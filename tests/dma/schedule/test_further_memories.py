@@ -25,7 +25,7 @@ from chipmodel.model.schedule import (
 from dma.schedule.build import BuildCache, StreamRequest, build_schedule
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.further_memories import in_further_memories, with_further_memories
-from dma.schedule.steps import Emission, TransferNeed
+from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget
 from dma.streamers.prefetch_greedy import SCREENING
 from tests.support.chips import LUNA_LIKE

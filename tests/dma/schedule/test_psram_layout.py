@@ -13,8 +13,8 @@ from chipmodel.model.schedule import Part
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
+from dma.schedule.operands import TransferNeed
 from dma.schedule.psram_layout import PsramLayout, lay_out
-from dma.schedule.steps import TransferNeed
 from workloads.build.builder import ProgramBuilder
 
 

@@ -16,7 +16,8 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.commands import verify
 from dma.residency.greedy import Residency, Segment, decide
 from dma.residency.tiling import Tiling, whole_tiling
-from dma.schedule.steps import Emission, TransferNeed, emit
+from dma.schedule.operands import Emission, TransferNeed
+from dma.schedule.steps import emit
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 

@@ -239,6 +239,7 @@ def _taking(amounts: FluidAmounts, run: int, most: Sequence[int]) -> Iterator[_P
         for number, slices in enumerate(most):
             further = _of_both(op, at, number)
             for half in (0, 1):
+                # A slice may be part of the held half. Nothing is added: this choice has no ``slices``.
                 held = max(op.weights * half // 2, op.weights // slices)
                 again = (least - 1) * int(amounts.loaded(op.weights - op.weights * (half + 1) // 2))
                 first = weights // slices

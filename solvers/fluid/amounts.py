@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.fluid.problem import FluidProblem
-from solvers.fluid.residents import Residents
+from solvers.fluid.residents import TRACKED, Residents
 from solvers.fluid.stripes import UNBOUNDED, Separations, Turns
 
 Integers = NDArray[np.int64]
@@ -50,7 +50,9 @@ class FluidAmounts:
         self._loaded_later = [_Fitting(sizes) for sizes in self._sizes_loaded_after()]
         self._stored_before = [_Fitting(sizes) for sizes in self._sizes_stored_before()]
         every = self.loads_after[0] + sum(t.store + t.stored for t in problem.tensors)
-        self.most = max(1, min(int(self.ahead_in(np.array(problem.capacity), 0)), every))
+        # Bytes that are stored early take room instead of loads, but each of these stores has a set-up.
+        room = int(self.ahead_in(np.array(problem.capacity), 0)) + TRACKED * problem.set_up
+        self.most = max(1, min(room, every))
         """DMA cycles that may be moved ahead anywhere."""
 
     def _loads_after(self) -> list[int]:

@@ -120,7 +120,7 @@ def _ahead_after(amounts: FluidAmounts, border: int, level: int, sets: int) -> I
         left = room - sum(tensor.bytes for bit, tensor in enumerate(tracked) if chosen >> bit & 1)
         if left >= 0:
             ahead = int(amounts.ahead_in(np.array(left), border)) if border < amounts.count else 0
-            yield chosen, min(amounts.most, ahead)
+            yield chosen, min(amounts.most, ahead + amounts.residents.early(border, chosen))
 
 
 def _held_levels(amounts: FluidAmounts, held: int) -> int:

@@ -60,6 +60,11 @@ class Move(NamedTuple):
     """``FluidTensor.overlaps`` of the first run, of passing tensors."""
     within: int
     """The most DMA cycles of the first run's time for which no room is needed beside what is kept."""
+    early: int
+    """DMA cycles of stores that may have come before, of tensors that leave meanwhile or, if none of the runs
+    reads them, later (``Residents.early``)."""
+    early_after: int
+    """The same after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,15 @@ class Residents:
         results = (sum(tensor.stored for tensor in made) for made in self.making)
         self.results_before = list(accumulate(results, initial=0))
         """DMA cycles to store the results that are made before each border."""
+
+    def early(self, border: int, there: int) -> int:
+        """Return the DMA cycles of stores before ``border`` that may count after it: tensors that are
+        ``there`` may be stored long before they leave. One counts no store after it has been read
+        (``_stores``), or where it is not needed any more."""
+        crossing = enumerate(self.tracked[border])
+        return sum(
+            t.store for bit, t in crossing if there >> bit & 1 and border <= t.reads[0] and t.last != border
+        )
 
     def _behind(self, border: int, there: dict[int, int]) -> int:
         """DMA cycles of stores that may be still to come at a border. What was loaded again has been stored,
@@ -169,6 +183,12 @@ class Residents:
                     + self._stored_within(
                         start, [*begins, *ends], there.keys() | held.keys() & between.own.keys()
                     ),
+                    sum(
+                        t.store
+                        for t in ends
+                        if id(t) in kept and (stop if id(t) in there else start) <= t.reads[0]
+                    ),
+                    self.early(stop, after),
                 )
 
     def _stored_within(self, run: int, tensors: list[FluidTensor], kept: Set[int]) -> int:

@@ -53,6 +53,8 @@ class MoveColumns(NamedTuple):
     again_bytes: Integers
     overlap_bytes: Integers
     within: Integers
+    early: Integers
+    early_after: Integers
 
 
 def move_columns(moves: Sequence[Move]) -> MoveColumns:
@@ -69,7 +71,8 @@ class Ways(NamedTuple):
     loads: Integers
     """DMA cycles of all loads of the runs."""
     ahead: Integers
-    """DMA cycles of loads for which there is room before the runs begin, of these and later ones."""
+    """DMA cycles of loads for which there is room before the runs begin, of these and later ones. Stores that
+    come early need none (``Move.early``)."""
     room_after: Integers
     """Bytes for loads of later runs at the end."""
     fits: Integers
@@ -90,8 +93,9 @@ def table_of(amounts: FluidAmounts, move: MoveColumns, ways: Ways, start: int, s
         ways.again - np.minimum(move.behind - move.passing_behind, late),
     )
     least = -np.minimum(move.behind_after, amounts.behind_in(capacity - move.after_bytes, stop))
-    most_before = np.minimum(np.minimum(ways.ahead, ways.loads + later), amounts.most)
-    most_after = np.minimum(np.minimum(amounts.ahead_in(ways.room_after, stop), later), amounts.most)
+    most_before = np.minimum(np.minimum(ways.ahead, ways.loads + later) + move.early, amounts.most)
+    room_after = np.minimum(amounts.ahead_in(ways.room_after, stop), later)
+    most_after = np.minimum(room_after + move.early_after, amounts.most)
     moved = ways.loads + move.stores
     columns = (
         move.before,

@@ -627,3 +627,25 @@ def test_each_step_of_a_group_has_its_weights_beside_those_that_are_held() -> No
     for capacity, least in (1500, 1490), (1480, 1491):
         loads = group(FluidAmounts(run_of(*ops, capacity=capacity, tensors=tensors)), 0, 5)[:, 4]
         assert least <= loads.min() <= least + 600
+
+
+def test_a_tensor_that_stays_may_be_stored_long_before_it_leaves() -> None:
+    """It is stored while the second run computes and makes way in the group, row by row: when that begins,
+    more is moved ahead than there is room for loads."""
+    ops = whole(10), whole(1000), FluidOp(10), FluidOp(10, joins=True), whole(10), whole(10)
+    tensors = evenly(900, 0, 2, 5), evenly(900, 2, 3), evenly(900, 3, 4)
+    plan = 10 + 1000 + 10 + 10 + 10 + 900 + 10
+    assert cycles_of(run_of(*ops, tensors=tensors)) <= plan
+    long = *ops[:3], *(FluidOp(10, joins=True) for _ in range(6)), *ops[4:]
+    kept = tensors[0], *(evenly(900, run, run + 1) for run in range(2, 9))
+    assert cycles_of(run_of(*long, tensors=(replace(kept[0], reads=(2, 10)), *kept[1:]))) <= plan + 50
+
+
+def test_held_weights_count_once_in_stripes_that_take_rows_in_place() -> None:
+    """Two stripes in two slices: 600 bytes of one tensor, 300 of the other one, and 400 of 800 of weights."""
+    taken = replace(evenly(600, 0, 1), by_rows=frozenset((1,)))
+    ops = whole(10), FluidOp(10, LAUNCH, LAUNCH, 800, rows=2), whole(10)
+    for capacity, least in (1300, 3010), (1299, 5010):
+        problem = run_of(*ops, capacity=capacity, tensors=(taken, between(600, 1, 2)))
+        table = run_alone(FluidAmounts(problem), 1)
+        assert table[(table[:, 0] == 1) & (table[:, 1] == 1), 3].min() == least

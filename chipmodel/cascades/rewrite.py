@@ -125,7 +125,8 @@ def _known_cascade(key: _CascadeKey) -> Op:
     ops = tuple(accumulating(program, op) for op in key.ops)
     shape = cascade_shape(program, ops)
     if choice.rolls:
-        groups, held = rolling(program, shape, choice.heights, choice.again)
+        fine = choice.bands > 1 or bool(choice.again)
+        groups, held = rolling(program, shape, choice.heights, choice.again, fine)
     else:
         groups, held = recomputing(program, shape, choice.heights)
     reads = tuple(rows_read(shape, groups, name) for name in shape.inputs)

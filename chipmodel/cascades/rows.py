@@ -28,10 +28,16 @@ Groups = tuple[tuple[CascadeStep, ...], ...]
 
 
 def rolling(
-    program: Program, shape: CascadeShape, heights: Sequence[int], again: Collection[str] = ()
+    program: Program,
+    shape: CascadeShape,
+    heights: Sequence[int],
+    again: Collection[str] = (),
+    fine: bool = False,
 ) -> tuple[Groups, tuple[HeldRows, ...]]:
     """Each op computes its rows once, when a later op needs them; what makes a tensor ``again`` computes the
-    rows of each step that reads it. Raises ValueError where a tensor cannot be made again."""
+    rows of each step that reads it. A group has a step of the last op or, if they are ``fine``, one of the
+    first, so that what that reads comes in stripes as small as it can be. Raises ValueError where a tensor
+    cannot be made again."""
     walk = _Pull(shape, heights, again)
     last = len(shape.ops) - 1
     groups: list[tuple[CascadeStep, ...]] = []
@@ -42,7 +48,7 @@ def rolling(
             for index in reversed(range(last)) if again else range(last):
                 if walk.reached[index] < shape.op_rows(index):
                     walk.until(index, shape.op_rows(index))
-        groups.append(tuple(walk.steps))
+        groups += _by_first(walk.steps) if fine else [tuple(walk.steps)]
         walk.count += len(walk.steps)
         walk.steps.clear()
         if walk.count > MAX_CASCADE_STEPS:
@@ -58,8 +64,7 @@ def rolling(
 
 
 def _by_first(steps: Sequence[CascadeStep]) -> Iterator[tuple[CascadeStep, ...]]:
-    """The steps before a single one of the last op in a group for each step of the first op, so that what
-    that reads may come in stripes."""
+    """The steps up to one of the last op in a group for each step of the first op."""
     starts = [0, *(number for number, step in enumerate(steps) if number and step.op == 0), len(steps)]
     yield from (tuple(steps[start:stop]) for start, stop in pairwise(starts))
 

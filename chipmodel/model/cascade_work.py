@@ -89,7 +89,8 @@ class HeldRows:
 
 @dataclass(frozen=True, slots=True)
 class CascadeWork:
-    """Several ops in stripes, one after another; a row is a group of steps up to one of the last op.
+    """Several ops in stripes, one after another; a row is a group of steps: up to one of the last op or, in
+    bands or with rows made again, before the next one of the first op.
 
     ``reads`` and ``makes`` are by input and output of the whole cascade, ``held`` the tensors inside it.
     """
@@ -125,6 +126,12 @@ class CascadeWork:
     @property
     def channels(self) -> int:
         return 1
+
+    @property
+    def period(self) -> int:
+        """Groups up to a step of the last op, rounded up: away from an image's edges they are alike."""
+        last = len(self.heights) - 1
+        return -(-len(self.groups) // sum(step.op == last for step in self.steps))
 
     @property
     def workspace(self) -> int:

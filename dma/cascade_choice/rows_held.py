@@ -62,8 +62,9 @@ class _Rolling:
     def read(self, index: int, options: Counts, reach: RowReach) -> Counts:
         first, before, after = self.done[index][:, options]
         rows: Counts = np.maximum(reach.stops(first), reach.stops(after) - reach.starts(before))
-        # Steps before a single one of the last op take what they read one by one.
+        # In bands, and before a single step of the last op, steps take what they read one by one.
         single = np.array(self.chain.op_rows)[self.stripes.stops[options] - 1] == 1
+        single |= self.stripes.bands > 1
         middle = np.full(len(options), self.chain.op_rows[index] // 2)
         height = np.minimum(self.stripes.heights[index, options], self.chain.op_rows[index] - middle)
         each: Counts = np.where(single, reach.stops(middle + height) - reach.starts(middle), rows)

@@ -150,10 +150,9 @@ class _OperandStripes(NamedTuple):
 def _operand_stripes(op: Op, rows: int, channels: int, sizes: tuple[int, ...]) -> tuple[_OperandStripes, ...]:
     """For each input and output, of ``sizes`` bytes, its stripes; many rounds ask for the same ones."""
     sampled, again = samples(op, Tiling(rows, channels)), read_again(op)
+    made = sampled if op.cascade else sampled[:2]
     shares = [{op.reads(index, r, c) for r, c in sampled} for index in range(len(op.inputs))]
-    shares += [
-        {WHOLE} if name in again else {op.writes(name, r, c) for r, c in sampled[:2]} for name in op.outputs
-    ]
+    shares += [{WHOLE} if name in again else {op.writes(name, r, c) for r, c in made} for name in op.outputs]
     return tuple(
         _OperandStripes(len(each), max(share.bytes(size) for share in each))
         for each, size in zip(shares, sizes, strict=True)
@@ -336,12 +335,12 @@ def samples(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
     """Return a few tiles that include the largest: a halo is widest away from the image's edges, and from
     there on the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
     stripes, slices = tiling.stripes(op), tiling.slices(op)
-    bands = op.work.bands if isinstance(op.work, CascadeWork) else 1
+    bands, period = (op.work.bands, op.work.period) if isinstance(op.work, CascadeWork) else (1, 1)
     row_places: list[int] = []
     channel_places: list[int] = []
     if isinstance(op.work, Vector) and op.work.cut:
         row_places, channel_places = op.work.cut.beginnings()
-    chosen = {*_sampled(len(stripes), bands), *_around(stripes, row_places)}
+    chosen = {*_sampled(len(stripes), bands, 1 + -(-period // tiling.rows)), *_around(stripes, row_places)}
     rows = [stripes.piece(i) for i in sorted(chosen) if i < len(stripes)]
     first = {0, 1, *_around(slices, channel_places)}
     channels = [slices.piece(i) for i in sorted(first) if i < len(slices)]
@@ -355,11 +354,11 @@ def _around(cuts: AlignedCuts, places: Iterable[int]) -> Iterator[int]:
         yield from (number, number + 1)
 
 
-def _sampled(count: int, bands: int) -> Iterator[int]:
-    """The first tiles and those in the middle, of each band of columns."""
+def _sampled(count: int, bands: int, many: int) -> Iterator[int]:
+    """The first tiles and so ``many`` in the middle, of each band of columns."""
     for band in range(bands):
         first, last = count * band // bands, count * (band + 1) // bands
-        yield from (first, first + 1, (first + last) // 2, (first + last) // 2 + 1)
+        yield from (first, first + 1, *range((first + last) // 2, (first + last) // 2 + many))
 
 
 def weight_share(op: Op, channels: Interval) -> Share:

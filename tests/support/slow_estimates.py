@@ -20,7 +20,7 @@ def slow_estimates(
     widths = run.banded.widths(stop - len(starts), stop, bands)
     if not run.fits[last] or last not in widths:
         return
-    rows = _Rolling(run, stop, heights) if rolls else _Recomputed(run, stop, heights)
+    rows = _Rolling(run, stop, heights, bands) if rolls else _Recomputed(run, stop, heights)
     held, weights = _sums(run, last, heights[last]), run.weights[last]
     cycles = _in_bands(run, last, heights[last], rows.cycles(last), widths[last])
     whole = 0
@@ -74,8 +74,8 @@ def _in_bands(run: ChainGeometry, index: int, height: int, cycles: int, width: B
 class _Rolling:
     """Rows done and held after the first step of the last op, and two in the middle."""
 
-    def __init__(self, run: ChainGeometry, stop: int, heights: Sequence[int]) -> None:
-        self.run, self.stop, self.heights = run, stop, heights
+    def __init__(self, run: ChainGeometry, stop: int, heights: Sequence[int], bands: int) -> None:
+        self.run, self.stop, self.heights, self.bands = run, stop, heights, bands
         rows = run.op_rows[stop - 1]
         height = min(heights[stop - 1], rows)
         middle = rows // 2 // height * height
@@ -103,7 +103,7 @@ class _Rolling:
     def read(self, index: int, reach: RowReach) -> int:
         first, before, after = (done[index] for done in self.done)
         rows, height = self.run.op_rows[index], self.heights[index]
-        if self.run.op_rows[self.stop - 1] == 1:
+        if self.bands > 1 or self.run.op_rows[self.stop - 1] == 1:
             return reach.stop(min(rows, rows // 2 + height)) - reach.start(rows // 2)
         return max(reach.stop(first), reach.stop(after) - reach.start(before))
 

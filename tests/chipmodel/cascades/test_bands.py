@@ -49,20 +49,40 @@ def test_buffers_have_the_columns_of_the_widest_band() -> None:
 @pytest.mark.parametrize("rolls", [True, False])
 def test_every_band_has_the_same_rows(rolls: bool) -> None:
     whole, work = cascade(three(), 1, rolls), cascade(three(), 2, rolls)
-    rows = [[(step.op, step.rows) for step in group] for group in work.groups]
-    assert rows == 2 * [[(step.op, step.rows) for step in group] for group in whole.groups]
-    assert [work.band_of(group) for group in range(len(work.groups))] == [0] * 6 + [1] * 6
+    rows = [(step.op, step.rows) for step in work.steps]
+    assert rows == 2 * [(step.op, step.rows) for step in whole.steps]
+    each = len(work.groups) // 2
+    assert [work.band_of(group) for group in range(2 * each)] == [0] * each + [1] * each
+
+
+@pytest.mark.parametrize("again", [(), ("a",)])
+def test_each_step_of_the_first_op_loads_its_rows_alone(again: tuple[str, ...]) -> None:
+    """In bands, or with rows made again; otherwise all up to a step of the last op are loaded at once."""
+    program = three()
+    ops = list(program.ops())
+    for bands in (1, 2):
+        choice = CascadeChoice(("a", "b", "c"), (1, 1, 1), True, bands=bands, again=again)
+        work = cascade_op(program, ops, choice).work
+        assert isinstance(work, CascadeWork)
+        steps = [[step.op for step in group] for group in work.groups]
+        rows = max(map(len, work.reads[0].of_group))
+        if bands == 1 and not again:
+            assert (steps[0], rows) == ([0, 0, 1, 0, 1, 2], 4)
+        else:
+            assert rows == 3
+            assert all(group.count(0) <= 1 and group.count(2) <= 2 for group in steps)
+            assert len(work.makes[0].of_group[0]) == 0
 
 
 def test_what_is_read_and_made_is_some_columns_of_some_rows() -> None:
     work = cascade(three(), 3)
-    assert work.reads[0].share(Interval(6, 7)) == Share(
+    assert work.reads[0].share(Interval(8, 11)) == Share(
         Interval(0, 4), 6, Interval(0, 2), 2, Interval(1, 11), 12
     )
-    assert work.makes[0].share(Interval(7, 8)) == Share(
+    assert work.makes[0].share(Interval(11, 12)) == Share(
         Interval(1, 2), 6, Interval(0, 5), 5, Interval(4, 8), 12
     )
-    assert work.makes[0].share(Interval(0, 18)).whole
+    assert work.makes[0].share(Interval(0, 24)).whole
 
 
 def test_columns_that_no_window_reads_are_computed_all_the_same() -> None:

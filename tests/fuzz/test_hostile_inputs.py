@@ -1,12 +1,14 @@
 """The search ``hostile-inputs`` on its first 100 seeds, and that it reports what it looks for."""
 
+import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.fuzz import hostile_inputs
 from tests.fuzz.hostile.call import Ended, call, fault_of
-from tests.fuzz.hostile.inputs import KINDS, hostile_input
+from tests.fuzz.hostile.inputs import KINDS, Hostile, hostile_input
 from tests.fuzz.hostile_inputs import check, limited
 from tests.fuzz.runner import main
 
@@ -58,7 +60,14 @@ def test_an_internal_error_is_reported_with_its_traceback_and_seed(
     assert "Fault: chip: chipmodel chips" in capsys.readouterr().out
 
 
-def test_limits_end_a_command_that_needs_more_memory(tmp_path: Path) -> None:
+def test_limits_end_a_command_that_needs_more_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def needs_a_gibibyte(_: Hostile) -> str:
+        try:
+            return f"0 {len(bytearray(1 << 30))} B"
+        except MemoryError:
+            os._exit(70)
+
+    monkeypatch.setattr(hostile_inputs, "_here", needs_a_gibibyte)
     _, hostile = hostile_input(1, tmp_path)
-    assert not limited(60, 2000)(hostile).startswith("70")
+    assert limited(60, 2000)(hostile).startswith("0")
     assert limited(60, 0)(hostile).startswith("70")

@@ -41,9 +41,9 @@ def lower(schedule: Schedule, plan: Plan, part: CorePart | None = None) -> tuple
 
     At a position: waits for due moves and loads in flight, loads due at once, moves and loads for later,
     compute, stores, waits for due stores. After a branch or loop: waits for the loads that only some of its
-    paths have waited for. Loads of other cores' tensors come last among those due at once, each after the
-    wait for its core; a tensor that other cores read is released after the last step that makes it, or of the
-    cascade that does.
+    paths have waited for. Loads of other cores' tensors, or of rows that these name, come last among those
+    due at once, each after the wait for its core; a tensor that other cores read is released after the last
+    step that makes it, or of the cascade that does.
     """
     return _ScheduleLowering(schedule, plan, part).nodes(schedule.body, True)
 
@@ -55,6 +55,8 @@ class _ScheduleLowering:
     def __init__(self, schedule: Schedule, plan: Plan, part: CorePart | None) -> None:
         self.imports: Mapping[str, int] = part.imports if part else {}
         self.conditions = part.program.conditions if self.imports and part else {}
+        looked_up = {op.name: op.inputs for op in part.program.ops() if op.gathers} if part else {}
+        self.looked_up: Mapping[str, tuple[str, ...]] = looked_up
         self.acquired: set[str] = set()
         self.schedule = schedule
         self.plan = plan
@@ -127,12 +129,14 @@ class _ScheduleLowering:
         """The commands of a step; after the ``last`` one of its op, tensors for other cores are released."""
         here = step.position
         loads, due = self.issued["load", here], self.due["load", here]
-        imported = [t for t in loads if self.from_other_core(t)]
+        imported = [t for t in loads if self.from_other_cores(t)]
         commands: list[Command] = [DmaWait(move.name, step.op) for move in self.moves_due[here]]
         commands += [self.wait(t, here) for t in due if here not in t.issues]
         commands += [self.start(t, here) for t in loads if t.due == here and t not in imported]
         for transfer in imported:
-            commands += [*self.acquire(transfer.part.name, step.op), self.start(transfer, here)]
+            awaited = self.from_other_cores(transfer)
+            commands += [each for name in awaited for each in self.acquire(name, step.op)]
+            commands.append(self.start(transfer, here))
         commands += [self.wait(t, here) for t in due if here in t.issues]
         commands += [self.move(move) for move in self.moves_issued[here]]
         commands += [self.start(t, here) for t in loads if t.due != here and t not in imported]
@@ -161,8 +165,11 @@ class _ScheduleLowering:
         copied = (move.name, move.part, move.bytes, move.source, move.home, move.memory, move.target)
         return DmaMove(*copied, self.op_at[move.due])
 
-    def from_other_core(self, transfer: Transfer) -> bool:
-        return not transfer.part.weights and transfer.part.name in self.imports
+    def from_other_cores(self, transfer: Transfer) -> list[str]:
+        """The other cores' tensors that must be there: what is loaded, or what decides which rows are."""
+        part = transfer.part
+        names = self.looked_up.get(part.name, ()) if part.weights else (part.name,)
+        return [name for name in names if name in self.imports]
 
     def start(self, transfer: Transfer, here: int) -> DmaStart:
         """The command that issues ``transfer`` at the position ``here``."""

@@ -29,8 +29,8 @@ from chipmodel.model.commands import (
     walk,
 )
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
-from chipmodel.model.program import If, Node, Program, ops
-from chipmodel.model.schedule import CascadeOps
+from chipmodel.model.program import If, Node, Op, Program, ops
+from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 
 CoreCommands = Sequence[tuple[Command, ...]]
@@ -143,8 +143,9 @@ def _unacquired(
                 if (command.tensor, command.core) in acquired:
                     yield f"{command.tensor!r} of core {command.core} is acquired twice"
                 acquired.add((command.tensor, command.core))
-            case DmaStart() if command.direction == "load" and not command.at.part.weights:
-                yield from _read_fault(part, command.at.part.name, f"transfer {command.name!r}", acquired)
+            case DmaStart() if command.direction == "load":
+                for name in _needed(command.at.part, nodes):
+                    yield from _read_fault(part, name, f"transfer {command.name!r}", acquired)
             case Branch():
                 node = nodes.get(command.name)
                 if isinstance(node, If) and node.condition and command.condition is None:
@@ -155,6 +156,14 @@ def _unacquired(
                 yield from _unacquired(part, command.body, nodes, set(acquired))
             case _:
                 pass
+
+
+def _needed(loaded: Part, nodes: Mapping[str, Node]) -> tuple[str, ...]:
+    """The tensors that a load needs: what it moves, or what decides which rows of a table it moves."""
+    if not loaded.weights:
+        return (loaded.name,)
+    op = nodes.get(loaded.name)
+    return op.inputs if isinstance(op, Op) and op.gathers else ()
 
 
 def _read_fault(part: CorePart, name: str, subject: str, acquired: set[tuple[str, int]]) -> Iterator[str]:

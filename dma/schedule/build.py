@@ -319,13 +319,16 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
 
 
 def _rows_named(program: Program, emission: Emission) -> dict[str, int]:
-    """The last step that computes which rows an op looks up in a table, by op; -1 if none does."""
+    """The last step before the rows of a table that an op looks up are known, by op; -1 if there is none."""
     found: dict[str, int] = {}
     for op in program.ops():
         if op.gathers:
             first = emission.op_steps[op.name][0]
             makers = (emission.op_steps[each.name][1] for each in program.ops() if _makes_input(each, op))
-            found[op.name] = max((last for last in makers if last < first), default=-1)
+            awaited = not program.arrivals.keys().isdisjoint(op.inputs)
+            found[op.name] = (
+                first - 1 if awaited else max((last for last in makers if last < first), default=-1)
+            )
     return found
 
 

@@ -97,6 +97,7 @@ class _CommandVerifier:
         self.further = further_addresses(chip)
         self.ops = {op.name: op for op in ops(program.body)}
         self.defined = {name for op in self.ops.values() for name in op.outputs}
+        self.looked_up = {op.name: op.inputs for op in self.ops.values() if op.gathers}
         self.violations: list[str] = []
 
     def report(self, text: str) -> None:
@@ -319,9 +320,20 @@ class _CommandVerifier:
         if op.allocates:
             for fault in (fault for name in op.outputs for fault in state.allocate(name, subject)):
                 self.report(fault)
+            self._look_up_again(op.outputs, subject, state)
         for write in step.writes:
             if write.part.name in op.made(step.rows):
                 self._write(write, step, op, state)
+        self._look_up_again(op.made(step.rows), subject, state)
+
+    def _look_up_again(self, names: Collection[str], subject: str, state: MemoryState) -> None:
+        """Forget the rows that ops have looked up by ``names``, which now name other rows."""
+        stale = {op for op, inputs in self.looked_up.items() if not set(names).isdisjoint(inputs)}
+        for start in state.in_flight.values():
+            if start.at.part.weights and start.at.part.name in stale:
+                self.report(f"{subject} decides which rows {start.name!r} loads, which is in flight")
+        if stale:
+            state.contents = {k: v for k, v in state.contents.items() if not k[1] or k[0] not in stale}
 
     def _turn_faults(self, op: Op, step: Compute) -> Iterator[str]:
         """What is wrong with the places of tensors that share a rolling buffer with others."""

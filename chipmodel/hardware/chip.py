@@ -471,6 +471,11 @@ class Chip:
         """The fields that were changed after reading, as ``--set`` takes them: ``cores=2``."""
         return tuple(f"{path}={each.value}" for path, each in self.figures.items() if each.source == OVERRIDE)
 
+    def has(self, setting: str) -> bool:
+        """Whether a field has the value of ``setting`` already, written the same: ``cores=2``."""
+        field, _, value = setting.partition("=")
+        return field in self.figures and self.figures[field].value == value
+
     @property
     def headline(self) -> str:
         """The chip's title, and that nobody could check it where that is so."""

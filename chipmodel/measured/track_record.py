@@ -35,12 +35,21 @@ def track_record(program: Program, chip: Chip) -> TrackRecord | None:
     traits = traits_of(program, chip)
     like = classes(rows).get(traits.kind)
     nearest = min(like.networks if like else rows, key=lambda row: row.traits.distance(traits))
-    changed = [f"no network was measured with {', '.join(chip.unmeasured)}"] if chip.unmeasured else []
+    other = [f"no network was measured with {', '.join(chip.unmeasured)}"] if chip.unmeasured else []
+    if like and (settings := _only_with(like, chip)):
+        other.append(f"networks with {like.kind} were measured with other settings: {', '.join(settings)}")
     floats = (
         [f"no measured network computes in {', '.join(types)}"] if (types := float_types(program)) else []
     )
-    warnings = (*_promise(like), *changed, *floats, *_warnings(traits, rows, like is None))
+    warnings = (*_promise(like), *other, *floats, *_warnings(traits, rows, like is None))
     return TrackRecord(traits, like, nearest, warnings)
+
+
+def _only_with(like: NetworkClass, chip: Chip) -> list[str]:
+    """The settings that all networks of a class were measured with, and that ``chip`` has not."""
+    first, *others = (row.workload.split()[1:] for row in like.networks)
+    shared = [setting for setting in first if all(setting in each for each in others)]
+    return [each for each in shared if not chip.has(each)]
 
 
 def float_types(program: Program) -> list[str]:
@@ -51,7 +60,7 @@ def float_types(program: Program) -> list[str]:
 def traits_of(program: Program, chip: Chip) -> NetworkTraits:
     """What a network shows on a chip: its class, sizes, and kinds of ops."""
     live = ResidencyTable(reuse(program, "elementwise")).most_alive()
-    ops = frozenset(op.kind for op in program.ops())
+    ops = frozenset(op.kind.removesuffix("_statistics").removesuffix("_joined") for op in program.ops())
     return NetworkTraits(_kind(program, live, chip), program.macs, used_weight_bytes(program), live, ops)
 
 

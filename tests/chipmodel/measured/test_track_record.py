@@ -9,6 +9,7 @@ from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.hardware.measured_networks import APART
 from chipmodel.measured.track_record import track_record, traits_of
 from chipmodel.model.program import Program
+from dma.residency.fitted import fitted
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -112,14 +113,35 @@ def test_the_interval_is_of_measured_by_predicted() -> None:
 
 
 def test_a_setting_that_was_not_measured_is_said() -> None:
-    kernels = "npu.vector.kernels=esp-nn"
-    network = load("zoo:swift_yolo")
+    cores = "npu.vector.cores=2"
+    network = load("zoo:mobilenetv2")
     known, changed = (
         track_record(network, load_chip("esp32s3", settings))
-        for settings in ([kernels], [kernels, "core_mhz=160"])
+        for settings in ([cores], [cores, "core_mhz=160"])
     )
     assert known
     assert changed
     assert known.warnings == ()
     assert changed.warnings == ("no network was measured with core_mhz=160",)
-    assert not load_chip("esp32s3", [kernels]).before
+    assert not load_chip("esp32s3", [cores]).before
+
+
+def test_a_class_that_was_measured_with_other_settings_only_says_so() -> None:
+    """The only measured network of this chip had its weights in MRAM, not in HyperRAM."""
+    network, settings = load("zoo:mobilenetv2"), load_chip("alif-e7").measured[0].workload.split()[1:]
+    other, same = (track_record(network, load_chip("alif-e7", given)) for given in ([], settings))
+    assert other
+    assert same
+    measured = (
+        "networks with tensors in SharedMemory were measured with other settings: weights.memory=mram, "
+    )
+    assert other.warnings[0].startswith(measured)
+    assert same.warnings == ()
+
+
+def test_passes_of_an_op_that_does_not_fit_are_ops_of_its_kind() -> None:
+    chip = load_chip("imx93")
+    assert (
+        traits_of(fitted(load("zoo:yolov8?input=320"), chip), chip).ops
+        == traits_of(load("zoo:yolov8?input=320"), chip).ops
+    )

@@ -127,17 +127,14 @@ def _predicted(row: NamedRow) -> Mapping[str, str]:
 
 def _chip(row: NamedRow, software: str) -> tuple[Chip, str]:
     """The chip with the row's settings, and its preset."""
+    if not row["chip"]:
+        raise BadInput("the row names no chip", hint="write a preset, or the path of a chip file")
     name, *settings = preset_of(row["chip"], software)
     cells = {column: row[column] for column in row.names}
     chip = load_chip(name)
     asked = [*settings, *settings_of(name, cells), *row["set"].split()]
-    return with_overrides(chip, [each for each in asked if not _is_so(chip, each)]), name
-
-
-def _is_so(chip: Chip, setting: str) -> bool:
-    """Whether the chip file has that value already, with which its networks were measured."""
-    field, _, value = setting.partition("=")
-    return field in chip.figures and chip.figures[field].value == value
+    # A value that the chip file has already is the one with which its networks were measured.
+    return with_overrides(chip, [each for each in asked if not chip.has(each)]), name
 
 
 def _answer(program: Program, chip: Chip, row: NamedRow, software: str, like: bool) -> Mapping[str, str]:
@@ -182,5 +179,6 @@ def _other_input(program: Program, row: NamedRow) -> Iterator[str]:
     for shape in row.filled(SHAPES):
         if "=" in shape or not first or len(sizes := sizes_of(shape)) < 2:
             continue
-        if prod(sizes) != prod(first.shape):
+        given = first.shape[-2:] if len(sizes) == 2 else first.shape  # channels may be left out
+        if prod(sizes) != prod(given):
             yield f"predicted with an input of {' x '.join(map(str, first.shape))}"

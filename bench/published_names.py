@@ -370,6 +370,7 @@ def _published(network: str, shape: str = "") -> str:
     if any(each.name == network for each in networks()):
         return network
     plain = re.sub(r"[^a-z0-9.]+", "_", network.lower()).strip("_")
+    plain = re.sub(r"^(yolo_?v?\d+[ns])_(.+)_(pose|seg)(?=_|$)", r"\1_\3_\2", plain)
     for pattern, why, hint in UNKNOWN:
         if re.match(pattern, plain):
             raise BadInput(
@@ -407,12 +408,12 @@ def _filled(template: str, parts: dict[str, str], shape: str) -> str:
     classes = [CLASSES[word] for word in rest if default and word in CLASSES and CLASSES[word] != default]
     if default in (10, 36, 100):
         classes = []  # small images are of data sets of their own
-    if not classes and sizes_of(shape or "0")[0] == 96 and name in GREY:
+    sizes = [word for word in rest if re.fullmatch(r"\d{2,4}", word) and int(word) >= 28]
+    if not classes and sizes_of(shape or " ".join((*sizes, "0")))[0] == 96 and name in GREY:
         classes = [2]  # nobody trains on ImageNet at 96 x 96
     if classes:
         options = [each for each in options if not each.startswith("classes=")]
         options.append(f"classes={classes[0]}")
-    sizes = [word for word in rest if re.fullmatch(r"\d{2,4}", word) and int(word) >= 28]
     if sizes and not shape:
         options = [each for each in options if not each.startswith("input=")]
         options.append(f"input={sizes[0]}")

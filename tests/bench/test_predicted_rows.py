@@ -41,7 +41,7 @@ def test_rows_that_lack_something_say_what_and_where() -> None:
         "chip,network,shape\nSTM32N6,,\n,resnet8,\ngap9, resnet8, abc\ngap9\ngap9,resnet8,,1\ngap9,resnet8,\n"
     )
     assert no_network["notes"].startswith("rows.csv:2:9: the row names no network; ")
-    assert no_chip["notes"].startswith("rows.csv:3:1: no chip is named ''; ")
+    assert no_chip["notes"].startswith("rows.csv:3:1: the row names no chip; ")
     assert no_size["notes"] == "rows.csv:4:16: the shape 'abc' has no number; write it as 224x224x3"
     assert short["notes"].startswith("rows.csv:5:1: the row has 1 cells, the header 3")
     assert long["notes"].startswith("rows.csv:6:15: the row has 4 cells, the header 3")
@@ -60,11 +60,12 @@ def test_a_table_without_a_column_is_refused(head: str, column: str) -> None:
 
 
 def test_another_input_than_the_row_has_is_said() -> None:
-    wide, square, flat = predicted(
-        "chip,network,shape\ngap9,resnet8,32x48x3\ngap9,resnet8,32x32x3\ngap9,autoencoder,640\n"
+    wide, square, bare, flat = predicted(
+        "chip,network,shape\ngap9,resnet8,32x48x3\ngap9,resnet8,32x32x3\ngap9,resnet8,32x32\n"
+        "gap9,autoencoder,640\n"
     )
     assert wide["notes"] == "predicted with an input of 1 x 3 x 32 x 32"
-    assert square["notes"] == ""
+    assert square["notes"] == bare["notes"] == ""
     assert "predicted with" not in flat["notes"]
 
 
@@ -190,6 +191,8 @@ def test_arms_model_of_256_macs_has_the_memories_of_corstone() -> None:
         ("MobileNetV2 0.35 Rep gender", "64x64x3", "zoo:mobilenetv2_rep?width=0.35&input=64"),
         ("ssd_mobilenet_v2_fpnlite_035_192", "", "zoo:ssd_mobilenetv2_fpnlite?width=0.35&input=192"),
         ("yolov8n_pose", "256x256x3", "zoo:yolov8?scale=n&task=pose&classes=1&input=256"),
+        ("yolov8n_256_quant_pose_coco-st", "", "zoo:yolov8?scale=n&task=pose&classes=1&input=256"),
+        ("mobilenet_v1_0.25_96", "", "zoo:mobilenetv1_025?width=0.25&classes=2&input=96"),
         ("miniresnet v2 2stacks", "64x50x1", "zoo:miniresnet?variant=v2-2&input=64"),
         ("visual-wake-word", "", "zoo:mobilenetv1_025?input=96&classes=2"),
         ("ad_micronet_medium", "", "zoo:micronet_ad?variant=medium"),

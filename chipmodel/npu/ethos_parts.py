@@ -50,12 +50,12 @@ def least_part_cycles(
 ) -> float:
     """The least cycles of ``work`` in at least as many stripes and slices as ``division``, or in the bands of
     a cascade in as many parts. 0 where there are too many to look at, or several images or groups."""
-    rows, channels = _least_sums(ethos, kind, work, bits, depthwise, False)
-    least: float = max(_at_least(rows, division.stripes), _at_least(channels, division.slices))
+    rows, channels, least = _least_sums(ethos, kind, work, bits, depthwise, False)
+    least = max(least, _at_least(rows, division.stripes), _at_least(channels, division.slices))
     if not division.columns or division.slices > 1:
         return least
-    rows, columns = _least_sums(ethos, kind, work, bits, depthwise, True)
-    return min(least, max(_at_least(rows, 1), _at_least(columns, 2)))
+    rows, columns, banded = _least_sums(ethos, kind, work, bits, depthwise, True)
+    return min(least, max(banded, _at_least(rows, 1), _at_least(columns, 2)))
 
 
 def least_block_cycles(
@@ -119,15 +119,16 @@ def quickest_rows(ethos: EthosNpu | EthosU85, op: Op, channels: int) -> tuple[in
 @lru_cache(maxsize=1 << 12)
 def _least_sums(
     ethos: EthosNpu, kind: str, work: Conv | Pool, bits: int, depthwise: bool, bands: bool
-) -> tuple[Cycles, Cycles]:
-    """For 1, 2, 3 ... parts the least cycles of so many stripes, and of as many slices, or bands."""
+) -> tuple[Cycles, Cycles, float]:
+    """For 1, 2, 3 ... parts the least cycles of so many stripes, and of as many slices, or bands; and those
+    of stripes that each are cut across in some way, or of slices, or bands, that are cut in stripes."""
     if _is_several(work, depthwise):
-        return np.zeros(1), np.zeros(1)
+        return np.zeros(1), np.zeros(1), 0
     layer = layer_of(work, bits, depthwise)[1]
     whole, blocks = layer.output, len(tried_depths(ethos, layer.output.depth))
     blocks *= len(sides(ethos, layer, 0)) * len(sides(ethos, layer, 1))
     if blocks * whole.height * (BAND * whole.width if bands else whole.depth) > MOST_TRIED:
-        return np.zeros(1), np.zeros(1)
+        return np.zeros(1), np.zeros(1), 0
     rows, across = (
         np.arange(1, whole.height + 1)[:, None],
         np.arange(1, (whole.width if bands else whole.depth) + 1),
@@ -143,7 +144,8 @@ def _least_sums(
     else:
         each = _cycles_by_rows(ethos, layer, kind, across)
     by_rows, by_parts = (each / across).min(axis=1), (each / rows).min(axis=0)
-    return _sums(by_rows * len(across)), _sums(by_parts * len(rows))
+    least = min(_covered(_covered(each.T)[None].T), _covered(_covered(each)[None].T))
+    return _sums(by_rows * len(across)), _sums(by_parts * len(rows)), float(least[0])
 
 
 def _is_several(work: Conv | Pool, depthwise: bool) -> bool:
@@ -160,6 +162,17 @@ def _bands(work: Conv | Pool, bits: int, depthwise: bool) -> Iterator[Layer]:
         for stop in range(start + 1, work.window.out_w + 1):
             window = work.window.in_band(Interval(start, stop))
             yield layer_of(replace(work, window=window), bits, depthwise)[1]
+
+
+def _covered(costs: Cycles) -> Cycles:
+    """For each column the least cost of lengths 1, 2, 3 ... that together cover the largest of them."""
+    size = len(costs)
+    least = np.zeros((size + 1, *costs.shape[1:]))
+    for length in range(1, size + 1):
+        # Longer parts than are left cost no less than one that covers just what is left, or are that part.
+        rest = least[np.maximum(length - np.arange(1, size + 1), 0)]
+        least[length] = (costs + rest).min(axis=0)
+    return least[-1]
 
 
 def _sums(costs: Cycles) -> Cycles:

@@ -104,6 +104,7 @@ def _lengths(data: st.DataObject, size: int) -> list[int]:
 POINTWISE = Conv(Window(112, 112, 112, 112, 1, 1), 32, 16)
 DEPTHWISE = Conv(Window(112, 112, 56, 56, 3, 3, 2, 2, 1, 1, 1, 1), 96, 96, 96)
 ODD = Conv(Window(49, 10, 25, 5, 10, 4, 2, 2, 4, 1, 5, 1), 1, 64)
+DENSE = Conv(Window(25, 5, 25, 5, 1, 1), 64, 64)
 SMALL = Conv(Window(25, 5, 25, 5, 3, 3, 1, 1, 1, 1, 1, 1), 64, 64, 64)
 
 
@@ -117,6 +118,8 @@ SMALL = Conv(Window(25, 5, 25, 5, 3, 3, 1, 1, 1, 1, 1, 1), 64, 64, 64)
         # Of DS-CNN, with an odd number of rows and columns, in the block that Vela takes for each part.
         ("conv", ODD, 0.9999),
         ("depthwise_conv", SMALL, 0.9997),
+        # Its rows and its channels have other best lengths, which no parts have together.
+        ("conv", DENSE, 0.95),
         # RNNoise's largest layer, in which a row of outputs leaves most of the MAC array idle.
         ("gru", Recurrent(1, 114, 96, 3), 0.89),
     ],

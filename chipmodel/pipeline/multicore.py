@@ -27,7 +27,7 @@ from chipmodel.pipeline.cascade_search import named_ops
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.partition import balanced, on_one_core
-from chipmodel.pipeline.plan import plan_as_cut, plan_as_placed
+from chipmodel.pipeline.plan import plan_as_cut, plan_once_placed
 from chipmodel.pipeline.plugin_check import refuse_wrong_cores
 from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -105,6 +105,12 @@ def plan_cores(request: PlanRequest, core_of: Mapping[str, int]) -> tuple[CorePl
         share = request.deadline.share(1 / (len(parts) - len(planned)))
         of_part = replace(request, program=part.program, deadline=share, cascade=_cascade_of(request, part))
         planned.append(plan_as_cut(of_part, None))
+    return _checked(request, parts, planned)
+
+
+def _checked(
+    request: PlanRequest, parts: Sequence[CorePart], planned: Sequence[Planned]
+) -> tuple[CorePlan, ...]:
     plans = joined_plans(request.program, parts, planned, request.chip)
     refuse_wrong_cores(plans, request)
     return plans
@@ -247,13 +253,27 @@ def _rank(request: PlanRequest, tried: _Tried) -> tuple[bool, int]:
 
 
 def _try(request: PlanRequest, choices: Mapping[str, str], partition: _Partition) -> _Tried:
-    """The best plans of all cores; a streamer that searches is compared with all quick ones."""
+    """The best plans of all cores; a streamer that searches is compared with all quick ones. Plans for one
+    core alone are simulated already where they are compared."""
+    if not any(partition.core_of.values()):
+        return _alone(request, choices, partition)
     tried = made_by_all(
         request,
         lambda asked: _try_streamer(asked, choices, partition),
         lambda tried: not _rank(request, tried)[0],
     )
     return min(reversed(tried), key=lambda tried: _rank(request, tried))
+
+
+def _alone(request: PlanRequest, choices: Mapping[str, str], partition: _Partition) -> _Tried:
+    """The plan of a chip with one core, which core 0 runs; the others have nothing to do."""
+    asked = replace(request, program=partition.program, chip=replace(request.chip, cores=1))
+    made = plan_once_placed(asked, choices)
+    partition = _Partition(made.program, on_one_core(made.program, request.chip.cores))
+    own, *idle = split(made.program, partition.core_of, request.chip.cores)
+    others = [plan_as_cut(replace(request, program=part.program), None) for part in idle]
+    plans = _checked(replace(request, program=made.program), [own, *idle], [made, *others])
+    return _Tried(partition, plans, simulate_cores([p.commands for p in plans], request.chip, choices))
 
 
 def _try_streamer(request: PlanRequest, choices: Mapping[str, str], partition: _Partition) -> _Tried:
@@ -309,7 +329,7 @@ def _one_core_cycles(request: PlanRequest, choices: Mapping[str, str]) -> int | 
     """Cycles on a chip with one such core, whatever cores are named, with the same weights in place."""
     chip = replace(request.chip, cores=1)
     try:
-        planned = plan_as_placed(replace(request, chip=chip, smallest_peak=False), choices)
+        planned = plan_once_placed(replace(request, chip=chip, smallest_peak=False), choices)
     except DoesNotFit:
         return None
     if not planned.fit(chip).fits:

@@ -59,14 +59,7 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     if request.streamer == VENDOR_STREAMER:
         request = replace(request, program=as_tool_keeps(request.program, request.chip))
     placed = choose_weights(request, path)
-    if path is None:
-        planned = plan_as_placed(placed, path)
-    else:
-        planned = plan_once_or_twice(
-            placed,
-            lambda asked: plan_as_placed(asked, path),
-            lambda asked, planned: judged_plan(asked, planned, path),
-        )
+    planned = plan_as_placed(placed, path) if path is None else plan_once_placed(placed, path)
     refuse_wrong_plan(planned, request)
     return planned
 
@@ -81,8 +74,17 @@ def choose_weights(request: PlanRequest, path: Mapping[str, str] | None = DEFAUL
     )
 
 
+def plan_once_placed(request: PlanRequest, path: Mapping[str, str]) -> Planned:
+    """``plan`` along a path, with the ops that read their weights in place as they are in the program."""
+    return plan_once_or_twice(
+        request,
+        lambda asked: plan_as_placed(asked, path),
+        lambda asked, planned: judged_plan(asked, planned, path),
+    )
+
+
 def plan_as_placed(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
-    """``plan`` with the ops that read their weights in place as they are in the program."""
+    """``plan_once_placed`` with every op once, and also without a path."""
     capacity = request.chip.shared_memory.bytes
     return with_finer_cuts(
         request, lambda asked: plan_as_cut(asked, path), lambda planned: planned.solved.peak <= capacity

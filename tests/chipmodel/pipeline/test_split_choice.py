@@ -49,6 +49,22 @@ def test_whole_ops_are_kept_where_a_request_says_so() -> None:
     assert found.trace.cycles == found.one_core_cycles
 
 
+@pytest.mark.parametrize(
+    ("network", "chip", "size", "streamer"),
+    [("resnet8", "alif-e7", 4 << 20, "auto"), ("ds_cnn", "alif-e7", 16 << 10, "weight-pipeline")],
+    ids=["fits", "with rows in place"],
+)
+def test_a_second_core_never_costs_cycles(
+    network: str, chip: str, size: int, streamer: str, tmp_path: Path
+) -> None:
+    """Nothing is split here, and what one core alone can do is done on one of two."""
+    one, two = (cm.chip(chip, cores=cores, shared_memory__bytes=size) for cores in (1, 2))
+    alone, beside = (cm.simulate(f"zoo:{network}", each, streamer=streamer) for each in (one, two))
+    assert beside.result.trace.cycles == alone.result.trace.cycles == beside.result.one_core_cycles
+    beside.write_plan(tmp_path / "plan.json")
+    assert cm.check(tmp_path / "plan.json", f"zoo:{network}", chip=two).correct
+
+
 def test_a_plan_file_names_the_split_and_is_checked_with_it(
     simulation: cm.Simulation, tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from chipmodel.model.program import Program
 from chipmodel.model.time_bound import SAME_OPS, WITH_CASCADES
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_check import check_plan
-from chipmodel.pipeline.plan_export import plan_of_planned
+from chipmodel.pipeline.plan_export import plan_of, plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.pipeline.run import run
@@ -62,6 +62,16 @@ def test_runs_twice_where_the_squeezed_tensor_does_not_fit() -> None:
     assert result.bound.cycles <= result.trace.cycles
     assert not {"depthwise", "depthwise@first"} & {each.part.name for each in result.schedule.transfers}
     assert result.trace.cycles < run(replace(asked, cascade="off")).trace.cycles
+
+
+def test_runs_twice_also_where_a_second_core_is_idle() -> None:
+    one = request(SQUEEZED // 2, split_ops=False)
+    two = run(one.with_chip(replace(one.chip, cores=2)))
+    assert first_runs(two) == {"expand", "depthwise"}
+    assert two.fits
+    assert two.trace.cycles == run(one).trace.cycles
+    plan_file = plan_of(two, "alif-e7", ())
+    assert check_plan(network(), plan_file, two.chip)[1] == ()
 
 
 def test_runs_once_where_everything_fits() -> None:

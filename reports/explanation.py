@@ -54,6 +54,11 @@ def sentences(answer: TimeExplanation) -> Iterator[str]:
     if answer.expected:
         yield "That is within the range expected of such a board, so no cause is needed."
         return
+    if answer.measured == answer.predicted:
+        yield "So there is nothing to explain."
+        return
+    if answer.inside:
+        yield "Some measured network of its class was as far off, for an unknown cause."
     explaining = answer.explaining
     if explaining:
         yield f"One cause alone comes near: {_led(answer, explaining[0])}."

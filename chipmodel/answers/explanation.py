@@ -7,6 +7,8 @@ from math import inf, log
 
 NEAR = 1.25
 """A cause explains a time that it comes so near to, as a factor (assumed)."""
+USUAL = 1.5
+"""A measurement that is off by a larger factor is no usual one, however wide the interval (assumed)."""
 HALF = 0.5
 """It goes at least this share of the way from what was predicted (assumed)."""
 
@@ -53,9 +55,14 @@ class TimeExplanation:
     """The milliseconds that the board is expected to take; None where that is not known."""
 
     @property
-    def expected(self) -> bool:
+    def inside(self) -> bool:
         """Whether the measurement lies in the interval."""
         return self.interval is not None and self.interval[0] <= self.measured <= self.interval[1]
+
+    @property
+    def expected(self) -> bool:
+        """Whether it lies there and is not far off: an interval may be wide for one network's sake."""
+        return self.inside and 1 / USUAL <= self.measured / self.predicted <= USUAL
 
     @property
     def explaining(self) -> tuple[TriedCause, ...]:

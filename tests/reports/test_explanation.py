@@ -45,6 +45,17 @@ def test_an_expected_measurement_needs_no_cause() -> None:
     assert said(near).endswith("expected of such a board, so no cause is needed.")
 
 
+def test_a_measurement_that_is_far_off_has_causes_in_a_wide_interval_too() -> None:
+    wide = replace(ANSWER, interval=(9.0, 60.0))
+    assert not wide.expected
+    assert "2 times as long. Some measured network of its class was as far off, for an " in said(wide)
+    assert "One cause alone comes near: the clock is half." in said(wide)
+
+
+def test_equal_times_leave_nothing_to_explain() -> None:
+    assert said(replace(ANSWER, measured=10.0, interval=None)).endswith("So there is nothing to explain.")
+
+
 def test_a_cause_that_changes_little_explains_nothing_though_it_is_near() -> None:
     near = replace(ANSWER, measured=13.0, causes=(STILL, replace(SYNC, milliseconds=11.0)))
     assert not near.explaining

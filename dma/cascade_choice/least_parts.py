@@ -109,8 +109,8 @@ class ChainParts:
         """Whether bands may be as narrow as a column."""
         self.again = rows.of_one_reader() if again else {}
         """The ops that make the tensors whose rows may be computed again."""
-        self.moments = [list(rows.moments(index, self.again)) for index in range(len(self.ops))]
-        """The bytes of rows of those tensors while each op makes one row of its output or another."""
+        self.buffers = [rows.buffers(index, self.again) for index in range(len(self.ops))]
+        """The fewest bytes of those tensors while each op runs."""
         self.held = [
             {name: rows.held(index, name) for name in op.outputs} if may_cascade(op) else {}
             for index, op in enumerate(self.ops)
@@ -165,7 +165,7 @@ class ChainParts:
             index = position - self.chain.start
             beside = held + self.beside(ops, position)
             passing = self.striped(ops, position, widths[index])
-            passing += max(sum(self._in_bands(each, ops, widths)) for each in self.moments[index])
+            passing += sum(self._in_bands(self.buffers[index], ops, widths))
             most = max(most, beside, beside + passing + own - max(weights))
         return max(most, rows) + max(weights)
 

@@ -79,15 +79,12 @@ class LeastRows:
             if len(op.outputs) == 1 and len(self.readers.get(op.outputs[0], ())) == 1 and not op.carried
         }
 
-    def moments(self, index: int, again: Mapping[str, int]) -> Iterator[dict[str, int]]:
-        """Yield the bytes of tensors made ``again`` that are there while an op makes the row in the middle of
-        its output, and the last of those that the middle of its reader's output needs."""
-        inputs = [name for name in self.ops[index].inputs if name in again]
-        yield {name: self._window(index, name, self.made[index] // 2)[0] for name in inputs}
-        for made in (name for name in self.ops[index].outputs if name in again):
-            reader = self.readers[made][0][0]
-            size, last = self._window(reader, made, self.made[reader] // 2)
-            yield {made: size, **{name: self._window(index, name, last)[0] for name in inputs}}
+    def buffers(self, index: int, again: Mapping[str, int]) -> dict[str, int]:
+        """Return the fewest bytes of the buffers that are there while an op runs, of tensors made ``again``
+        that it reads and makes: none changes its size (``HeldRows.bytes``), so that each has the most rows
+        that its reader needs for one of its own."""
+        op = self.ops[index]
+        return {name: self._window(name) for name in (*op.inputs, *op.outputs) if name in again}
 
     def reads_next(self, index: int) -> tuple[int, int, RowReads] | None:
         """Return the rows of an output that the next op alone reads, those of that op's output, and which it
@@ -98,14 +95,13 @@ class LeastRows:
         reads = next((reads for each, reads in self.reads[reader] if each == name), None)
         return (self._only((name,)), self.made[reader], reads) if reads else None
 
-    def _window(self, reader: int, name: str, row: int) -> tuple[int, int]:
-        """At each of ``ops``, bytes of rows inside that are read between the waits for whole tensors."""
-        size = self.program.tensors[name].bytes
+    def _window(self, name: str) -> int:
+        reader, size = self.readers[name][0][0], self.program.tensors[name].bytes
         for each, reads in self.reads[reader]:
             if each == name:
-                start, stop = reads(row, row + 1)
-                return (stop - start) * size // self._only((name,)), stop - 1
-        return size // max(self.options[name]), 0
+                windows = (reads(row, row + 1) for row in range(self.made[reader]))
+                return max(stop - start for start, stop in windows) * size // self._only((name,))
+        return size // max(self.options[name])
 
     def _rows_made(self, op: Op) -> set[int]:
         names = {name: self._outside(name) | self._inside(name) for name in op.inputs}

@@ -83,8 +83,8 @@ class _NextReader:
             )
             for each in heights
         ]
-        self.fewest = np.array([each.min() for each in counts], np.float64)
-        """The fewest rows that a step of so many reads."""
+        self.fewest = np.array([max(each.min(), counts[0].max()) for each in counts], np.float64)
+        """The fewest rows of the buffer that steps of so many read: it does not change its size."""
         of_row, totals, least = np.full(made, inf), list[float](), list[float]()
         for each, count in zip(heights, counts, strict=True):
             padded = np.pad(count / each, each - 1, constant_values=inf)

@@ -22,8 +22,8 @@ needs:
 * Of a tensor inside a cascade there are at least those rows between the one that is made and the oldest one
   that an op still needs which has come as far as it can without that row. Such tensors are there together
   where no op between their readers waits for all rows of one: what is read before it may have gone.
-* If rows may be computed again, tensors with one reader are only there with the op that makes the last row
-  of those that a row in the middle of their reader needs, and with that reader.
+* If rows may be computed again, tensors with one reader are only there with the op that makes them, and with
+  that reader: always in a buffer of as many rows as that needs for any of its own.
 * If they may be computed again up to a limit, the bound is the fewest bytes with which a cut computes no more
   (``dma.cascade_choice.limited_bound``).
 * A recurrent layer has its state, or in a single step all rows of what it makes (the last op of a cascade: of

@@ -84,7 +84,7 @@ def test_rows_that_may_be_computed_again_are_not_there_together() -> None:
 
 
 def test_rows_that_two_steps_read_are_kept_where_none_may_be_computed_again() -> None:
-    """Three rows of the first tensor inside are kept; those of the second are made again for nothing."""
+    """Three rows of the first tensor inside are kept, and a row of the second is made for each step."""
     builder = ProgramBuilder("inverted residual")
     wide = builder.conv("expand", builder.input("x", (1, 4, 400, 1)), 16, (1, 1))
     middle = builder.conv("depthwise", wide, 16, (3, 1), pad=(1, 0, 1, 0))
@@ -92,8 +92,8 @@ def test_rows_that_two_steps_read_are_kept_where_none_may_be_computed_again() ->
     program = builder.build()
     beside = max(map(program.block_bytes, program.ops())) + 400 * 4
     once = memory_bound(program, 1)
-    assert beside + 3 * 16 - beside // PRECISION <= once <= beside + 3 * 16
-    assert once > memory_bound(program, 1.3) >= memory_bound(program, 3) >= memory_bound(program, inf)
+    assert beside + 4 * 16 - beside // PRECISION <= once <= beside + 4 * 16
+    assert once >= memory_bound(program, 1.3) >= memory_bound(program, 3) > memory_bound(program, inf)
 
 
 def test_what_a_cascade_reads_is_there_with_what_it_makes_where_neither_end_may_wait() -> None:
@@ -240,6 +240,19 @@ def test_the_last_of_several_bands_finds_all_that_is_read_and_made() -> None:
     assert memory_bound(program) == 2 * SIDE * SIDE + 3 * 4 * 64 + weights
 
 
+def test_a_tensor_made_again_has_a_buffer_of_its_largest_window_at_each_step() -> None:
+    """The last of three rows of a window comes with a row of what it is made of, whatever row it is: also
+    those at the image's edges, which need two. The depthwise op has three rows and makes one."""
+    builder = ProgramBuilder("largest window")
+    wide = builder.conv("expand", builder.input("x", (1, 4, 3, 1)), 64, (1, 1), bias=False)
+    middle = builder.conv("depthwise", wide, 64, (3, 1), pad=(1, 0, 1, 0), groups=64, bias=False)
+    builder.output(builder.conv("project", middle, 1, (1, 1), bias=False))
+    program = without_weights(builder.build())
+    parts = ChainParts(AliveTensors(program, {}), Interval(0, 3), True)
+    assert dict(parts.cascades(3))[0][1] == 3 * 64 + 64
+    assert memory_bound(program, 1) == memory_bound(program, inf) == 3 * 64 + 64
+
+
 def test_rows_of_an_input_are_not_there_with_weights_that_another_op_loads_again() -> None:
     """In four bands the pooling op reads 384 B. The largest weights, of 608 B, come for their own op's steps:
     beside them are three rows of three columns, a row of one column and the output, but none of the input."""
@@ -256,10 +269,10 @@ def test_rows_of_an_input_are_not_there_with_weights_that_another_op_loads_again
     assert memory_bound(program, 1) == memory_bound(program, inf) == 608 + 3 * 8 + 8 + 12 * 4
 
 
-@pytest.mark.parametrize(("channels", "beside"), [(1, 576 + (2 * 3 + 1) * 64), (16, 1024)])
+@pytest.mark.parametrize(("channels", "beside"), [(1, 576 + (3 * 3 + 1) * 64), (16, 1024)])
 def test_rows_made_again_are_there_with_the_weights_of_their_reader(channels: int, beside: int) -> None:
-    """In bands of one column the depthwise op reads two rows of three columns at the image's edge and makes
-    one, with its 576 B of weights; those of the last op are fewer, or more than all of that."""
+    """In bands of one column the depthwise op reads three rows of three columns and makes one, with its
+    576 B of weights; those of the last op are fewer, or more than the op's own."""
     builder = ProgramBuilder("reader")
     x = builder.elementwise("relu", "start", [builder.input("x", (1, 1, SIDE, SIDE))])
     builder.output(x)
@@ -267,7 +280,7 @@ def test_rows_made_again_are_there_with_the_weights_of_their_reader(channels: in
     middle = builder.conv("depthwise", wide, 64, (3, 3), pad=1, groups=64, bias=False)
     builder.output(builder.conv("project", middle, channels, (1, 1), bias=False))
     least = (1 + channels) * SIDE * SIDE + beside
-    assert least - least // PRECISION <= memory_bound(builder.build(), 9) <= least
+    assert least - least // PRECISION - 4 <= memory_bound(builder.build(), 9) <= least
 
 
 def pooling(channels: int, after: int) -> Program:

@@ -111,6 +111,11 @@ class ChainParts:
         """The ops that make the tensors whose rows may be computed again."""
         self.buffers = [rows.buffers(index, self.again) for index in range(len(self.ops))]
         """The fewest bytes of those tensors while each op runs."""
+        self.follows = [
+            index > 0 and not {*self.ops[index - 1].outputs}.isdisjoint(op.inputs)
+            for index, op in enumerate(self.ops)
+        ]
+        """Whether each op reads what the one before makes, which has begun if it has."""
         self.held = [
             {name: rows.held(index, name) for name in op.outputs} if may_cascade(op) else {}
             for index, op in enumerate(self.ops)
@@ -146,6 +151,8 @@ class ChainParts:
             if not (self.held[start] and self.held[last]):
                 break
             ops = Interval(first + start, first + stop)
+            if self.leaves(start, stop):
+                widths = {1: widths[1]}
             found = ((bands, each) for bands, each in widths.items() if start in each)
             sizes = {bands: self._cascade(ops, each) for bands, each in found}
             yield start, {**sizes, 1: max(sizes[1], self.at_last_rows(ops))}
@@ -154,19 +161,22 @@ class ChainParts:
         """The bytes while a step of one of ``ops`` runs, of which that op is taken that needs the most: what
         it reads and makes, what lives before and after the cascade, and the rows of all tensors inside. Other
         ops may have ended or not yet begun; but when the last of several bands begins, all that the cascade
-        reads and makes is there. What is there for a step alone is there with the weights of its op, which
+        reads and makes is there, and when an op begins all that the cascade reads, with rows of what the ops
+        before have begun to make. What is there for a step alone is there with the weights of its op, which
         may be others than the largest."""
         inside = self._inside(ops, widths)
-        rows, most = max(inside), 0
+        rows, most, read, begun = max(inside), 0, 0, 0
         weights = self.weights[ops.start - self.chain.start : ops.stop - self.chain.start]
         if widths[ops.stop - 1 - self.chain.start].bands > 1:
-            most = rows + self.read_and_made(ops)
+            most, read = rows + self.read_and_made(ops), self.read_whole(ops)
         for position, held, own in zip(range(ops.start, ops.stop), inside, weights, strict=True):
             index = position - self.chain.start
             beside = held + self.beside(ops, position)
             passing = self.striped(ops, position, widths[index])
             passing += sum(self._in_bands(self.buffers[index], ops, widths))
-            most = max(most, beside, beside + passing + own - max(weights))
+            begun = begun if self.follows[index] else 0
+            begun += sum(size for _, size in self._kept(ops, index, widths))
+            most = max(most, beside, max(beside, read + begun) + passing + own - max(weights))
         return max(most, rows) + max(weights)
 
     def at_last_rows(self, ops: Interval) -> int:
@@ -204,6 +214,22 @@ class ChainParts:
         """The bytes of all whole tensors that ``ops`` as a cascade read and make, or that live meanwhile."""
         every = {name for position in range(ops.start, ops.stop) for name in self.alive.at[position]}
         return self.alive.bytes(name for name in every if not self.alive.passes_in_rows(name, ops))
+
+    def read_whole(self, ops: Interval) -> int:
+        """The bytes of all whole tensors that are there until the last of several bands begins: those from
+        before that ``ops`` as a cascade read, in each band, or that live on. None of them is an input of the
+        program, which may be loaded when an op reads it."""
+        before = self.alive.at[ops.start].difference(self.program.inputs)
+        return self.alive.bytes(name for name in before if not self.alive.passes_in_rows(name, ops))
+
+    def leaves(self, index: int, stop: int) -> bool:
+        """Whether an op, not the last one before ``stop``, makes what others need: such a cascade does not
+        run in bands (``chipmodel.cascades.bands.work_in_bands``)."""
+        touches, end = self.alive.around.table.touches, self.chain.start + stop
+        return index < stop - 1 and any(
+            name in self.program.outputs or any(t.position >= end and not t.writes for t in touches[name])
+            for name in self.ops[index].outputs
+        )
 
     def whole_at(self, ops: Interval, position: int) -> int:
         """The bytes of whole tensors that the op at ``position`` reads and makes in the cascade ``ops``."""
@@ -254,12 +280,17 @@ class ChainParts:
             if self.sums[index] and around.is_inside(self.ops[index].inputs[0], ops):
                 sizes[waited[position - ops.start]] += self.sums[index]
             sizes[waited[position - ops.start]] += self._state(ops, position)
-            for name, size in self.held[index].items():
-                if around.is_inside(name, ops) and name not in self.again:
-                    reads = (touch.position for touch in around.table.touches[name] if not touch.writes)
-                    for number in {waited[each - ops.start] for each in reads}:
-                        sizes[number] += int(size * widths[index].share)
+            for name, size in self._kept(ops, index, widths):
+                reads = (touch.position for touch in around.table.touches[name] if not touch.writes)
+                for number in {waited[each - ops.start] for each in reads}:
+                    sizes[number] += size
         return [sizes[number] for number in waited]
+
+    def _kept(self, ops: Interval, index: int, widths: Mapping[int, BandWidth]) -> Iterator[tuple[str, int]]:
+        """The bytes of rows of outputs inside that are not computed again, in a band."""
+        for name, size in self.held[index].items():
+            if name not in self.again and self.alive.around.is_inside(name, ops):
+                yield name, int(size * widths[index].share)
 
     def _state(self, ops: Interval, position: int) -> int:
         """The bytes of a recurrent layer's state, or those that it takes more in a single step: of what it

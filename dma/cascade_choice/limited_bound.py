@@ -19,7 +19,8 @@ limit. Of a cascade that runs in so many bands of columns fewer MACs are counted
   that are computed again, are there with the weights of that op and of their reader, maybe not the largest.
 * What the cascade makes is there at an op that makes further rows after the last op has begun: so it is
   where the tensors between would not fit if the op had made all that need whole windows. What it reads is
-  there as well if they do not fit in either half of the time, or in one of several bands.
+  there as well if they do not fit in either half of the time, or in one of three or more bands. In the first
+  of two bands all that is read is there at each step.
 
 Source: chipmodel; the Lagrangian bound as in Fisher 1981 ("The Lagrangian relaxation method for solving
 integer programming problems").
@@ -272,6 +273,8 @@ class BudgetedChain:
             for index in range(stop - 2, first - 1, -1):
                 if index not in widths or index not in self.known[stop]:
                     break
+                if bands > 1 and self.parts.leaves(index, stop):
+                    break
                 made = widths[index + 1].share if index + 2 < stop else Fraction(0)
                 found.append(self._before(index, stop, float(times[index]), widths[index].share, made))
             if found:
@@ -298,13 +301,13 @@ class BudgetedChain:
         ops = Interval(self.parts.chain.start + first, self.parts.chain.start + stop)
         return [0] * first + [self.parts.whole_at(ops, position) for position in range(ops.start, ops.stop)]
 
-    def _whole(self, start: int, stop: int, width: BandWidth) -> tuple[int, int, int]:
-        """The bytes of whole tensors beside the first op of a cascade, of an input's rows in a band, and of
-        all that the cascade reads and makes as a whole."""
+    def _whole(self, start: int, stop: int, width: BandWidth) -> tuple[int, int, int, int]:
+        """The bytes of whole tensors beside the first op of a cascade, of an input's rows in a band, of all
+        that the cascade reads as a whole, and of that with what it makes."""
         parts, first = self.parts, self.parts.chain.start
         ops = Interval(first + start, first + stop)
         striped = parts.striped(ops, ops.start, width)
-        return parts.beside(ops, ops.start), striped, parts.read_and_made(ops)
+        return parts.beside(ops, ops.start), striped, parts.read_whole(ops), parts.read_and_made(ops)
 
     def _cascades(self, end: _End, budget: int) -> Iterator[tuple[int, float]]:
         """Yield where each cascade of ``end`` begins that may fit, and the fewest MACs that it computes."""
@@ -328,11 +331,12 @@ class BudgetedChain:
             window = max(window, op.sizes[0] - ROUNDING + parts.weights[index + 1])
             sizes = known[index]
             if (sizes[1] if end.bands == 1 else min(sizes.values())) <= budget:
-                own, striped, whole = self.whole(index, end.stop, end.widths[index])
+                own, striped, read, whole = self.whole(index, end.stop, end.widths[index])
                 together = end.bands > 2 or self._together(held[index], budget, own + striped, beside[last])
                 room = budget - weights - max(most, own, whole if end.bands > 1 or together else 0)
                 room = min(room, budget - parts.weights[index] - own - striped)
-                if room >= 0 and (not together or budget - whole >= window):
+                there = whole if together else read if end.bands > 1 else 0
+                if room >= 0 and (not there or budget - there >= window):
                     yield index, costs.least(room)
             most = max(most, beside[index])
 

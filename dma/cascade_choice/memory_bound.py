@@ -10,8 +10,10 @@ needs:
 * At an op on its own all tensors that live there are whole. While an op of a cascade runs, those that it
   reads and makes are, unless they are inside, and those that live before and after the cascade; other ops of
   it may have ended or not yet begun. When the last of several bands begins, all that the cascade reads and
-  makes is there. In one band, what an op reads is there with what a later one makes, or with rows of all
-  tensors between (``dma.cascade_choice.both_ends``); this is not counted if rows may be computed again.
+  makes is there; when an op begins in the first one, so is all that it reads, with what ops before it hold.
+  No op but the last one of a cascade in bands makes what others need. In one band, what an op reads is there
+  with what a later one makes, or with rows of all tensors between (``dma.cascade_choice.both_ends``); this
+  is not counted if rows may be computed again.
 * Tensors that may lie in each other's memory count as much as the largest of them, and pieces of a concat as
   much as all pieces.
 * An op on its own has at least one output channel of its weights; a cascade has the largest weights of one of

@@ -33,7 +33,7 @@ class PackingAnswer:
     seconds: float
     proof: str = ""
     explanation: tuple[str, ...] = ()
-    """Where it is infeasible: names of buffers that alone do not fit."""
+    """Names of buffers that alone do not fit, if it is infeasible."""
     certificate: Mapping[str, object] | None = None
     verified: bool | None = None
     """Whether the certificate was verified; None where the bound rests on a solver's word."""

@@ -29,7 +29,7 @@ MAX_SETS = 64
 BEST_SETS = 5
 """Sets, the best ones, for each of which loads for the next iteration are tried."""
 WHOLE_SHARE = 0.99
-"""Where at least this share of an op's weights is to stay, all of them do: the rest is rounding."""
+"""If at least this share of an op's weights is to stay, all of them do: the rest is rounding."""
 
 SliceSet = frozenset[int]
 """Slices by their numbers."""

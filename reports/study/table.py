@@ -179,7 +179,7 @@ STAGES = ("schedule", "packer", "bound", "simulation")
 
 
 def _of_its_merger(row: Row) -> str:
-    """Where no plan of the merger has a lower peak, though another merger's may."""
+    """Say that no plan of the merger has a lower peak, though another merger's may."""
     least = row.status == "feasible" and row.packer_gap == 0
     return f": the smallest peak of merger {row.point.merge}" if least else ""
 

@@ -29,7 +29,7 @@ MAX_PAIR_CHECKS = 5_000_000
 MAX_PAIRS = 2_000_000
 """Pairs alive together beyond which nothing is searched: a child would take seconds."""
 MIN_CHILDREN = 10
-"""Where no limit is given and fewer children than these are possible, nothing is searched."""
+"""If no limit is given and fewer children than these are possible, nothing is searched."""
 POPULATION = 24
 """Individuals (chosen by measurement, like the constants below)."""
 TOURNAMENT = 2

@@ -30,9 +30,9 @@ INITIAL_WEIGHTS = (-0.37, -0.01, -9.09, -2.30, 2.52, 0.12, -2.46, -3.16)
 learned on random problems, 2026-11-21. Mean gap on the training set 12.0 %, on the feed-forward networks of
 the zoo, which are not in it, 0.4 %."""
 EPISODES = 200
-"""Where no limit is given."""
+"""If no limit is given."""
 MAX_PLACEMENTS = 20_000
-"""Where no limit is given, episodes are reduced so that they place at most so many buffers."""
+"""If no limit is given, episodes are reduced so that they place at most so many buffers."""
 POPULATION = 16
 """Policies drawn between two updates."""
 ELITE = 4

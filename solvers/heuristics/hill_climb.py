@@ -19,13 +19,13 @@ from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.outcome import Limits, Outcome, Report
 
 ITERATIONS = 500
-"""Where no limit is given (TVM's own number)."""
+"""If no limit is given (TVM's own number)."""
 MAX_PAIR_CHECKS = 5_000_000
-"""Where no limit is given, iterations are reduced so that they examine at most so many pairs of buffers."""
+"""If no limit is given, iterations are reduced so that they examine at most so many pairs of buffers."""
 MAX_PAIRS = 2_000_000
 """Pairs alive together beyond which nothing is searched: an iteration would take seconds."""
 MIN_ITERATIONS = 10
-"""Where no limit is given and fewer iterations than these are possible, nothing is searched."""
+"""If no limit is given and fewer iterations than these are possible, nothing is searched."""
 DISTANT_CHANCE = 0.75
 """Probability that the second of the two buffers is a neighbour's neighbour (TVM: 75 of 100)."""
 

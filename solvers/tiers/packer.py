@@ -25,11 +25,11 @@ from solvers.tiers.settings import STANDARD, TierSettings
 from solvers.tiers.tables import TierTables
 
 MAX_PLACED = 3_000
-"""Where no limit is given, nodes times steps are at most this (a node places about a block for each step)."""
+"""If no limit is given, nodes times steps are at most this (a node places about a block for each step)."""
 MAX_PLACED_TO_FIT = 40_000
 """The same for a problem with a capacity: more, as a plan that does not fit is of no use."""
 MIN_NODES = 10
-"""Where no limit is given and no more nodes than these are possible, nothing is searched."""
+"""If no limit is given and no more nodes than these are possible, nothing is searched."""
 RULE_TRIES = 8
 """Capacities tried with the initial rule alone."""
 

@@ -23,7 +23,7 @@ from solvers.tiers.problem import TierProblem, TierState, TierStay
 from solvers.tiers.tables import TierTables
 
 MAX_STEPS = 600_000
-"""Where no limit is given, nodes times steps of the problem are at most this."""
+"""If no limit is given, nodes times steps of the problem are at most this."""
 
 
 @dataclass(frozen=True, slots=True)

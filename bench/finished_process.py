@@ -21,9 +21,11 @@ class FinishedProcess:
     megabytes: float
 
 
-def finished(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> FinishedProcess:
-    """``command``, run in ``folder`` with its output discarded. Ends this process where it fails, with its
-    messages."""
+def finished(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], codes: Sequence[int] = (0,)
+) -> FinishedProcess:
+    """``command``, run in ``folder`` with its output discarded. Ends this process, with its messages,
+    if its exit code is none of ``codes``."""
     with tempfile.TemporaryFile() as messages:
         began = perf_counter()
         process = subprocess.Popen(
@@ -32,7 +34,7 @@ def finished(command: Sequence[str], folder: Path, environment: Mapping[str, str
         _, status, usage = os.wait4(process.pid, 0)
         wall = perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
+        if process.returncode not in codes:
             messages.seek(0)
             said = messages.read().decode(errors="replace")
             raise SystemExit(f"{shlex.join(command)} ended with {process.returncode}:\n{said}")

@@ -1,19 +1,22 @@
 """What an installation weighs, and whole-process time and memory of the main jobs.
 
-Three parts, each with a table of its own:
+Four parts, each with a table of its own:
 
 * ``install``: a wheel installed into empty environments. *Installed* are the megabytes (10^6) of all packages
   as their files are long, without byte code, pip and setuptools; *import* is the median of seven processes
   that import chipmodel, less the median of seven that do nothing, CPU seconds; *first page* is the very first
   command, without byte code from before, and *second page* the same again. ``--before`` names a revision to
   measure in the same way.
-* ``pack`` and ``simulate``: byte code is written first, as an installer does. Commands take turns.
+* ``pack`` and ``simulate``: byte code is written first, as an installer does. Commands take turns, those of
+  ``--before`` (with this Python and its packages) among them. The last column is the median of CPU seconds
+  as a multiple of that of a Python that imports NumPy and no more.
+* ``zoo``: every built-in network once, on the chip of ``--chip``, the slowest first.
 
 Output is discarded; wall seconds, and CPU seconds and peak resident memory as the operating system accounts
 them for the finished process. Wall seconds mean something on an idle machine only; CPU seconds suffer less
 from others.
 
-    python -m bench.startup [--only install|pack|simulate]
+    python -m bench.startup [--only install|pack|simulate|zoo] [--runs 9]
     python -m bench.startup --only install --before 3628ad2 --pythons python3.11,python3.12
 
 The MiniMalloc instances are those in the folder that CHIPMODEL_MINIMALLOC names, packed into their 1 MiB.
@@ -24,28 +27,31 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.finished_process import FinishedProcess, finished
 from bench.fresh_install import Installation, install_table
+from chipmodel.errors import EXIT_BAD_INPUT, EXIT_DOES_NOT_FIT, EXIT_DONE
+from workloads.zoo import networks
 
 ROOT = Path(__file__).parents[1]
-RUNS = 9
 NOTHING = "import numpy"
 """Compared with the commands: a Python that imports NumPy and no more."""
+CODES = (EXIT_DONE, EXIT_DOES_NOT_FIT, EXIT_BAD_INPUT)
 SIMULATIONS = (
-    NOTHING,
     "--help",
+    "simulate zoo:resnet188",
     "simulate --help",
     "chips",
     "simulate zoo:resnet18 --chip stm32n6 --json -",
     "simulate zoo:resnet50 --chip stm32n6 --json -",
-    "simulate zoo:vgg16 --chip luna-arcs --set psram.bytes=160MiB --json -",
 )
 EXAMPLE = "pack workloads/packing-example.csv"
 EXAMPLE_SECONDS, INSTANCE_SECONDS = 0.35, 0.6
@@ -59,17 +65,23 @@ class Job:
     name: str
     arguments: tuple[str, ...]
     limit: float | None = None
+    root: Path = ROOT
 
 
-def measure(arguments: Sequence[str], environment: dict[str, str]) -> FinishedProcess:
-    command = ["-c", NOTHING] if " ".join(arguments) == NOTHING else ["-m", "chipmodel", *arguments]
-    return finished([sys.executable, *command], ROOT, environment)
-
-
-def environment(folder: Path) -> dict[str, str]:
-    """Variables of a process whose byte code lies in ``folder``."""
+def measure(job: Job, byte_code: Path) -> FinishedProcess:
+    """The process of a job, whose byte code lies in ``byte_code``."""
+    command = ["-c", NOTHING] if job.name == NOTHING else ["-m", "chipmodel", *job.arguments]
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return kept | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(folder)}
+    variables = kept | {"PYTHONPATH": str(job.root), "PYTHONPYCACHEPREFIX": str(byte_code)}
+    return finished([sys.executable, *command], job.root, variables, CODES)
+
+
+def unpacked(revision: str, folder: Path) -> Path:
+    """The files of a revision, in ``folder``."""
+    archive = folder / "files.tar"
+    subprocess.run(["git", "-C", str(ROOT), "archive", "-o", str(archive), revision], check=True)
+    shutil.unpack_archive(archive, folder / "files", filter="data")
+    return folder / "files"
 
 
 def packings() -> list[Job]:
@@ -81,39 +93,70 @@ def packings() -> list[Job]:
     return [Job(EXAMPLE, tuple(shlex.split(EXAMPLE)), EXAMPLE_SECONDS), *instances]
 
 
-def row(name: str, runs: Sequence[FinishedProcess], limit: float | None) -> str:
+def row(job: Job, runs: Sequence[FinishedProcess], unit: float) -> str:
     wall, cpu = sorted(r.wall for r in runs), sorted(r.cpu for r in runs)
     figures = [wall[0], statistics.median(wall), wall[-1], cpu[0], statistics.median(cpu), cpu[-1]]
     cells = [*(f"{f:.2f}" for f in figures), f"{max(r.megabytes for r in runs):.0f}"]
-    bar = "" if limit is None else f"{limit:.2f}"
-    return f"| {name} | {' | '.join(cells)} | {bar} |"
+    bar = "" if job.limit is None else f"{job.limit:.2f}"
+    return f"| {job.name} | {' | '.join(cells)} | {bar} | {figures[4] / unit:.2f} |"
 
 
-def print_table(jobs: Sequence[Job], variables: dict[str, str]) -> None:
+def print_table(jobs: Sequence[Job], runs: int, byte_code: Path) -> None:
     """Run all jobs once for their byte code, then in turn, so that a busy minute is shared by all."""
-    rounds = [[measure(job.arguments, variables) for job in jobs] for _ in range(RUNS + 1)][1:]
-    print(f"\n{RUNS} runs\n")
-    print("| command | wall s: min | median | max | CPU s: min | median | max | peak MB | bar s |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for job, *runs in zip(jobs, *rounds, strict=True):
-        print(row(job.name, runs, job.limit), flush=True)
+    jobs = [Job(NOTHING, ()), *jobs]
+    rounds = [[measure(job, byte_code) for job in jobs] for _ in range(runs + 1)][1:]
+    unit = statistics.median(each[0].cpu for each in rounds)
+    print(f"\n{runs} runs\n")
+    print("| command | wall s: min | median | max | CPU s: min | median | max | peak MB | bar s | ratio |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for job, *found in zip(jobs, *rounds, strict=True):
+        print(row(job, found, unit), flush=True)
+
+
+def print_zoo(chip: str, byte_code: Path) -> None:
+    """CPU seconds of each built-in network, the slowest first, and how many take at most a second."""
+    took = dict[str, float]()
+    for name in (network.name for network in networks()):
+        job = Job(name, ("simulate", f"zoo:{name}", "--chip", chip, "--json", "-"))
+        took[name] = measure(job, byte_code).cpu
+    quick = sum(seconds <= 1 for seconds in took.values())
+    print(
+        f"\n{chip}: {quick} of {len(took)} networks take at most 1 s, {statistics.median(took.values()):.1f}"
+    )
+    print("at the median. CPU seconds:\n")
+    print(", ".join(f"{name} {took[name]:.1f}" for name in sorted(took, key=lambda each: -took[each])))
+
+
+def beside(jobs: Sequence[Job], roots: Sequence[Path]) -> list[Job]:
+    """Each job in each of the checkouts, of which the second is the one before."""
+    return [
+        replace(job, name=f"before: {job.name}" if root is not ROOT else job.name, root=root)
+        for job in jobs
+        for root in roots
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=["install", "pack", "simulate"])
+    parser.add_argument("--only", choices=["install", "pack", "simulate", "zoo"])
     parser.add_argument("--pythons", default=sys.executable, help="commands, with commas between them")
-    parser.add_argument("--before", default="", help="a revision to install as well")
+    parser.add_argument("--before", default="", help="a revision to measure as well")
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--chip", default="stm32n6", help="of the part zoo")
     given = parser.parse_args()
     if given.only in (None, "install"):
         revisions = [given.before, ""] if given.before else [""]
         install_table([Installation(r, python) for r in revisions for python in given.pythons.split(",")])
-    with tempfile.TemporaryDirectory() as folder:
-        variables = environment(Path(folder))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        roots = [ROOT, unpacked(given.before, folder)] if given.before else [ROOT]
         if given.only in (None, "pack"):
-            print_table(packings(), variables)
+            print_table(beside(packings(), roots), given.runs, folder / "byte code")
         if given.only in (None, "simulate"):
-            print_table([Job(command, tuple(shlex.split(command))) for command in SIMULATIONS], variables)
+            jobs = [Job(command, tuple(shlex.split(command))) for command in SIMULATIONS]
+            print_table(beside(jobs, roots), given.runs, folder / "byte code")
+        if given.only in (None, "zoo"):
+            print_zoo(given.chip, folder / "byte code")
 
 
 if __name__ == "__main__":

@@ -172,7 +172,8 @@ def _covered(costs: Cycles) -> Cycles:
         # Longer parts than are left cost no less than one that covers just what is left, or are that part.
         rest = least[np.maximum(length - np.arange(1, size + 1), 0)]
         least[length] = (costs + rest).min(axis=0)
-    return least[-1]
+    whole: Cycles = least[-1]
+    return whole
 
 
 def _sums(costs: Cycles) -> Cycles:

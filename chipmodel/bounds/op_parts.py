@@ -22,8 +22,12 @@ MANY_LOADS = 2
 """Loads of an op's weights from which on each byte counts with its share of their set-ups (assumed)."""
 CUT_FROM = 4
 """An op may be cut along other axes if one row by one channel takes more than this part of SharedMemory."""
+FEW_PARTS = (4, 6, 7, 8, 10, 12, 14)
+"""Numbers of parts of their own where not all of an op has room: what moves beside the most parts of a range
+is no more beside the least (assumed)."""
 SLICES = (2, 4, 8, 16)
-"""Slices of which the least stripes begin a range of their own (assumed)."""
+"""Slices of which the least stripes begin ranges of their own, ``RANGES`` of one number each (assumed)."""
+RANGES = 7
 
 
 class OpParts:
@@ -44,7 +48,8 @@ class OpParts:
             if weights > room > 0 and op.work.rows == 1:
                 least.add(-(-weights // max(1, room // channel * channel)))
         near = {-(-each * (STEPS + step) // STEPS) for each in least - {1} for step in range(STEPS + 1)}
-        return tuple(sorted({*PART_COUNTS, *near}))
+        few = FEW_PARTS if self._tile_bytes(op) > self.capacity else ()
+        return tuple(sorted({*PART_COUNTS, *near, *few}))
 
     def stripe_ranges(self, op: Op) -> tuple[tuple[int, int], ...]:
         """Return numbers of stripes of parts that are slices, too: more where not all of the op has room."""
@@ -56,7 +61,7 @@ class OpParts:
         for slices in SLICES:
             room = max(1, self.capacity - weights // slices)
             fewest = -(-(reads + makes // slices) // room)
-            starts |= {fewest, fewest + 1, fewest + 2}
+            starts |= {*range(fewest, fewest + RANGES)}
         least = sorted(each for each in starts if 2 <= each <= op.work.rows)
         return tuple((each, after - 1) for each, after in pairwise((*least, UNLIMITED + 1)))
 

@@ -10,18 +10,23 @@ loaded meanwhile, and as many stored; all others move while the NPU waits, befor
 
 A stripe has whole rows, and beside its share of them what it reads of its neighbours' (``whole_rows``). Parts
 come stripe by stripe, or slice by slice: if both divide a run, either the weights that do not stay beside a
-part come again for each stripe, or what all slices read comes again for each slice.
+part come again for each stripe, or what all slices read comes again for each slice. A byte that stays from a
+stripe to the next one, or from a slice, lies beside a part between them at least that does not use it: one
+of another slice, or of another stripe, as each has its parts in the same order. Only rows that the first
+and the last stripe of a slice both read may have no such part, and these two read so much more than all
+rows. So of all bytes that could come again for further stripes, or slices, each either comes again or takes
+room from what moves beside the parts. If the latter is what counts, all of them may as well come again.
 
 Loads and stores share that room. Loads are issued before a step computes, stores after it, and both are
 waited for before or after some step. A load has its bytes from its issue on, a store until its wait. So all
 that moves while a step computes lies in SharedMemory throughout the step, each byte moves once meanwhile, and
 none of them is an operand: what the step reads has arrived, and what it makes is not complete. R - D bytes
 are left beside a step of D bytes, and the steps of n parts, each byte of whose operands belongs to one of
-them at least, leave at most n R - D in all, whether these bytes are of this run, earlier or later ones. More
-parts only leave more. R is without tensors that are there before or after, as all parts use them; so their
-loads and stores, and those of results that are read, are moved besides (``Move.within``). A set-up counts
-with the last load, or the first store, of its tensor: then all of that is in the room at once. Everything
-else that the run moves takes time in which nothing computes.
+them at least, leave at most n R - D in all, less what stripes between others overlap, whether these bytes are
+of this run, earlier or later ones. More parts only leave more. R is without tensors that are there before or
+after, as all parts use them; so their loads and stores, and those of results that are read, are moved besides
+(``Move.within``). A set-up counts with the last load, or the first store, of its tensor: then all of that is
+in the room at once. Everything else that the run moves takes time in which nothing computes.
 
 In stripes its output may take the memory of an input row by row, if both are kept. Of n stripes one makes a
 share of 1 / n, at least, while all that it and later ones read is still there; and each needs all weights.
@@ -66,7 +71,7 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     every = np.where((shared > 0) & (same == 0), passes * move.again_bytes, 0)
     fits = np.minimum(room - (tensors - every) // most - every // stripes - shared // slices, 0)
     there = np.where(takes > 0, 0, every + (tensors - every) // np.where(shared > 0, slices, 1))
-    overlap = np.where((every > 0) | (shared == 0), move.overlap_bytes, 0)
+    overlap = np.where((shared == 0) | ((every > 0) & _slices_overlap(amounts, run)), move.overlap_bytes, 0)
     least = least_stripes(op, room - shared // slices, there, overlap)
     fits = np.minimum(fits, most + (shared > 0) * (stripes - most) - least)
     if op.linear:
@@ -80,11 +85,17 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     # What moves while a part computes has the room that the part leaves.
     there = shared * np.maximum(most // slices, 1)
     taken = tensors + every * (most // stripes - 1) + there
+    inner = np.maximum(most - 2 * np.where(shared > 0, slices, 1), 0) * op.even
+    taken += np.where(takes > 0, 0, inner * np.clip(room, 0, overlap))
     beside_part = room - of_stripe(op, every + (tensors - every) // slices, stripes)
-    comes_again = _come_again(amounts, run, (beside_part, room - shared // slices), every, options[-2:])
-    comes_again = np.where(takes > 0, 0, comes_again)
-    meanwhile = np.clip(most * room - taken, 0, np.where(comes_again > 0, UNLIMITED, divided))
+    left = beside_part, room - shared // slices
+    comes_again, stays = (
+        np.where(takes > 0, 0, each) for each in _come_again(amounts, run, left, every, options[-2:])
+    )
+    unused = np.clip(most * room - taken, 0, UNBOUNDED)
+    meanwhile = np.minimum(unused, np.where(comes_again > 0, UNLIMITED, divided))
     hidden = amounts.moved_by(meanwhile, run)
+    most_loaded = np.minimum(hidden, amounts.moved_by(unused, run) - stays)
     idle = op.weights - np.clip(np.minimum(meanwhile, most * channels - there), 0, op.weights)
     rate = amounts.rate(run)
     waits = np.where(sliced > 0, idle * rate.numerator // rate.denominator, 0)
@@ -92,7 +103,7 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     loads = np.where(shared > 0, weights, first) + passes * move.passing_loads + comes_again
     # What every slice reads is there before the first one, and so was stored before.
     stored = (same > 0) & (len(amounts.residents.reading[run]) == 1)
-    waited = loads - hidden - np.where((move.passing_behind > 0) & ~stored, hidden, 0)
+    waited = loads - most_loaded - np.where((move.passing_behind > 0) & ~stored, hidden, 0)
     again = whole * needed + (1 - whole) * np.maximum(waited, waits)
     last = passes * move.passing_stores - hidden - amounts.moved_by(room, run)
     last = np.maximum(last, amounts.last_part(run))
@@ -100,7 +111,7 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     cycles = op.cycles + op.alone + further + last
     set_ups = _further_set_ups(amounts, run, options[-2] + 1, options[-1] + 1)
     loads = amounts.weights_alone(run) + move.loads + reloads + comes_again + set_ups
-    beside = amounts.moved_beside(most * room - taken, run) + move.within + set_ups + last
+    beside = amounts.moved_beside(most * room - taken, run) - stays + move.within + set_ups + last
     known = (takes == 0) & (beside < cycles) & _is_steady(amounts, run)
     beside = np.where(known, beside, UNBOUNDED)
     fits = np.minimum(fits, channels - sliced // slices)
@@ -115,17 +126,25 @@ def _is_steady(amounts: FluidAmounts, run: int) -> bool:
     return len(making) <= 1 and all(run in tensor.by_every_step for tensor, _ in reading)
 
 
+def _slices_overlap(amounts: FluidAmounts, run: int) -> bool:
+    """Whether a slice of a stripe reads as many bytes of its neighbours' rows as all its slices together."""
+    reading = [t for t, _ in amounts.residents.reading[run] if t.overlaps and t.overlaps[t.reads.index(run)]]
+    return all(run in tensor.by_all_slices for tensor in reading)
+
+
 def _come_again(
     amounts: FluidAmounts, run: int, left: tuple[Integers, Integers], every: Integers, further: Integers
-) -> Integers:
+) -> tuple[Integers, Integers]:
     """DMA cycles of what comes again for each of ``further`` stripes, or for each of further slices: weights
-    for which a part leaves no room, or ``every`` byte that all slices read for which a slice leaves none."""
+    for which a part leaves no room, or ``every`` byte that all slices read for which a slice leaves none; and
+    the most of what stays instead."""
     op = amounts.problem.ops[run]
     weights, inputs = (np.maximum(room, 0) for room in left)
     lost, unread = np.maximum(op.weights - weights, 0), np.maximum(every - inputs, 0)
     again = further[0] * amounts.loaded(lost), further[1] * amounts.loaded_inputs(run, unread)
-    come_again: Integers = np.minimum(*again) * op.even
-    return come_again
+    whole = further[0] * amounts.loaded(op.weights), further[1] * amounts.loaded_inputs(run, every)
+    comes_again: Integers = np.minimum(*again) * op.even
+    return comes_again, np.minimum(*whole) * op.even - comes_again
 
 
 def _further_set_ups(amounts: FluidAmounts, run: int, stripes: Integers, slices: Integers) -> Integers:

@@ -10,6 +10,8 @@ from chipmodel.errors import BadInput, Place
 
 MAX_FILE_BYTES = 64 << 20
 """Assumed: larger than any workload, and small enough to read at once."""
+MODELS = {".onnx": "an ONNX model", ".tflite": "a TensorFlow Lite model"}
+"""What files are by their names' ends, where those of text are expected."""
 
 
 def read_text(path: Path) -> str:
@@ -38,6 +40,9 @@ def decoded(raw: bytes, file: str) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if model := MODELS.get(Path(file).suffix.lower()):
+            hint = "name it as WORKLOAD; simulate --plan writes its plan, --json its result"
+            raise BadInput(f"this is {model}, not a text file", where=Place(file), hint=hint) from None
         before = raw[: error.start].decode("utf-8-sig", errors="replace")
         what = f"the byte 0x{raw[error.start]:02x} is not UTF-8 text"
         hint = "check that this is a text file, and save it as UTF-8"

@@ -283,6 +283,17 @@ def test_bytes_that_are_not_text(tmp_path: Path, raw: bytes, line: int, column: 
     assert "UTF-8" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("name", "what"), [("a.onnx", "an ONNX model"), ("b.TFLITE", "a TensorFlow Lite model")]
+)
+def test_a_model_that_is_no_text(tmp_path: Path, name: str, what: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"\x08\x07\xe4")
+    with pytest.raises(BadInput, match=f"this is {what}, not a text file") as caught:
+        read_text(path)
+    assert "as WORKLOAD" in caught.value.hint
+
+
 def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path, what in (
         (tmp_path / "none.yaml", "no such file"),

@@ -22,9 +22,9 @@ MANY_LOADS = 2
 """Loads of an op's weights from which on each byte counts with its share of their set-ups (assumed)."""
 CUT_FROM = 4
 """An op may be cut along other axes if one row by one channel takes more than this part of SharedMemory."""
-FEW_PARTS = (4, 6, 7, 8, 10, 12, 14)
-"""Numbers of parts of their own where not all of an op has room: what moves beside the most parts of a range
-is no more beside the least (assumed)."""
+FEW_PARTS = (4, 8, 12)
+"""Numbers of parts that begin a range of their own where not all of an op in rows with weights has room: what
+moves beside the most parts of a range counts with the cycles of the least (assumed)."""
 SLICES = (2, 4, 8, 16)
 """Slices of which the least stripes begin ranges of their own, ``RANGES`` of one number each (assumed)."""
 RANGES = 7
@@ -48,7 +48,8 @@ class OpParts:
             if weights > room > 0 and op.work.rows == 1:
                 least.add(-(-weights // max(1, room // channel * channel)))
         near = {-(-each * (STEPS + step) // STEPS) for each in least - {1} for step in range(STEPS + 1)}
-        few = FEW_PARTS if self._tile_bytes(op) > self.capacity else ()
+        cut = weights and op.work.rows > 1 and self._tile_bytes(op) > self.capacity
+        few = FEW_PARTS if cut else ()
         return tuple(sorted({*PART_COUNTS, *near, *few}))
 
     def stripe_ranges(self, op: Op) -> tuple[tuple[int, int], ...]:

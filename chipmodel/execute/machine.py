@@ -285,7 +285,7 @@ class _Machine:
     def _start(self, core: _RunningCore, start: DmaStart, iteration: int) -> None:
         first = start.psram + start.advance * (iteration + start.ahead)
         far = ring_addresses(start.home, first, start)
-        near = start.at.offset + np.arange(start.bytes, dtype=np.int64)
+        near = start.near.start + np.arange(start.bytes, dtype=np.int64)
         if start.at.in_tensor and start.at.part.name in self.program.tensors:
             total = self.program.tensors[start.at.part.name].bytes
             near = part_addresses(start.at, total, iteration)

@@ -74,7 +74,7 @@ def _command_key(start: AnyTransfer) -> tuple[object, ...]:
     home = start.home
     if isinstance(start, DmaMove):
         return start.name, "move", start.bytes, home.start, home.stop, start.target.start, start.target.stop
-    where = start.at.offset, start.psram, home.start, home.stop
+    where = start.near.start, start.psram, home.start, home.stop
     return start.name, start.direction, start.bytes, start.runs, start.pitch, *where
 
 

@@ -104,7 +104,8 @@ class DmaStart:
     @property
     def near(self) -> Interval:
         """The addresses in SharedMemory."""
-        return Interval(self.at.offset, self.at.offset + self.bytes)
+        start = self.at.moved.start if self.at.rolls else self.at.offset
+        return Interval(start, start + self.bytes)
 
     @property
     def on_psram(self) -> Direction | None:

@@ -191,6 +191,8 @@ class Transfer:
     """0 for a single run."""
     at: int = 0
     """Bytes of the buffer before it, which have the pieces loaded earlier."""
+    touched: Interval | None = None
+    """The bytes that it fills of a rolling buffer."""
     memory: str = ""
     """The further memory of the chip in which ``home`` is; empty for Psram, or the weights' own memory."""
 

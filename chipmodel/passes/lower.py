@@ -179,8 +179,10 @@ class _ScheduleLowering:
         at = Operand(
             transfer.part,
             transfer.buffer,
+            transfer.touched,
             at=transfer.at,
             bytes=transfer.bytes if transfer.at else None,
+            rolls=transfer.touched is not None,
             in_tensor=transfer.in_tensor,
             advance=advance if transfer.in_tensor else 0,
         )

@@ -130,6 +130,8 @@ class _Rounds:
     began: float = field(default_factory=perf_counter)
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     best: Planned | None = None
+    entry: RankedSchedule | None = None
+    """That of the best plan, where plans are simulated."""
     packed: list[tuple[Schedule, Planned]] = field(default_factory=list[tuple[Schedule, Planned]])
     """Schedules with their plans: that of a probe is tried again once its followers were."""
     simulated: tuple[tuple[Command, ...], Trace] | None = None
@@ -174,6 +176,11 @@ class _Rounds:
             self._try(entry, path)
         for entry in self._with_less():
             self._try(entry, path)
+        streamer = self.best.streamer if self.best else None
+        for entry in self._rolling():
+            self._try(entry, path)
+        if self.best:  # other plans are made with the streamer that is best without them
+            self.best = replace(self.best, streamer=streamer)
 
     def _try(self, entry: RankedSchedule, path: Mapping[str, str]) -> None:
         """Pack and simulate a schedule that may be faster than the fastest plan."""
@@ -184,7 +191,7 @@ class _Rounds:
         if self._reported(entry, tried):
             tried = replace(tried, trace=self._trace(tried, path))
         if self.best is None or self._rank(tried) < self._rank(self.best):
-            self.best = tried
+            self.best, self.entry = tried, entry
 
     def _with_less(self) -> Iterator[RankedSchedule]:
         """Schedules for less memory, where tensors leave SharedMemory: with more, decisions may be worse."""
@@ -198,6 +205,23 @@ class _Rounds:
                     return
                 if entry := self.race.with_less(streamer, size):
                     yield entry
+
+    def _rolling(self) -> Iterator[RankedSchedule]:
+        """Schedules in which stripes for want of memory load only new rows, if the chip can do that."""
+        chip, entry = self.request.chip, self.entry
+        if (
+            entry is None
+            or self._cycles is None
+            or not entry.schedule.striped
+            or not chip.npu.rolling_buffers
+        ):
+            return
+        others = (each for each in self.portfolio.in_stripes if each != entry.streamer)
+        for streamer, size in ((entry.streamer, entry.budget), *((each, self.capacity) for each in others)):
+            if self.request.deadline.ends("schedules with rolling buffers"):
+                return
+            if found := self.race.with_less(replace(streamer, rolls=True), size):
+                yield found
 
     def _trace(self, planned: Planned, path: Mapping[str, str]) -> Trace:
         """The simulation of a plan. Streamers that find the same commands follow one another."""

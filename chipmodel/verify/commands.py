@@ -37,7 +37,7 @@ from chipmodel.verify.memory_state import MemoryState, overlap
 from chipmodel.verify.operands import operand_faults
 from chipmodel.verify.parts import part_bytes, part_label, same_thing
 from chipmodel.verify.psram import PsramMap, memory_fault, thing
-from chipmodel.verify.rolling import RollingRows, clash, turn_faults
+from chipmodel.verify.rolling import RollingRows, clash, load_faults, turn_faults
 from chipmodel.verify.sequence import order_fault, sequence_faults
 from chipmodel.verify.step_cost import cost_faults, inputs_in_place
 from chipmodel.verify.transfers import move_faults, moved_faults, slice_faults, transfer_faults
@@ -73,7 +73,8 @@ def verify(
         *table.band_faults(commands),
     ):
         verifier.report(fault)
-    before = MemoryState(frozenset(program.inputs), blocks=table.weights_at)
+    sizes = {name: tensor.bytes for name, tensor in program.tensors.items()}
+    before = MemoryState(frozenset(program.inputs), blocks=table.weights_at, sizes=sizes)
     state = verifier.block(program.body, commands, before)
     for name in program.outputs:
         if name in verifier.defined and name not in lent and not state.in_psram(name):
@@ -231,8 +232,8 @@ class _CommandVerifier:
     def start(self, start: DmaStart, state: MemoryState) -> None:
         part, subject = start.at.part, f"transfer {start.name!r}"
         self._inside(start.at, subject)
-        if start.at.rolls:
-            self.report(f"{subject} moves rows of a rolling buffer")
+        for fault in load_faults(start, self._tensor_bytes(start.at)) if start.at.rolls else ():
+            self.report(fault)
         for fault in self.psram.range_faults(start):
             self.report(fault)
         size = part_bytes(self.program, self.ops | self.cascades.blocks, part)
@@ -337,11 +338,12 @@ class _CommandVerifier:
 
     def _turn_faults(self, op: Op, step: Compute) -> Iterator[str]:
         """What is wrong with the places of tensors that share a rolling buffer with others."""
-        for place in (*step.reads, *step.writes):
+        for number, place in enumerate((*step.writes, *step.reads)):
             if place.rolls and op.name not in self.cascades.of_op:
                 tensor = self.program.tensors.get(place.part.name)
                 total, rows = (tensor.bytes, tensor.stored.grid[0]) if tensor else (0, 0)
-                for fault in turn_faults(place, total, rows, self.chip.npu.rolling_buffers):
+                turns, made = self.chip.npu.rolling_buffers, number < len(step.writes)
+                for fault in turn_faults(place, total, rows, turns, made):
                     yield f"step {step.label!r} has {fault}"
 
     def _write(self, write: Located, step: Compute, op: Op, state: MemoryState) -> None:

@@ -14,7 +14,7 @@ from chipmodel.model.commands import AnyTransfer, DmaMove, DmaStart, Located
 from chipmodel.model.schedule import Part
 from chipmodel.verify.cascade_table import Blocks
 from chipmodel.verify.coverage import EMPTY, Coverage, begin_alike, disjoint
-from chipmodel.verify.rolling import RollingRows
+from chipmodel.verify.rolling import RollingRows, clash
 
 ContentsKey = tuple[str, bool, int]
 """Name, whether it is an op's weights, and offset."""
@@ -63,6 +63,8 @@ class MemoryState:
     """Where tensors and weight slices lie besides their homes, as moves have brought them there."""
     blocks: Blocks = field(default_factory=dict[str, tuple[tuple[str, Interval], ...]])
     """Weight blocks of cascades, which hold those of several ops."""
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The bytes of each tensor."""
 
     def copy(self) -> MemoryState:
         """An independent copy; the values themselves are frozen."""
@@ -93,6 +95,7 @@ class MemoryState:
             dict(self.moving),
             _equal_items(self.copies, other.copies),
             self.blocks,
+            self.sizes,
         )
 
     def _lost_from(self, other: MemoryState) -> frozenset[str]:
@@ -108,6 +111,12 @@ class MemoryState:
     def _loaded(self, start: DmaStart) -> dict[ContentsKey, BufferContents]:
         """What a load leaves in SharedMemory: of the weights of a cascade those of each op."""
         at, whole = start.at, EMPTY.add(WHOLE)
+        if at.rolls and at.part.name in self.sizes:
+            known = self.contents.get(_key(at))
+            there = known.coverage if known and known.addresses == at.addresses else None
+            if not isinstance(there, RollingRows) or there.first != at.first:
+                there = RollingRows(self.sizes[at.part.name], at.bytes, first=at.first)
+            return {_key(at): BufferContents(at.addresses, there.add(at.part.share))}
         if not at.part.weights or at.part.name not in self.blocks:
             return {_key(at): BufferContents(at.addresses, EMPTY.add(at.part.share))}
         places = [
@@ -169,7 +178,7 @@ class MemoryState:
         """Say why ``place.part`` cannot be read at ``place``; None where it can."""
         part = place.part
         for start in self.in_flight.values():
-            if start.direction == "load" and overlap(start.at, place):
+            if start.direction == "load" and self._meet(start.at, place):
                 return f"reads {part.name!r} at {place.offset} while {start.name!r} is in flight"
         found = self.contents.get(_key(place))
         if found is None:
@@ -220,7 +229,7 @@ class MemoryState:
         if start.name in self.in_flight:
             faults.append(f"transfer {start.name!r} starts again before it has been waited for")
         if start.direction == "load":
-            self._invalidate(start.at)
+            self._invalidate(start.at, self.sizes.get(start.part.name) if start.at.rolls else None)
         self.in_flight[start.name] = of_any_iteration(start)
         self.lost -= {start.name}
         self.waited_for -= {start.name}
@@ -388,8 +397,14 @@ class MemoryState:
         return [
             f"{subject} touches bytes {touched} while {start.name!r} is in flight there"
             for start in self.in_flight.values()
-            if overlap(start.at, place) and not (reads and start.direction == "store")
+            if self._meet(start.at, place) and not (reads and start.direction == "store")
         ]
+
+    def _meet(self, a: Located, b: Located) -> bool:
+        """Whether the two places share bytes: in one rolling buffer, whether their parts do."""
+        if a.rolls and b.rolls and a.addresses == b.addresses:
+            return clash(a, self.sizes.get(a.part.name, a.bytes), b, self.sizes.get(b.part.name, b.bytes))
+        return overlap(a, b)
 
     def _invalidate(self, place: Located, rolling: int | None = None) -> None:
         """Forget what lies in the bytes of ``place``. ``rolling`` is the size of a tensor in a rolling buffer

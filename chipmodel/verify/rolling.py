@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.geometry.layout import spans
 from chipmodel.geometry.share import WHOLE, Share, by_rows
-from chipmodel.model.commands import Located
+from chipmodel.model.commands import DmaStart, Located
 
 ALL_COLUMNS = (Interval(0, 1), 1)
 """Columns and their number, of a share of rows alone."""
@@ -85,15 +85,34 @@ def clash(a: Located, of_a: int, b: Located, of_b: int) -> bool:
     return held.without(b, of_b) != held
 
 
-def turn_faults(place: Located, total: int, rows: int, turns: bool) -> Iterator[str]:
-    """What is wrong with the place of a whole tensor of ``total`` bytes and so many ``rows`` in a rolling
-    buffer; ``turns`` where the NPU can go on at its start after a row."""
+def turn_faults(place: Located, total: int, rows: int, turns: bool, made: bool) -> Iterator[str]:
+    """What is wrong with the place of a tensor of ``total`` bytes and so many ``rows`` in a rolling buffer:
+    with room for all of it where a step ``made`` it; ``turns`` where the NPU can go on at its start after a
+    row."""
     what = f"{place.part.name!r} in a rolling buffer of {place.bytes} bytes"
     end = place.bytes - place.first
-    if place.part.weights or total > place.bytes or not 0 <= place.first < place.bytes:
+    if place.part.weights or (made and total > place.bytes) or not 0 <= place.first < place.bytes:
         yield f"{what} from {place.first} on, which has no room for its {total}"
-    elif total > end and (not turns or not rows or total % rows or end % (total // rows)):
+    elif total > end and (not turns or not rows or total % rows or _is_in_row(place, total, total // rows)):
         yield f"{what}, whose end after {end} bytes lies within a row, or which the NPU cannot address"
+
+
+def _is_in_row(place: Located, total: int, row: int) -> bool:
+    """Whether the end of a rolling buffer lies within a row of ``row`` bytes, the first time or later."""
+    later = place.bytes % row if total > place.bytes else 0
+    return bool(later or (place.bytes - place.first) % row)
+
+
+def load_faults(start: DmaStart, total: int) -> Iterator[str]:
+    """What is wrong with a transfer of rows of a tensor of ``total`` bytes in a rolling buffer: these are
+    loaded, and consecutive there."""
+    at = start.at
+    expected = touched_in_ring(at.part.share, total, at.bytes, at.first)
+    if at.part.weights or start.direction == "store":
+        yield f"transfer {start.name!r} moves rows of a rolling buffer"
+    elif at.touched != expected or len(expected) != start.bytes:
+        what = f"transfer {start.name!r} of {start.bytes} bytes fills bytes {at.touched} of a rolling buffer"
+        yield f"{what}, expected {expected}"
 
 
 def _columns(share: Share) -> tuple[Interval, int]:

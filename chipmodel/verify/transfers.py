@@ -91,7 +91,7 @@ def _start_faults(placed: Sequence[Neighbours]) -> Iterator[str]:
             yield f"transfer {command.name!r} is issued after no step"
         elif command.direction == "store" and node_name(before) != command.op:
             yield f"transfer {command.name!r} follows a step of {node_name(before)!r}, not of {command.op!r}"
-        if command.at.touched is not None:
+        if command.at.touched is not None and not command.at.rolls:
             yield f"transfer {command.name!r} touches only a part of its bytes"
 
 

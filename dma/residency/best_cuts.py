@@ -8,10 +8,12 @@ computing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from chipmodel.geometry.aligned_cuts import AlignedCuts
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip, Npu
@@ -20,6 +22,7 @@ from chipmodel.model.schedule import Direction
 from chipmodel.model.work import Recurrent
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.timing.transfer import transfer_cycles
+from dma.residency.loaded_rings import may_roll
 from dma.residency.tiling import Tiling, slice_bytes, sliced, stripe_bytes
 
 PIECE_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -93,6 +96,24 @@ def _filled(key: _CutKey, best: TilingForecast, room: int) -> TilingForecast:
 def whole_cut(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> TilingForecast:
     """Return the forecast of all of a striped op in one step."""
     return _TriedCut(_CutKey(program, chip, op, kept), Tiling(op.work.rows, op.work.channels, True)).forecast
+
+
+def rolling_cut(program: Program, chip: Chip, op: Op, tiling: Tiling, kept: frozenset[str]) -> Tiling:
+    """Return the stripes ``tiling`` of an op or, if there are faster ones with as wide slices in no more
+    bytes, those of which each loads only the rows of the first input that are new."""
+    if not op.inputs or op.inputs[0] in kept or not may_roll(op):
+        return tiling
+    key = _CutKey(program, chip, op, kept)
+    given = _TriedCut(key, tiling)
+    tried = (
+        _TriedCut(key, replace(tiling, rows=rows, depth=depth, rolls=True))
+        for rows in dict.fromkeys((tiling.rows, *_sizes(op.work.rows)))
+        for depth in (1, 2)
+    )
+    size = program.tensors[op.inputs[0]].bytes
+    fits = (cut for cut in tried if cut.bytes <= given.bytes and cut.tiling.ring(op, size))
+    found = (cut.forecast for cut in fits if cut.least_cost < given.forecast.cost)
+    return min((given.forecast, *found), key=lambda each: each.cost).tiling
 
 
 def cuts(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> tuple[TilingForecast, ...]:
@@ -200,6 +221,13 @@ def _moved(key: _CutKey, tiling: Tiling) -> tuple[int, int]:
         share = op.reads(index, middle, channels)
         by_channel = slices > 1 and share != op.reads(index, middle, last)
         again = slices if by_channel or (tiling.channels_outer and stripes > 1) else 1
+        ring = tiling.ring(op, program.tensors[name].bytes) if index == 0 else None
+        if ring:
+            loads = Counter(len(rows) for new in _new_rows(op, every) for rows in ring.pieces(new))
+            once = ((Share(Interval(0, rows), ring.of_rows), count) for rows, count in loads.items())
+            dma += sum(moved("load", name, rows) * count for rows, count in once)
+            ends += moved("load", name, share)
+            continue
         each = moved("load", name, share)
         ends += each
         dma += each * stripes * again
@@ -213,6 +241,15 @@ def _moved(key: _CutKey, tiling: Tiling) -> tuple[int, int]:
         reloaded = stripes if slices > 1 and not tiling.channels_outer else 1
         dma += transfer_cycles(chip, "weights", weights) * slices * reloaded
     return dma, ends
+
+
+def _new_rows(op: Op, stripes: AlignedCuts) -> Iterator[Interval]:
+    """The rows of the first input that each stripe reads and none before it."""
+    stop = 0
+    for stripe in stripes:
+        read = op.reads(0, stripe, Interval(0, 1)).rows
+        yield Interval(max(stop, read.start), max(stop, read.stop))
+        stop = max(stop, read.stop)
 
 
 def slices_cycles(chip: Chip, op: Op, width: int) -> int:

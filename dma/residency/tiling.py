@@ -14,6 +14,7 @@ from chipmodel.geometry.share import WHOLE, Share, by_channels
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
+from dma.residency.loaded_rings import LoadedRing, loaded_ring
 
 NONE_KEPT: frozenset[str] = frozenset()
 """Operands of a striped op that stay whole in SharedMemory: none."""
@@ -25,7 +26,8 @@ class Tiling:
     stripe where that is not 0, of an op whose rows are all alike.
 
     ``striped`` says that the op's tensors stay in Psram and pass through stripe buffers, ``depth``
-    of them for each operand (2 lets the DMA work while the NPU computes).
+    of them for each operand (2 lets the DMA work while the NPU computes); if it ``rolls``, the first input
+    passes through a rolling buffer where it may.
     """
 
     rows: int
@@ -34,6 +36,7 @@ class Tiling:
     channels_outer: bool = False
     depth: int = 1
     first: int = 0
+    rolls: bool = False
 
     def tiles(self, op: Op) -> Iterator[tuple[Interval, Interval]]:
         """(rows, channels) of each step, in order of execution."""
@@ -58,6 +61,13 @@ class Tiling:
     def count(self, op: Op) -> int:
         """Number of steps."""
         return len(self.stripes(op)) * len(self.slices(op))
+
+    def ring(self, op: Op, size: int) -> LoadedRing | None:
+        """The rolling buffer for the first input of ``op``, of ``size`` bytes; None for stripe buffers."""
+        if not self.rolls or (self.channels_outer and self.channels < op.work.channels):
+            return None
+        ring = loaded_ring(op, self.rows, self.depth)
+        return ring if ring and size % ring.of_rows == 0 else None
 
 
 def row_blocks(work: Work) -> tuple[int, ...]:
@@ -132,11 +142,10 @@ def stripe_bytes(program: Program, op: Op, tiling: Tiling, kept: frozenset[str] 
     operands = (*op.inputs, *op.outputs)
     sizes = tuple(program.tensors[name].bytes for name in operands)
     stripes = _operand_stripes(op, tiling.rows, tiling.channels, sizes)
-    return sum(
-        min(tiling.depth, stripe.parts) * stripe.bytes
-        for name, stripe in zip(operands, stripes, strict=True)
-        if name not in kept
-    )
+    ring = tiling.ring(op, sizes[0]) if tiling.rolls and op.inputs[0] not in kept else None
+    passing = [each for each in zip(operands, stripes, strict=True) if each[0] not in kept]
+    taken = [min(tiling.depth, stripe.parts) * stripe.bytes for _, stripe in passing]
+    return sum((ring.bytes(sizes[0]), *taken[1:])) if ring else sum(taken)
 
 
 class _OperandStripes(NamedTuple):

@@ -18,6 +18,7 @@ from chipmodel.model.planner_table import imported
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import BufferSpec, Direction, Schedule, Transfer, renamed
 from chipmodel.model.work import Recurrent
+from dma.residency.best_cuts import rolling_cut
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.tiling import (
     NONE_KEPT,
@@ -380,6 +381,9 @@ def _tilings(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> 
             tiling = Tiling(rows, slices.channels[op.name])
         elif op.name in memory.residency.striped:
             tiling = _stripes(memory, streamer, slices, op, memory.budget - through)
+            if tiling and streamer.rolls:
+                kept = memory.residency.kept.get(op.name, NONE_KEPT)
+                tiling = rolling_cut(memory.program, memory.chip, op, tiling, kept)
         if tiling is None:
             raise DoesNotFit(
                 f"op {op.name!r} does not fit even one row at a time", where=op.place, hint=MORE_MEMORY
@@ -454,6 +458,7 @@ def _transfers(issued: list[IssuedTransfer], layout: PsramLayout) -> tuple[Trans
                 in_tensor=need.kind == "tensor" and need.part.share != WHOLE,
                 advance=need.advance,
                 at=need.at,
+                touched=need.touched,
             )
         )
     return tuple(result)

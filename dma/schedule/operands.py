@@ -29,7 +29,7 @@ from chipmodel.rewrites.in_place import AT_START
 from dma.residency.greedy import Residency, Segment
 from dma.residency.rings import SharedRing
 from dma.residency.tiling import weight_share
-from dma.schedule.lanes import Lane
+from dma.schedule.lanes import Lane, RollingLane
 
 NeedKind = Literal["weights", "tensor", "stripe"]
 
@@ -57,6 +57,10 @@ class TransferNeed:
     """Bytes of its buffer before it, where it is a piece of weights."""
     within: str = ""
     """The buffer of all pieces, whose first bytes this one's has."""
+    touched: Interval | None = None
+    """The bytes of a rolling buffer that it fills."""
+    earliest: int = 0
+    """The first step at which these bytes are free, where it fills some of a rolling buffer."""
     memory: str = ""
     """The further memory in which it is expected; empty for Psram, or the weights' own memory."""
 
@@ -122,12 +126,15 @@ class OperandMaker:
 
     def rolling(self, part: Part, buffer: str, ring: SharedRing) -> Operand:
         """The operand of a tensor in a rolling buffer that it shares with others."""
-        first, rows = ring.first[part.name], self.touched(part.name, part.share)
-        rows = rows or Interval(0, self.program.tensors[part.name].bytes)
-        start = (first + rows.start) % ring.bytes
-        wraps = start + len(rows) > ring.bytes
-        touched = Interval(0, ring.bytes) if wraps else Interval(start, start + len(rows))
-        return Operand(part, buffer, touched, rolls=True, first=first)
+        first = ring.first[part.name]
+        return Operand(part, buffer, self.in_ring(part, ring.bytes, first), rolls=True, first=first)
+
+    def in_ring(self, part: Part, size: int, first: int = 0) -> Interval:
+        """The bytes of a rolling buffer of ``size`` that ``part`` takes: all if they pass its end."""
+        rows = self.touched(part.name, part.share) or Interval(0, self.program.tensors[part.name].bytes)
+        start = (first + rows.start) % size
+        wraps = start + len(rows) > size
+        return Interval(0, size) if wraps else Interval(start, start + len(rows))
 
     def touched(self, name: str, share: Share) -> Interval | None:
         """The bytes of a tensor in the rows of ``share``; None for all."""
@@ -148,6 +155,28 @@ class OperandMaker:
         advance = self.advance(op, part.name)
         need = TransferNeed(direction, "stripe", part, size, "", here, here, op.name, lane.name, advance)
         return self._passing(need, lane)
+
+    def rolling_stripe(self, op: Op, part: Part, lane: RollingLane) -> Operand:
+        """The operand of a stripe in a rolling buffer, into which the rows are loaded that are new."""
+        here, needs, rows = self.next_step, self.emission.needs, part.share.rows
+        if part != lane.part:
+            earliest = lane.begin(part, here)
+            for piece in lane.ring.pieces(Interval(max(lane.stop, rows.start), rows.stop)):
+                loaded = Part(part.name, Share(piece, lane.ring.of_rows))
+                touched = self.in_ring(loaded, lane.bytes)
+                need = TransferNeed(
+                    *("load", "stripe", loaded, len(touched), lane.buffer, here, here, op.name, lane.name),
+                    touched=touched,
+                    earliest=earliest,
+                )
+                lane.loads.append((len(needs), piece.stop))
+                needs.append(need)
+        for number, stop in reversed(lane.loads):
+            if stop <= rows.start:
+                break
+            needs[number] = replace(needs[number], last=here)
+        self.buffer(lane.buffer, lane.bytes, "stripe")
+        return Operand(part, lane.buffer, self.in_ring(part, lane.bytes), rolls=True)
 
     def weights(self, op: Op, channels: Interval, lane: Lane) -> list[Operand]:
         block = self.program.block_bytes(op)

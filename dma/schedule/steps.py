@@ -16,7 +16,7 @@ from chipmodel.rewrites.in_place import left_to_move
 from dma.residency.greedy import Residency, Segment
 from dma.residency.tiling import Tiling
 from dma.schedule.cascade_steps import cascade_plan, cascade_steps
-from dma.schedule.lanes import Lane, Lanes
+from dma.schedule.lanes import Lane, Lanes, RollingLane
 from dma.schedule.operands import Emission, OperandMaker, TransferNeed
 
 
@@ -63,6 +63,8 @@ class _Emitter(OperandMaker):
         self.next_op += 1
         first = self.next_step
         lanes = Lanes(op, tiling.depth)
+        if tiling.rolls and (ring := tiling.ring(op, size := self.program.tensors[op.inputs[0]].bytes)):
+            lanes.rolling = RollingLane(lanes.reads[0].name, ring, size, tiling.depth)
         total = tiling.count(op)
         costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = {}
         result: list[Step] = []
@@ -142,6 +144,8 @@ class _Emitter(OperandMaker):
             advance = 0 if op.collects else self.advance(op, name)
             return self.placed(Part(name), resident, touched, advance)
         part = Part(name, share)
+        if index == 0 and lanes.rolling:
+            return self.rolling_stripe(op, part, lanes.rolling)
         # A tensor that is two operands is loaded once where both need the same part of it.
         alike = (lane for lane in lanes.reads[:index] if lane.part == part)
         return self.stripe(op, "load", part, next(alike, lanes.reads[index]))

@@ -123,6 +123,8 @@ class Streamer:
     recut: Recut | None = None
     cuts: GivenCuts | None = None
     """Tilings of ops, where memory has room for them whole (``dma.schedule.quicker_cuts``)."""
+    rolls: bool = False
+    """Whether stripes for want of memory may load only new rows, into rolling buffers."""
 
     @property
     def family(self) -> str:

@@ -140,7 +140,9 @@ def stripes(emission: Emission) -> Iterable[IssuedTransfer]:
     for needs in lanes.values():
         depth = len({need.buffer for need in needs})
         for index, need in enumerate(needs):
-            if need.direction == "load":
+            if need.touched:
+                yield IssuedTransfer(need, need.buffer, need.earliest, need.first)
+            elif need.direction == "load":
                 before = needs[index - depth].last + 1 if index >= depth else needs[0].first
                 yield IssuedTransfer(need, need.buffer, before, need.first)
             else:

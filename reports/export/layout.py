@@ -68,7 +68,7 @@ class PlannedTransfer:
     @property
     def shared(self) -> int:
         """The transfer's address in SharedMemory."""
-        return self.start.at.offset
+        return self.start.near.start
 
 
 def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
@@ -137,7 +137,8 @@ def rings(layout: Layout) -> tuple[Ring, ...]:
     """Every rolling buffer, in the order of first use, with one for each band of columns."""
     found: dict[str, dict[Interval | None, Ring]] = {}
     for command in walk(layout.commands):
-        for place in command.writes if isinstance(command, Compute) else ():
+        loaded = (command.at,) if isinstance(command, DmaStart) else ()
+        for place in command.writes if isinstance(command, Compute) else loaded:
             share = place.part.share
             columns = share.columns if share.banded else None
             of_buffer = found.setdefault(place.buffer, {}) if place.rolls else {}

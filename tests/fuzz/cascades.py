@@ -6,7 +6,7 @@ for plans with cascades, and no plan that moves no tensor needs less memory than
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
@@ -308,12 +308,14 @@ def possible(program: Program, ops: Sequence[Op], choice: CascadeChoice) -> bool
 RandomCase = Callable[[int], tuple[Program, tuple[CascadeChoice, ...], PlanRequest]]
 
 
-def planned_case(program: Program, request: PlanRequest) -> tuple[PlanRequest, Planned] | None:
+def planned_case(
+    program: Program, request: PlanRequest, path: Mapping[str, str] | None = None
+) -> tuple[PlanRequest, Planned] | None:
     """The plan of a program with cascades, or with ops in place by rows, with more memory where none fits;
-    None where that is not enough."""
+    None where that is not enough. The first plan that fits counts, or the fastest one along ``path``."""
     for _ in range(ATTEMPTS):
         try:
-            planned = plan_in_rounds(request, None, None, program)
+            planned = plan_in_rounds(request, path, None, program)
             if planned.solved.peak <= request.chip.shared_memory.bytes:
                 return request, planned
         except DoesNotFit:

@@ -34,6 +34,7 @@ NAMES = (
     "random-programs",
     "random-trees",
     "recurrent",
+    "loaded-rings",
     "made-again",
     "made-twice",
     "rows-in-place",

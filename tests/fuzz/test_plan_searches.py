@@ -13,6 +13,7 @@ from tests.fuzz import (
     core_cascades,
     core_splits,
     further_memories,
+    loaded_rings,
     made_again,
     made_twice,
     random_programs,
@@ -105,6 +106,7 @@ def found(check: Check, seeds: Iterable[int]) -> Counter[str]:
             (1, 2, 4),
             {"sliced": 2, "cascades": 0, "executed": 0, "stepped": 0, "sums": 0, "without_moves": 0},
         ),
+        (loaded_rings.check, (0, 1, 12, 20, 24), {"planned": 4, "rings": 4, "executed": 4, "stepped": 0}),
         (
             core_splits.check,
             range(6, 15),

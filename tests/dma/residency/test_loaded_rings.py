@@ -1,0 +1,88 @@
+"""Rolling buffers for loaded rows: their sizes, and that they are used where that is faster."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from chipmodel.geometry.interval import Interval
+from chipmodel.hardware.chip import Chip, Dma, Psram, Route
+from chipmodel.model.program import Op, Program
+from dma.residency.best_cuts import rolling_cut
+from dma.residency.loaded_rings import LoadedRing, loaded_ring
+from dma.residency.tiling import NONE_KEPT, Tiling, stripe_bytes
+from tests.support.chips import LUNA_LIKE
+from workloads.build.builder import ConvOptions, ProgramBuilder
+
+ROUTE = Route(3, 8, Fraction(0))
+SLOW: Chip = replace(LUNA_LIKE, psram=Psram(1 << 20, Fraction(1), Fraction(1)), dma=Dma(ROUTE, ROUTE))
+"""A chip that loads a byte in a cycle, nearly without set-up."""
+
+
+def network(kernel: int = 3, **options: int) -> tuple[Program, Op]:
+    """A convolution of 32 rows of 32 bytes."""
+    given: ConvOptions = {"pad": options.get("pad", kernel // 2), "stride": options.get("stride", 1)}
+    builder = ProgramBuilder("one")
+    builder.output(builder.conv("a", builder.input("x", (1, 4, 32, 8)), 4, kernel, **given))
+    program = builder.build()
+    return program, next(program.ops())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "rows", "depth", "held"),
+    [(3, 1, 2, 1, 4), (3, 1, 2, 2, 6), (3, 2, 2, 1, 5), (5, 1, 1, 2, 6), (3, 1, 29, 1, 31)],
+)
+def test_it_holds_a_window_and_the_new_rows_of_further_stripes(
+    kernel: int, stride: int, rows: int, depth: int, held: int
+) -> None:
+    _, op = network(kernel, stride=stride)
+    assert loaded_ring(op, rows, depth) == LoadedRing(held, 32)
+
+
+@pytest.mark.parametrize(("kernel", "stride", "rows"), [(1, 1, 2), (2, 2, 2), (3, 1, 30)])
+def test_there_is_none_without_rows_in_common_or_for_all_rows(kernel: int, stride: int, rows: int) -> None:
+    assert loaded_ring(network(kernel, stride=stride, pad=0)[1], rows, 1) is None
+
+
+def test_no_load_goes_round_the_end() -> None:
+    ring = LoadedRing(6, 32)
+    assert list(ring.pieces(Interval(5, 14))) == [Interval(5, 6), Interval(6, 12), Interval(12, 14)]
+    assert not list(ring.pieces(Interval(7, 7)))
+
+
+def test_its_bytes_are_those_of_the_stripes() -> None:
+    program, op = network()
+    tiling = Tiling(2, 4, striped=True, depth=2)
+    out = 2 * 2 * 32
+    assert stripe_bytes(program, op, tiling) == 2 * 4 * 32 + out
+    assert stripe_bytes(program, op, replace(tiling, rolls=True)) == 6 * 32 + out
+    assert stripe_bytes(program, op, replace(tiling, rolls=True), frozenset("x")) == out
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 8])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_stripes_that_roll_take_no_more_bytes(rows: int, depth: int) -> None:
+    program, op = network()
+    tiling = Tiling(rows, 4, striped=True, depth=depth)
+    found = rolling_cut(program, SLOW, op, tiling, NONE_KEPT)
+    assert found.rolls
+    assert stripe_bytes(program, op, found) <= stripe_bytes(program, op, tiling)
+
+
+def test_stripes_stay_as_they_are_where_nothing_is_loaded_twice() -> None:
+    program, op = network()
+    for tiling, kept in (
+        (Tiling(2, 4, striped=True), frozenset("x")),
+        (Tiling(2, 2, striped=True, channels_outer=True), NONE_KEPT),
+    ):
+        assert rolling_cut(program, SLOW, op, tiling, kept) == tiling
+    program, op = network(1)
+    assert rolling_cut(program, SLOW, op, Tiling(2, 4, striped=True), NONE_KEPT) == Tiling(2, 4, striped=True)
+
+
+def test_set_ups_may_cost_more_than_rows_loaded_again() -> None:
+    program, op = network()
+    route = replace(ROUTE, setup_cycles=4000)
+    chip = replace(SLOW, dma=Dma(route, route))
+    tiling = Tiling(16, 4, striped=True)
+    assert rolling_cut(program, chip, op, tiling, NONE_KEPT) == tiling

@@ -6,10 +6,12 @@ begun, and none has ended, as it needs that row for its own last one. Or it has 
 has made some number of rows, no more than it can from those of the op before, and the rows that its reader
 still needs are there: those numbers count with which these take the fewest bytes.
 
-That is so in rolling buffers, where each row is made once. Where stripes compute rows again, the last one has
-the row in question, and before it what leaves has begun; a single stripe computes nothing twice. In several
-bands of columns all that is read and made is there in any case. Ops that add up rows or have a state hold
-rows in another way, so that no path leads through them.
+That is so in rolling buffers, where each row is made once. If rows of a tensor are made again for each step
+that reads it, none is there between those: its op goes back to the first row that the next step needs, which
+counts as the number of rows that it has made, and the tensor before holds what is needed from there on. Where
+stripes compute rows again, the last one has the row in question, and before it what leaves has begun; a
+single stripe computes nothing twice. In several bands of columns all that is read and made is there in any
+case. Ops that add up rows or have a state hold rows in another way, so that no path leads through them.
 
 Source: chipmodel.
 """
@@ -71,6 +73,17 @@ class BothEnds:
                 needed = link.reads(0, after.row + 1)[1]
                 found[index] = BeforeWhole(needed - 1, (index, *after.path), int(least[needed]))
                 yield found[index]
+
+    def after(self, index: int) -> Iterator[BeforeWhole]:
+        """Yield each later op on the path from op ``index``, which makes the last row that the next one needs
+        before the later one has begun."""
+        link, path = self.links[index], (index,)
+        needed = link.reads(0, self.rows.made[link.reader])[1] if link else 0
+        made = np.where(np.arange(self.rows.made[index] + 1) == needed, 0.0, np.inf)
+        while link and not self.rows.ops[link.reader].carried:
+            made, path = (made[:, None] + link.held).min(axis=0), (*path, link.reader)
+            yield BeforeWhole(needed - 1, path, int(made[0]))
+            link = self.links[link.reader]
 
     def _link(self, index: int) -> _PathLink | None:
         rows, op = self.rows, self.rows.ops[index]

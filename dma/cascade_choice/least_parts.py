@@ -104,7 +104,7 @@ class ChainParts:
         self.banded = BandedOps(self.program, self.ops)
         self.weights = [self.program.block_bytes(op) for op in self.ops]
         self.rows = rows = LeastRows(self.program, self.ops)
-        self.ends, self.before = BothEnds(rows), cache(self._before)
+        self.ends, self.before, self.after = BothEnds(rows), cache(self._before), cache(self._after)
         self.narrow = again
         """Whether bands may be as narrow as a column."""
         self.again = rows.of_one_reader() if again else {}
@@ -155,7 +155,8 @@ class ChainParts:
                 widths = {1: widths[1]}
             found = ((bands, each) for bands, each in widths.items() if start in each)
             sizes = {bands: self._cascade(ops, each) for bands, each in found}
-            yield start, {**sizes, 1: max(sizes[1], self.at_last_rows(ops))}
+            windows = self.at_first_windows(ops) if self.narrow else 0
+            yield start, {**sizes, 1: max(sizes[1], self.at_last_rows(ops), windows)}
 
     def _cascade(self, ops: Interval, widths: Mapping[int, BandWidth]) -> int:
         """The bytes while a step of one of ``ops`` runs, of which that op is taken that needs the most: what
@@ -181,11 +182,41 @@ class ChainParts:
 
     def at_last_rows(self, ops: Interval) -> int:
         """The bytes of the cascade ``ops`` in one band at that op's last row, on a path to a whole tensor
-        (``dma.cascade_choice.both_ends``), where they are the most; 0 if rows may be computed again."""
+        (``dma.cascade_choice.both_ends``), where they are the most."""
         first = self.chain.start
         start, stop = ops.start - first, ops.stop - first
-        before = () if self.narrow else self.before(stop)
-        return max((self._at_last_row(ops, each) for each in before if each.path[0] >= start), default=0)
+        before = (each for each in self.before(stop) if each.path[0] >= start)
+        return max((self._at_last_row(ops, each) for each in before), default=0)
+
+    def at_first_windows(self, ops: Interval) -> int:
+        """The bytes of the cascade ``ops`` in one band when a later op begins, with buffers of rows made
+        again, while the first one reads; or when that makes its last row, and the path between holds rows."""
+        row, after = self.after(ops.start - self.chain.start)
+        most = max((size for stop, size in after if stop <= ops.stop), default=0)
+        return most and self.alive.bytes(self._read_at(ops, ops.start, (row,))) + most
+
+    def _after(self, start: int) -> tuple[int, list[tuple[int, int]]]:
+        """The last row of op ``start`` that the next one needs; for each later op, where what is between and
+        what it makes has been read, and the fewest bytes of that, with weights."""
+        around, first, row, end = self.alive.around, self.chain.start, 0, 0
+        found = list[tuple[int, int]]()
+        for each in self.ends.after(start):
+            row, index = each.row, each.path[-1]
+            made = [name for op in each.path[-2:] for name in self.ops[op].outputs]
+            end = max(end, *(around.touched[name].stop for name in made))
+            if not all(around.is_inside(name, Interval(first + start, end + 1)) for name in made):
+                break
+            sizes = (size for name, size in self.buffers[index].items() if self.again[name] >= start)
+            begun, waits = sum(sizes) + self.weights[index], each.held + self.weights[start]
+            found.append((end, min(begun, waits)))
+        return row, found
+
+    def _read_at(self, ops: Interval, position: int, rows: tuple[int, ...]) -> set[str]:
+        """The whole tensors that an op reads for each of these rows, or that live around the cascade."""
+        reads = self.rows.reads[position - self.chain.start]
+        read = {name for name, each in reads if reads_each(each, rows)} & self.alive.at[position]
+        whole = {name for name in read if not self.alive.passes_in_rows(name, ops)}
+        return whole | {name for name in self.alive.at[ops.start] if self._lives_around(name, ops)}
 
     def _before(self, stop: int) -> tuple[BeforeWhole, ...]:
         around, first, begins = self.alive.around, self.chain.start, max(0, stop - MAX_OPS)
@@ -200,12 +231,10 @@ class ChainParts:
         """The bytes of the cascade ``ops`` in one band while an op makes the last row that another one needs:
         that has begun, and so have all on the path to it, or the path holds rows. Weights of either may have
         been loaded for the step alone."""
-        at, first, path, row = self.alive.at, self.chain.start, before.path, before.row
-        read = {name for name, reads in self.rows.reads[path[0]] if reads_each(reads, (0, row))}
-        whole = {name for name in read & at[first + path[0]] if not self.alive.passes_in_rows(name, ops)}
-        whole |= {name for name in at[ops.start] if self._lives_around(name, ops)}
+        at, first, path = self.alive.at, self.chain.start, before.path
+        whole = self._read_at(ops, first + path[0], (0, before.row))
         begun = whole | at[first + path[-1]].intersection(self.ops[path[-1]].outputs)
-        rolling = sum(sum(self.held[index].values()) for index in path[:-1])
+        rolling = 0 if self.narrow else sum(sum(self.held[index].values()) for index in path[:-1])
         weights = max(self.weights[path[0]], self.weights[path[-1]])
         waits = self.alive.bytes(whole) + before.held + self.weights[path[0]]
         return min(self.alive.bytes(begun) + rolling + weights, waits)

@@ -12,8 +12,8 @@ needs:
   it may have ended or not yet begun. When the last of several bands begins, all that the cascade reads and
   makes is there; when an op begins in the first one, so is all that it reads, with what ops before it hold.
   No op but the last one of a cascade in bands makes what others need. In one band, what an op reads is there
-  with what a later one makes, or with rows of all tensors between (``dma.cascade_choice.both_ends``); this
-  is not counted if rows may be computed again.
+  with what a later one makes, or with rows of all tensors between (``dma.cascade_choice.both_ends``); if
+  rows may be computed again, what the first op reads also with the buffers of a later one.
 * Tensors that may lie in each other's memory count as much as the largest of them, and pieces of a concat as
   much as all pieces.
 * An op on its own has at least one output channel of its weights; a cascade has the largest weights of one of

@@ -99,8 +99,9 @@ def test_rows_that_two_steps_read_are_kept_where_none_may_be_computed_again() ->
 
 def test_what_a_cascade_reads_is_there_with_what_it_makes_where_neither_end_may_wait() -> None:
     """One of the two tensors of 64 channels would have to be whole for the last op to begin after the first
-    one has ended: so input and output, which others need, are there together. Three rows are kept, as none is
-    computed twice, and the largest weights are 256 B."""
+    one has ended: so input and output, which others need, are there together. Three rows are kept if none is
+    computed twice, and the largest weights are 256 B. Without a limit the depthwise op has three rows of 64
+    and makes one, with weights of its own, while the input is there."""
     builder = ProgramBuilder("both ends")
     x = builder.conv("start", builder.input("x", (1, 4, 64, 1)), 4, (1, 1), bias=False)
     builder.output(x)
@@ -110,7 +111,24 @@ def test_what_a_cascade_reads_is_there_with_what_it_makes_where_neither_end_may_
     program = builder.build()
     least = 2 * 64 * 4 + 3 * 64 + 256
     assert least - least // PRECISION <= memory_bound(program, 1) <= least
-    assert memory_bound(program, inf) == 64 * 4 + 3 * 64 + 256
+    assert memory_bound(program, inf) == 2 * 64 * 4 + 256
+    parts = ChainParts(AliveTensors(program, {}), Interval(0, 4), True)
+    assert parts.at_first_windows(Interval(1, 4)) == 64 * 4 + (3 + 1) * 64 + 3 * 64
+
+
+def test_what_a_cascade_reads_has_gone_before_a_window_is_there_where_that_is_less() -> None:
+    """All 64 B of the narrow tensor are there with the input and the weights of its op: that is less than the
+    buffers of an op that reads or makes a wide tensor, with its weights."""
+    builder = ProgramBuilder("narrow")
+    x = builder.conv("start", builder.input("x", (1, 4, 32, 1)), 4, (1, 1), bias=False)
+    builder.output(x)
+    narrow = builder.conv("squeeze", x, 2, (1, 1), bias=False)
+    wide = builder.conv("expand", narrow, 64, (1, 1), bias=False)
+    middle = builder.conv("depthwise", wide, 64, (3, 1), pad=(1, 0, 1, 0), groups=64, bias=False)
+    builder.output(builder.conv("project", middle, 4, (1, 1), bias=False))
+    parts = ChainParts(AliveTensors(builder.build(), {}), Interval(0, 5), True)
+    assert parts.at_first_windows(Interval(1, 5)) == 32 * 4 + 32 * 2 + 2 * 4
+    assert parts.at_first_windows(Interval(1, 3)) == 0
 
 
 def test_a_skip_over_two_convolutions_holds_the_rows_that_these_delay() -> None:
@@ -205,7 +223,8 @@ def test_what_leaves_a_cascade_on_the_way_is_there_with_what_it_reads() -> None:
     parts = ChainParts(AliveTensors(builder.build(), {}), Interval(0, 5), False)
     assert parts.at_last_rows(Interval(1, 5)) == 2 * 32 * 4 + 64 + 4 * 64
     again = ChainParts(parts.alive, Interval(0, 5), True)
-    assert again.at_last_rows(Interval(1, 5)) == 0
+    assert again.at_last_rows(Interval(1, 5)) == 2 * 32 * 4 + 4 * 64
+    assert again.at_first_windows(Interval(1, 5)) == 0
 
 
 @pytest.mark.parametrize("seed", range(CHAINS))
@@ -484,10 +503,12 @@ def test_no_plan_of_a_cascade_uses_less(seed: int) -> None:
             request = PlanRequest(cascaded, chip, "exact", "sync", spill=False)
             peak = plan_in_rounds(request, None, None, cascaded).solved.peak
             assert memory_bound(program, Fraction(computed(cascaded), computed(program))) <= peak, choices
-            for each in (each for each in choices if each.bands > 1):
-                start, stop = names.index(each.ops[0]), names.index(each.ops[-1]) + 1
-                sizes = dict(parts.cascades(stop))[start]
-                assert min(size for bands, size in sizes.items() if bands > 1) <= peak, choices
+            for each in choices:
+                ops = Interval(names.index(each.ops[0]), names.index(each.ops[-1]) + 1)
+                sizes = dict(parts.cascades(ops.stop))[ops.start]
+                banded = (size for bands, size in sizes.items() if bands > 1)
+                first, last = parts.at_first_windows(ops), parts.at_last_rows(ops)
+                assert peak >= (min(banded) if each.bands > 1 else max(first, last)), choices
 
 
 def _limited_sets(program: Program, random: Random) -> Iterator[tuple[CascadeChoice, ...]]:

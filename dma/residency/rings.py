@@ -55,15 +55,33 @@ def distance(program: Program, op: Op, name: str, rows: int) -> int:
     >>> distance(program, depthwise, depthwise.inputs[0], rows=1)
     640
     """
-    size, made = program.tensors[name].bytes, program.tensors[op.outputs[0]].bytes
-    channels = Interval(0, op.work.channels)
-    most, needed = 0, size
-    for stripe in reversed(list(Tiling(rows, op.work.channels).stripes(op))):
-        read = op.reads(op.inputs.index(name), stripe, channels)
-        written = op.writes(op.outputs[0], stripe, channels)
-        needed = min(needed, size * read.rows.start // read.of_rows)
-        most = max(most, -(-made * written.rows.stop // written.of_rows) - needed)
-    return most
+    return RowEdges(program, op, name).distance(rows)
+
+
+class RowEdges:
+    """The bytes of its input ``name`` before a row of ``op``, and of its output up to the end of a row, each
+    found once for all numbers of rows a step."""
+
+    def __init__(self, program: Program, op: Op, name: str) -> None:
+        self.op, self.index = op, op.inputs.index(name)
+        self.size, self.made = program.tensors[name].bytes, program.tensors[op.outputs[0]].bytes
+        self.channels = Interval(0, op.work.channels)
+        self.read: dict[int, int] = {}
+        self.written: dict[int, int] = {}
+
+    def distance(self, rows: int) -> int:
+        """``distance`` for so many rows."""
+        most, needed = 0, self.size
+        for stripe in reversed(list(Tiling(rows, self.op.work.channels).stripes(self.op))):
+            if stripe.start not in self.read:
+                share = self.op.reads(self.index, stripe, self.channels)
+                self.read[stripe.start] = self.size * share.rows.start // share.of_rows
+            if stripe.stop not in self.written:
+                share = self.op.writes(self.op.outputs[0], stripe, self.channels)
+                self.written[stripe.stop] = -(-self.made * share.rows.stop // share.of_rows)
+            needed = min(needed, self.read[stripe.start])
+            most = max(most, self.written[stripe.stop] - needed)
+        return most
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, RowsInPlace, with_ops
+from chipmodel.npu.cycles import op_cycles
 from chipmodel.rewrites.rows_in_place import row_bytes, rows_to_take
-from dma.residency.best_cuts import tiled_cycles
 from dma.residency.greedy import ResidencyTable
-from dma.residency.rings import RingMember, distance, shared_ring
+from dma.residency.rings import RingMember, RowEdges, distance, shared_ring
 from dma.residency.storages import overwrites
 from dma.residency.tiling import Tiling
 
@@ -89,6 +90,7 @@ class RowsTable:
         self.alive = table.residency(table.initial_decisions()).through
         self.takes = rows_to_take(program)
         self.known: dict[str, list[RowsOption]] = {}
+        self.edges: dict[str, RowEdges] = {}
 
     def both(self, op: Op) -> int:
         """Bytes of the output and of the input that it may take."""
@@ -98,10 +100,12 @@ class RowsTable:
         """The numbers of rows that take less memory than both tensors, each faster than all fewer ones."""
         if op.name not in self.known:
             found = self.known[op.name] = []
+            computed = cache(partial(op_cycles, self.chip.npu, op, channels=op.work.channels))
             for rows in range(1, op.work.rows + 1):
                 if (size := self.bytes(op, rows)) >= self.both(op):
                     break
-                cycles = tiled_cycles(self.chip.npu, op, Tiling(rows, op.work.channels))
+                sizes = Tiling(rows, op.work.channels).stripes(op).sizes()
+                cycles = sum(count * computed(many) for many, count in sizes.items())
                 if not found or cycles < found[-1].cycles:
                     found.append(RowsOption(rows, size, cycles))
         return self.known[op.name]
@@ -109,7 +113,9 @@ class RowsTable:
     def bytes(self, op: Op, rows: int) -> int:
         """Bytes of input and output together where each step computes ``rows``."""
         old, made = (self.program.tensors[name].bytes for name in (self.takes[op.name], op.outputs[0]))
-        return max(old + distance(self.program, op, self.takes[op.name], rows), made)
+        if op.name not in self.edges:
+            self.edges[op.name] = RowEdges(self.program, op, self.takes[op.name])
+        return max(old + self.edges[op.name].distance(rows), made)
 
     def chosen(self, room: int) -> dict[str, RowsOption]:
         """The ops at which more than ``room`` bytes of tensors are alive and that need no more in place, each

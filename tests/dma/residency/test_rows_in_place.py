@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.program import Program
+from chipmodel.model.program import Op, Program
 from chipmodel.rewrites.in_place import reuse
 from dma.residency.greedy import ResidencyTable
 from dma.residency.rows_in_place import RowsTable, least_rows_in_place, with_rows_in_place
@@ -70,3 +72,22 @@ def test_a_chip_that_cannot_go_round_needs_a_row_more_for_each_layer(ds_cnn: Pro
     chip = replace(CHIP, npu=replace(CHIP.npu, rolling_buffers=False))
     marked = with_rows_in_place(ds_cnn, chip, dict.fromkeys(LAYERS, 1))
     assert most_alive(marked) == 490 + 8_000 + 4 * (640 + 320)
+
+
+def test_each_row_is_asked_once_for_all_numbers_of_rows(
+    ds_cnn: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps of other numbers of rows begin and end at the same rows of the op."""
+    table = RowsTable(ds_cnn, CHIP)
+    op = next(each for each in table.ops if each.name == "conv2.depthwise")
+    asked: list[Interval] = []
+    reads = Op.reads
+
+    def counted(self: Op, index: int, rows: Interval, channels: Interval) -> Share:
+        asked.append(rows)
+        return reads(self, index, rows, channels)
+
+    monkeypatch.setattr(Op, "reads", counted)
+    found = [table.bytes(op, rows) for rows in range(1, op.work.rows + 1)]
+    assert found[:3] == [8_000 + between * 320 for between in (2, 3, 4)]
+    assert len(asked) == op.work.rows

@@ -77,7 +77,8 @@ class BothEnds:
     def after(self, index: int) -> Iterator[BeforeWhole]:
         """Yield each later op on the path from op ``index``, which makes the last row that the next one needs
         before the later one has begun."""
-        link, path = self.links[index], (index,)
+        link = self.links[index]
+        path: tuple[int, ...] = (index,)
         needed = link.reads(0, self.rows.made[link.reader])[1] if link else 0
         made = np.where(np.arange(self.rows.made[index] + 1) == needed, 0.0, np.inf)
         while link and not self.rows.ops[link.reader].carried:

@@ -23,7 +23,9 @@ needs:
   bytes of the larger one, and those that must lie between them.
 * Of a tensor inside a cascade there are at least those rows between the one that is made and the oldest one
   that an op still needs which has come as far as it can without that row. Such tensors are there together
-  where no op between their readers waits for all rows of one: what is read before it may have gone.
+  where no op between their readers waits for all rows of one: what is read before it may have gone. In one
+  band an op may end before a later one begins also where none waits, and a plan use less than is counted of
+  the cascade. The two that it may be cut into there are taken to need no more, which is tested, not proven.
 * If rows may be computed again, tensors with one reader are only there with the op that makes them, and with
   that reader: always in a buffer of as many rows as that needs for any of its own.
 * If they may be computed again up to a limit, the bound is the fewest bytes with which a cut computes no more

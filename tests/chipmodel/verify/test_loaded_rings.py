@@ -10,12 +10,13 @@ from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located
+from chipmodel.model.schedule import Part
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.commands import verify
 from chipmodel.verify.plan_file import verify_file
-from chipmodel.verify.rolling import load_faults
+from chipmodel.verify.rolling import load_faults, turn_faults
 from reports.export.layout import Ring, layout_of, rings
 from tests.dma.residency.test_loaded_rings import SLOW, network
 from tests.support.chips import with_memory
@@ -130,6 +131,14 @@ def test_a_row_does_not_lie_across_the_end() -> None:
         for c in planned().commands
     )
     assert "lies within a row" in said(tuple(steps))
+
+
+def test_no_later_turn_ends_within_a_row() -> None:
+    """Of rows of 32 bytes from byte 16 on the first turn ends after three, the next one half a row on."""
+    place = Located(Part("x"), 0, 112, rolls=True, first=16)
+    (fault,) = turn_faults(place, 1024, 32, turns=True, made=False)
+    assert "lies within a row" in fault
+    assert not list(turn_faults(replace(place, bytes=128, first=32), 1024, 32, turns=True, made=False))
 
 
 def test_the_header_names_the_rolling_buffer() -> None:

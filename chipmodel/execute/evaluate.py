@@ -110,6 +110,9 @@ def mix(op: Op, program: Program, inputs: Sequence[Bytes], weights: Bytes, part:
 
 # -- what a line reads -----------------------------------------------------------------------------
 
+SHARES_AT_ONCE = 256
+"""Shares whose bytes are in memory at once: thousands may each be most of a tensor."""
+
 
 def _read(op: Op, index: int, array: Bytes, part: OpPart) -> Words:
     """A digest for each line of what it reads of input number ``index``."""
@@ -118,15 +121,25 @@ def _read(op: Op, index: int, array: Bytes, part: OpPart) -> Words:
         rows, channels = part.rows, part.channels if lines[1] > 1 else Interval(0, 1)
         grid = array.reshape(*lines, -1)
         return digests(grid[rows.start : rows.stop, channels.start : channels.stop])
-    known: dict[Share, np.uint64] = {}
+    shares = [_row_reads(op, index, Interval(row, row + 1), part.channels) for row in _numbers(part.rows)]
+    different = list(dict.fromkeys(share for row in shares for share in row))
+    words = dict(_share_digests(array, different))
+    read = np.empty((len(part.rows), len(part.channels)), np.uint64)
+    for line, row in zip(read, shares, strict=True):
+        line[:] = [words[share] for share in row]
+    return read
 
-    def digest(share: Share) -> np.uint64:
-        if share not in known:
-            known[share] = digests(_taken(array, share)[None, :])[0]
-        return known[share]
 
-    shares = [list(_row_reads(op, index, row, part.channels)) for row in _numbers(part.rows)]
-    return np.array([[digest(share) for share in row] for row in shares], np.uint64)
+def _share_digests(array: Bytes, shares: Sequence[Share]) -> Iterator[tuple[Share, np.uint64]]:
+    """A digest of each of ``shares``; those of one size at once, which is quicker, but not too many."""
+    for first in range(0, len(shares), SHARES_AT_ONCE):
+        by_size: dict[int, list[tuple[Share, Bytes]]] = {}
+        for share in shares[first : first + SHARES_AT_ONCE]:
+            content = _taken(array, share)
+            by_size.setdefault(len(content), []).append((share, content))
+        for same in by_size.values():
+            names, contents = zip(*same, strict=True)
+            yield from zip(names, digests(np.stack(contents)), strict=True)
 
 
 def _own_lines(op: Op, index: int) -> tuple[int, int] | None:
@@ -141,19 +154,16 @@ def _own_lines(op: Op, index: int) -> tuple[int, int] | None:
     return (work.rows, work.channels) if further else None
 
 
-def _row_reads(op: Op, index: int, row: int, channels: Interval) -> Iterator[Share]:
-    """What each of ``channels`` reads for ``row``: one share where all channels read the same."""
-    rows, last = Interval(row, row + 1), op.work.channels - 1
-    ends = {_needs(op, index, rows, Interval(c, c + 1)) for c in (0, last)}
-    if ends == {_needs(op, index, rows, Interval(0, last + 1))}:
-        yield from list(ends) * len(channels)
-    else:
-        yield from (_needs(op, index, rows, Interval(c, c + 1)) for c in _numbers(channels))
-
-
-def _needs(op: Op, index: int, rows: Interval, channels: Interval) -> Share:
-    """What ``Op.reads`` names, within a slice."""
-    return WHOLE if index in op.whole else op.work.needs(index, rows, channels)
+def _row_reads(op: Op, index: int, row: Interval, channels: Interval) -> list[Share]:
+    """What each of ``channels`` reads for ``row``, within a slice; one share where all of the op's read the
+    same."""
+    if index in op.whole:
+        return [WHOLE]
+    needs, last = op.work.needs, op.work.channels - 1
+    every = needs(index, row, Interval(0, last + 1))
+    if not last or all(needs(index, row, Interval(c, c + 1)) == every for c in (0, last)):
+        return [every]
+    return [needs(index, row, Interval(c, c + 1)) for c in _numbers(channels)]
 
 
 def _taken(array: Bytes, share: Share) -> Bytes:

@@ -1,14 +1,19 @@
 """Plans of real networks run on bytes: right ones compute the network, and damage shows."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
 import pytest
 
+from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.check import PathVerdict, PlanRun, check_path, check_paths, covering_paths
+from chipmodel.execute.evaluate import evaluate
+from chipmodel.execute.op_part import OpPart
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Acquire, Command, Compute, DmaStart, DmaWait, Repeat, resolve_path, walk
+from chipmodel.model.program import Op, Program
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import balanced
 from chipmodel.pipeline.plan import plan
@@ -177,6 +182,22 @@ def test_inferences_one_after_another_take_and_make_their_own_slices() -> None:
         stuck = tuple(_without_advance(c) for c in made.commands)
         assert moved
         assert check_path(replace(run, streams=(stuck,)), resolve_path(stuck, {})).faults
+
+
+def test_plain_runs_evaluate_an_op_of_the_same_bytes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated = Counter[str]()
+
+    def counted(
+        op: Op, program: Program, inputs: Sequence[Bytes], weights: Bytes, part: OpPart
+    ) -> tuple[Bytes, ...]:
+        evaluated[op.name] += 1
+        return evaluate(op, program, inputs, weights, part)
+
+    monkeypatch.setattr("chipmodel.execute.check.evaluate", counted)
+    program = steady(reuse(joined_network(4).build(), "all"), 3)
+    made = plan(PlanRequest(program, with_memory(LUNA_LIKE, 900, 1), "large-first", "sync"))
+    assert not check_path(PlanRun(program, (made.commands,), 900), resolve_path(made.commands, {})).faults
+    assert (evaluated["a"], evaluated["b"]) == (3, 3)
 
 
 def _without_advance(command: Command) -> Command:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chipmodel.cascades.columns import part_reads, part_writes
-from chipmodel.execute.byte_arrays import Bytes, put, random_bytes, taken
+from chipmodel.execute.byte_arrays import Bytes, Words, digests, put, random_bytes, taken
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.op_part import OpPart, RecurrentState, whole_op
 from chipmodel.execute.reference import random_weights, weight_block
@@ -99,6 +99,22 @@ def test_a_part_of_what_it_reads_is_that_of_the_whole(program: Program) -> None:
         for name, expected, found in zip(op.outputs, whole, part, strict=True):
             share = op.writes(name, rows, channels)
             assert np.array_equal(taken(found, share), taken(expected, share)), (op, rows, channels)
+
+
+def test_lines_that_read_as_many_bytes_are_digested_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    net, shapes = ProgramBuilder("net"), list[tuple[int, ...]]()
+    net.output(net.conv("conv", net.input("x", (1, 3, 300, 2)), 4, 3, pad=1))
+    program = net.build()
+    (op,) = program.ops()
+
+    def digested(lines: Bytes) -> Words:
+        shapes.append(lines.shape)
+        return digests(lines)
+
+    monkeypatch.setattr("chipmodel.execute.evaluate.digests", digested)
+    evaluate(op, program, *operands(program, op), whole_op(op, {}))
+    of_input = [shape for shape in shapes if len(shape) == 2 and shape[1] in (12, 18)]
+    assert of_input == [(1, 12), (255, 18), (43, 18), (1, 12)]
 
 
 @pytest.mark.parametrize("name", ["deep", "small"])

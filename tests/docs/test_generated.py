@@ -1,10 +1,26 @@
-"""What the pages show of the program's output and of its registries is what these are now."""
+"""Pages show what the program prints, its registries, and every model that a chip file may choose."""
 
 import pytest
 
+from chipmodel.hardware.chip_file import preset_names
+from chipmodel.hardware.fields import FIELDS
 from docs.generate import Part, made, parts, present
+from docs.tools.units import FIELDS_OF_UNITS, UNITS, rows
 
 
 @pytest.mark.parametrize("part", list(parts()), ids=lambda part: part.name)
 def test_generated_parts_are_up_to_date(part: Part) -> None:
     assert made(part) == present(part), "bring it up to date with: python -m docs.generate"
+
+
+def test_every_model_of_a_unit_has_a_row_and_no_other() -> None:
+    chosen = {(field, option) for field in FIELDS_OF_UNITS for option in FIELDS[field].options}
+    assert set(UNITS) == chosen
+
+
+def test_every_row_says_how_far_off_it_is() -> None:
+    errors = {unit: error for unit, _, _, error in rows()}
+    assert all(errors.values())
+    assert errors["`npu.model: luna`"].startswith("none on 782 rows")
+    for name in preset_names():
+        assert any(f"`{name}`" in error for error in errors.values()), name

@@ -1,11 +1,16 @@
-"""Every notebook says what is stored when its cells run, and has a page of the site."""
+"""Notebooks say what is stored when their cells run; reports of studies what pandas finds in their rows."""
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from chipmodel.studies.study_file import read_study
 from docs.tools.notebooks import FIGURE, Notebook, executed, markdown, read, text_of
+from reports.words import percent
 from tests.docs.pages import DOCS
+from tests.support.folders import ROOT
 
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 
@@ -57,3 +62,35 @@ def test_pictures_and_figures_are_stored_as_jupyter_stores_them() -> None:
 def _notebook(*sources: str) -> Notebook:
     cells = [{"cell_type": "code", "source": [source], "outputs": []} for source in sources]
     return {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+PANDAS: Any = import_module("pandas")
+STUDIES = ROOT / "bench" / "studies"
+
+
+def table_of(report: str) -> dict[str, list[str]]:
+    """The cells of each planner in the first table."""
+    lines = report[report.index("| planner |") :].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2 : lines.index("")]]
+    return {name.replace("\\", ""): [cell.replace("\\", "") for cell in cells] for name, *cells in rows}
+
+
+@pytest.mark.parametrize(
+    ("name", "planner", "gap", "case"),
+    [
+        ("packers", "packer", "peak_gap", ["problem"]),
+        ("ping-pong", "streamer", "cycle_gap", ["workload", "chip", "shared_memory.bytes"]),
+    ],
+)
+def test_medians_and_wins_are_those_of_pandas(name: str, planner: str, gap: str, case: list[str]) -> None:
+    study = read_study(STUDIES / name / f"{name}.yaml")
+    rows = PANDAS.read_csv(STUDIES / name / "rows.csv.gz")
+    gaps = rows.pivot_table(index=case, columns=planner, values=gap).dropna()
+    best = gaps.eq(gaps.min(axis=1), axis=0).sum()
+    found = table_of((STUDIES / name / "report.md").read_text())
+    asked = study.packers if planner == "packer" else study.streamers
+    assert {*found} == {*asked} == {*gaps.columns}
+    for each, cells in found.items():
+        assert cells[0] == percent(gaps[each].median())
+        assert cells[2] == percent(gaps[each].max())
+        assert sum(map(int, cells[4].replace(" tied", "").split("+"))) == best[each]

@@ -1,4 +1,4 @@
-"""The site builds without a warning, and the pages keep the rules of the house."""
+"""The site builds without a warning, its pages keep the rules of the house, its pictures are there."""
 
 import re
 import subprocess
@@ -6,9 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from docs.generate import PART
-from tests.docs.pages import BLOCK, DECISIONS, DOCS, README, RESULTS, name_of, pages
+from docs.tools.gallery import FOLDER, SHOTS, Shot, taken
+from docs.tools.samples import folder_of_commands
+from tests.docs.pages import BLOCK, DECISIONS, DOCS, README, RESULTS, first_shown, name_of, pages
+from tests.reports.chromium import CHROMIUM
 from tests.support.folders import ROOT
 
 LONGEST_README = 8 * 1024
@@ -85,3 +89,33 @@ def test_no_page_cites_source_systems_by_number_or_begins_sentences_stiffly() ->
     for page in [*pages(), *RESULTS, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md"]:
         found = refused.search(PART.sub("", BLOCK.sub("", page.read_text())))
         assert not found, (name_of(page), found)
+
+
+HEAVIEST, ALL = 150_000, 1_000_000
+"""Bytes of one picture and of all, at most."""
+
+
+def test_every_picture_is_there_and_no_other() -> None:
+    assert sorted(FOLDER.iterdir()) == sorted(shot.file for shot in SHOTS)
+
+
+def test_pictures_are_light() -> None:
+    sizes = [shot.file.stat().st_size for shot in SHOTS]
+    assert max(sizes) < HEAVIEST
+    assert sum(sizes) < ALL
+
+
+@pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.name)
+def test_its_commands_are_those_of_pages(shot: Shot) -> None:
+    """There, they run in the tests."""
+    for command in shot.commands:
+        assert command in first_shown()
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
+def test_a_picture_is_taken(tmp_path: Path, browser: Browser) -> None:
+    shot = next(shot for shot in SHOTS if shot.name == "packing")
+    with folder_of_commands(tmp_path):
+        picture = taken(browser, shot)
+    assert (picture[:4], picture[8:12]) == (b"RIFF", b"WEBP")
+    assert len(picture) > 5_000  # an empty page has fewer

@@ -7,6 +7,8 @@ from base64 import b64decode
 from html.parser import HTMLParser
 from typing import Any
 
+from reports.run.figures import RunChart
+
 MOST_BYTES = 1_300_000
 """Of a page, which is to be small enough to mail."""
 
@@ -63,3 +65,8 @@ def refers_to_nothing(page: str) -> bool:
         and "@import" not in page
         and "default-src 'none'" in page
     )
+
+
+def traces(chart: RunChart) -> list[dict[str, Any]]:
+    data: Any = chart.figure["data"]
+    return list(data)

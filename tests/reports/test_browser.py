@@ -25,7 +25,7 @@ from reports.table_page import render_tables
 from tests.reports.chromium import CHROMIUM, ColorScheme, visit
 from tests.reports.compare.test_rows import COMPARISON
 from tests.reports.decode.test_decode import ANSWER as DECODE
-from tests.reports.diff.test_strips import A, B
+from tests.reports.diff.test_page import A, B
 from tests.reports.memory.test_rows import ANSWER as MEMORY
 from tests.reports.packing.test_answer import ANSWER, EMPTY, INFEASIBLE
 from tests.reports.run.test_browser import merged
@@ -35,8 +35,7 @@ from tests.reports.sensitivity.test_sensitivity import ANSWER as SENSITIVITY
 from tests.reports.study_sample import designs, many, small
 from tests.reports.test_explanation import ANSWER as EXPLANATION
 from tests.reports.test_table_page import ARENA, BUDGETS
-from tests.reports.validation.test_chart import row
-from tests.reports.validation.test_page import answer
+from tests.reports.validation.test_validation import answer, row
 from tests.support.chips import LUNA_LIKE
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")

@@ -1,11 +1,22 @@
-"""Pages of tables: budgets and arenas from known answers."""
+"""Pages of tables from known answers, their templates, and tables on terminals."""
+
+import re
+from importlib.resources import files
+from io import StringIO
+
+from hypothesis import given, strategies as st
+from rich.console import Console
 
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
+from chipmodel.terminal.escapes import printable
 from reports import arena, budget
-from reports.page_parts import PageTable, TablePage
+from reports.page_parts import PageTable, SummaryTile, TablePage
 from reports.table_page import render_tables
-from tests.reports.pages import read, refers_to_nothing
+from reports.template import packed, plotly_script
+from reports.terminal_table import ruled_table
+from tests.reports.console import printed
+from tests.reports.pages import read, refers_to_nothing, unpacked
 from tests.reports.sample import EVIL
 
 BUDGETS = BudgetAnswer(
@@ -59,3 +70,46 @@ def test_a_table_without_rows_is_left_out() -> None:
     page = render_tables(TablePage("ci", "name", "", ("Said.",), (), tables))
     assert "one-title" in page
     assert "two-title" not in page
+
+
+ROWS = [(f"[b]op{number}[/b]", f"{number}") for number in range(5)]
+CUT = PageTable("a", "First", ("op", ">n"), ROWS, "For the page.", remark="Both.\nOf them.", most=2)
+HIDDEN, EMPTY = PageTable("b", "Hidden", ("x",), ROWS, most=0), PageTable("c", "Empty", ("x",), ())
+
+
+def lines(*tables: PageTable, sentences: tuple[str, ...] = ("Said.", "Told.")) -> list[str]:
+    page = TablePage("test", "net", "on chip", sentences, (SummaryTile("Tile", "1", ""),), tables)
+    found = (" ".join(line.split()) for line in printed(page).splitlines())
+    return [line for line in found if line.strip("─ ")]
+
+
+def test_sentences_then_the_first_rows_of_each_table_and_its_remark() -> None:
+    whole = PageTable("d", "Second", ("op", ">n"), ROWS)
+    first = ["net on chip: Said.", "Told.", "First", "op n", "[b]op0[/b] 0", "[b]op1[/b] 1"]
+    more = ["3 more: --html, --json", "Both.", "Of them."]
+    second = ["Second", "op n", *(f"{name} {number}" for name, number in ROWS)]
+    assert lines(CUT, HIDDEN, EMPTY, whole) == first + more + second
+
+
+def test_an_only_table_needs_no_title_and_a_list_no_sentence() -> None:
+    assert lines(CUT, EMPTY, sentences=())[0] == "op n"
+
+
+def test_a_number_that_is_cut_ends_in_an_ellipsis() -> None:
+    console = Console(file=StringIO(), width=14)
+    console.print(ruled_table(("name", ">peak B"), [("exact", "21,184")], unbroken=["name"]))
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    assert "21,1…" in text
+
+
+@given(st.text() | st.sampled_from(["</script>", "<!--<script>", "]]>", "\u2028&"]))
+def test_packed_data_cannot_leave_its_element(text: str) -> None:
+    assert unpacked(packed({"name": text})) == {"name": printable(text)}
+
+
+def test_plotlys_script_has_the_major_version_of_its_python_package() -> None:
+    whole = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    heads = [text[:200] for text in (whole, plotly_script().decode())]
+    assert len({found[1] for head in heads if (found := re.search(r"plotly\.js.* v(\d+)\.", head))}) == 1
+    assert all("MIT license" in head for head in heads)

@@ -1,4 +1,4 @@
-"""``plan``, ``check`` and ``smallest_memory``: the command line's answers, as values."""
+"""``plan``, ``check``, ``smallest_memory`` and ``export``: the command line's answers, as values."""
 
 import json
 from dataclasses import replace
@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import chipmodel as cm
+from chipmodel.api.export import FORMATS
+from chipmodel.pipeline.choices import ExportFormat
 from tests.support.command_line import call
 
 TINY = "zoo:ds_cnn"
@@ -92,3 +94,40 @@ def test_a_workload_too_large_for_any_plan_is_an_error_and_one_for_this_chip_an_
     tiny = cm.chip("luna-arcs", shared_memory__bytes="1KiB")
     with pytest.raises(cm.DoesNotFit):
         cm.plan(replace(program, name="net"), tiny, spill=False, streamer="sync")
+
+
+NETWORK = "zoo:ds_cnn"
+
+
+@pytest.fixture(scope="module")
+def run() -> cm.Simulation:
+    return cm.simulate(NETWORK)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_it_writes_what_the_command_does(
+    format_: ExportFormat, run: cm.Simulation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, result, out, mine = (tmp_path / name for name in ("plan.json", "result.json", "out", "mine"))
+    run.write_plan(plan)
+    result.write_text(run.to_json())
+    source = result if format_ in ("csv", "parquet") else plan
+    code, said, _ = call(capsys, "export", str(source), "--as", format_, "-o", str(out))
+    made = cm.export(run, format_)
+    made.write(mine)
+    assert code == 0
+    assert mine.read_bytes() == out.read_bytes()
+    assert said == ""
+    assert cm.export(source, format_).content == made.content
+
+
+def test_what_a_format_does_not_take_is_refused(run: cm.Simulation) -> None:
+    with pytest.raises(cm.BadInput, match="--prefix says nothing about csv") as refused:
+        cm.export(run, "csv", prefix="a")
+    assert refused.value.hint == "leave it out, or --as c-header (to='c-header')"
+    with pytest.raises(cm.BadInput, match="is not known"):
+        cm.export(run, "elf")  # type: ignore[arg-type]
+    with pytest.raises(cm.BadInput, match="this is a plan"):
+        cm.export(cm.plan(NETWORK, streamer="sync"), "csv")
+    with pytest.raises(cm.BadInput, match="this is a result"):
+        cm.export(run.to_dict(), "minimalloc")

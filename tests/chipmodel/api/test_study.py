@@ -1,10 +1,11 @@
-"""``study``: rows in a store, as a table; a cancelled study goes on where it was."""
+"""``study`` and ``report``: rows in a store, as a table; what they found, with pages of points."""
 
 from pathlib import Path
 
 import pytest
 
 import chipmodel as cm
+from tests.reports.pages import data_of
 
 STUDY = """\
 title: Two packers on random buffers
@@ -43,3 +44,39 @@ def test_what_contradicts_is_refused(file: Path) -> None:
         cm.study(file, workers=2, dask="tcp://127.0.0.1:1")
     with pytest.raises(cm.BadInput, match="not a number of processes"):
         cm.study(file, workers=0)
+
+
+PACKERS_STUDY = (
+    "title: Who packs?\nworkloads: ['guillotine:n=12,seed=1']\npackers: [large-first, greedy-best-fit]\n"
+)
+
+
+@pytest.fixture
+def answered(tmp_path: Path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(PACKERS_STUDY)
+    assert cm.study(path, workers=1).complete
+    return path
+
+
+def test_it_reads_what_the_study_stored(answered: Path) -> None:
+    found, table = cm.report(answered), cm.study(answered, only_status=True)
+    assert found.rows() == table.rows()
+    assert found.to_html() == table.to_html()
+    assert found.headline().startswith("Who packs?: 2 points")
+    assert found.to_dict()["rows"] == list(found.rows())
+    assert not found.changed
+    assert cm.report(answered.with_suffix(".sqlite")).to_html() == found.to_html()
+    answered.write_text(PACKERS_STUDY + "seeds: [3]\n")
+    assert cm.report(answered).changed
+
+
+def test_it_writes_pages_of_chosen_points(answered: Path, tmp_path: Path) -> None:
+    found = cm.report(answered)
+    key = found.results.rows[0].key
+    heard: list[str] = []
+    found.write(tmp_path / "all.html", tmp_path / "plans", [key], progress=heard.append)
+    (page,) = (tmp_path / "plans").iterdir()
+    assert found.page_files(tmp_path / "plans", [key]) == {key: page}
+    assert data_of((tmp_path / "all.html").read_text())["points"][0]["page"] == f"plans/{page.name}"
+    assert heard[0] == "planning 1 points again"

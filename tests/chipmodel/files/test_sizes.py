@@ -1,10 +1,10 @@
-"""Sizes in bytes: parsing, refusals with hints, and formatting."""
+"""Sizes in bytes and times with units: parsing, refusals with hints, and formatting."""
 
 import pytest
 from hypothesis import given, strategies as st
 
 from chipmodel.errors import BadInput
-from chipmodel.files.sizes import format_bytes, parse_bytes
+from chipmodel.files.sizes import format_bytes, parse_bytes, parse_milliseconds
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,17 @@ def test_sizes_are_formatted(n: int, text: str) -> None:
 @given(st.integers(min_value=0, max_value=1 << 60), st.sampled_from([1, 1 << 10, 1 << 20, 1 << 30]))
 def test_a_formatted_size_parses_to_itself(n: int, factor: int) -> None:
     assert parse_bytes(format_bytes(n * factor)) == n * factor
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [("3.6s", 3600), ("20ms", 20), (" 850us ", 0.85), ("850 µs", 0.85), ("0.5 s", 500)],
+)
+def test_a_time_is_a_number_and_a_unit(text: str, milliseconds: float) -> None:
+    assert parse_milliseconds(text) == pytest.approx(milliseconds)
+
+
+@pytest.mark.parametrize("text", ["3.6", "s", "-3s", "0ms", "1e3s", "3 min", ""])
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="is not a time"):
+        parse_milliseconds(text)

@@ -1,9 +1,14 @@
-"""The curve of live bytes against counting at every time."""
+"""The curve of live bytes against counting at every time; fragmentation by hand and as a property."""
 
 from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.live_sets import highest_live_bytes, largest_alive, live_bytes_curve
+from chipmodel.model.live_sets import (
+    external_fragmentation,
+    highest_live_bytes,
+    largest_alive,
+    live_bytes_curve,
+)
 from chipmodel.model.plan import Buffer, Problem
 from solvers.core.bounds import contention
 
@@ -56,3 +61,20 @@ def test_aliases_need_only_the_largest_of_them() -> None:
     found = largest_alive(problem, live_bytes_curve(problem))
     assert found is not None
     assert (found.bytes, [b.name for b in found.buffers]) == (13, ["a", "c"])
+
+
+def test_by_hand() -> None:
+    assert external_fragmentation([]) == 0
+    assert external_fragmentation([7]) == 0
+    assert external_fragmentation([0, 7, 0]) == 0
+    assert external_fragmentation([3, 7, 2]) == 5
+    assert external_fragmentation(iter([4, 4])) == 4
+
+
+@given(st.lists(st.integers(0, 99), min_size=1))
+def test_only_joining_blocks_lowers_it(blocks: list[int]) -> None:
+    """Free bytes in one block are not fragmented; the largest block can be allocated at once."""
+    assert external_fragmentation([sum(blocks)]) == 0
+    assert sum(blocks) - external_fragmentation(blocks) == max(blocks)
+    joined = [sum(blocks[:2]), *blocks[2:]]
+    assert external_fragmentation(joined) <= external_fragmentation(blocks)

@@ -1,10 +1,25 @@
-"""Each kind of violation that the pairwise check of offsets finds, and a byte-by-byte oracle."""
+"""Violations that the pairwise check finds, against a byte-by-byte oracle, NumPy's and fewer comparisons."""
 
+from collections.abc import Iterator
+from random import Random
+
+import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.verify import fast_offsets
+from chipmodel.verify.fast_offsets import (
+    MIN_BUFFERS,
+    Integers,
+    Sweep,
+    check_by_numpy,
+    check_fast,
+    overlapping_owners,
+)
 from chipmodel.verify.offsets import check
+from tests.solvers.random_problems import random_problem
 
 A = Buffer("a", 100, (Interval(0, 2),))
 B = Buffer("b", 50, (Interval(1, 3),))
@@ -85,3 +100,104 @@ def test_check_finds_a_byte_that_two_live_buffers_hold(
             for byte in range(buffer.bytes):
                 owners.setdefault((position, plan.offsets[buffer.name] + byte), set()).add(buffer.name)
     assert bool(check(problem, plan)) == any(len(names) > 1 for names in owners.values())
+
+
+def random_plan(problem: Problem, random: Random) -> Plan:
+    offsets = {b.name: random.randint(-1, 14) for b in problem.buffers if random.random() < 0.97}
+    for group in problem.colocated if random.random() < 0.5 else ():
+        for name in group:
+            if name in offsets:
+                offsets[name] = offsets.get(group[0], 3)
+    return Plan(offsets)
+
+
+@pytest.mark.parametrize("first", range(0, 1000, 250))
+def test_numpy_equals_check_on_random_plans(first: int) -> None:
+    faulty = 0
+    for seed in range(first, first + 250):
+        problem = random_problem(seed, 12)
+        for turn in range(4):
+            plan = random_plan(problem, Random(seed * 10 + turn))
+            expected = check(problem, plan)
+            assert check_by_numpy(problem, plan) == expected, seed
+            faulty += bool(expected)
+    assert faulty > 500
+
+
+def test_a_large_correct_plan_and_the_same_with_one_buffer_moved_by_a_byte() -> None:
+    """Each buffer lies above the one before it, four levels in turn."""
+    count = 200 * MIN_BUFFERS
+    buffers = tuple(Buffer(str(i), 3, (Interval(i, i + 4),)) for i in range(count))
+    offsets = {str(i): i % 4 * 3 for i in range(count)}
+    problem = Problem(buffers, 12)
+    assert check_fast(problem, Plan(offsets)) == ()
+    offsets["700"] += 1
+    assert check_fast(problem, Plan(offsets)) == (
+        "buffers '697' and '700' share bytes [3, 4) while both are alive: [697, 701) and [700, 704)",
+        "buffers '700' and '701' share bytes [3, 4) while both are alive: [700, 704) and [701, 705)",
+    )
+
+
+def test_buffers_at_one_offset_overlap_in_every_pair() -> None:
+    buffers = tuple(Buffer(str(i), 2, (Interval(0, 3), Interval(2, 5))) for i in range(40))
+    problem = Problem(buffers)
+    plan = Plan({str(i): 0 for i in range(40)})
+    assert len(check_by_numpy(problem, plan)) == 40 * 39 // 2
+    assert check_by_numpy(problem, plan) == check(problem, plan)
+
+
+def random_boxes(random: Random, count: int, side: int) -> list[tuple[int, ...]]:
+    def edges() -> tuple[int, int]:
+        start = random.randrange(side)
+        return start, start + random.randint(1, side)
+
+    return [(random.randrange(count), *edges(), *edges()) for _ in range(count)]
+
+
+def every_pair(boxes: list[tuple[int, ...]]) -> set[tuple[int, int]]:
+    return {
+        (max(a[0], b[0]), min(a[0], b[0]))
+        for at, a in enumerate(boxes)
+        for b in boxes[:at]
+        if a[0] != b[0] and a[1] < b[2] and b[1] < a[2] and a[3] < b[4] and b[3] < a[4]
+    }
+
+
+@pytest.mark.parametrize("large", [0, 1 << 70])
+@pytest.mark.parametrize("per_box", [0, 1, 64])
+def test_equals_every_pair_compared(monkeypatch: pytest.MonkeyPatch, per_box: int, large: int) -> None:
+    monkeypatch.setattr(fast_offsets, "CANDIDATES_PER_BOX", per_box)
+    monkeypatch.setattr(fast_offsets, "MOST_AT_ONCE", 7)
+    for seed in range(150):
+        random = Random(seed)
+        boxes = random_boxes(random, random.randint(1, 30), random.randint(1, 40))
+        boxes = [(i, start, stop, low + large, high + large) for i, start, stop, low, high in boxes]
+        assert overlapping_owners(np.array(boxes).T) == every_pair(boxes), seed
+
+
+COUNT = 4000
+STACK = [(i, 0, COUNT, i, i + 1) for i in range(COUNT)]
+ROW = [(i, i, i + 1, 0, 1) for i in range(COUNT)]
+PLANS = {
+    "a stack": STACK,
+    "a row": ROW,
+    "a stack, then a row": [*((COUNT + i, -1, 0, i, i + 1) for i in range(COUNT)), *ROW],
+    "a row below a stack": [*((COUNT + i, 0, COUNT, i + 1, i + 2) for i in range(COUNT)), *ROW],
+}
+
+
+@pytest.mark.parametrize("boxes", PLANS.values(), ids=PLANS)
+def test_compares_about_as_many_candidates_as_there_are_boxes(
+    monkeypatch: pytest.MonkeyPatch, boxes: list[tuple[int, ...]]
+) -> None:
+    """All pairs of the last two are 32 million."""
+    compared: list[int] = []
+
+    class Counted(Sweep):
+        def pairs(self) -> Iterator[tuple[Integers, Integers]]:
+            compared.append(self.total)
+            return super().pairs()
+
+    monkeypatch.setattr(fast_offsets, "Sweep", Counted)
+    assert not overlapping_owners(np.array(boxes).T)
+    assert sum(compared) <= 2 * fast_offsets.CANDIDATES_PER_BOX * len(boxes)

@@ -1,4 +1,4 @@
-"""Tilings of an op and their forecasts, against the steps and transfers that result from them."""
+"""Tilings of an op and their forecasts, against the steps and transfers that result, also where faster."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -8,18 +8,23 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import steps
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.rewrites.in_place import reuse
 from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.best_cuts import TilingForecast, best_cut, cuts
+from dma.residency.faster_cuts import faster_cuts, may_be_cut
 from dma.residency.greedy import Residency, ResidencyTable, Segment
-from dma.residency.tiling import NONE_KEPT, slice_bytes
+from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes
 from dma.schedule.operands import Emission
 from dma.schedule.steps import emit
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import tiny_chip
 from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
+from workloads.load import load
 
 
 def emitted(program: Program, chip: Chip, op: Op, cut: TilingForecast, kept: frozenset[str]) -> Emission:
@@ -134,3 +139,35 @@ def test_more_room_is_never_slower_and_too_little_is_none() -> None:
     least = best_cut(program, PLAIN, op, 16 + 4 + 4, NONE_KEPT)
     assert least is not None
     assert _is(least, 1, 1, 1)
+
+
+@pytest.mark.parametrize(("network", "slices"), [("squeezenet", 1), ("squeezenet", 3), ("blazeface", 1)])
+def test_an_op_in_stripes_is_faster_by_what_is_asked(network: str, slices: int) -> None:
+    npu = load_chip("alif-e7").npu
+    ops = {op.name: op for op in reuse(load(f"zoo:{network}"), "all").ops() if may_be_cut(op)}
+    found = faster_cuts(((op, -(-op.work.channels // slices)) for op in ops.values()), npu, 1000)
+    assert found
+    for name, tiling in found.items():
+        op = ops[name]
+        whole = Tiling(op.work.rows, tiling.channels)
+        before, after = (
+            sum(op_cycles(npu, op, len(rows), len(channels)) for rows, channels in each.tiles(op))
+            for each in (whole, tiling)
+        )
+        assert after < before - 1000
+        assert (tiling.channels, tiling.striped) == (-(-op.work.channels // slices), False)
+
+
+def test_squeezenets_last_maximum_takes_two_stripes() -> None:
+    """Whole it is computed in blocks of 10 of its 13 rows, the second of which is nearly empty."""
+    npu = load_chip("alif-e7").npu
+    op = next(op for op in load("zoo:squeezenet").ops() if op.name == "max11")
+    tiling = faster_cuts([(op, op.work.channels)], npu, 0)["max11"]
+    cycles = [op_cycles(npu, op, len(rows), op.work.channels) for rows in tiling.stripes(op)]
+    assert (op_cycles(npu, op, 13, op.work.channels), tiling.rows, sum(cycles)) == (206_363, 7, 86_762)
+
+
+@pytest.mark.parametrize("chip", ["stm32n6", "luna-arcs", "gap9-psram"])
+def test_no_op_of_other_npus_is_cut(chip: str) -> None:
+    whole = [(op, op.work.channels) for op in load("zoo:squeezenet").ops()]
+    assert faster_cuts(whole, load_chip(chip).npu, 0) == {}

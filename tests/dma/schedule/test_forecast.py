@@ -1,4 +1,4 @@
-"""The forecast against the simulator, which it must equal without contention."""
+"""The forecast against the simulator, which it must equal without contention, also along one path."""
 
 from collections import Counter
 from dataclasses import replace
@@ -9,12 +9,15 @@ import pytest
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Channels, Chip, Cpu, DramDma
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.program import ops
+from chipmodel.model.program import Program, ops
 from chipmodel.pipeline.plan import plan
-from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.request import Planned, PlanRequest
+from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast, late_weights
-from tests.support.chips import LUNA_LIKE, tiny_chip
+from tests.fuzz.random_trees import random_paths
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
@@ -114,3 +117,31 @@ def test_jitter_is_added_to_what_is_late() -> None:
     assert [(late.op, late.position, late.cycles) for late in schedule.late] == [("a", 0, 1645)]
     assert [late.cycles for late in late_weights(schedule, LUNA_LIKE, 355)] == [1645 + 355]
     assert [late.cycles for late in late_weights(schedule, LUNA_LIKE, 356)] == [1645 + 356, 1]
+
+
+CHIP = load_chip("gap9-psram")
+"""One DMA channel, and no banks: nothing that a forecast does not know."""
+
+
+def _planned(program: Program, streamer: str) -> Planned | None:
+    chip = with_memory(CHIP, 4096)
+    try:
+        planned = plan(PlanRequest(program, chip, "large-first", streamer))
+    except DoesNotFit:
+        return None
+    return planned if planned.solved.peak <= 4096 else None
+
+
+@pytest.mark.parametrize("streamer", ["sync", "ping-pong", "prefetch-greedy"])
+def test_the_forecast_of_a_path_is_what_is_simulated(streamer: str) -> None:
+    compared = 0
+    for seed in range(40):
+        program = random_program(seed)
+        planned = _planned(program, streamer)
+        if planned is None:
+            continue
+        for path in random_paths(program, planned, Random(seed)):
+            forecast = ScheduleForecast(program, CHIP, path).cycles(planned.schedule)
+            assert round(forecast) == simulate(planned.commands, CHIP, path).cycles
+            compared += 1
+    assert compared > 20

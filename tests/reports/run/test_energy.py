@@ -15,7 +15,7 @@ from chipmodel.pipeline.run import run
 from reports.run.document import document
 from reports.run.energy import energy_class, energy_rows
 from reports.run.page import render_page
-from tests.reports.run.test_summary import printed
+from tests.reports.run.test_page import printed
 from workloads.load import load
 
 

@@ -1,12 +1,30 @@
+"""Figures of a run over time: bars, rates, cascades, memory map, and the page's charts of them."""
+
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
-from reports.run.figures import RunChart, timeline
-from tests.reports.sample import large, sample
+import pytest
+from hypothesis import given, settings, strategies as st
 
-
-def traces(chart: RunChart) -> list[dict[str, Any]]:
-    data: Any = chart.figure["data"]
-    return list(data)
+from chipmodel.answers.result import UNITS, Result
+from chipmodel.geometry.interval import Interval
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.trace import Event, Trace
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from reports.run.bars import Bar, bars, category
+from reports.run.charts import charts_data, of_merging, over_time
+from reports.run.chrome_trace import chrome_trace, rates
+from reports.run.figures import CASCADE_ROW, timeline
+from reports.run.memory_map import memory_map
+from reports.run.page import render_page
+from tests.reports.cascade_sample import NAME, cascaded
+from tests.reports.pages import traces
+from tests.reports.run.test_cores import result as two_cores
+from tests.reports.run.test_merging import result as merged
+from tests.reports.sample import EVIL, large, sample
+from workloads.load import load
 
 
 def test_bars_are_the_events() -> None:
@@ -46,3 +64,199 @@ def test_merged_bars_have_no_dependencies() -> None:
     for trace, points in zip(traces(chart), chart.needs, strict=True):
         for data, flat in zip(trace["customdata"], points, strict=True):
             assert not (flat and " events, the first" in data[0])
+
+
+def test_charts_over_time_are_linked_and_the_others_are_not() -> None:
+    timed = over_time(sample(), 1000)
+    assert [s.id for s in timed] == ["timeline", "memory"]
+    others = of_merging(merged())[1]
+    assert [s.id for s in others] == ["merging-before", "merging-after"]
+    data: Any = charts_data([*timed, *others], {op.name: n for n, op in enumerate(sample().program.ops())})
+    assert data["linked"] == [s.id for s in timed]
+    assert list(data["charts"]) == [s.id for s in (*timed, *others)]
+    assert list(data["needs"]) == ["timeline"]
+
+
+def test_each_core_with_buffers_has_a_memory() -> None:
+    result = two_cores()
+    assert [s.id for s in over_time(result, 1000)][1:] == ["memory-0", "memory-1"]
+    idle = replace(result.cores[1], problem=replace(result.cores[1].problem, buffers=()))
+    alone = replace(result, cores=(result.cores[0], idle))
+    assert [s.id for s in over_time(alone, 1000)][1:] == ["memory-0"]
+
+
+def test_there_is_no_section_on_merging_where_nothing_was_merged() -> None:
+    assert of_merging(sample()) == ("", [])
+
+
+def test_merging_is_shown_for_each_core_that_merged() -> None:
+    result, one = two_cores(), merged()
+    core = replace(result.cores[1], schedule=one.schedule, problem=one.problem, solved=one.solved)
+    words, sections = of_merging(
+        replace(result, cores=(result.cores[0], replace(core, unmerged=one.unmerged)))
+    )
+    assert [s.id for s in sections] == ["merging-before-1", "merging-after-1"]
+    assert [s.title for s in sections] == [
+        "Before: --merge none on core 1",
+        "After: --merge conflict on core 1",
+    ]
+    assert words.startswith("Core 1: --merge conflict needs")
+
+
+CHAIN = large(300)
+
+
+def sums(shown: tuple[Bar, ...]) -> Counter[tuple[str, str, str]]:
+    totals: Counter[tuple[str, str, str]] = Counter()
+    for bar in shown:
+        kind = bar.event.unit, category(bar.event)
+        totals[*kind, "cycles"] += len(bar.span)
+        totals[*kind, "bytes"] += bar.bytes
+        totals[*kind, "events"] += bar.events
+    return totals
+
+
+def assert_tiles_the_run(result: Result, shown: tuple[Bar, ...]) -> None:
+    for unit in UNITS:
+        clock = 0
+        for bar in (b for b in shown if b.event.unit == unit):
+            assert bar.span.start == clock
+            clock = bar.span.stop
+        assert clock == result.trace.cycles
+
+
+def test_few_events_are_drawn_one_by_one() -> None:
+    result = sample()
+    shown = bars(result)
+    assert len(shown) == len(result.trace.events)
+    assert {b.event for b in shown} == set(result.trace.events)
+    assert all((b.span.start, b.span.stop) == (b.event.start, b.event.stop) for b in shown)
+
+
+@settings(max_examples=25, deadline=None)
+@given(most=st.integers(12, 1000))
+def test_merged_bars_keep_every_sum_and_never_overlap(most: int) -> None:
+    merged = bars(CHAIN, most)
+    assert len(merged) <= most
+    assert sums(merged) == sums(bars(CHAIN, len(CHAIN.trace.events)))
+    assert_tiles_the_run(CHAIN, merged)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_an_impossible_limit_leaves_one_bar_per_unit_and_category(most: int) -> None:
+    merged = bars(CHAIN, most)
+    assert len(merged) == len({(b.event.unit, category(b.event)) for b in merged})
+
+
+def _trace(*moves: Event) -> Trace:
+    return Trace(moves, 100, {}, channels=2)
+
+
+def _move(channel: int, start: int, stop: int, size: int) -> Event:
+    return Event("dma", start, stop, "", "t", "op", "load weights", size, channel=channel)
+
+
+def test_two_channels_at_once_add_up() -> None:
+    result = replace(
+        sample(), trace=_trace(_move(0, 0, 50, 100), _move(1, 25, 75, 200), _move(0, 50, 60, 10))
+    )
+    mhz = float(result.chip.core_mhz)
+    assert [(cycle, rate["load weights"] / mhz) for cycle, rate in rates(result)] == [
+        (0, 2),
+        (25, 6),
+        (50, 5),
+        (60, 4),
+        (75, 0),
+    ]
+
+
+@pytest.mark.parametrize("name", ["luna-arcs", "stm32n6", "pulp-hyperbus", "axi-cdma", "ef-psram"])
+def test_no_chip_is_faster_than_its_bus(name: str) -> None:
+    chip = load_chip(name, ())
+    if chip.shared_memory.bytes < 128 * 1024:
+        chip = load_chip(name, ("shared_memory.bytes=512KiB",))
+    result = run(PlanRequest(load("zoo:resnet8"), chip))
+    fastest = max(sum(rate.values()) for _, rate in rates(result))
+    assert 0 < fastest <= chip.psram.clock_mhz * chip.psram.bytes_per_clock
+
+
+def test_the_timeline_has_a_row_with_a_bar_for_each_run() -> None:
+    chart = timeline(cascaded(3))
+    assert [t["name"] for t in traces(chart)] == [c.label for c in chart.legend]
+    bar = traces(chart)[-1]
+    assert bar["text"] == [NAME] * 3
+    assert set(bar["y"]) == {CASCADE_ROW}
+    assert bar["customdata"][0][5] == "<br>first, second, third"
+    steps = next(t for t in traces(chart) if t["name"] == "compute")
+    assert set(steps["text"]) == {"", "mean", "head"}
+
+
+def test_the_memory_map_shows_rolling_buffers_and_the_rows_in_them() -> None:
+    result = cascaded()
+    chart = memory_map(result)
+    by_name = {trace["name"]: trace for trace in traces(chart)}
+    assert [c.label for c in chart.legend] == [
+        *[t["name"] for t in traces(chart)][:-1],
+        next(c.label for c in chart.legend if c.key == "capacity"),
+    ]
+    assert "pattern" in by_name["rolling buffers"]["marker"]
+    held = by_name["rows in them"]
+    assert held["customdata"][2][:5] == ["4 to 6", 32, "first", "first [2/8]", "0 to 7"]
+    bottom = held["y"][0] - held["width"][0] / 2
+    assert bottom * 1024 == result.solved.plan.offsets["first rows"]
+
+
+def test_the_page_and_the_trace_file_name_the_cascade() -> None:
+    page = render_page(cascaded(3))
+    assert f"<summary>{NAME}</summary>" in page
+    assert 'id="cascades-title"' not in render_page(cascaded(cascade="off"))
+    events: Any = chrome_trace(cascaded(3))["traceEvents"]
+    assert [e["name"] for e in events if e.get("cat") == "cascade"] == [NAME] * 3
+
+
+def test_names_are_escaped_for_plotly_which_reads_html() -> None:
+    text = str(memory_map(sample()).figure)
+    assert EVIL not in text
+    assert "dw&lt;script&gt;" in text
+
+
+def test_boxes_lie_at_their_addresses() -> None:
+    boxes: dict[str, tuple[float, float]] = {}
+    for trace in traces(memory_map(sample())):
+        if trace["type"] == "bar":
+            boxes |= {
+                c[0]: (y, w) for c, y, w in zip(trace["customdata"], trace["y"], trace["width"], strict=True)
+            }
+    assert boxes["relu.stripe"] == (16.0, 32.0)
+    assert boxes["w.even"] == (44 + 5, 10.0)
+
+
+def test_a_low_plan_is_not_squashed_under_the_capacity() -> None:
+    chart = memory_map(large(10))
+    assert [c.label for c in chart.legend] == ["tensors", "weights", "live bytes"]
+    assert "lies above the chart" in chart.remark
+    assert "capacity 64.0 KiB" in [c.label for c in memory_map(sample()).legend]
+
+
+def test_too_many_iterations_become_one_box_per_buffer() -> None:
+    result = sample()
+    first, *others = result.problem.buffers
+    twice = replace(first, live=(Interval(0, 1), Interval(3, 4)))
+    result = replace(result, problem=replace(result.problem, buffers=(twice, *others)))
+    number = len(result.problem.buffers)
+    assert memory_map(result).marks == number + 1
+    chart = memory_map(result, most=number)
+    assert "one box from its first to its last use" in chart.remark
+    assert "not drawn" not in chart.remark
+    assert chart.marks == number
+
+
+def test_of_too_many_buffers_the_largest_are_drawn() -> None:
+    chart = memory_map(sample(), most=5)
+    assert (
+        f"The {len(sample().problem.buffers) - 5} buffers with the fewest bytes times cycles" in chart.remark
+    )
+    assert chart.marks == 5
+    names = {c[0] for trace in traces(chart) if trace["type"] == "bar" for c in trace["customdata"]}
+    assert {"w.even", "w.odd"} <= names
+    assert "softmax" not in names

@@ -1,18 +1,21 @@
-"""What sets the lower bound on the time, in words."""
+"""What sets the lower bound on the time, in words; weights that arrive too late, in all reports."""
 
 from dataclasses import replace
 
+from chipmodel.answers.result import Result
 from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.schedule import Late
 from chipmodel.model.time_bound import Binding, TimeBound
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from reports.run.document import document
-from reports.run.limits import bound_words, psram_words
+from reports.run.limits import bound_words, late_ops, psram_words
 from reports.run.summary import print_summary
 from reports.words import headline
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.reports.console import on_console
+from tests.reports.sample import sample
 from tests.support.chips import DATASHEET_RATES, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
@@ -71,3 +74,36 @@ def test_what_psram_is_too_small_for_does_not_fit() -> None:
     )
     printed = on_console(lambda console: print_summary(result, console), 200)
     assert printed.splitlines()[0].endswith("does not fit")
+
+
+def late_sample(*late: Late) -> Result:
+    result = sample()
+    return replace(result, schedule=replace(result.schedule, late=late))
+
+
+def summary(result: Result) -> str:
+    return " ".join(on_console(lambda console: print_summary(result, console), 100).split())
+
+
+LATE = (Late("a", 0, 1000), Late("b", 1, 700), Late("b", 2, 800), Late("<c>", 3, 1))
+
+
+def test_slices_of_an_op_are_added_up_and_the_worst_comes_first() -> None:
+    late = late_ops(late_sample(*LATE).schedule)
+    assert late == (("b", 1500), ("a", 1000), ("<c>", 1))
+    assert late_ops(sample().schedule) == ()
+
+
+def test_the_terminal_names_the_worst() -> None:
+    text = summary(late_sample(*LATE, Late("d", 4, 2), Late("e", 5, 3)))
+    assert "Weights too late (5 ops): b by 1,500 cycles, a by 1,000 cycles, e by 3 cycles, " in text
+    assert "d by 2 cycles and 1 more" in text
+    assert "too late" not in summary(sample())
+
+
+def test_the_document_has_every_step() -> None:
+    assert document(late_sample(*LATE[:2]))["late_weights"] == [
+        {"op": "a", "position": 0, "cycles": 1000},
+        {"op": "b", "position": 1, "cycles": 700},
+    ]
+    assert document(sample())["late_weights"] == []

@@ -7,7 +7,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
 from chipmodel.model.schedule import Step, StepArm, StepIf, StepLoop
 from reports.run.merging import ArmExtent, arm_of, arms_of, merging, saved_words
-from tests.reports.run.test_figures import traces
+from tests.reports.pages import traces
 from tests.reports.sample import EVIL, sample
 
 ONE = Interval(0, 1)

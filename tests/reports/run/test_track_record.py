@@ -9,7 +9,7 @@ from chipmodel.api.simulation import simulate
 from reports.run.document import document
 from reports.run.page import render_page
 from reports.run.track_record import accuracy, board_milliseconds, board_words
-from tests.reports.run.test_summary import printed
+from tests.reports.run.test_page import printed
 from tests.reports.sample import sample
 
 

@@ -11,7 +11,7 @@ from reports.run.document import document
 from reports.run.page import render_page
 from reports.run.track_record import accuracy
 from reports.run.vendor import vendor_document, vendor_lines, vendor_rows
-from tests.reports.run.test_summary import printed
+from tests.reports.run.test_page import printed
 from workloads.load import load
 
 

@@ -1,16 +1,21 @@
-"""Strips, profiles and curves over time as data."""
+"""Strips, profiles and curves as data and as SVG, the scale of gaps, and the choice of labels."""
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given, strategies as st
 
 from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults
 from chipmodel.answers.study_row import Improved
-from reports.study.chart import LINES, StudyChart
-from reports.study.scale import place
+from reports.study.chart import LINES, SeriesStyle, StudyChart, trace
+from reports.study.figures import WIDTH, figure_svg
+from reports.study.page import figures
+from reports.study.scale import APART, gap_ticks, place
 from reports.study.strips import MOST_MARKS, gap_strips, mark_text, over_time, profile, searching
-from tests.reports.study_sample import EVIL, designs, many, packing, small
+from tests.reports.study_sample import EVIL, designs, many, merged, network, packing, small
 
 
 def traces(chart: StudyChart) -> list[dict[str, Any]]:
@@ -28,9 +33,9 @@ def test_every_plan_is_a_mark_of_its_planners_strip() -> None:
     assert (proven["name"], others["name"]) == ("proven smallest", "not proven")
     assert (len(proven["x"]), len(others["x"])) == (4, 6)
     levels = {"exact": 2, "best-fit": 1, "naive": 0}
-    for trace in (proven, others):
-        numbers: list[int] = trace["customdata"]
-        for x, y, number in zip(trace["x"], trace["y"], numbers, strict=True):
+    for series in (proven, others):
+        numbers: list[int] = series["customdata"]
+        for x, y, number in zip(series["x"], series["y"], numbers, strict=True):
             row = study.rows[number]
             assert round(y) == levels[row.point.packer]
             assert x == round(place(PEAK.gap(row) or 0), 4)
@@ -92,3 +97,95 @@ def test_the_median_over_time_by_hand() -> None:
     assert line["x"] == [2.0, 3.0, 9.0]
     assert line["y"] == [round(place(gap), 4) for gap in (0.6, 0.1, 0.1)]
     assert "after 2.00 s, 2 points" in line["text"][0]
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg: str) -> list[str]:
+    return [node.text or "" for node in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("study", [small(), designs(), many(60), merged()])
+def test_every_chart_is_a_file_that_stands_alone(study: StudyResults) -> None:
+    found = figures(study)
+    assert found == figures(study)
+    assert found
+    for name, svg in found.items():
+        assert name.endswith(".svg")
+        assert set(name).isdisjoint('/\\:?* "')
+        root = ElementTree.fromstring(svg)
+        assert root.tag == f"{SVG}svg"
+        assert root.attrib["width"] == str(WIDTH)
+        assert "href" not in svg
+
+
+def test_names_of_the_charts() -> None:
+    assert {*figures(small())} == {"peak-gaps.svg", "peak-profile.svg", "time.svg"}
+    assert "latency-SharedMemory-zoo_one.svg" in figures(designs())
+
+
+def test_axes_and_legend_have_their_words() -> None:
+    found = figures(small())
+    assert {"exact", "best-fit", "naive", "gap to the bound", "not proven"} <= {
+        *texts(found["peak-gaps.svg"])
+    }
+    assert {"share of cases", "100%", "exact"} <= {*texts(found["peak-profile.svg"])}
+    assert {"ms", "SharedMemory", "256 KiB", "Pareto front"} <= {
+        *texts(figures(designs())["latency-SharedMemory-zoo_one.svg"])
+    }
+
+
+def test_a_name_is_no_markup() -> None:
+    rows = tuple(network("n", cycles, streamer=name) for name, cycles in (("<b>&x", 2000), ("y", 1500)))
+    assert "<b>&x" in texts(figures(StudyResults("s", rows))["cycles-gaps.svg"])
+
+
+def test_marks_and_lines_are_where_the_values_are() -> None:
+    """By hand: 640 wide and 154 high, so that the plot is 100 high; labels "a" of 6.4 leave 32 to the left,
+    and 594 for the axis from 0 to 2. The line is broken where there is no value, and its steps are level."""
+    line = {"color": "#123", "shape": "hv"}
+    marker = {"color": "#456", "symbol": "circle-open", "size": 16}
+    told = ["<a>\n1 B"] * 4
+    drawn = trace("lines+markers", [0, 1, None, 2], [0, 1, None, 4], told, line=line, marker=marker)
+    layout = {
+        "xaxis": {"title": {"text": "x"}, "range": [0, 2], "tickvals": [1], "ticktext": ["one"]},
+        "yaxis": {"range": [0, 4], "tickvals": [4], "ticktext": ["a"]},
+    }
+    chart = StudyChart({"data": [drawn], "layout": layout}, (), 154)
+    svg = figure_svg(chart, (SeriesStyle("kind", "#456", symbol="square"),))
+    root = ElementTree.fromstring(svg)
+    assert [node.attrib["points"] for node in root.iter(f"{SVG}polyline")] == [
+        "32.0,110.0 329.0,110.0 329.0,85.0",
+        "626.0,10.0",
+    ]
+    marks = [node for node in root.iter(f"{SVG}path") if "transform" in node.attrib]
+    assert [node.attrib["transform"] for node in marks[:3]] == [
+        "translate(32.0 110.0) scale(2.0)",
+        "translate(329.0 85.0) scale(2.0)",
+        "translate(626.0 10.0) scale(2.0)",
+    ]
+    assert (marks[0].attrib["fill"], marks[3].attrib["fill"]) == ("none", "#456")
+    assert texts(svg) == ["a", "one", "x", "kind"]
+    assert [node.findtext(f"{SVG}title") for node in marks] == ["<a>\n1 B"] * 3 + [None]
+
+
+def test_the_scale_begins_at_zero_and_ends() -> None:
+    assert place(0) == 0
+    assert place(0.01) == pytest.approx(0.30103)
+    assert place(0.99) == pytest.approx(2.0)
+    assert place(1e9) == place(1e12)
+
+
+@given(st.floats(0, 900), st.floats(0, 900))
+def test_it_keeps_the_order(one: float, two: float) -> None:
+    assert (place(one) <= place(two)) or one > two
+
+
+@given(st.floats(0, 100))
+def test_labels_never_run_into_one_another_and_zero_is_one(most: float) -> None:
+    ticks = gap_ticks(most)
+    assert ticks.texts[0] == "0%"
+    room = APART * place(max(most, 0.01))
+    assert all(after - before >= room for before, after in pairwise(ticks.places))
+    assert len(ticks.places) >= 2

@@ -1,11 +1,16 @@
-"""The answer in sentences, for rows made by hand."""
+"""A study in sentences, as an evaluation section, and on the terminal."""
 
+import re
 from dataclasses import replace
 
 from chipmodel.answers.study_results import StudyResults
+from reports.study.markdown import study_markdown
 from reports.study.methods import methods, threats
+from reports.study.page import figures
+from reports.study.terminal import print_answer
 from reports.study.words import answer, scope
-from tests.reports.study_sample import designs, network, packing, small
+from tests.reports.console import on_console
+from tests.reports.study_sample import EVIL, designs, merged, network, packing, small
 
 
 def test_the_answer_of_a_small_study() -> None:
@@ -63,3 +68,75 @@ def test_answers_without_comparisons_plans_and_rows() -> None:
     assert answer(StudyResults("one", rows)) == ["By peak, pool has a median gap of 30.0% on 2 cases."]
     assert answer(StudyResults("none", (network("a", None), network("b", None)), points=2)) == []
     assert answer(StudyResults("empty", (), points=5)) == ["No point has an answer yet."]
+
+
+def cells(text: str, first: str) -> list[str]:
+    line = next(line for line in text.splitlines() if line.startswith(f"| {first} "))
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_question_methods_result_and_threats_in_this_order() -> None:
+    text = study_markdown(small())
+    heads = re.findall(r"^##? (.*)$", text, re.MULTILINE)
+    assert heads == ["Who packs \\<best\\>?", "Cases and methods", "Result", "Threats to validity"]
+    assert "* 1 point failed.\n" in text
+    assert text == study_markdown(small())
+
+
+def test_planners_and_unsettled_cases_are_tables() -> None:
+    """By hand, as in the test of the terminal: of four packings, the best plan of c is 330 B, bound 300 B."""
+    text = study_markdown(small())
+    assert cells(text, "best-fit")[:4] == ["best-fit", "5.0%", "2.5% to 7.5%", "10.0%"]
+    assert "3 of 4 cases have a plan at the bound." in text
+    assert cells(text, "c.csv") == ["c.csv", "10.0%", "best-fit"]
+    assert cells(text, "wrong") == ["wrong", "1"]
+
+
+def test_designs_and_mergers_have_their_columns() -> None:
+    assert "What each step of a field brings" in study_markdown(designs())
+    assert cells(study_markdown(merged()), "exact · none")[-3:] == ["50.0%", "0.0%", "1"]
+
+
+def test_figures_are_linked_where_they_are() -> None:
+    names = tuple(figures(small()))
+    text = study_markdown(small(), names, "plots/")
+    assert re.findall(r"^!\[.*\]\((.*)\)$", text, re.MULTILINE) == [f"plots/{name}" for name in names]
+
+
+def test_a_name_is_no_markup() -> None:
+    assert EVIL not in study_markdown(small())
+
+
+def printed(study: StudyResults, width: int = 80) -> str:
+    return on_console(lambda console: print_answer(study, console), width)
+
+
+def lines_of(study: StudyResults) -> dict[str, list[str]]:
+    return {words[0]: words[1:] for line in printed(study).splitlines() if (words := line.split())}
+
+
+def test_planners_with_their_gaps() -> None:
+    lines = lines_of(small())
+    assert lines["exact"] == ["0.0%", "0.0%", "1", "+", "1", "tied", "500.0", "ms"]
+    assert lines["best-fit"] == ["5.0%", "10.0%", "0", "+", "1", "tied", "1.000", "500.0", "ms"]
+    assert lines["naive"] == ["150.0%", "200.0%", "0", "1.000", "500.0", "ms"]
+    assert lines["failed:"][1] == "naive"
+    assert "wrong" in printed(small())
+
+
+def test_a_study_that_varies_memory_has_a_table_of_memories() -> None:
+    lines = lines_of(designs())
+    assert lines["zoo:one"] == ["512", "KiB", "10.000", "10.000", "256", "KiB"]
+    assert lines["zoo:two"] == ["256", "KiB", "20.400", "20.000", "128", "KiB"]
+    assert lines["ping-pong"] == ["324.0%", "1500.0%", "10", "10.0", "ms"]
+
+
+def test_what_mergers_lose_is_told_from_what_packers_lose() -> None:
+    text = printed(merged())
+    losses = text[text.index("What mergers lose") :].splitlines()
+    found = {" ".join(line.split()[:3]): line.split()[3:] for line in losses if "·" in line}
+    assert found["exact · none"] == ["50.0%", "0.0%", "1"]
+    assert found["pool · none"] == ["50.0%", "20.0%"]
+    assert found["pool · conflict"] == ["0.0%", "10.0%"]
+    assert found["pool · straight-line"] == []
+    assert "What mergers lose" not in printed(small())

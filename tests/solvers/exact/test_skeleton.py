@@ -1,16 +1,20 @@
-"""Problems that are too large for the search: packed around what is hard to place."""
+"""Problems too large for the search, packed around what is hard to place; buffers that alone do not fit."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from chipmodel.geometry.interval import Interval
+from chipmodel.model.certificate import LiveSet, Searched
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits, Outcome, Progress
 from solvers.core.start import start_plan
 from solvers.exact import portfolio, skeleton
+from solvers.exact.explain import named, reduced
+from tests.support.buffers import buffer
 
 NODES = Limits(nodes=30_000, threads=1)
 
@@ -64,3 +68,18 @@ def test_a_part_with_too_many_buffers_for_the_search_is_packed_around_a_skeleton
     outcome = portfolio.exact(training(120, 5), NODES)
     assert (outcome.status, outcome.lower_bound) == ("optimal", 9553)
     assert outcome.nodes
+
+
+PROBLEM = Problem((buffer("a", 5, 0, 2), buffer("b", 1, 0, 2), buffer("c", 4, 1, 3)), 8)
+
+
+def test_a_live_set_needs_only_its_largest() -> None:
+    all_three = LiveSet(10, 1, ("a", "b", "c"))
+    assert reduced(PROBLEM, all_three) == LiveSet(9, 1, ("a", "c"))
+    aligned = replace(PROBLEM, buffers=tuple(replace(b, alignment=2) for b in PROBLEM.buffers))
+    assert reduced(aligned, all_three) == all_three
+
+
+def test_a_search_names_no_buffers() -> None:
+    word = Searched(9, "somebody", 1, "everything")
+    assert (reduced(PROBLEM, word), named(word)) == (word, ())

@@ -1,4 +1,4 @@
-"""State search as a packer: the initial rule in one memory, and the search for a smaller one."""
+"""State search as a packer: what a user writes after it, one memory, and the search for a smaller one."""
 
 from dataclasses import replace
 
@@ -11,8 +11,9 @@ from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
-from solvers.registry import packers, solve
+from solvers.registry import packer_named, packers, solve
 from solvers.tiers.packer import state_search
+from solvers.tiers.settings import STANDARD, TierSettings
 from tests.solvers.many_problems import any_problem, naive_sum, simple_problems
 from tests.solvers.oracle import smallest_peak
 
@@ -86,3 +87,38 @@ def test_constraints_are_refused() -> None:
         state_search(pinned, Limits())
     with pytest.raises(BadInput, match="state-search"):
         solve(pinned, "state-search")
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("segment=3", TierSettings(3)),
+        ("actions=swap+reuse,segment=1", TierSettings(1, frozenset({"swap", "reuse"}))),
+        ("cost=bytes", TierSettings(cost="bytes")),
+        ("actions=move+swap+reuse,cost=cycles", STANDARD),
+    ],
+)
+def test_settings_are_read(text: str, settings: TierSettings) -> None:
+    assert packer_named(f"state-search:{text}").options == {"settings": settings}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "3",
+        "segment=0",
+        "segment=65",
+        "segment=1,segment=2",
+        "actions=",
+        "actions=swap+fly",
+        "actions=swap+swap",
+        "cost=time",
+        "steps=2",
+        "segment=3,",
+    ],
+)
+def test_what_is_none_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        packer_named(f"state-search:{text}")
+    assert refused.value.hint.endswith("state-search:segment=3,actions=move+swap+reuse,cost=bytes")

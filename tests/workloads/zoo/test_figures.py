@@ -4,7 +4,9 @@ import pytest
 
 from chipmodel.model.program import Program
 from chipmodel.model.work import Conv
-from tests.support.networks import built_in as program
+from chipmodel.passes.validate import validate_program
+from chipmodel.rewrites.states import with_states
+from tests.support.networks import built_in, built_in as program
 
 
 def conv_channels(built: Program) -> int:
@@ -135,3 +137,74 @@ def test_mlperf_tiny(name: str, macs: int, batch_norm_channels: int, keras_total
 def test_blazeface(url: str, parameters: int, macs: int) -> None:
     built = program(url)
     assert (built.parameters, built.macs) == (parameters, macs)
+
+
+# The table of models in the README of karpathy/llama2.c prints these names as numbers of parameters, which
+# count the table of embeddings once: it is also the last layer's weights.
+@pytest.mark.parametrize(
+    ("variant", "parameters"), [("260K", 260e3), ("15M", 15e6), ("42M", 42e6), ("110M", 110e6)]
+)
+def test_parameters_are_those_of_the_table(variant: str, parameters: float) -> None:
+    built = program(f"stories?variant={variant}")
+    validate_program(built)
+    assert built.parameters == pytest.approx(parameters, rel=0.015)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+def test_a_token_more_takes_a_row_more_of_each_cache(dtype: str) -> None:
+    built = [with_states(program(f"stories?variant=260K&past={n}", dtype), ()) for n in (7, 8)]
+    for each in built:
+        validate_program(each)
+    kept = [sum(each.tensors[name].bytes for name in each.states) for each in built]
+    size = {"int8": 1, "int16": 2, "float32": 4}[dtype]
+    grown = [{each.tensors[name].shape for name in each.states.values()} for each in built]
+    assert grown == [{(8, 32)}, {(9, 32)}]
+    # Keys and values of 5 layers, 4 heads of 8 elements each.
+    assert [len(each.states) for each in built] == [10, 10]
+    assert kept == [7 * 10 * 32 * size, 8 * 10 * 32 * size]
+    # 5 layers compare one query of 64 elements with one key more, and add one value more.
+    assert built[1].macs - built[0].macs == 5 * 2 * 64
+
+
+def test_a_prompt_costs_what_its_tokens_cost_but_the_scores_of_one() -> None:
+    words = 32000 * 288
+    tokens = [program(f"stories?past={past}").macs - words for past in range(4)]
+    prompt = program("stories?tokens=4&past=0")
+    validate_program(prompt)
+    # Every query is compared with all four keys, later ones too: a mask, not a shorter product.
+    masked = 6 * 2 * 288 * (0 + 1 + 2 + 3)
+    assert prompt.macs == sum(tokens) + words + masked
+    assert not with_states(prompt, ()).states
+
+
+# Millions of multiply-accumulates and of parameters: the table of models of github.com/mit-han-lab/mcunet.
+PRINTED = [
+    ("mcunet?variant=in0&input=48", "6.4", "0.74"),
+    ("mcunet?variant=in1&input=96", "12.8", "0.63"),
+    ("mcunet?variant=in2&input=160", "67.3", "0.72"),
+    ("mcunet", "81.8", "0.73"),
+    ("mcunet?variant=in4&input=160", "125.9", "1.72"),
+    ("mcunet?variant=mbv2&input=144", "23.5", "0.74"),
+    ("mcunet?variant=proxyless", "38.3", "0.75"),
+    ("mcunet?variant=vww1&input=80&classes=2", "11.6", "0.43"),
+]
+"""Of parameters it prints 0.01 M more for some, as it also counts what BatchNorm has."""
+# "Common" in github.com/TinyPART/msf-CNN, msf_CNN_eval_models/result.json.
+CHAINS = [
+    ("mcunet?variant=mbv2_chain&input=144&body=chain", 18_909_490),
+    ("mcunet?variant=vww1&input=80&body=chain", 11_578_496),
+    ("mcunet?body=chain", 81_625_520),
+]
+
+
+@pytest.mark.parametrize(("network", "macs", "parameters"), PRINTED)
+def test_printed_figures(network: str, macs: str, parameters: str) -> None:
+    program = built_in(network)
+    assert (f"{program.macs / 1e6:.1f}", f"{program.parameters / 1e6:.2f}") == (macs, parameters)
+
+
+@pytest.mark.parametrize(("network", "macs"), CHAINS)
+def test_chains_have_no_additions_and_the_multiply_accumulates_of_msf_cnn(network: str, macs: int) -> None:
+    program = built_in(network)
+    assert program.macs == macs
+    assert not any(op.kind == "add" for op in program.ops())

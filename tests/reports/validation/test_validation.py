@@ -1,0 +1,146 @@
+"""The model against measurements: chart, page and terminal."""
+
+from typing import Any
+
+from reports.table_page import render_tables
+from reports.validation import WORST_ROWS, charts, inputs, page as validation_page, worst
+from tests.reports.console import printed as printed_page
+
+
+def row(line: int, measured: float, predicted: float) -> dict[str, Any]:
+    error = predicted - measured
+    return {
+        "line": line,
+        "workload": f"zoo:net{line}",
+        "measured": measured,
+        "predicted": predicted,
+        "error": error,
+        "relative_error": error / measured if measured else None,
+    }
+
+
+def labels(*rows: dict[str, Any]) -> list[str]:
+    wide, _ = charts({"predicted": rows})
+    assert wide.x.labels == wide.y.labels
+    return [text for _, text in wide.x.labels]
+
+
+def test_ticks_are_at_least_three_round_numbers() -> None:
+    assert labels(row(2, 1.25, 80)) == ["1", "10", "100"]
+    assert labels(row(2, 0.7, 1600)) == ["1", "10", "100", "1,000"]
+    assert labels(row(2, 0.2, 0.9)) == ["0.2", "0.5", "1"]
+    assert labels(row(2, 20_000, 32_000)) == ["20,000", "30,000", "40,000"]
+
+
+def test_an_exact_prediction_lies_on_the_diagonal_and_one_11_percent_off_outside_of_the_band() -> None:
+    wide, _ = charts({"predicted": [row(2, 3, 3), row(3, 40, 40 * 1.11)]})
+    diagonal, series = wide.lines
+    exact, off = series.marks
+    assert [x == y for x, y in (*diagonal.path, exact.at)] == [True] * 3
+    assert wide.x.ends == wide.y.ends == (diagonal.path[0][0], diagonal.path[-1][0])
+    assert wide.up(off.at[1]) < wide.up(40 * 1.1) < wide.up(40)
+    assert exact.title == "line 2, zoo:net2: predicted 3, measured 3 (+0.0%)"
+
+
+def test_rows_of_0_have_no_place_and_no_rows_no_chart() -> None:
+    wide, _ = charts({"predicted": [row(2, 0, 3), row(3, 5, 4)]})
+    assert [len(line.marks) for line in wide.lines] == [0, 1]
+    assert charts({"predicted": [row(2, 0, 3)]}) == []
+
+
+def answer(*rows: dict[str, Any]) -> dict[str, Any]:
+    errors = [abs(each["relative_error"]) for each in rows]
+    part = {
+        "rows": len(rows),
+        "exact": 0,
+        "max_abs_error": 1,
+        "max_relative_error": max(errors),
+        "mean_relative_error": sum(errors) / len(errors),
+    }
+    return {
+        "table": "board <1>.csv",
+        "kind": "networks",
+        "chip": "toy",
+        "measured_column": "milliseconds",
+        "notes": [],
+        "rows": list(rows),
+        "summary": part | {"small": part},
+    }
+
+
+def test_a_validation_has_a_mark_and_a_row_for_each_network() -> None:
+    page = render_tables(
+        validation_page({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))}, "a board, 9 rows")
+    )
+    assert page.count("<circle") == 2 * 2  # for wide and narrow screens
+    assert "1 of 2 rows within 10%, worst 30.0%" in page
+    assert "Accuracy: a board, 9 rows." in page
+    assert "board &lt;1&gt;.csv" in page
+    assert "<td>zoo:net3</td>" in page
+    assert "Fitted numbers" not in page
+
+
+def test_a_fit_has_its_numbers_and_the_errors_held_out() -> None:
+    before, after = answer(row(2, 10, 5)), answer(row(2, 10, 9.9))
+    named = {"before": before, "fitted": after, "families held out": answer(row(2, 10, 9))}
+    page = render_tables(validation_page(named, changes=[("npu.launch_cycles", 1.0, 9640.0)]))
+    assert "Fitted numbers" in page
+    assert "9,640" in page
+    for text in ("-50.0%", "-1.0%", "-10.0%", "families held out"):
+        assert text in page
+
+
+def burst(line: int, measured: float, predicted: float) -> dict[str, Any]:
+    error = predicted - measured
+    return {
+        "line": line,
+        "bytes": 64,
+        "bursts": 2,
+        "measured": measured,
+        "predicted": predicted,
+        "error": error,
+        "relative_error": error / measured,
+        "predicted_bursts": 3,
+        "predicted_beats": 8,
+    }
+
+
+def part(rows: int, share: float | None) -> dict[str, Any]:
+    largest = None if share is None else 7
+    names = ("rows", "exact", "max_abs_error", "max_relative_error", "mean_relative_error")
+    return dict(zip(names, (rows, 0, largest, share, share), strict=True))
+
+
+def printed(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
+    answer = {
+        "table": "[b]mine[/b].csv",
+        "kind": "some_kind",
+        "chip": "some-chip",
+        "measured_column": "cycles",
+        "notes": ["column ':smile:' is not used"],
+        "rows": rows,
+        "summary": summary,
+    }
+    return printed_page(validation_page({"predicted": answer}))
+
+
+def test_names_from_the_user_are_no_markup() -> None:
+    text = printed([burst(2, 100, 100)], part(1, 0.0))
+    assert "[b]mine[/b].csv against some-chip: 1 rows of kind some_kind, cycles." in text
+    assert "':smile:'" in text
+
+
+def test_subsets_and_further_columns_have_their_own_lines() -> None:
+    text = printed([burst(2, 100, 100)], part(1, 0.25) | {"below_1KiB": part(0, None)})
+    lines = [line.split() for line in text.splitlines()]
+    assert ["all", "1", "0", "7", "25.00%", "25.00%"] in lines
+    assert ["below", "1KiB", "0", "0", "-", "-", "-"] in lines
+    assert "bursts: 0 of 1 exact, max error 1" in text
+    assert "beats" not in text
+
+
+def test_only_wrong_rows_are_listed_the_worst_first() -> None:
+    rows = [burst(2, 100, 100), *(burst(n, 100, 100 + n) for n in range(3, 30))]
+    assert [r["line"] for r in worst(rows)] == list(range(29, 29 - WORST_ROWS, -1))
+    assert "Worst rows" not in printed(rows[:1], part(1, 0.0))
+    assert inputs(rows[0]) == ["bytes"]

@@ -1,0 +1,166 @@
+"""Packers into shared blocks: published examples of their sources, rules by hand, and guarantees."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, strategies as st
+
+from bench.known_answers import FIGURE_4, SIX_OPS, feature_maps, free_list_example, lifetimes
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.verify.offsets import check
+from solvers.core.bounds import contention
+from solvers.heuristics.buckets import buckets, by_breadth, by_order, by_size, share
+from solvers.heuristics.free_list import free_list
+from solvers.heuristics.pool import REUSE_THRESHOLD, pool, pool_nodes
+from tests.solvers.many_problems import naive_sum, simple_problems
+from tests.support.buffers import alive
+from workloads.zoo import build
+
+
+def sums(problem: Problem) -> dict[str, int]:
+    orders = {"size": by_size(problem), "breadth": by_breadth(problem), "order": by_order(problem)}
+    return {name: sum(share(problem, order).sizes) for name, order in orders.items()}
+
+
+def test_the_smallest_bucket_that_is_large_enough() -> None:
+    problem = alive((50, 0, 1), (20, 0, 1), (15, 1, 2), (30, 1, 2))
+    assert share(problem, by_order(problem)).node_of == (0, 1, 1, 0)
+
+
+def test_the_orders_by_hand() -> None:
+    problem = alive((5, 0, 1), (9, 0, 3), (7, 2, 4), (6, 3, 5), (30, 6, 7))
+    assert by_size(problem) == [4, 1, 2, 3, 0]
+    assert by_order(problem) == [0, 1, 2, 3, 4]
+    # Alive are 14, 9, 16, 13, 6, 0 and 30 bytes.
+    assert by_breadth(problem) == [4, 1, 2, 0, 3]
+
+
+def test_the_smallest_sum_wins() -> None:
+    """Of random problems some are best by size, some by breadth and some in execution order."""
+    from tests.support.random_buffers import random_buffers
+
+    winners: set[str] = set()
+    for seed in range(60):
+        problem = random_buffers(seed, 12, horizon=10, longest=5)
+        found = sums(problem)
+        assert buckets(problem).peak(problem) == min(found.values())
+        best = [name for name, total in found.items() if total == min(found.values())]
+        winners |= set(best) if len(best) == 1 else set()
+    assert winners == {"size", "breadth", "order"}
+
+
+def slow_breadth(problem: Problem) -> list[int]:
+    """The vendor's own words: positions by falling live bytes, at each its buffers by falling size, and
+    those that have not come yet are next."""
+    positions = range(16)
+    live = [[i for i, b in enumerate(problem.buffers) if p in b.live[0]] for p in positions]
+    broad = sorted(positions, key=lambda p: -sum(problem.buffers[i].bytes for i in live[p]))
+    result: list[int] = []
+    for position in broad:
+        new = [i for i in live[position] if i not in result]
+        result += sorted(new, key=lambda i: -problem.buffers[i].bytes)
+    return result
+
+
+@given(simple_problems())
+def test_by_breadth_equals_the_reference(problem: Problem) -> None:
+    assert by_breadth(problem) == slow_breadth(problem)
+
+
+def buffers(*rows: tuple[int, int, int]) -> Problem:
+    """Of (bytes, first position, last position), as in the patent."""
+    return Problem(tuple(Buffer(str(n), size, (Interval(a, b + 1),)) for n, (size, a, b) in enumerate(rows)))
+
+
+def offsets(problem: Problem) -> list[int]:
+    return list(free_list(problem).offsets.values())
+
+
+def test_the_example_of_the_source_document() -> None:
+    live = [(i.start, i.stop - 1) for i in lifetimes(SIX_OPS)]
+    assert live == [(0, 2), (1, 4), (2, 3), (3, 4), (4, 5), (5, 5)]
+    problem = free_list_example()
+    assert offsets(problem) == [0, 2048, 4096, 0, 4096, 0]
+    assert free_list(problem).peak(problem) == 5120
+
+
+def test_the_lifetimes_of_figure_4() -> None:
+    """Paragraph 68 of the patent, which counts from 1: the last op ends where it starts."""
+    live = [(i.start + 1, i.stop) for i in lifetimes(FIGURE_4)]
+    assert live == [(1, 3), (2, 5), (3, 4), (4, 5), (5, 5)]
+
+
+def test_the_smallest_free_block_that_is_large_enough_is_taken() -> None:
+    # Free at 3: [0, 30) and [40, 50) around what lives on; 9 bytes go into the smaller one.
+    problem = buffers((30, 0, 2), (10, 0, 9), (10, 0, 2), (10, 0, 9), (9, 3, 9), (25, 3, 9), (5, 4, 9))
+    assert offsets(problem) == [0, 30, 40, 50, 40, 0, 25]
+
+
+def test_adjacent_free_blocks_are_joined() -> None:
+    assert offsets(buffers((10, 0, 1), (20, 0, 0), (30, 0, 0), (60, 2, 2))) == [0, 10, 30, 0]
+
+
+def test_the_largest_free_block_is_enlarged_and_everything_beyond_it_moves() -> None:
+    # Free at 1: [0, 10) and [15, 35); 28 bytes enlarge the second one by 8.
+    rows = (10, 0, 0), (5, 0, 2), (20, 0, 0), (7, 0, 2), (28, 1, 2), (12, 2, 2)
+    assert offsets(buffers(*rows[:5])) == [0, 10, 15, 43, 15]
+    # At 2 only [0, 10) is free: 12 bytes enlarge it by 2, and all the rest moves up once more.
+    problem = buffers(*rows)
+    assert offsets(problem) == [0, 12, 17, 45, 17, 0]
+    assert free_list(problem).peak(problem) == 52
+
+
+@given(simple_problems())
+def test_buffers_of_one_size_are_placed_as_low_as_they_can_be(problem: Problem) -> None:
+    same = replace(problem, buffers=tuple(replace(b, bytes=8, alignment=4) for b in problem.buffers))
+    assert free_list(same).peak(same) == contention(same)
+
+
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def resnet18() -> Problem:
+    return feature_maps(build("resnet18", {"input": "448"}, dtype="float32"))
+
+
+def test_resnet18_as_in_the_source(resnet18: Problem) -> None:
+    nodes = pool_nodes(resnet18, 0)
+    assert [round(size / MIB, 2) for size in nodes.sizes] == [12.25, 3.06, 3.06]
+    assert pool(resnet18, 0).peak(resnet18) == sum(nodes.sizes) == 19_267_584
+    assert check(resnet18, pool(resnet18, 0)) == ()
+
+
+@pytest.mark.parametrize(("threshold", "nodes"), [(0.25, 8), (REUSE_THRESHOLD, 14)])
+def test_resnet18_with_common_thresholds(resnet18: Problem, threshold: float, nodes: int) -> None:
+    assert len(pool_nodes(resnet18, threshold).sizes) == nodes
+
+
+def test_the_first_suitable_node_is_taken_not_the_best() -> None:
+    # Freed first is the node of 100, then that of 80; 70 bytes are more than half of both.
+    problem = alive((100, 0, 1), (80, 0, 2), (70, 2, 3))
+    assert pool_nodes(problem, 0.5).node_of == (0, 1, 0)
+    assert pool_nodes(problem, 0.75).node_of == (0, 1, 1)
+    assert pool_nodes(problem, 0.9).node_of == (0, 1, 2)
+
+
+def test_the_threshold_is_to_be_exceeded() -> None:
+    assert pool_nodes(alive((40, 0, 1), (30, 1, 2)), 0.75).sizes == (40, 30)
+    assert pool_nodes(alive((40, 0, 1), (31, 1, 2)), 0.75).sizes == (40,)
+
+
+@given(simple_problems(), st.sampled_from((0, 0.25, 0.75, 0.99)))
+def test_the_peak_is_the_sum_of_the_nodes(problem: Problem, threshold: float) -> None:
+    nodes, plan = pool_nodes(problem, threshold), pool(problem, threshold)
+    assert plan.peak(problem) == sum(nodes.sizes) <= naive_sum(problem)
+    for buffer, node in zip(problem.buffers, nodes.node_of, strict=True):
+        assert node is not None
+        assert threshold * nodes.sizes[node] < buffer.bytes <= nodes.sizes[node]
+        assert plan.offsets[buffer.name] == sum(nodes.sizes[:node])
+
+
+@given(simple_problems())
+def test_pool_buffers_of_one_size_are_placed_as_low_as_they_can_be(problem: Problem) -> None:
+    same = replace(problem, buffers=tuple(replace(b, bytes=8) for b in problem.buffers))
+    assert pool(same).peak(same) == contention(same)

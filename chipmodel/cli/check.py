@@ -37,12 +37,7 @@ if TYPE_CHECKING:
 @seed_option("Seed of the bytes that --execute uses.")
 @answer_options()
 def check(
-    *,
-    plan_file: str,
-    source: WorkloadOptions,
-    target: ChipOptions,
-    files: AnswerFiles,
-    **asked: Any,
+    *, plan_file: str, source: WorkloadOptions, target: ChipOptions, files: AnswerFiles, **asked: Any
 ) -> int:
     """Verify PLAN for WORKLOAD with code that shares no decision with the planners.
 

@@ -88,13 +88,7 @@ def validate(*, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:
     help="Networks: a number to fit; fields joined by + share one value. Repeatable.",
 )
 @answer_options(page=PAGE)
-def calibrate(
-    *,
-    target: ChipOptions,
-    output: str | None,
-    files: AnswerFiles,
-    **asked: Any,
-) -> None:
+def calibrate(*, target: ChipOptions, output: str | None, files: AnswerFiles, **asked: Any) -> None:
     """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
 
     The tables are those of chipmodel validate. Only constants that no document states are fitted: set-ups,

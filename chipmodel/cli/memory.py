@@ -38,13 +38,7 @@ MOST_POINTS = 100
     help="Number of SharedMemory sizes to plan for.",
 )
 @answer_options()
-def memory(
-    *,
-    source: WorkloadOptions,
-    target: ChipOptions,
-    files: AnswerFiles,
-    **asked: Any,
-) -> None:
+def memory(*, source: WorkloadOptions, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:
     """Find the smallest SharedMemory that WORKLOAD runs in, and how much faster it is with more.
 
     In that memory only inputs and outputs of WORKLOAD go to Psram; weights pass through it. The answer has

@@ -9,12 +9,7 @@ import click
 from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, FileCommand
 from chipmodel.cli.options import cancelling
 from chipmodel.cli.output import AnswerFiles, answer_options, note
-from chipmodel.cli.packing_source import (
-    CapacityOptions,
-    capacity_options,
-    packer_option,
-    search_options,
-)
+from chipmodel.cli.packing_source import CapacityOptions, capacity_options, packer_option, search_options
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
 from chipmodel.pipeline.choices import PACK_SECONDS
 from chipmodel.terminal.printing import remark
@@ -43,12 +38,7 @@ if TYPE_CHECKING:
 )
 @answer_options()
 def pack(
-    *,
-    source: str,
-    memory_limits: CapacityOptions,
-    csv_file: str | None,
-    files: AnswerFiles,
-    **asked: Any,
+    *, source: str, memory_limits: CapacityOptions, csv_file: str | None, files: AnswerFiles, **asked: Any
 ) -> int:
     """Give every buffer of FILE.csv an offset, in as few bytes as possible or within --capacity.
 

@@ -41,13 +41,7 @@ from chipmodel.pipeline.choices import SENSITIVITY_STEP
     help="Vary only this number. Repeatable. [all numbers of the chip]",
 )
 @answer_options()
-def sensitivity(
-    *,
-    source: WorkloadOptions,
-    target: ChipOptions,
-    files: AnswerFiles,
-    **asked: Any,
-) -> None:
+def sensitivity(*, source: WorkloadOptions, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:
     """Say which number of a chip matters for WORKLOAD.
 
     Each number of the chip is made smaller and larger by --step, one at a time; WORKLOAD is planned and

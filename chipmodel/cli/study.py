@@ -133,10 +133,7 @@ def study(
     answer = answer_study(asked, path, group, cancel, retry_failed=retry_failed)
     rows, document = answer.results.rows, answer.to_dict()
     write_files(
-        [
-            (table_file, lambda: table_of_rows(rows, not no_times)),
-            (json_file, lambda: json_text(document)),
-        ]
+        [(table_file, lambda: table_of_rows(rows, not no_times)), (json_file, lambda: json_text(document))]
     )
     _print(document, json_file)
     if answer.stopped:

@@ -35,13 +35,7 @@ from chipmodel.hardware.chip import (
     SharedMemory,
     Vendor,
 )
-from chipmodel.hardware.dma_fields import (
-    check_controller,
-    dma_of,
-    in_place_of,
-    psram_of,
-    weights_of,
-)
+from chipmodel.hardware.dma_fields import check_controller, dma_of, in_place_of, psram_of, weights_of
 from chipmodel.hardware.energy import energy_of
 from chipmodel.hardware.ethos_npu import ethos_of
 from chipmodel.hardware.ethos_u85 import VARIANTS, EthosU85, ethos_u85_of

@@ -291,8 +291,7 @@ def named_ops(request: PlanRequest) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise BadInput(
-                f"--cascade names {name!r}, which is not an op",
-                hint=suggest(name, known, "its ops are"),
+                f"--cascade names {name!r}, which is not an op", hint=suggest(name, known, "its ops are")
             )
     return names
 

@@ -10,13 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from chipmodel.hardware.psram_device import (
-    Collision,
-    Device,
-    burst_clocks,
-    ce_low_clocks,
-    latency_clocks,
-)
+from chipmodel.hardware.psram_device import Collision, Device, burst_clocks, ce_low_clocks, latency_clocks
 from chipmodel.timing.refresh import hidden, hit_share
 from chipmodel.timing.split import sizes, split, wall
 

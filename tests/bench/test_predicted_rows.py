@@ -176,11 +176,7 @@ def test_arms_model_of_256_macs_has_the_memories_of_corstone() -> None:
         ("zoo:yolo11?input=256", "outputs=raw", "zoo:yolo11?input=256&outputs=raw"),
         ("mine/net.onnx", "1x3x8x8", "mine/net.onnx"),
         ("MobileNet v1 0.25 fft", "96x96x3", "zoo:mobilenetv1_025?width=0.25&classes=5&input=96"),
-        (
-            "MobileNet v1 0.25 tfs",
-            "96x96x1",
-            "zoo:mobilenetv1_025?width=0.25&classes=5&input=96&channels=1",
-        ),
+        ("MobileNet v1 0.25 tfs", "96x96x1", "zoo:mobilenetv1_025?width=0.25&classes=5&input=96&channels=1"),
         ("FdMobileNet 0.25 tfs", "128x128x3", "zoo:fdmobilenet?width=0.25&classes=5&input=128"),
         ("ResNet v1 8 tfs", "32x32x3", "zoo:resnet8?input=32"),
         ("st_yolo_x_nano 0.33_0.25", "", "zoo:st_yoloxn?depth=0.33&width=0.25&classes=1"),

@@ -349,12 +349,7 @@ CONTROLLER, CHANNEL = "psram_controller.sv", "dma_channel.sv"
 WALL = "READ_WALL - (place & (READ_WALL - 1))"
 MUTANTS = {
     "page wall a word late": ("Xccela x8, CE# setup and hold", CONTROLLER, WALL, f"{WALL} + 1"),
-    "page wall a word early": (
-        "QPI, 0Bh, pages",
-        CONTROLLER,
-        WALL,
-        f"(({WALL}) > 1 ? {WALL} - 1 : 1)",
-    ),
+    "page wall a word early": ("QPI, 0Bh, pages", CONTROLLER, WALL, f"(({WALL}) > 1 ? {WALL} - 1 : 1)"),
     "CE# high a clock short": (
         "HyperBus, fixed latency",
         CONTROLLER,

@@ -34,10 +34,7 @@ COMMANDS: tuple[Command, ...] = (
     compute("a", 0, (X, W0), (Y,)),
     Branch(
         "gate",
-        (
-            BranchArm("left", (DmaWait("load b", "b"), compute("b", 1, (Y, W1), (Z,)))),
-            BranchArm("right", ()),
-        ),
+        (BranchArm("left", (DmaWait("load b", "b"), compute("b", 1, (Y, W1), (Z,)))), BranchArm("right", ())),
         Y,
     ),
     DmaWait("load b", "gate"),

@@ -40,10 +40,7 @@ def _op(made: dict[str, Any]) -> Any:
 
 WRONG: list[tuple[Change, str]] = [
     (lambda m: m.pop("format"), r"a\.json:1:1: this result is from an older version"),
-    (
-        lambda m: m.update(format="chipmodel-result/9"),
-        r"a\.json:2:13: format: 'chipmodel-result/9' is not",
-    ),
+    (lambda m: m.update(format="chipmodel-result/9"), r"a\.json:2:13: format: 'chipmodel-result/9' is not"),
     (lambda m: m.pop("total_cycles"), r"a\.json:2:13: format: this is not a chipmodel-result/1"),
     (lambda m: (m.pop("total_cycles"), m.pop("format")), r"a\.json:1:1: this is not a chipmodel-result/1"),
     (lambda m: m.update(core_mhz=0), r"a clock of 0 MHz"),

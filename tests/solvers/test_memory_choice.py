@@ -21,10 +21,7 @@ def buffers_of(rows: Sequence[tuple[int, int, int]]) -> list[Buffer]:
 
 
 def least_cost(
-    buffers: Sequence[Buffer],
-    capacities: Sequence[int],
-    allowed: dict[str, list[int]],
-    costs: dict[str, int],
+    buffers: Sequence[Buffer], capacities: Sequence[int], allowed: dict[str, list[int]], costs: dict[str, int]
 ) -> int | None:
     """A slow twin: all choices, each packed exactly."""
     best: int | None = None

@@ -113,12 +113,7 @@ CUT: tuple[LargeOp, ...] = (
         constants={"w": np.zeros((500, 100), np.float32)},
     ),
     _op("gather", "Gather x i -> y", {"x": [1, 90, 96], "i": [4]}, types={"i": INT64}, axis=1),
-    _op(
-        "concat of rows",
-        "Concat a b c -> y",
-        {"a": [1, 900, 7], "b": [1, 400, 7], "c": [1, 9, 7]},
-        axis=1,
-    ),
+    _op("concat of rows", "Concat a b c -> y", {"a": [1, 900, 7], "b": [1, 400, 7], "c": [1, 9, 7]}, axis=1),
     _op("concat of a row", "Concat a b -> y", {"a": [1, 9000], "b": [1, 9000]}, axis=1),
     _op("split", "Split x -> a b c", {"x": [3, 64, 48]}, axis=0),
     _op("positions", "Add x w -> y", {"x": [1, 90, 100]}, constants={"w": [1, 90, 100]}),
@@ -252,13 +247,7 @@ WIDE: tuple[LargeOp, ...] = (
         strides=[1, 3],
         pads=[0, 1, 0, 1],
     ),
-    _op(
-        "wide mean",
-        "AveragePool x -> y",
-        {"x": [1, 2, 1, 9000]},
-        kernel_shape=[1, 5],
-        pads=[0, 2, 0, 2],
-    ),
+    _op("wide mean", "AveragePool x -> y", {"x": [1, 2, 1, 9000]}, kernel_shape=[1, 5], pads=[0, 2, 0, 2]),
     LargeOp("wide with a shortcut", _wide_residual),
 )
 """Models with windows on images of which no row fits, which run in bands of columns."""

@@ -26,11 +26,7 @@ def test_all_packers_on_a_network(capsys: pytest.CaptureFixture[str]) -> None:
     answer = compared(capsys, TINY, "--node-limit", "2000")
     assert [row["packer"] for row in answer["packers"]] == list(packers())
     assert answer["streamers"] == []
-    assert (answer["chip"], answer["streamer"], answer["capacity_bytes"]) == (
-        "luna-arcs",
-        "auto",
-        393216,
-    )
+    assert (answer["chip"], answer["streamer"], answer["capacity_bytes"]) == ("luna-arcs", "auto", 393216)
     bound = answer["lower_bound_bytes"]
     for row in answer["packers"]:
         assert row["refused"] is None

@@ -124,11 +124,7 @@ def test_a_model_in_a_file_has_its_sizes_by_name(tmp_path: Path, capsys: pytest.
         (("zoo:stories", "--context", "8..2"), 2, "context '8..2' names no lengths"),
         (("zoo:stories", "--context", "0..2"), 2, "names no lengths from 1"),
         (("zoo:stories", "--steady-state"), 2, "decode runs tokens in a row anyway"),
-        (
-            ("workloads/tiny_cnn.yaml", "--context", "2"),
-            2,
-            NO_CACHE + "a shape is given",
-        ),
+        (("workloads/tiny_cnn.yaml", "--context", "2"), 2, NO_CACHE + "a shape is given"),
         (("workloads/residual.tflite",), 2, NO_CACHE + "--shape names 'sequence_length'"),
         (("missing.onnx",), 2, "missing.onnx: cannot read the model"),
         (("zoo:stories?variant=260K", "--context", "4", "--set", "psram.bytes=64KiB"), 1, "no plan"),

@@ -95,10 +95,7 @@ def test_every_command_has_examples() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With the files that examples read."""
     here = tmp_path_factory.mktemp("examples")
-    copies = {
-        "model.tflite": WORKLOADS / "residual.tflite",
-        "buffers.csv": WORKLOADS / "packing-example.csv",
-    }
+    copies = {"model.tflite": WORKLOADS / "residual.tflite", "buffers.csv": WORKLOADS / "packing-example.csv"}
     for name, source in copies.items():
         shutil.copy(source, here / name)
     for name, table in (("conv2d.csv", HARDWARE / "luna_conv2d.csv"), ("networks.csv", NETWORKS)):

@@ -33,11 +33,7 @@ HOME_X, HOME_Y = Interval(16, 16 + SIZE), Interval(32, 32 + SIZE)
 
 
 def plus_one(
-    op: Op,
-    program: Program,
-    inputs: Sequence[Bytes],
-    weights: Bytes,
-    part: OpPart,
+    op: Op, program: Program, inputs: Sequence[Bytes], weights: Bytes, part: OpPart
 ) -> Sequence[Bytes]:
     """The first input plus 1 in the rows of the part, 0 elsewhere."""
     made = np.zeros(SIZE, np.uint8)
@@ -120,11 +116,7 @@ def test_addresses_beyond_a_memory_are_faults() -> None:
 
 
 def four_copies(
-    op: Op,
-    program: Program,
-    inputs: Sequence[Bytes],
-    weights: Bytes,
-    part: OpPart,
+    op: Op, program: Program, inputs: Sequence[Bytes], weights: Bytes, part: OpPart
 ) -> Sequence[Bytes]:
     """The iteration's slice of two bytes, each byte four times."""
     return (np.repeat(inputs[0].reshape(4, 2)[part.iteration], 4),)

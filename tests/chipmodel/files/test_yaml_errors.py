@@ -212,10 +212,7 @@ def odd_form(value: object) -> str | None:
 
 def test_a_value_of_no_member_of_a_union() -> None:
     class Sizes(Model):
-        size: Annotated[
-            Annotated[int, Tag("short")] | Annotated[Long, Tag("long")],
-            Discriminator(odd_form),
-        ]
+        size: Annotated[Annotated[int, Tag("short")] | Annotated[Long, Tag("long")], Discriminator(odd_form)]
 
     for text, value in (("size: [1]\n", "a list"), ("size: x\n", "'x'")):
         with pytest.raises(BadInput, match=f"f.yaml:1:1: 'size' cannot be {value}"):

@@ -268,11 +268,7 @@ def test_text_with_a_byte_order_mark(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("raw", "line", "column", "byte"),
-    [
-        (b"a: 1\nb: gr\xfcn\n", 2, 6, "0xfc"),
-        (b"\xff\xfea\x00", 1, 1, "0xff"),
-        (b"a: \xe4\xb8", 1, 4, "0xe4"),
-    ],
+    [(b"a: 1\nb: gr\xfcn\n", 2, 6, "0xfc"), (b"\xff\xfea\x00", 1, 1, "0xff"), (b"a: \xe4\xb8", 1, 4, "0xe4")],
 )
 def test_bytes_that_are_not_text(tmp_path: Path, raw: bytes, line: int, column: int, byte: str) -> None:
     path = tmp_path / "a.yaml"

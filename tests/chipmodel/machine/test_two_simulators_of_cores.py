@@ -76,10 +76,7 @@ def test_an_acquire_waits_until_every_store_of_the_tensor_has_ended(machine: Mac
 
 @both
 def test_cores_that_wait_for_one_another_are_a_deadlock(machine: Machine) -> None:
-    streams = (
-        (Acquire("y", 1, "c"), Release("x", "c")),
-        (Acquire("x", 0, "d"), Release("y", "d")),
-    )
+    streams = ((Acquire("y", 1, "c"), Release("x", "c")), (Acquire("x", 0, "d"), Release("y", "d")))
     with pytest.raises(Deadlock):
         machine(streams, PLAIN)
 

@@ -279,7 +279,5 @@ def test_decisions_by_name_are_runs_of_equal_choices() -> None:
 def test_arms_without_a_probability_share_what_is_left() -> None:
     arms = (Arm("a", (), Fraction(1, 2)), Arm("b", ()), Arm("c", ()))
     program = Program("p", {}, {}, (), (), (If("i", arms), Loop("l", 2, (), (), ((2, Fraction(1)),))))
-    assert chances_of(program).arms == {
-        "i": {"a": Fraction(1, 2), "b": Fraction(1, 4), "c": Fraction(1, 4)},
-    }
+    assert chances_of(program).arms == {"i": {"a": Fraction(1, 2), "b": Fraction(1, 4), "c": Fraction(1, 4)}}
     assert chances_of(program).iterations == {"l": ((2, Fraction(1)),)}

@@ -28,10 +28,7 @@ def test_it_is_the_plan_that_merge_none_makes_of_the_same_buffers(merge: str) ->
 
 
 def test_where_nothing_was_merged_there_is_nothing_to_show() -> None:
-    for result in (
-        planned("zoo:resnet8"),
-        planned("zoo:branchynet", "none"),
-    ):
+    for result in (planned("zoo:resnet8"), planned("zoo:branchynet", "none")):
         assert with_unmerged(result, "large-first") is result
 
 

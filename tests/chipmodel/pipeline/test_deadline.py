@@ -31,10 +31,7 @@ def test_after_the_deadline_no_search_begins(monkeypatch: pytest.MonkeyPatch) ->
     def begun(*_: Any, **__: Any) -> Any:
         raise AssertionError("a search was begun")
 
-    for module, search in (
-        (joint, "solve_residency"),
-        (portfolio, "solve_component"),
-    ):
+    for module, search in ((joint, "solve_residency"), (portfolio, "solve_component")):
         monkeypatch.setattr(module, search, begun)
     said: list[str] = []
     request = ds_cnn(Deadline(0, lambda: 1, said.append))

@@ -70,7 +70,7 @@ def test_the_text_is_json_with_a_command_a_line() -> None:
     assert next(iter(document)) == "format"
     assert document["format"] == FORMAT
     assert [next(iter(c)) for c in document["commands"]] == [
-        *("dma_start", "dma_wait", "compute", "branch", "repeat", "dma_start", "dma_start", "dma_start"),
+        *("dma_start", "dma_wait", "compute", "branch", "repeat", "dma_start", "dma_start", "dma_start")
     ]
     assert document["buffers"][0] == {"name": "x", "offset": 0, "bytes": 64, "live": [[0, 2], [3, 4]]}
     first, *_, runs, _, last = document["commands"]

@@ -239,10 +239,7 @@ def test_rows_of_older_code_stay_and_count_only_where_there_is_no_other(path: Pa
 
 
 def test_an_answer_of_other_code_ends_the_study_which_would_ask_for_it_without_end(path: Path) -> None:
-    with (
-        opened(path) as store,
-        pytest.raises(ChipmodelError, match="code new, and the study began"),
-    ):
+    with opened(path) as store, pytest.raises(ChipmodelError, match="code new, and the study began"):
         asked(store).save([replace(row("k1"), code="new")])
 
 

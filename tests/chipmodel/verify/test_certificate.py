@@ -45,7 +45,7 @@ RING = Problem(
         buffer("b", 2, 1, 3),
         buffer("c", 2, 2, 4),
         Buffer("d", 2, (Interval(0, 1), Interval(3, 4))),
-    ),
+    )
 )
 
 
@@ -122,11 +122,7 @@ def test_sums_of_sizes_with_alignment_and_with_pins() -> None:
             "buffers 'a' and 'b' are not colocated, and their pins do not overlap",
         ),
         (CHAIN, Contradiction(("a", "b")), "buffers 'a' and 'b' may have the same offset"),
-        (
-            THREE,
-            Searched(51, "", 7, "everything"),
-            "it does not name its solver and what that has searched",
-        ),
+        (THREE, Searched(51, "", 7, "everything"), "it does not name its solver and what that has searched"),
         (THREE, Searched(51, "some solver", -7, "everything"), "its nodes or bytes are negative"),
     ],
 )

@@ -46,10 +46,7 @@ def test_a_certificate_survives_json(seed: int) -> None:
             {"kind": "Reachable", "bytes": 3, "floor": {"kind": "Contradiction"}},
             "floor.kind: expected LiveSet or",
         ),
-        (
-            {"kind": "Regions", "bytes": 3, "position": 0, "buffers": 2},
-            "buffers: expected a list, not 2",
-        ),
+        ({"kind": "Regions", "bytes": 3, "position": 0, "buffers": 2}, "buffers: expected a list, not 2"),
         (
             {"kind": "Regions", "bytes": 1 << 63, "position": 0, "buffers": []},
             "bytes: 9223372036854775808 is too",

@@ -48,11 +48,7 @@ def test_missing_repeated_or_overlapping_shares_are_not_complete() -> None:
     assert covered(share((0, 1), 2), share((0, 1), 2)) == covered(share((0, 1), 2))
     assert not covered(share((0, 2), 4), share((1, 3), 4)).complete
     # Areas of 16 cells that overlap in one column and leave others free.
-    shares = (
-        share((0, 4), 4, (0, 2), 4),
-        share((1, 2), 4, (2, 4), 4),
-        share((2, 4), 4, (1, 4), 4),
-    )
+    shares = (share((0, 4), 4, (0, 2), 4), share((1, 2), 4, (2, 4), 4), share((2, 4), 4, (1, 4), 4))
     assert not covered(*shares).complete
     assert shares[2] in covered(*shares)
     assert share((0, 1), 4) not in covered(*shares)

@@ -88,9 +88,7 @@ buffers = st.lists(
 
 
 @given(buffers)
-def test_check_finds_a_byte_that_two_live_buffers_hold(
-    items: list[tuple[int, list[Interval], int]],
-) -> None:
+def test_check_finds_a_byte_that_two_live_buffers_hold(items: list[tuple[int, list[Interval], int]]) -> None:
     """The oracle marks every byte at every position."""
     problem = Problem(tuple(Buffer(str(i), n, tuple(live)) for i, (n, live, _) in enumerate(items)))
     plan = Plan({str(i): offset for i, (_, _, offset) in enumerate(items)})

@@ -16,13 +16,7 @@ from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Dma, Route
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op, Program, Tensor, Weight
-from chipmodel.model.time_bound import (
-    SAME_OPS,
-    WITH_CASCADES,
-    WITHOUT_CASCADES,
-    ProofSegment,
-    ProvenCycles,
-)
+from chipmodel.model.time_bound import SAME_OPS, WITH_CASCADES, WITHOUT_CASCADES, ProofSegment, ProvenCycles
 from chipmodel.model.work import Vector
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.proven_cycles import proof_faults

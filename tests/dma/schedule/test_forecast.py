@@ -44,11 +44,7 @@ def test_by_hand() -> None:
         ChainTransfer("load", 5, 5, 1),
     ]
     assert forecast(3, [4, 20, 5], moves) == ChainForecast(
-        ready=(0, 20, 47),
-        starts=(10, 20, 48),
-        reached=(0, 14, 40, 47),
-        ends=(10, 20, 47, 48),
-        end=53,
+        ready=(0, 20, 47), starts=(10, 20, 48), reached=(0, 14, 40, 47), ends=(10, 20, 47, 48), end=53
     )
     assert forecast(0, [], []) == ChainForecast((), (), (), (), 0)
 

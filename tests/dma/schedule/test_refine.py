@@ -40,10 +40,7 @@ def small(name: str, size: int) -> Chip:
 
 
 def planned(program: Program, chip: Chip) -> tuple[Schedule, MemoryBudget]:
-    request, cache = (
-        StreamRequest(program, chip, chip.shared_memory.bytes, tiers=STANDARD),
-        BuildCache(),
-    )
+    request, cache = (StreamRequest(program, chip, chip.shared_memory.bytes, tiers=STANDARD), BuildCache())
     floor = request.budget // TILED[0].weight_floor_divisors[0]
     return build_schedule(request, TILED[0], cache), memory_budget(request, TILED[0], floor, cache)
 
@@ -127,9 +124,7 @@ def test_never_slower_and_always_a_plan(seed: int, kilobytes: int) -> None:
         try:
             found.append(
                 race(
-                    StreamRequest(program, chip, chip.shared_memory.bytes, tiers=STANDARD),
-                    TILED[0],
-                    work,
+                    StreamRequest(program, chip, chip.shared_memory.bytes, tiers=STANDARD), TILED[0], work
                 ).least
             )
         except DoesNotFit:

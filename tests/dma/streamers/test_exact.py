@@ -104,10 +104,7 @@ def test_random_programs(first: int) -> None:
     assert seen["striped"]
 
 
-@pytest.mark.parametrize(
-    ("name", "on", "part"),
-    [("workloads/tiny_cnn.yaml", "luna-arcs", 4)],
-)
+@pytest.mark.parametrize(("name", "on", "part"), [("workloads/tiny_cnn.yaml", "luna-arcs", 4)])
 def test_networks_with_a_part_of_the_memory(name: str, on: str, part: int) -> None:
     """Of the smallest size without spilling; the bound holds, too."""
     program, chip = reuse(load(name), "all"), load_chip(on)

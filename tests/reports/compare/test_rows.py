@@ -71,10 +71,7 @@ def test_the_document() -> None:
     assert (naive["peak_bytes"], naive["gap"], naive["fits"]) == (60, 0.2, False)
     assert (naive["unused_bytes"], naive["fragmentation"]) == (10, pytest.approx(1 / 6))
     assert (exact["gap"], exact["fits"], exact["status"], exact["nodes"]) == (0, True, "optimal", 7)
-    assert exact["trajectory"] == [
-        {"seconds": 0.1, "peak_bytes": 60},
-        {"seconds": 0.4, "peak_bytes": 50},
-    ]
+    assert exact["trajectory"] == [{"seconds": 0.1, "peak_bytes": 60}, {"seconds": 0.4, "peak_bytes": 50}]
     assert (none["peak_bytes"], none["gap"], none["fragmentation"], none["fits"]) == (None, None, None, False)
     assert (pool["refused"], pool["status"], pool["lower_bound_bytes"]) == (
         "keeps no constraints",

@@ -135,10 +135,7 @@ def test_the_timeline_is_walked_by_keyboard(opened: Visit) -> None:
 
 @pytest.mark.parametrize(
     ("chart", "marks", "unit"),
-    [
-        ("merging-before", ".barlayer .point path", "B at"),
-        ("merging-after", ".barlayer .point path", "B at"),
-    ],
+    [("merging-before", ".barlayer .point path", "B at"), ("merging-after", ".barlayer .point path", "B at")],
 )
 def test_each_chart_has_marks_and_hover_with_units(shown: Visit, chart: str, marks: str, unit: str) -> None:
     page = shown.page

@@ -3,14 +3,7 @@
 import pytest
 
 from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
-from reports.sensitivity import (
-    SHAPES,
-    field_rows,
-    headline,
-    page as page_of,
-    refused_rows,
-    tornado,
-)
+from reports.sensitivity import SHAPES, field_rows, headline, page as page_of, refused_rows, tornado
 from reports.table_page import render_tables
 
 ANSWER = SensitivityAnswer(

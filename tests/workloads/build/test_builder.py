@@ -245,7 +245,7 @@ def test_bytes_of_types() -> None:
     assert tensor_bytes((), "float32") == 4
     assert tensor_bytes((0, 9), "int8") == 0
     assert [bias_dtype(t) for t in ("int8", "uint4", "float16", "bfloat16")] == [
-        *("int32", "int32", "float16", "bfloat16"),
+        *("int32", "int32", "float16", "bfloat16")
     ]
     with pytest.raises(BadInput, match="unknown dtype 'int7'"):
         fresh("int7")

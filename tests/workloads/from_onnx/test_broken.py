@@ -232,10 +232,7 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _one("ConstantOfShape", "s", {"x": [2]}, constants={"s": ints(*[1] * 65)}),
         r"'bad'.*a constant of 65 dimensions, more than 32",
     ),
-    "strings": (
-        lambda: model([node("Identity", "x", "y")], {"x": [2]}, "y", types={"x": 8}),
-        "strings",
-    ),
+    "strings": (lambda: model([node("Identity", "x", "y")], {"x": [2]}, "y", types={"x": 8}), "strings"),
     "filler of a type that does not exist": (
         lambda: _one(
             "ConstantOfShape",
@@ -246,10 +243,7 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         "attribute value cannot be read",
     ),
-    "element type that does not exist": (
-        lambda: model([EXP], {"x": [2]}, "y", types={"x": 58}),
-        "58",
-    ),
+    "element type that does not exist": (lambda: model([EXP], {"x": [2]}, "y", types={"x": 58}), "58"),
     "function that calls itself": (lambda: _recursive(), "functions|foreign|not known|'y'"),
     "functions in functions": (lambda: _nested(40), r"1,099,511,627,776 nodes once"),
     "many functions in functions": (lambda: _nested(17), r"131,072 nodes once"),

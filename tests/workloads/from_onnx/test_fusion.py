@@ -302,10 +302,7 @@ PRODUCTS: dict[str, tuple[list[Any], list[str]]] = {
         ],
         ["silu"],
     ),
-    "another slope": (
-        [node("HardSigmoid", "t", "g"), node("Mul", "g t", "y")],
-        ["hard_sigmoid", "mul"],
-    ),
+    "another slope": ([node("HardSigmoid", "t", "g"), node("Mul", "g t", "y")], ["hard_sigmoid", "mul"]),
     "another operand": ([node("Sigmoid", "t", "g"), node("Mul", "g x", "y")], ["sigmoid", "mul"]),
     "its square": ([node("Sigmoid", "t", "g"), node("Mul", "g g", "y")], ["sigmoid", "mul"]),
     "read twice": (

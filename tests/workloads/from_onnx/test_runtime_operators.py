@@ -262,9 +262,7 @@ def shapes(names: Sequence[str], dims: Sequence[int]) -> dict[str, Sequence[int]
 
 def test_quantised_embeddings_have_a_sum_and_a_mask(tmp_path: Path) -> None:
     embed = microsoft(
-        "QEmbedLayerNormalization",
-        "i t words places types g h _ s s s s s z z z z z",
-        "y mask",
+        "QEmbedLayerNormalization", "i t words places types g h _ s s s s s z z z z z", "y mask"
     )
     tables: dict[str, Any] = {n: numpy.zeros((9, 8), "int8") for n in ("words", "places", "types")}
     tables |= {n: numpy.zeros(8, "int8") for n in ("g", "h")}

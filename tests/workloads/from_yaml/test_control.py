@@ -131,13 +131,7 @@ def test_carried_tensors_change_all_at_once() -> None:
     assert isinstance(loop, Loop)
     copies = [(op.inputs[0], op.outputs[0]) for op in ops(loop.body)][1:]
     # c and d take the old a, which is saved before a is replaced by the old b.
-    assert copies == [
-        ("a", "fib.a.old"),
-        ("b", "a"),
-        ("sum", "b"),
-        ("fib.a.old", "c"),
-        ("fib.a.old", "d"),
-    ]
+    assert copies == [("a", "fib.a.old"), ("b", "a"), ("sum", "b"), ("fib.a.old", "c"), ("fib.a.old", "d")]
 
 
 class Writer:

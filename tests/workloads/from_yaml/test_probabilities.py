@@ -183,11 +183,7 @@ def test_each_iteration_reads_a_slice_and_collects_one() -> None:
     ]
     given = {"xs": numpy.array([[1, 2], [3, 4], [5, 6]]), "y": numpy.array([10, 20])}
     values = {name: value.tolist() for name, value in outputs(made, given, {}).items()}
-    assert values == {
-        "h": [19, 32],
-        "hs": [10, 20, 11, 22, 14, 26],
-        "ns": [11, 22, 14, 26, 19, 32],
-    }
+    assert values == {"h": [19, 32], "hs": [10, 20, 11, 22, 14, 26], "ns": [11, 22, 14, 26, 19, 32]}
     assert made.tensors["hs"].shape == (3, 2)
 
 

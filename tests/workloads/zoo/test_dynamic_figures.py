@@ -62,10 +62,7 @@ def test_gates_cost_almost_nothing() -> None:
 # networks/alex_cifar10.py and lenet_mnist.py of github.com/kunglab/branchynet; both agreed layer by layer.
 @pytest.mark.parametrize(
     ("url", "parameters", "macs"),
-    [
-        ("branchynet", 605886, 30465536),
-        ("branchynet?variant=lenet", 74694, 1247720),
-    ],
+    [("branchynet", 605886, 30465536), ("branchynet?variant=lenet", 74694, 1247720)],
 )
 def test_branchynet(url: str, parameters: int, macs: int) -> None:
     assert (program(url).parameters, program(url).macs) == (parameters, macs)

@@ -72,12 +72,7 @@ def test_mobilenetv2_by_width_and_input(width: str, macs_by_input: dict[int, int
 # megvii-model/ShuffleNet-Series, the smaller inputs in tensorflow/models, slim/nets/mobilenet_v1.md.
 @pytest.mark.parametrize(
     ("width", "size", "macs", "parameters"),
-    [
-        (0.75, 224, 325, 2.6),
-        (1.0, 192, 418, 4.2),
-        (1.0, 160, 291, 4.2),
-        (1.0, 128, 186, 4.2),
-    ],
+    [(0.75, 224, 325, 2.6), (1.0, 192, 418, 4.2), (1.0, 160, 291, 4.2), (1.0, 128, 186, 4.2)],
 )
 def test_mobilenetv1_by_width_and_input(width: float, size: int, macs: int, parameters: float) -> None:
     built = program(f"mobilenetv1_025?width={width}&input={size}&classes=1000")

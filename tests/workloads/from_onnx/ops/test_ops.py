@@ -228,14 +228,7 @@ CASES = {
     "instance norm": Case("InstanceNormalization", X, ["instance_norm"], 0, 8, {"s": (4,), "b": (4,)}),
     "layer norm": Case("LayerNormalization", TOKENS, ["layer_norm"], 0, 16, {"s": (8,), "b": (8,)}),
     "group norm": Case(
-        "GroupNormalization",
-        X,
-        ["group_norm"],
-        0,
-        8,
-        {"s": (4,), "b": (4,)},
-        {"num_groups": 2},
-        opset=21,
+        "GroupNormalization", X, ["group_norm"], 0, 8, {"s": (4,), "b": (4,)}, {"num_groups": 2}, opset=21
     ),
     "rms norm": Case("RMSNormalization", TOKENS, ["rms_norm"], 0, 8, {"s": (8,)}, opset=23),
     "lrn": Case("LRN", X, ["lrn"], attributes={"size": 3}),

@@ -15,7 +15,7 @@ from chipmodel.files.text_file import decoded
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
 from workloads.build.read_options import ReadOptions
-from workloads.from_onnx.bundled_models import SCHEME, model_file
+from workloads.from_onnx.onnx_package import SCHEME, model_file
 from workloads.from_tflite.schema import IDENTIFIER
 from workloads.plugin import imported_program
 from workloads.zoo import SCHEME as ZOO_SCHEME, build, networks, parse_zoo_url

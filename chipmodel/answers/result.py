@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from chipmodel.answers.track_record import TrackRecord
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkClass, NetworkTraits
 from chipmodel.model.commands import Command
 from chipmodel.model.core_parts import CorePart, CoreSplit
 from chipmodel.model.fit import Fit, plan_fit
@@ -17,6 +17,26 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class TrackRecord:
+    """What measured networks say of a prediction for the board's own tool.
+
+    ``like`` is None where no measured network is of the network's class; then ``nearest`` is of another one.
+    """
+
+    traits: NetworkTraits
+    like: NetworkClass | None
+    nearest: MeasuredNetwork
+    warnings: tuple[str, ...]
+
+    def interval(self, milliseconds: float) -> tuple[float, float] | None:
+        """What a board may take that is predicted to take ``milliseconds``; None without a like network."""
+        if self.like is None:
+            return None
+        low, high = self.like.interval
+        return milliseconds * low, milliseconds * high
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.model.commands import Repeat
 from chipmodel.model.program import Program
-from chipmodel.passes.run_length import refuse_long_run
-from chipmodel.passes.skipped_results import refuse_skipped_results
+from chipmodel.passes.run_length import refuse_long_run, refuse_skipped_results
 from chipmodel.pipeline.plan_check import check_plan
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.text import read_plan

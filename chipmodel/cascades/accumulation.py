@@ -7,6 +7,10 @@ last part makes the output. A single part for all rows needs no accumulators.
 A sum of integers of up to 16 bits takes 32 bits, one of short floats a float of 32 bits, as in the reference
 kernels of TensorFlow Lite; a maximum is as wide as an element. No chip file says otherwise yet.
 
+A recurrent layer on its own keeps its state in the NPU between its parts. In a cascade other ops run between
+two of its time steps, so that the state lies in SharedMemory: the hidden state h, and for an LSTM the cell
+state c, which those kernels have in 16 bits where all else has 8.
+
 References
 ----------
 TensorFlow Lite Micro's ``AveragePool`` sums int8 and int16 in ``int32_t``
@@ -19,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from chipmodel.cascades.time_steps import free_name, with_state
 from chipmodel.model.program import DTYPE_BITS, Op, Program, Tensor, ops, with_ops
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.model.work import Matmul, Pool, Recurrent
@@ -75,3 +78,26 @@ def with_accumulators(program: Program, names: set[str]) -> Program:
 def accumulators(found: Iterable[Op]) -> dict[str, Tensor]:
     """Return the accumulators, and the states, of some ops by name."""
     return {op.carried.name: op.carried for op in found if op.carried is not None}
+
+
+CELL_BITS = 16
+"""The least bits of an element of a cell state."""
+LSTM_GATES = 4
+
+
+def with_state(program: Program, op: Op, work: Recurrent) -> Op:
+    """Return a recurrent ``op`` with the state that its parts hand on; as it is where it has no parts that
+    are time steps in their order."""
+    if work.rows == 1 or work.backward or op.state is not None:
+        return op
+    dtype, units = program.tensors[op.outputs[0]].dtype, work.batch * work.hidden
+    cell = max(CELL_BITS, DTYPE_BITS[dtype]) if work.gates == LSTM_GATES else 0
+    size = units * (DTYPE_BITS[dtype] + cell) // 8
+    return replace(op, state=Tensor(free_name(program, f"{op.outputs[0]}.state"), size))
+
+
+def free_name(program: Program, name: str) -> str:
+    """Return ``name``, with as many primes as it takes to be no tensor of ``program``."""
+    while name in program.tensors:
+        name += "'"
+    return name

@@ -23,7 +23,7 @@ from chipmodel.files.conflicts import (
     refuse_unwritable_folder,
 )
 from chipmodel.studies.store_place import store_path
-from workloads.from_onnx.bundled_models import SCHEME as ONNX_SCHEME, model_file
+from workloads.from_onnx.onnx_package import SCHEME as ONNX_SCHEME, model_file
 
 STDOUT = "-"
 STORE_LABEL = "the study's store"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from chipmodel.answers.track_record import TrackRecord
+from chipmodel.answers.result import TrackRecord
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.measured_networks import APART, MeasuredNetwork, NetworkClass, NetworkTraits, classes
 from chipmodel.model.fit import used_weight_bytes

@@ -138,7 +138,7 @@ class Op:
     all but the last one, which makes the outputs, write it (``chipmodel.cascades.accumulation``)."""
     state: Tensor | None = None
     """What a part leaves for the next one beside its rows of the outputs: all parts but the first one read
-    it, all but the last one write it (``chipmodel.cascades.time_steps``)."""
+    it, all but the last one write it (``chipmodel.cascades.accumulation``)."""
 
     def __hash__(self) -> int:
         """A hash of a few fields: much is cached by op, and a cascade has many ops."""

@@ -11,8 +11,7 @@ from chipmodel.bounds.time_bound import time_bound
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
-from chipmodel.passes.run_length import refuse_long_run
-from chipmodel.passes.skipped_results import refuse_skipped_results
+from chipmodel.passes.run_length import refuse_long_run, refuse_skipped_results
 from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan

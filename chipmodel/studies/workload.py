@@ -25,7 +25,7 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.states import with_states
 from chipmodel.rewrites.steady_state import parse_inferences, steady
 from workloads.build.control_options import parse_iterations_option
-from workloads.from_onnx.bundled_models import SCHEME, model_file, models
+from workloads.from_onnx.onnx_package import SCHEME, model_file, models
 from workloads.load import (
     ONNX_SUFFIX,
     TFLITE_SUFFIX,

@@ -5,21 +5,26 @@ leave SharedMemory for them; and a load is issued one slice ahead, so the DMA en
 compute long, and late ops wait for it. Here an op keeps free for weights only what it reads itself (as in
 ``sync``), the state search over memory tiers decides about the rest (``dma.residency.state_search``), and
 every slice is loaded into the memory that is then free (``dma.streamers.weight_region``), its first bytes
-before the rest where these fit earlier (``dma.streamers.pieces``). Small slices free their bytes sooner,
-large ones need fewer set-ups; so several slice limits are tried, and the fastest forecast is used, ``sync``,
-``ping-pong`` and ``weight-pipeline`` included (``dma.streamers.race``).
+before the rest where these fit earlier: a slice is cut into pieces of output channels, so that its buffer
+grows while it is filled, and takes no byte before it has to, although the op runs as a whole. Small slices
+free their bytes sooner, large ones need fewer set-ups; so several slice limits are tried, and the fastest
+forecast is used, ``sync``, ``ping-pong`` and ``weight-pipeline`` included (``dma.streamers.race``).
 
 Source: chipmodel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import accumulate, pairwise
 
-from chipmodel.model.program import ops
+from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import WHOLE, by_channels
+from chipmodel.model.program import Op, Program, ops
 from dma.schedule.forecast import TransferTimes
-from dma.schedule.operands import Emission
+from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.streamer import (
     IssuedTransfer,
     IssuePlan,
@@ -29,11 +34,10 @@ from dma.schedule.streamer import (
     StreamerPortfolio,
 )
 from dma.streamers import ping_pong, sync, weight_pipeline
-from dma.streamers.pieces import in_pieces
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.sync import equal_slices, one_buffer
 from dma.streamers.weight_pipeline import issued_weights, straight_chains
-from dma.streamers.weight_region import issue_positions
+from dma.streamers.weight_region import StepChain, WeightSlice, earliest_pieces, issue_positions
 
 NAME = "prefetch-greedy"
 SLICE_LIMITS = ((8, 1), (8, 2), (8, 3), (64, 2), (64, 3), (64, 6), (64, 12))
@@ -136,3 +140,44 @@ largest slices. The first two are the fastest where packers find a plan."""
 PORTFOLIO = StreamerPortfolio(
     NAME, (sync.STREAMER, ping_pong.STREAMER, weight_pipeline.STREAMER, probe(early_pieces, early))
 )
+
+
+def in_pieces(
+    program: Program, needs: Sequence[TransferNeed], chain: StepChain, cycles: TransferTimes
+) -> tuple[list[TransferNeed], StepChain]:
+    """Return loads and ``chain`` with every slice of weights cut where memory has room for its first bytes
+    earlier than for the rest."""
+    by_name = {op.name: op for op in ops(program.body)}
+    units = [_unit(program, by_name[need.op]) or need.bytes for need in needs]
+    found: list[TransferNeed] = []
+    slices: list[WeightSlice] = []
+    cut = earliest_pieces(chain, units)
+    for need, whole, unit, sizes in zip(needs, chain.slices, units, cut, strict=True):
+        if len(sizes) == 1:
+            found.append(need)
+            slices.append(whole)
+            continue
+        for piece in _pieces(by_name[need.op], need, unit, sizes):
+            found.append(piece)
+            slices.append(WeightSlice(piece.bytes, whole.first, whole.last, cycles.of(piece)))
+    return found, replace(chain, slices=tuple(slices))
+
+
+def _unit(program: Program, op: Op) -> int:
+    """The bytes of one output channel of the weights; 0 where these cannot be cut."""
+    block, channels = program.block_bytes(op), op.work.channels
+    return 0 if op.cascade or op.gathers or block % channels else block // channels
+
+
+def _pieces(op: Op, need: TransferNeed, unit: int, sizes: Sequence[int]) -> Iterator[TransferNeed]:
+    """The pieces of a slice: the last one fills the op's buffer, the others end with theirs."""
+    total, share = op.work.channels, need.part.share
+    first = 0 if share == WHOLE else share.channels.start
+    edges = list(accumulate(sizes, initial=0))
+    for number, (start, stop) in enumerate(pairwise(edges), 1):
+        channels = Interval(first + start // unit, first + stop // unit)
+        piece = replace(
+            need, part=replace(need.part, share=by_channels(channels, total)), bytes=stop - start, at=start
+        )
+        last = number == len(sizes)
+        yield piece if last else replace(piece, buffer=f"{need.buffer}.{number}", within=need.buffer)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chipmodel.answers.result import Result
-from chipmodel.answers.track_record import TrackRecord
+from chipmodel.answers.result import Result, TrackRecord
 from chipmodel.hardware.measured_networks import SHARE, NetworkClass, mean_error
 from reports.words import count, duration, percent, plural
 

@@ -16,7 +16,7 @@ from chipmodel.execute.check import PlanRun, check_path, covering_paths
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import walk
 from chipmodel.model.program import Program
-from chipmodel.passes.skipped_results import refuse_skipped_results
+from chipmodel.passes.run_length import refuse_skipped_results
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import balanced

@@ -20,7 +20,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Branch, Repeat, resolve_path, walk
 from chipmodel.model.program import Arm, If, Loop, Node, Op, Program
 from chipmodel.model.scopes import scopes
-from chipmodel.passes.skipped_results import refuse_skipped_results
+from chipmodel.passes.run_length import refuse_skipped_results
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest

@@ -44,7 +44,7 @@ def _row(file: Path) -> str:
 
 def test_the_gap_study_has_every_packer_and_all_networks_of_two_catalogues() -> None:
     from solvers.registry import packers
-    from workloads.from_onnx.bundled_models import models
+    from workloads.from_onnx.onnx_package import models
     from workloads.zoo import networks
 
     study = read_study(GALLERY / "gap.yaml")

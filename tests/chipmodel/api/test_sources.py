@@ -12,8 +12,7 @@ from chipmodel.api.effort import TimeLimit
 from chipmodel.errors import TimeIsOver
 from chipmodel.hardware.chip_file import load_chip
 from tests.support.folders import ROOT
-from workloads.from_onnx.bundled_models import model_file
-from workloads.from_onnx.onnx_package import module
+from workloads.from_onnx.onnx_package import model_file, module
 
 
 def test_a_preset_with_other_values_is_what_set_makes_of_it() -> None:

@@ -7,8 +7,8 @@ import pytest
 from chipmodel.errors import BadInput
 from chipmodel.studies.workload import load_workload, matching, source_of
 from tests.support.folders import LIGHT_MODELS
-from workloads.from_onnx import bundled_models as onnx_models
-from workloads.from_onnx.bundled_models import model_file, models
+from workloads.from_onnx import onnx_package as onnx_models
+from workloads.from_onnx.onnx_package import model_file, models
 from workloads.load import load
 
 LIGHT = LIGHT_MODELS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
+from chipmodel.answers.memory import MemoryAnswer, MemoryPlan, MemoryPoint
+from chipmodel.model.schedule import CascadePlan
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.svg_chart import FEWEST, ChartAxis, ChartLine, ChartMark, SvgChart, round_numbers, stepped
 from reports.words import count, magnitude, percent, ratio, round_magnitude, size
@@ -129,7 +130,7 @@ def cascade_rows(answer: MemoryAnswer) -> list[tuple[str, str, str]]:
     ]
 
 
-def _rows(cascade: CascadedOps) -> str:
+def _rows(cascade: CascadePlan) -> str:
     rows = " ".join(map(str, cascade.heights))
     bands = f", {cascade.bands} bands" if cascade.bands > 1 else ""
     return f"{rows}{bands}{f', {len(cascade.again)} again' if cascade.again else ''}"

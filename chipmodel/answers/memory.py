@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class CascadedOps:
-    """The ops of a cascade, and the most rows that a step of each computes. The weights of ``reloaded`` ops
-    are loaded again in each of their turns."""
-
-    ops: tuple[str, ...]
-    heights: tuple[int, ...]
-    reloaded: tuple[str, ...] = ()
-    bands: int = 1
-    """Bands of columns, one after another."""
-    again: tuple[str, ...] = ()
-    """Tensors inside whose rows are computed again for each step that reads some."""
+from chipmodel.model.schedule import CascadePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +19,7 @@ class MemoryPlan:
     streamer: str
     macs: int
     """Multiply-accumulates of all steps, those that are computed again too."""
-    cascades: tuple[CascadedOps, ...] = ()
+    cascades: tuple[CascadePlan, ...] = ()
     in_rows: tuple[tuple[str, int], ...] = ()
     """Ops whose output takes their input's memory row by row, with the most rows of a step."""
     in_slices: tuple[tuple[str, int], ...] = ()

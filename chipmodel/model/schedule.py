@@ -288,26 +288,17 @@ class CascadeOps:
     """Tensors inside whose rows are computed again for each step that reads some, and not held after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CascadePlan:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CascadePlan(CascadeOps):
     """Ops whose steps take turns, at the positions ``steps``. Their weights are loaded as one block, named
-    after the cascade, in which those of each op follow one another, but for those of ``reloaded`` ops."""
+    after the cascade, in which those of each op follow one another, but for those of ``reloaded`` ops, which
+    are loaded again for each of their turns, through one buffer."""
 
-    name: str
-    ops: tuple[str, ...]
     steps: Interval
-    rolls: bool
-    """Whether the tensors inside lie in rolling buffers; otherwise some rows are computed again."""
     heights: tuple[int, ...]
     """For each op, the most rows that one step computes."""
     inside: tuple[str, ...]
     """The tensors of which only rows exist."""
-    reloaded: tuple[str, ...] = ()
-    """Ops whose weights are loaded again for each of their turns, through one buffer."""
-    bands: int = 1
-    """Bands of columns of the last op's output, one after another."""
-    again: tuple[str, ...] = ()
-    """Tensors inside whose rows are computed again for each step that reads some, and not held after it."""
 
     @property
     def members(self) -> CascadeOps:

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
-from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
+from chipmodel.answers.memory import MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.cascades.recomputed import computed, steps_macs
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import Schedule, steps
+from chipmodel.model.schedule import steps
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, MEMORY_POINTS
 from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -222,7 +222,7 @@ class _MemorySearch:
             schedule.moves_tensors,
             schedule.streamer,
             steps_macs(planned.program, steps(schedule.body)),
-            _cascades(schedule),
+            schedule.cascades,
             schedule.in_rows,
             tuple(slices_of(step.op for step in steps(schedule.body)).items()),
             tuple(sorted(named_twice(step.op for step in steps(schedule.body)))),
@@ -237,10 +237,3 @@ def _faster(known: MemoryPlan | None, found: MemoryPlan | None) -> MemoryPlan | 
     """The faster of two plans, a plan in less memory being one in more as well."""
     plans = [each for each in (known, found) if each is not None]
     return min(plans, key=lambda each: each.cycles, default=None)
-
-
-def _cascades(schedule: Schedule) -> tuple[CascadedOps, ...]:
-    return tuple(
-        CascadedOps(each.ops, each.heights, each.reloaded, each.bands, each.again)
-        for each in schedule.cascades
-    )

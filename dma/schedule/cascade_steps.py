@@ -28,13 +28,13 @@ def cascade_plan(op: Op, steps: Interval) -> CascadePlan:
     return CascadePlan(
         op.name,
         tuple(inner.name for inner in op.cascade),
-        steps,
         all(held.rolls for held in work.held),
-        work.heights,
-        tuple(held.tensor for held in work.held),
         tuple(op.cascade[index].name for index in work.reloaded),
         work.bands,
         tuple(held.tensor for held in work.held if held.again),
+        steps=steps,
+        heights=work.heights,
+        inside=tuple(held.tensor for held in work.held),
     )
 
 

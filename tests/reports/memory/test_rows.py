@@ -4,15 +4,18 @@ import json
 import re
 from dataclasses import replace
 
-from chipmodel.answers.memory import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
+from chipmodel.answers.memory import MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.files.text_file import json_text
+from chipmodel.geometry.interval import Interval
+from chipmodel.model.schedule import CascadePlan
 from reports.memory import document, headline, page as page_of, smallest_rows
 from reports.table_page import render_tables
 from tests.reports.console import printed
 
 ALONE = MemoryPlan(8192, 900, 8000, False, "sync", 500)
 SPILLED = MemoryPlan(4096, 2000, 4096, True, "sync", 500)
-CASCADED = MemoryPlan(4096, 1000, 4096, False, "prefetch-greedy", 600, (CascadedOps(("a", "b<i>"), (1, 2)),))
+OPS = CascadePlan("a..b", ("a", "b<i>"), True, steps=Interval(0, 3), heights=(1, 2), inside=())
+CASCADED = MemoryPlan(4096, 1000, 4096, False, "prefetch-greedy", 600, (OPS,))
 ANSWER = MemoryAnswer(
     "net",
     "chip",
@@ -79,7 +82,7 @@ def test_a_plan_in_slices_is_called_so() -> None:
 
 def test_macs_are_shown_where_they_may_be_computed_again() -> None:
     assert "MACs" not in _printed(ANSWER) + render_tables(page_of(ANSWER)).split("<p", 1)[1]
-    ops = CascadedOps(("a", "b", "c"), (1, 2, 1), (), 2, ("a",))
+    ops = replace(OPS, ops=("a", "b", "c"), heights=(1, 2, 1), bands=2, again=("a",))
     answer = replace(ANSWER, macs=500, recompute=1.3, cascaded=replace(CASCADED, cascades=(ops,)))
     text = _printed(answer)
     assert re.search(r"with cascades +4,096 +4\.0 KiB +1,000 +1\.20x +prefetch-greedy", text)

@@ -75,7 +75,7 @@ def test_each_op_is_charged_with_its_own_weights(iterations: int) -> None:
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=6), st.integers(0, 5000))
 def test_shares_of_a_block_add_up(sizes: list[int], loaded: int) -> None:
     names = tuple(f"op{number}" for number in range(len(sizes)))
-    plan = CascadePlan("all", names, Interval(0, 1), True, (1,) * len(sizes), ())
+    plan = CascadePlan("all", names, True, steps=Interval(0, 1), heights=(1,) * len(sizes), inside=())
     found = op_bytes(plan, dict(zip(names, sizes, strict=True)), loaded)
     assert sum(found.values()) == (loaded if sum(sizes) else 0)
     if loaded == sum(sizes):
@@ -83,7 +83,7 @@ def test_shares_of_a_block_add_up(sizes: list[int], loaded: int) -> None:
 
 
 def test_weights_that_do_not_stay_are_no_part_of_the_block() -> None:
-    plan = CascadePlan("all", ("a", "b", "c"), Interval(0, 1), True, (1, 1, 1), (), ("b",))
+    plan = CascadePlan("all", tuple("abc"), True, ("b",), steps=Interval(0, 1), heights=(1, 1, 1), inside=())
     assert op_bytes(plan, {"a": 10, "b": 20, "c": 30}, 40) == {"a": 10, "c": 30}
 
 

@@ -13,8 +13,8 @@ import time
 from typing import Any
 
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Problem, Solved
-from solvers.core.outcome import Limits, Progress
+from chipmodel.model.plan import Buffer, PackingProgress, Problem, Solved
+from solvers.core.outcome import Limits
 from solvers.registry import solve
 from workloads.packing.guillotine import guillotine
 
@@ -29,7 +29,7 @@ def answer(packer: str, task: dict[str, Any]) -> dict[str, Any]:
     known: list[tuple[float, int]] = []
     began = time.perf_counter()
 
-    def report(progress: Progress) -> None:
+    def report(progress: PackingProgress) -> None:
         if progress.peak is not None:
             known.append((time.perf_counter() - began, progress.peak))
 

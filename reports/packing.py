@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import log2
 
-from chipmodel.answers.packing import PackingAnswer, PackingProgress
+from chipmodel.answers.packing import PackingAnswer
 from chipmodel.geometry.interval import Interval, hull, merged
 from chipmodel.model.live_sets import LiveBytesCurve, highest_live_bytes, thinned
-from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.plan import Buffer, PackingProgress, Problem
 from reports.page_parts import PageColumn, SummaryTile
 from reports.svg_chart import ChartAxis, ChartBox, ChartLine, SvgChart, stepped
 from reports.template import PageScript, render

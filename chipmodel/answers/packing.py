@@ -7,17 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from chipmodel.model.live_sets import AliveBuffers, LiveBytesCurve, largest_alive, live_bytes_curve
-from chipmodel.model.plan import Buffer, Plan, Problem, Status
-
-
-@dataclass(frozen=True, slots=True)
-class PackingProgress:
-    """What was known after ``seconds``: the best peak so far, if any, and the lower bound, in bytes."""
-
-    seconds: float
-    peak: int | None
-    lower_bound: int
-    stage: str
+from chipmodel.model.plan import Buffer, PackingProgress, Plan, Problem, Status
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from chipmodel.answers.packing import PackingAnswer, PackingProgress
+from chipmodel.answers.packing import PackingAnswer
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import Certificate, Searched, as_record
-from chipmodel.model.plan import PackingTable, Plan, Problem, Solved
+from chipmodel.model.plan import PackingProgress, PackingTable, Plan, Problem, Solved
 from chipmodel.terminal.progress import Say, stage
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.fast_offsets import check_fast
-from solvers.core.outcome import Limits, Progress
+from solvers.core.outcome import Limits
 from solvers.registry import solve
 
 
@@ -54,16 +54,15 @@ def _solved(
     """The packer's result, and its progress reports without repetitions."""
     trajectory: list[PackingProgress] = []
 
-    def report(progress: Progress) -> None:
+    def report(progress: PackingProgress) -> None:
         say(progress_words(progress))
-        point = PackingProgress(progress.seconds, progress.peak, progress.lower_bound, progress.stage)
-        if not trajectory or replace(trajectory[-1], seconds=point.seconds) != point:
-            trajectory.append(point)
+        if not trajectory or replace(trajectory[-1], seconds=progress.seconds) != progress:
+            trajectory.append(progress)
 
     return solve(problem, packer, limits, report), tuple(trajectory)
 
 
-def progress_words(progress: Progress) -> str:
+def progress_words(progress: PackingProgress) -> str:
     """``best 1,050,624 B  bound 1,048,576 B  gap 0.2%  searching``."""
     peak, bound = progress.peak, progress.lower_bound
     parts = ["no plan yet" if peak is None else f"best {peak:,} B"]

@@ -110,6 +110,17 @@ class Solved:
 
 
 @dataclass(frozen=True, slots=True)
+class PackingProgress:
+    """The best plan so far, and what is proven: ``lower_bound <= optimum <= peak`` (bytes)."""
+
+    seconds: float
+    peak: int | None
+    lower_bound: int
+    stage: str
+    """The current stage, in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
 class PackingTable:
     """A problem and its rows of text, kept to write them again with offsets (``workloads.packing``)."""
 

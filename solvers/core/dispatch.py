@@ -11,12 +11,12 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import merged
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.certificate import excludes, rests_on
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem, Status
+from chipmodel.model.plan import Buffer, Memory, PackingProgress, Plan, Problem, Status
 from solvers.core.anytime import status_of
 from solvers.core.bounds import rigid
 from solvers.core.bounds_certified import best_bound, quick_bound
 from solvers.core.incumbent import Incumbent
-from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Progress, Report
+from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Report
 from solvers.core.preprocess import highest_end, legal_offsets
 
 Search = Callable[[Problem, Limits, Report | None], Outcome]
@@ -204,7 +204,7 @@ def _last_part_report(progress: Incumbent, part: MemoryPart, plans: list[tuple[M
     fit = all(plan.peak(other.problem) <= other.space for other, plan in plans)
     others = max((other.base + plan.peak(other.problem) for other, plan in plans), default=0)
 
-    def report(news: Progress) -> None:
+    def report(news: PackingProgress) -> None:
         progress.stage(news.stage)
         if fit and news.peak is not None and news.peak <= part.space:
             progress.found(max(others, part.base + news.peak))

@@ -7,7 +7,8 @@ from dataclasses import replace
 from threading import Lock
 from time import perf_counter
 
-from solvers.core.outcome import Limits, Progress, Report
+from chipmodel.model.plan import PackingProgress
+from solvers.core.outcome import Limits, Report
 
 
 class Incumbent:
@@ -15,10 +16,10 @@ class Incumbent:
 
     def __init__(self, report: Report | None) -> None:
         self.began = perf_counter()
-        self.points: list[Progress] = []
+        self.points: list[PackingProgress] = []
         self._report = report
         self._lock = Lock()
-        self._now = Progress(0.0, None, 0, "bounds")
+        self._now = PackingProgress(0.0, None, 0, "bounds")
 
     @property
     def bound(self) -> int:
@@ -45,7 +46,7 @@ class Incumbent:
         known = [peak for peak in others if peak is not None]
         complete = len(known) == len(others)
 
-        def report(progress: Progress) -> None:
+        def report(progress: PackingProgress) -> None:
             peak = progress.peak if own is None or (progress.peak or own) <= own else own
             best = max([*known, peak]) if complete and peak is not None else None
             self._write(best, 0 if fits else progress.lower_bound, progress.stage)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from chipmodel.model.certificate import Certificate
-from chipmodel.model.plan import Plan, Status
+from chipmodel.model.plan import PackingProgress, Plan, Status
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 
@@ -40,22 +40,11 @@ class Limits:
         return self.deadline.within(own)
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The best plan so far, and what is proven: ``lower_bound <= optimum <= peak`` (bytes)."""
-
-    seconds: float
-    peak: int | None
-    lower_bound: int
-    stage: str
-    """The current stage, in a few words."""
-
-
 class MemoryOverflow(Exception):
     """A packer's plan for one memory does not fit into it; another plan might."""
 
 
-Report = Callable[[Progress], None]
+Report = Callable[[PackingProgress], None]
 """Called whenever the best plan, the bound or the stage changes."""
 
 
@@ -77,7 +66,7 @@ class Outcome:
     """Names of buffers that alone do not fit, where the status is infeasible."""
     certificate: Certificate | None = None
     """The proof of ``lower_bound``, or of infeasibility."""
-    trajectory: tuple[Progress, ...] = ()
+    trajectory: tuple[PackingProgress, ...] = ()
     """All reports, in order."""
     planner: str = ""
     """The planner that made the plan, where the one that was asked leaves that to others."""

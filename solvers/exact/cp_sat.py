@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from chipmodel.model.plan import Plan, Problem, Status
+from chipmodel.model.plan import PackingProgress, Plan, Problem, Status
 from solvers.core.or_tools import cp_sat_solver
-from solvers.core.outcome import Limits, Outcome, Progress, Report
+from solvers.core.outcome import Limits, Outcome, Report
 from solvers.core.preprocess import highest_end, validate
 from solvers.exact.cp_sat_model import CpSatModel, TooLarge
 
@@ -162,7 +162,7 @@ class _CpSatRun:
 
     def tell(self, peak: int | None, bound: int) -> None:
         if self.report is not None:
-            self.report(Progress(perf_counter() - self.began, peak, bound, "CP-SAT"))
+            self.report(PackingProgress(perf_counter() - self.began, peak, bound, "CP-SAT"))
 
 
 def _watch(

@@ -8,8 +8,8 @@ from __future__ import annotations
 from itertools import pairwise
 from time import perf_counter
 
-from chipmodel.model.plan import Plan, Problem, Status
-from solvers.core.outcome import Limits, Outcome, Progress, Report
+from chipmodel.model.plan import PackingProgress, Plan, Problem, Status
+from solvers.core.outcome import Limits, Outcome, Report
 from solvers.core.preprocess import validate
 from solvers.search import columns as col
 from solvers.search.fuse import fused
@@ -52,7 +52,7 @@ def fit(
     except NotSearchable as why:
         return Outcome("unknown", None, 0, proof=f"not searched: {why}")
     if report:
-        report(Progress(0.0, None, model.bound(), f"searching a plan of {capacity} bytes"))
+        report(PackingProgress(0.0, None, model.bound(), f"searching a plan of {capacity} bytes"))
     return _Target(problem, model, capacity, rules).go(_SearchBudget(limits, began))
 
 
@@ -268,7 +268,7 @@ class _Descent:
 
     def _tell(self, stage: str) -> None:
         if self.report:
-            self.report(Progress(perf_counter() - self.budget.began, self.peak, self.lower, stage))
+            self.report(PackingProgress(perf_counter() - self.budget.began, self.peak, self.lower, stage))
 
     def _outcome(self) -> Outcome:
         peak = self.peak

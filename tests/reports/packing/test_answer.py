@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from chipmodel.answers.packing import PackingAnswer, PackingProgress
+from chipmodel.answers.packing import PackingAnswer
 from chipmodel.files.text_file import json_text
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.model.plan import Buffer, Memory, PackingProgress, Plan, Problem
 from reports.packing import FIRST_ROWS, document, grounds, headline, print_packing, render_packing, verdict
 from tests.reports.console import on_console
 from tests.reports.pages import MOST_BYTES, data_of, read

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from chipmodel.model.plan import Problem
+from chipmodel.model.plan import PackingProgress, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.anytime import Anytime
 from solvers.core.bounds import contention
-from solvers.core.outcome import Limits, Progress
+from solvers.core.outcome import Limits
 from solvers.heuristics.lowest_fit import naive
 from solvers.registry import packers, solve
 from tests.solvers.many_problems import any_problem
@@ -48,7 +48,7 @@ def test_the_same_seed_and_nodes_give_the_same_plan(packer: str) -> None:
 @pytest.mark.parametrize("packer", ANYTIME)
 def test_what_is_told_only_improves_and_ends_with_the_answer(packer: str) -> None:
     for problem in PROBLEMS:
-        reports: list[Progress] = []
+        reports: list[PackingProgress] = []
         solved = solve(problem, packer, Limits(nodes=60, seed=3, threads=1), reports.append)
         assert check(problem, solved.plan) == ()
         assert reports

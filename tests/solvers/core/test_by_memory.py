@@ -7,11 +7,11 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Problem
+from chipmodel.model.plan import Buffer, Memory, PackingProgress, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check
 from solvers.core.dispatch import by_memory
-from solvers.core.outcome import Limits, Progress
+from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.solvers.oracle import smallest_peak
 
@@ -153,7 +153,7 @@ def test_limits_are_shared_and_progress_is_reported() -> None:
             buffer(str(i), random.randint(1, 40), start, start + random.randint(1, 9), "ab"[i % 2])
         )
     problem = Problem(tuple(buffers), None, memories)
-    reports: list[Progress] = []
+    reports: list[PackingProgress] = []
     solved = solve(problem, "hill-climb", Limits(nodes=30), reports.append)
     assert solved.nodes <= 30
     assert [(p.peak, p.lower_bound) for p in reports] == [

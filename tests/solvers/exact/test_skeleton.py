@@ -7,10 +7,10 @@ import pytest
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import LiveSet, Searched
-from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.plan import Buffer, PackingProgress, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
-from solvers.core.outcome import Limits, Outcome, Progress
+from solvers.core.outcome import Limits, Outcome
 from solvers.core.start import start_plan
 from solvers.exact import portfolio, skeleton
 from solvers.exact.explain import named, reduced
@@ -34,7 +34,7 @@ def training(count: int, seed: int) -> Problem:
 
 
 def packed(problem: Problem, limits: Limits = NODES) -> Outcome:
-    def ignore(progress: Progress) -> None: ...
+    def ignore(progress: PackingProgress) -> None: ...
 
     return skeleton.pack(problem, limits, contention(problem), start_plan(problem), ignore)
 

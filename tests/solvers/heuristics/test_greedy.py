@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.model.plan import Buffer, PackingProgress, Plan, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.conflicts import conflict_counts, neighbours
 from solvers.core.first_fit import ORDERS, first_fit
-from solvers.core.outcome import Limits, Progress
+from solvers.core.outcome import Limits
 from solvers.heuristics import hill_climb as module
 from solvers.heuristics.best_fit import greedy_best_fit
 from solvers.heuristics.conflict_first import conflict_first
@@ -198,7 +198,7 @@ def peak_of(problem: Problem, limits: Limits) -> int:
 def test_it_improves_on_large_first() -> None:
     problem = replace(guillotine(30, 1), capacity=None)
     assert first_fit(problem, ORDERS["large-first"]).peak(problem) > 1.2 * contention(problem)
-    reports: list[Progress] = []
+    reports: list[PackingProgress] = []
     outcome = hill_climb(problem, Limits(), reports.append)
     assert (outcome.status, outcome.lower_bound) == ("optimal", contention(problem))
     assert "climbing" in {each.stage for each in reports}

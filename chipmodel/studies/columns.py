@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, Json, ValidationError, create_model
+from pydantic import BaseModel, Field, Json, ValidationError, create_model
 
 from chipmodel.answers.study_row import Improved, Point, Row
 from chipmodel.errors import BadInput, Place
@@ -43,18 +43,6 @@ StoredRow: type[BaseModel] = create_model(
     **{name: _column(name, kind) for name, kind in _FIELDS.items() if name not in ("point", "costs")},
 )
 """A point and its answer."""
-
-
-class StoredOwner(BaseModel):
-    """A process that works on the study."""
-
-    model_config = ConfigDict(strict=True, frozen=True)
-
-    id: int
-    host: str
-    pid: Annotated[int, Field(ge=1, lt=1 << 31)]
-    started: str
-    beat: Time
 
 
 _TYPES = {"seed": "INTEGER", "time_limit": "REAL", "node_limit": "INTEGER"}
@@ -107,7 +95,7 @@ def owner_of(record: Sequence[Any], file: str) -> Owner:
     """A process, of its number, machine, pid, start and heartbeat. Raises as ``row_of`` does."""
     values = dict(zip((field.name for field in fields(Owner)), record, strict=True))
     try:
-        return Owner(**vars(StoredOwner.model_validate(values)))
+        return Owner(**values)
     except ValidationError as error:
         raise _wrong_value(error, f"owner {shown(values['id'])}", file) from None
 

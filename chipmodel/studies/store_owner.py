@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 from time import time
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 LEASE_SECONDS = 60.0
 """How long a process on another machine counts as alive after its last heartbeat."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=ConfigDict(strict=True))
 class Owner:
     """A process: number in the store, machine, pid, start, and last heartbeat (seconds since 1970)."""
 
     id: int
     host: str
-    pid: int
+    pid: Annotated[int, Field(ge=1, lt=1 << 31)]
     started: str
-    beat: float
+    beat: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def myself() -> Owner:

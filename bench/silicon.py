@@ -100,6 +100,7 @@ def networks(board: str, fitted: bool) -> tuple[tuple[MeasuredNetwork, ...], Fol
     if not free or len(trained) < ROWS_PER_NUMBER * len(free):
         return rows, {}
     found = fit(read, chip, free, trained, outset(chip, free))
+    assert found.held_out is not None, "a fit to networks"
     pairs = zip(rows, found.held_out.rows, strict=True)
     held_out = (float(held.predicted) * _share_without(chip, row.predicted, held.row) for row, held in pairs)
     return tuple(replace(row, held_out=time) for row, time in zip(rows, held_out, strict=True)), found.folds

@@ -11,7 +11,7 @@ from chipmodel.api.answer import TableAnswer, same_columns
 from chipmodel.api.arguments import checked
 from chipmodel.errors import BadInput
 from chipmodel.files.text_file import read_text
-from chipmodel.hardware.chip import OVERRIDE, Chip
+from chipmodel.hardware.chip import Chip
 from chipmodel.measured.calibration import Calibration, calibrate as fit_constants, chip_text
 from chipmodel.measured.compare import MeasuredTable, TableComparison, chip_for, compare, document, read_table
 from chipmodel.measured.kinds import KINDS
@@ -171,7 +171,8 @@ def calibrate(
         read = _read(table, kind)
         name = None if chip is None else str(chip)
         if read.kinds[0].name == NETWORKS.name:
-            return FittedChip(_fit_networks(read, name, overrides, free))
+            target = chip_for(read, name, overrides)
+            return FittedChip(fit_networks(read, target, tuple(free) or free_numbers(target)))
         if free:
             raise BadInput("--free is for tables of networks", hint="leave it out")
         return FittedChip(fit_constants(read, name, overrides))
@@ -179,13 +180,3 @@ def calibrate(
 
 def _read(table: str | Path, kind: str | None) -> MeasuredTable:
     return read_table(read_text(Path(table)), str(table), kind, ALL_KINDS)
-
-
-def _fit_networks(
-    table: MeasuredTable, name: str | None, overrides: Sequence[str], free: Sequence[str]
-) -> Calibration:
-    chip = chip_for(table, name, overrides)
-    found = fit_networks(table, chip, tuple(free) or free_numbers(chip))
-    given = {path: figure.value for path, figure in chip.figures.items() if figure.source == OVERRIDE}
-    comparisons = found.before, found.after, found.held_out
-    return Calibration(found.chip, given, found.changes, *comparisons, found.networks)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from chipmodel.errors import BadInput
-from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip import OVERRIDE, Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.fields import FIELDS
 from chipmodel.hardware.measured_networks import MeasuredNetwork, network_rows
@@ -74,7 +74,9 @@ class Calibration:
     held_out: TableComparison | None = None
     """Each row as a fit to all other families of networks predicts it."""
     networks: tuple[MeasuredNetwork, ...] = ()
-    """The rows of a table of networks, as a chip file keeps them."""
+    """The rows of a table of networks, as a chip file keeps them: predicted by the fitted chip."""
+    folds: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict[str, Mapping[str, Fraction]])
+    """What the fit to all other families of networks found, by family."""
 
 
 def calibrate(table: MeasuredTable, name: str | None = None, overrides: Sequence[str] = ()) -> Calibration:
@@ -104,7 +106,7 @@ def calibrate(table: MeasuredTable, name: str | None = None, overrides: Sequence
             raise runaway(path, start[path], value)
     fitted = load_chip(name or before.kind.chip, (*overrides, *_settings(found)))
     changes = tuple(FittedConstant(path, start[path], found[path]) for path in free)
-    given = {path: figure.value for path, figure in chip.figures.items() if figure.source == "--set"}
+    given = {path: figure.value for path, figure in chip.figures.items() if figure.source == OVERRIDE}
     return Calibration(fitted, given, changes, before, compare(table, fitted))
 
 

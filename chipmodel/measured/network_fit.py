@@ -8,18 +8,16 @@ Plans stay those of the chip as it was: only the NPU's part of their time is com
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from statistics import fmean
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
-from chipmodel.hardware.chip import Chip, Npu
+from chipmodel.hardware.chip import OVERRIDE, Chip, Npu
 from chipmodel.hardware.chip_file import with_overrides
 from chipmodel.hardware.fields import FIELDS
-from chipmodel.hardware.measured_networks import MeasuredNetwork
-from chipmodel.measured.calibration import FittedConstant, runaway
+from chipmodel.measured.calibration import Calibration, FittedConstant, runaway
 from chipmodel.measured.compare import ComparedRow, MeasuredTable, TableComparison
 from chipmodel.measured.network_prediction import (
     MILLISECONDS,
@@ -63,21 +61,6 @@ DIGITS = 3
 """Significant digits of a fitted number: more would not be carried by the measurements."""
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkFit:
-    """A fitted chip. ``held_out`` are the predictions of each row by a fit to the other families."""
-
-    chip: Chip
-    changes: tuple[FittedConstant, ...]
-    before: TableComparison
-    after: TableComparison
-    held_out: TableComparison
-    networks: tuple[MeasuredNetwork, ...]
-    """The rows as the chip file keeps them: predicted by the fitted chip."""
-    folds: Mapping[str, Mapping[str, Fraction]]
-    """What the fit without each family found, by family."""
-
-
 def free_numbers(chip: Chip) -> tuple[str, ...]:
     """The fields fitted unless others are named, as far as the chip uses them; none if all is published."""
     model = FREE_BY_MODEL.get(chip.figures["npu.model"].value, FREE_NUMBERS)
@@ -91,7 +74,7 @@ def fit(
     free: Sequence[str],
     trained: Collection[int] | None = None,
     outset: Mapping[str, Fraction] | None = None,
-) -> NetworkFit:
+) -> Calibration:
     """Fit the fields ``free`` of ``chip`` to the networks in ``table``, or to those with the numbers
     ``trained``; fits without a family begin at ``outset``, or like the whole fit at the chip's own numbers.
 
@@ -114,8 +97,10 @@ def fit(
     fitted = with_overrides(chip, _settings(found))
     changes = (FittedConstant(path, start[text], found[text]) for text in start for path in text.split("+"))
     after = [row.predicted(found) for row in rows]
-    return NetworkFit(
+    given = {path: figure.value for path, figure in chip.figures.items() if figure.source == OVERRIDE}
+    return Calibration(
         fitted,
+        given,
         tuple(changes),
         comparison(table, chip, [row.predicted({}) for row in rows]),
         comparison(table, chip, after),

@@ -42,6 +42,7 @@ def test_it_finds_the_numbers_of_the_board() -> None:
         "npu.macs_per_cycle.int8": pytest.approx(60, rel=0.05),
     }
     assert max(abs(row.relative) for row in found.after.rows) < 0.02
+    assert found.held_out is not None
     assert max(abs(row.relative) for row in found.held_out.rows) < 0.1
     assert max(abs(row.relative) for row in found.before.rows) > 0.2
     assert found.chip.npu.costs.launch_cycles == int(values["npu.launch_cycles"])

@@ -66,9 +66,11 @@ def sentences(answer: TimeExplanation) -> Iterator[str]:
             others = "; ".join(each.cause.words for each in explaining[1:3])
             yield f"So {'does' if len(explaining) == 2 else 'do'} {others}."
         return
-    moving = [each for each in answer.causes if (answer.covers(each) or 0) > 0]
-    if moving:
-        yield f"No single cause that the model knows explains it. The nearest: {_led(answer, moving[0])}."
+    nearer = [each for each in answer.causes if 0 < (answer.covers(each) or 0) < 2]
+    if nearer:
+        yield f"No single cause that the model knows explains it. The nearest: {_led(answer, nearer[0])}."
+    elif answer.other:
+        yield "No single change leads nearer to that; several work together."
     else:
         yield "No cause that the model knows leads to this time. It may be software around the network, or"
         yield "another network."

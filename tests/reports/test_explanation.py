@@ -37,6 +37,9 @@ def test_where_none_comes_near_the_nearest_is_named() -> None:
     assert "The nearest: the clock is half. That leads to 19 ms, 0.5% of the measurement." in said(far)
     wrong = replace(ANSWER, measured=2.0)
     assert "20.0% of that. No cause that the model knows leads to this time." in said(wrong)
+    beyond = replace(ANSWER, measured=12.0, causes=(CLOCK,), interval=None)
+    assert "1.2 times as long. No cause that the model knows leads to this time." in said(beyond)
+    assert said(replace(beyond, other="twin")).endswith("leads nearer to that; several work together.")
 
 
 def test_an_expected_measurement_needs_no_cause() -> None:

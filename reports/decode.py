@@ -30,7 +30,7 @@ def document(answer: DecodeAnswer) -> dict[str, Any]:
         "lengths": [
             length_values(answer, each) | {"resident": _resident(each.token)} for each in answer.lengths
         ],
-        "notes": list(answer.notes),
+        "notes": [*answer.notes, *filter(None, [answer.reason])],
     }
 
 
@@ -71,7 +71,7 @@ def finding(answer: DecodeAnswer) -> str:
     """Tokens a second at the shortest and the longest context, and what the cache does meanwhile."""
     known = [(each.tokens, each.token) for each in answer.lengths if each.token]
     if not known:
-        return "no token with a cache was planned"
+        return f"no token with a cache was planned{answer.reason and f': {answer.reason}'}"
     speeds = " and ".join(
         f"{answer.per_second(token):,.1f} tokens a second at a context of {tokens:,}"
         for tokens, token in (known[:: len(known) - 1] if len(known) > 1 else known)
@@ -140,9 +140,11 @@ def page(answer: DecodeAnswer) -> TablePage:
         ),
     )
     hint = (
-        f"A prompt runs all its tokens at once. A token is the last of {known[0][1].tokens if known else 0} "
-        "in a row at this length; the gap is how far all of them are above a bound that no plan can beat. "
+        f"A prompt runs all its tokens at once. A token is the last of {known[0][1].tokens} in a row at this "
+        "length; the gap is how far all of them are above a bound that no plan can beat. "
         "Kept are weights that stay in SharedMemory from token to token."
+        if known
+        else ""
     )
     resident = [_resident_row(tokens, token) for tokens, token in known]
     tables = (

@@ -68,6 +68,8 @@ class DecodeAnswer:
     weight_bytes: int
     lengths: tuple[ContextLength, ...]
     notes: tuple[str, ...] = ()
+    reason: str = ""
+    """The reason why no length fits, as far as it is known."""
 
     def milliseconds(self, cycles: int) -> float:
         """The time of ``cycles``."""

@@ -135,8 +135,7 @@ def decode(
                 say(f"{length} tokens, {number + 1} of {len(lengths)}")
                 found.append(_at_length(at, target, length, options))
     whole = at(1, max(lengths[-1] - 1, 0))
-    too_many = f"no length fits: the weights alone take {whole.weight_bytes:,} B, more than their memory has"
-    notes = (*whole.notes, too_many) if too_many_weights(whole, target) else whole.notes
+    too_many = f"the weights alone take {whole.weight_bytes:,} B, more than their memory has"
     answer = DecodeAnswer(
         whole.name,
         target.name,
@@ -144,7 +143,8 @@ def decode(
         target.shared_memory.bytes,
         whole.weight_bytes,
         tuple(found),
-        notes,
+        whole.notes,
+        too_many if too_many_weights(whole, target) else "",
     )
     return Decode(answer)
 

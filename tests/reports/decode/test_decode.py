@@ -54,6 +54,12 @@ def test_the_table() -> None:
     assert document(ANSWER)["lengths"][4]["token_cycles"] is None
 
 
+def test_a_page_without_a_plan_says_why() -> None:
+    page = page_of(replace(ANSWER, lengths=ANSWER.lengths[:1], reason="too large"))
+    assert page.sentences == ("No token with a cache was planned: too large.",)
+    assert "A token is the last" not in render_tables(page)
+
+
 def test_ten_thousand_tokens_a_second_have_all_their_digits() -> None:
     lengths = (ContextLength(2, None, token(200, 1, 1, 1)), ContextLength(4, None, token(250, 1, 1, 1)))
     page = render_tables(page_of(replace(ANSWER, lengths=lengths)))

@@ -356,7 +356,8 @@ def read_number(path: str, text: str, where: Place) -> Fraction:
     assert field is not None, f"{path} is a field"
     value = _bytes(path, text, where) if field.kind == "bytes" else _plain(path, field, text, where)
     if not field.low <= value <= field.high:
-        limits = f"between {field.limit(field.low)} and {field.limit(field.high)}"
+        low = field.limit(field.low).removesuffix(f" {field.unit}")
+        limits = f"between {low} and {field.limit(field.high)}"
         raise BadInput(f"{path} is {shown_text(text)}", where=where, hint=f"write a number {limits}")
     if field.power_of_two and int(value).bit_count() != 1:
         hint = "write a power of two, such as 1, 4 or 16"

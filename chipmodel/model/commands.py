@@ -274,8 +274,8 @@ def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> d
                 pass
     for name in choices:
         if name not in path:
-            known = ", ".join(path) or "none in this workload"
-            raise BadInput(f"--path names {name!r}, which is not an if or loop", hint=f"there are: {known}")
+            hint = f"there are: {', '.join(path)}" if path else "the workload has no if and no loop"
+            raise BadInput(f"--path names {name!r}, which is not an if or loop", hint=hint)
     return path
 
 

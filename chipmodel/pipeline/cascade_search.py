@@ -287,7 +287,7 @@ def named_ops(request: PlanRequest) -> tuple[str, ...]:
     if request.cascade in (CASCADE_AUTO, CASCADE_OFF):
         return ()
     names = tuple(name.strip() for name in request.cascade.split(",") if name.strip())
-    known = {op.name for op in request.program.ops()}
+    known = [op.name for op in request.program.ops()]
     for name in names:
         if name not in known:
             raise BadInput(

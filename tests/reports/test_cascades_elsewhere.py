@@ -87,8 +87,9 @@ def test_names_must_be_neighbours_on_one_core() -> None:
     with pytest.raises(BadInput, match="not neighbours in one body: v4") as refusal:
         run(request)
     assert "on several cores those of one core" in str(refusal.value)
-    with pytest.raises(BadInput, match="names 'v9', which is not an op"):
+    with pytest.raises(BadInput, match="names 'v9', which is not an op") as refusal:
         run(replace(request, cascade="v9"))
+    assert str(refusal.value).split(" are ")[1].startswith(", ".join(op.name for op in request.program.ops()))
 
 
 def test_the_sums_of_a_pooling_in_a_cascade_are_in_every_output() -> None:

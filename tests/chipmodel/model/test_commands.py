@@ -116,4 +116,4 @@ def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:
     assert refusal.value.hint == "there are: gate, inner, outer"
     with pytest.raises(BadInput) as refusal:
         resolve_path((wait("a"),), {"gate": "face"})
-    assert refusal.value.hint == "there are: none in this workload"
+    assert refusal.value.hint == "the workload has no if and no loop"

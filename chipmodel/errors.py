@@ -6,7 +6,8 @@ Exit codes of the command line: 0 success, 1 does not fit (or proven infeasible)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import currentframe
 from types import FrameType
@@ -67,6 +68,17 @@ class ChipmodelError(Exception):
 
 class BadInput(ChipmodelError):
     """A file, name or option that is wrong."""
+
+
+@contextmanager
+def placed(where: Place) -> Generator[None]:
+    """Say of a BadInput of the body, where it names no file itself, that it is ``where``."""
+    try:
+        yield
+    except BadInput as error:
+        if error.where:
+            raise
+        raise type(error)(error.what, where=where, hint=error.hint, more=error.more) from None
 
 
 class UnknownSize(BadInput):

@@ -15,7 +15,7 @@ from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.simulation import Simulation, simulate
 from chipmodel.api.workload import load
-from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.errors import BadInput, DoesNotFit, placed
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.strict_model import StrictModel
@@ -100,7 +100,7 @@ def _entry(
     name = keys.name or " ".join((keys.workload, "on", keys.chip, *overrides))
     refused, values = "", dict[str, float]()
     try:
-        with stage(f"planning {name}"):
+        with placed(document.place(("budgets", number))), stage(f"planning {name}"):
             program = load(beside(keys.workload, file), dtype=keys.dtype)
             chip = load_chip(beside(keys.chip, file), overrides)
             if "energy" in limits and chip.energy is None:
@@ -114,11 +114,6 @@ def _entry(
         values = _values(run)
     except DoesNotFit as error:
         refused = error.what
-    except BadInput as error:
-        if error.where is not None:
-            raise
-        where = document.place(("budgets", number))
-        raise BadInput(error.what, where=where, hint=error.hint, more=error.more) from None
     lines = tuple(BudgetLine(name, key, limit, values.get(key)) for key, limit in limits.items())
     return BudgetEntry(name, keys.workload, keys.chip, lines, refused)
 
@@ -233,11 +228,8 @@ def _limits_of(entry: EntryKeys, document: Document, number: int) -> dict[str, f
     """The limits of entry ``number``. Raises BadInput at its place."""
     found: dict[str, float] = {}
     for name, value in entry.limits.model_dump(exclude_none=True).items():
-        try:
+        with placed(document.place(("budgets", number, "limits", name))):
             found[name] = parse_bytes(value) if name in SIZES else value
-        except BadInput as error:
-            where = document.place(("budgets", number, "limits", name))
-            raise BadInput(error.what, where=where, hint=error.hint) from None
     return found
 
 

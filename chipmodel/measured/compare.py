@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, placed
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
@@ -129,12 +129,8 @@ def _unused(table: MeasuredTable, kind: TableKind, chip: Chip) -> Iterator[str]:
 
 def _compared(kind: TableKind, chip: Chip, row: MeasuredRow) -> ComparedRow:
     row = _filled(kind, chip, row)
-    try:
+    with placed(row.place()):
         answers = kind.predict(chip, row)
-    except BadInput as error:
-        if error.where:
-            raise
-        raise BadInput(error.what, where=row.place(), hint=error.hint) from None
     return ComparedRow(row, row.number(kind.measured), answers[kind.measured], answers)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, placed
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import CdmaDma, Chip, EfPsramDma, HyperBusDma
@@ -95,10 +95,8 @@ def vector(chip: Chip, row: MeasuredRow) -> Prediction:
 
 def transfer(chip: Chip, row: MeasuredRow) -> Prediction:
     """A transfer on one of the chip's routes."""
-    try:
+    with placed(row.place("route")):
         return {"core_cycles": Fraction(route_cycles(chip, row.text("route"), row.whole("bytes")))}
-    except BadInput as error:
-        raise BadInput(error.what, where=row.place("route"), hint=error.hint) from None
 
 
 def _hyperbus(chip: Chip, row: MeasuredRow) -> HyperBus:
@@ -137,10 +135,8 @@ def ef_psram(chip: Chip, row: MeasuredRow) -> Prediction:
     if row.text("controller") != EF_CONTROLLER:
         what = f"controller {shown(row.text('controller'))} is not modelled"
         raise BadInput(what, where=row.place("controller"), hint=f"only {EF_CONTROLLER} is")
-    try:
+    with placed(row.place("command")):
         protocol = ef_protocol(row.text("command"))
-    except BadInput as error:
-        raise BadInput(error.what, where=row.place("command"), hint=error.hint) from None
     assert isinstance(chip.dma, EfPsramDma)
     wait = row.whole("wait_clocks")
     controller = replace(chip.dma, read_mode=protocol, write_mode=protocol, wait_clocks=wait)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import inf
 from statistics import fmean
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, placed
 from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import OVERRIDE, Chip, Npu
 from chipmodel.hardware.chip_file import with_overrides
@@ -160,12 +160,8 @@ class _FittedRow:
         self.chip, self.measured = chip, row.number(MILLISECONDS)
         self.workload = workload_of(row)
         self.given = frozenset(setting.partition("=")[0] for setting in settings_of(row))
-        try:
+        with placed(row.place()):
             self.network: PlannedNetwork = planned_network(row.text("workload"), chip)
-        except BadInput as error:
-            if error.where:
-                raise
-            raise BadInput(error.what, where=row.place(), hint=error.hint) from None
         self._known: dict[tuple[Fraction, ...], Fraction] = {}
 
     def predicted(self, values: Mapping[str, Fraction], npu: Npu | None = None) -> Fraction:

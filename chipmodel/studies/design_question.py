@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from chipmodel.answers.design_question import DesignKey, DesignQuestion, Requirements
 from chipmodel.answers.study_row import Point, Row
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import BadInput, Place, placed
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.files.yaml_tree import Document
@@ -47,11 +47,8 @@ def asked_designs(
     asked: RequirementKeys, columns: Iterable[str], text: str, document: Document
 ) -> AskedDesigns:
     """What the keys ``requirements`` and ``columns`` of the file ``text`` ask. Raises BadInput."""
-    try:
+    with placed(document.place(("requirements", "peak_bytes"))):
         peak = None if asked.peak_bytes is None else parse_bytes(asked.peak_bytes)
-    except BadInput as error:
-        where = document.place(("requirements", "peak_bytes"))
-        raise BadInput(error.what, where=where, hint=error.hint) from None
     formulas: dict[str, Formula] = {}
     for name in columns:
         place = document.place(("columns", name))

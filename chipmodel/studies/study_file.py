@@ -28,12 +28,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import BadInput, Place, placed
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import read_text
 from chipmodel.files.yaml_file import read_yaml, validate
@@ -48,7 +47,6 @@ from dma.stream import streamer_named, streamers
 from solvers.branches.mergers import merger_named, mergers
 from solvers.registry import packer_named, packers
 
-T = TypeVar("T")
 S = TypeVar("S", str, int)
 
 KEYS = ("workload", "chip", "packer", "merge", "streamer", "cascade", "seed")
@@ -172,14 +170,16 @@ class _Reader:
         for index, name in enumerate(names or DEFAULT_WORKLOADS):
             place = self._place("workloads", index)
             for each in self._spread(name, place):
-                found.append(_at(place, partial(source_of, each, self.folder)))
+                with placed(place):
+                    found.append(source_of(each, self.folder))
         self.distinct("workloads", [source.name for source in found])
         return tuple(found)
 
     def _spread(self, name: str, place: Place) -> list[str]:
         if "*" not in name:
             return [name]
-        found = _at(place, lambda: matching(name, self.folder))
+        with placed(place):
+            found = matching(name, self.folder)
         if not found:
             hint = "check the folder, which is relative to the study file" if ":" not in name else ""
             raise BadInput(f"no workload matches {shown(name)}", where=place, hint=hint)
@@ -226,7 +226,8 @@ class _Reader:
         if list(names) == ["all"]:
             return tuple(known())
         for index, name in enumerate(names):
-            _at(self._place(key, index), partial(check, name))
+            with placed(self._place(key, index)):
+                check(name)
         return self.distinct(key, names)
 
     def distinct(self, key: str, values: Sequence[S]) -> tuple[S, ...]:
@@ -289,11 +290,3 @@ def reading(field: str, text: str, place: Place) -> Any:
         raise KeyError(field)
     read = read_choice if found.kind == "choice" else read_number
     return read(field, text, place)
-
-
-def _at(place: Place, work: Callable[[], T]) -> T:
-    """What ``work`` returns; its complaint is placed in the study file where it names no file itself."""
-    try:
-        return work()
-    except BadInput as error:
-        raise BadInput(error.what, where=error.where or place, hint=error.hint, more=error.more) from None

@@ -9,7 +9,7 @@ from itertools import chain, count
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import BadInput
 from chipmodel.model.program import DTYPE_BITS
 from workloads.from_onnx.onnx_package import AttributeProto, GraphProto, NodeProto, inner_graphs, module
 
@@ -223,13 +223,8 @@ class Fact:
 
 
 def fault(node: OnnxNode, what: str, hint: str = "export the model again, or correct this node") -> BadInput:
-    """An error about one node; ``placed`` adds the name of the file."""
+    """An error about one node; ``errors.placed`` adds the name of the file."""
     return BadInput(f"{node.label}: {what}", hint=hint)
-
-
-def placed(error: BadInput, where: Place) -> BadInput:
-    """``error`` with the file that it is about."""
-    return error if error.where else type(error)(error.what, where=where, hint=error.hint)
 
 
 def unused_name(name: str, taken: Container[str]) -> str:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import BadInput, Place, placed
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.read_options import Reading, ReadOptions
 from workloads.from_onnx import control_lowering
 from workloads.from_onnx.body_inference import infer_branch
-from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, placed, sort_nodes
+from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, sort_nodes
 from workloads.from_onnx.graph_view import view_of
 from workloads.from_onnx.input_shapes import bind_inputs
 from workloads.from_onnx.loop_inference import infer_loop, infer_scan
@@ -63,10 +63,9 @@ def load_onnx(path: Path, data: bytes | None = None, **options: Unpack[ReadOptio
     """
     where = Place(str(path))
     try:
-        model = read_model(path, where) if data is None else parse_model(data, where)
-        return _program(_ModelFile(path, where, model), Reading(**options))
-    except BadInput as error:
-        raise placed(error, where) from None
+        with placed(where):
+            model = read_model(path, where) if data is None else parse_model(data, where)
+            return _program(_ModelFile(path, where, model), Reading(**options))
     except UnicodeDecodeError:
         raise not_text(where) from None
 

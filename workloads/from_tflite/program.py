@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from chipmodel.errors import BadInput, Place, UnknownSize
+from chipmodel.errors import BadInput, Place, UnknownSize, placed
 from chipmodel.files.suggestions import suggest
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.read_options import Reading, ReadOptions
 from workloads.from_onnx import control_lowering
-from workloads.from_onnx.graph import OnnxNode, live_nodes, placed
+from workloads.from_onnx.graph import OnnxNode, live_nodes
 from workloads.from_onnx.graph_view import view_of
 from workloads.from_onnx.lowering import OnnxLowering
 from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm
@@ -55,13 +55,11 @@ def load_tflite(path: Path, data: bytes | None = None, **options: Unpack[ReadOpt
     TimeIsOver at the deadline.
     """
     where, reading = Place(str(path)), Reading(**options)
-    try:
+    with placed(where):
         model = read_model(path, where) if data is None else parse_model(data, where)
         model = bound_shapes(model, reading.shapes)
         state = ImportState(model, [], reading)
         return _program(state, path)
-    except BadInput as error:
-        raise placed(error, where) from None
 
 
 def _program(state: ImportState, path: Path) -> Program:

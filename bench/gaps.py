@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from chipmodel.answers.result import Result
 from chipmodel.bounds.program_windows import proven_cycles
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
@@ -81,12 +82,16 @@ def sizes(program: Program, chip: Chip, parts: Sequence[int]) -> Iterator[tuple[
             yield part, chip.with_memory(size)
 
 
+def planned_run(program: Program, chip: Chip, args: argparse.Namespace) -> Result:
+    """The run of one case. Raises DoesNotFit."""
+    deadline = deadline_in(args.time_limit)
+    return run(PlanRequest(program, chip, streamer=args.streamer, cascade=CASCADE_AUTO, deadline=deadline))
+
+
 def row(network: str, name: str, part: int, program: Program, chip: Chip, args: argparse.Namespace) -> GapRow:
     """Plan and bound one case. Raises DoesNotFit."""
     began = time.process_time()
-    deadline = deadline_in(args.time_limit)
-    request = PlanRequest(program, chip, streamer=args.streamer, cascade=CASCADE_AUTO, deadline=deadline)
-    result = run(request)
+    result = planned_run(program, chip, args)
     planned = time.process_time() - began
     began = time.process_time()
     time_bound(program, chip, result.trace.path, cascades=True)
@@ -120,28 +125,39 @@ def summary(rows: Sequence[GapRow]) -> Iterator[str]:
     yield f"the bound takes {share:.0%} of the seconds of a plan (median)"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--networks", default=",".join(NETWORKS))
-    parser.add_argument("--chips", default=",".join(CHIPS))
-    parser.add_argument("--parts", default=",".join(map(str, PARTS)))
-    parser.add_argument("--streamer", default="auto")
-    parser.add_argument("--time-limit", type=float)
-    args = parser.parse_args()
-    rows: list[GapRow] = []
-    print("| network | chip | part | bytes | cycles | bound | gap | plan, s | bound, s | set by |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
+def cases(args: argparse.Namespace) -> Iterator[tuple[str, str, int, Program, Chip]]:
+    """Every network, chip and part of memory that ``args`` name, with the network's program."""
     for network in args.networks.split(","):
         program = reuse(load(f"zoo:{network}"), "all")
         for name in args.chips.split(","):
             roomy = _with_room_for_weights(program, load_chip(name))
             for part, chip in sizes(program, roomy, [int(each) for each in args.parts.split(",")]):
-                try:
-                    rows.append(row(network, name, part, program, chip, args))
-                except DoesNotFit as refusal:
-                    print(f"| {network} | {name} | {part} | {chip.shared_memory.bytes:,} | {refusal.what} |")
-                    continue
-                print("| " + " | ".join(rows[-1].cells()) + " |", flush=True)
+                yield network, name, part, program, chip
+
+
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """A parser of the options of ``cases`` and of plans."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--networks", default=",".join(NETWORKS))
+    parser.add_argument("--chips", default=",".join(CHIPS))
+    parser.add_argument("--parts", default=",".join(map(str, PARTS)))
+    parser.add_argument("--streamer", default="auto")
+    parser.add_argument("--time-limit", type=float)
+    return parser
+
+
+def main() -> None:
+    args = parser_of(__doc__).parse_args()
+    rows: list[GapRow] = []
+    print("| network | chip | part | bytes | cycles | bound | gap | plan, s | bound, s | set by |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
+    for network, name, part, program, chip in cases(args):
+        try:
+            rows.append(row(network, name, part, program, chip, args))
+        except DoesNotFit as refusal:
+            print(f"| {network} | {name} | {part} | {chip.shared_memory.bytes:,} | {refusal.what} |")
+            continue
+        print("| " + " | ".join(rows[-1].cells()) + " |", flush=True)
     for line in summary(rows):
         print(line)
 

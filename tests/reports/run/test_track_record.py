@@ -1,16 +1,26 @@
-"""What a result says of measured networks: in words, in JSON and on the page."""
+"""What a result says beside the run: measured networks, energy, and the board's own schedule."""
 
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
+import pytest
+
 from chipmodel.answers.result import Result
 from chipmodel.api.simulation import simulate
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.machine.energy import result_energy
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from chipmodel.pipeline.vendor import with_vendor
 from reports.run.document import document
+from reports.run.energy import energy_class, energy_rows
 from reports.run.page import render_page
 from reports.run.track_record import accuracy, board_milliseconds, board_words
+from reports.run.vendor import vendor_document, vendor_lines, vendor_rows
 from tests.reports.run.test_page import printed
 from tests.reports.sample import sample
+from workloads.load import load
 
 
 @cache
@@ -79,3 +89,118 @@ def test_a_chip_without_measurements_says_nothing() -> None:
     assert board_words(result) == ""
     assert "measured" not in document(result)
     assert "Warning" not in printed(result)
+
+
+@cache
+def simulated(preset: str) -> Result:
+    return run(PlanRequest(load("zoo:ds_cnn"), load_chip(preset), "large-first", "ping-pong"), {})
+
+
+@cache
+def measured(preset: str) -> Result:
+    """With what measured networks say of it."""
+    return simulate("zoo:ds_cnn", preset).result
+
+
+def test_the_largest_parts_and_the_rest_make_the_total() -> None:
+    energy = result_energy(simulated("gap9"))
+    assert energy is not None
+    (name, *_), error, *parts = energy_rows(measured("gap9"), energy)
+    assert name == "total"
+    assert error == (
+        "error",
+        "3.9%",
+        "",
+        "held out, 3 networks with tensors in SharedMemory by the board's own tool",
+    )
+    assert parts[-1][0] == "the rest"
+    assert sum(float(value) for _, value, _, _ in parts) == pytest.approx(energy.microjoules, abs=0.02)
+    assert "Energy" in printed(simulated("gap9"))
+
+
+def test_the_error_of_the_energy_is_that_of_networks_of_the_class() -> None:
+    assert "3.9%" in printed(measured("gap9")).partition("Energy")[2]
+    found = cast("dict[str, Any]", document(measured("gap9")))["energy_measured"]
+    assert (found["class"], found["networks"]) == ("tensors in SharedMemory", 3)
+    assert 0.01 < found["mean_error"] < 0.02 < found["held_out_error"] < 0.04
+    assert "error 3.9% (held out, 3 networks" in " ".join(render_page(measured("gap9")).split())
+
+
+def test_an_energy_that_nobody_measured_has_no_error() -> None:
+    result = measured("gap9")
+    bare = replace(result, chip=replace(result.chip, measured_energy=()))
+    assert energy_class(bare) is None
+    assert document(bare)["energy_measured"] is None
+    assert len(energy_rows(bare, result_energy(bare))) == len(energy_rows(result, result_energy(result))) - 1
+
+
+def test_json_has_the_energy_of_the_run_by_cause_and_op() -> None:
+    found = cast("dict[str, Any]", document(simulated("gap9")))
+    assert sum(found["energy"].values()) == pytest.approx(found["microjoules"])
+    assert sum(op["microjoules"] for op in found["ops"]) <= found["microjoules"]
+    assert found["milliwatts"] == pytest.approx(found["microjoules"] / found["milliseconds"])
+
+
+def test_the_page_has_a_column_a_tile_and_the_parts() -> None:
+    page = render_page(simulated("gap9"))
+    assert "mW in the mean" in page
+    assert ">nJ<" in page
+    assert "<dt>Energy</dt>" in page
+
+
+@cache
+def compared() -> Result:
+    request = PlanRequest(load("zoo:resnet8"), load_chip("stm32n6"), "large-first", "ping-pong")
+    return with_vendor(run(request), request)
+
+
+def test_computing_and_waits_of_both_add_up_to_their_runs() -> None:
+    total, *rows = [row for row in vendor_rows(compared()) if row.unit == "cycles"]
+    assert sum(row.vendor for row in rows) == total.vendor
+    assert sum(row.this for row in rows) == total.this
+    assert sum(row.difference for row in rows) == total.difference < 0
+
+
+def test_the_terminal_has_the_run_time_and_what_differs() -> None:
+    first, *others = vendor_lines(compared())
+    assert first[0] == "run time"
+    assert "this plan takes" in first[3]
+    assert "less" in first[3]
+    same = [row.label for row in vendor_rows(compared()) if not row.difference]
+    assert "weights from flash" in same
+    assert not {line[0] for line in others} & set(same)
+    assert "Board's own tool" in printed(compared())
+
+
+def test_a_plan_as_quick_as_the_tools_says_so() -> None:
+    result = compared()
+    (line,) = vendor_lines(replace(result, vendor=replace(result, vendor=None)))
+    assert line[3].endswith("this plan takes as long")
+
+
+def test_json_has_the_tools_plan_with_the_keys_of_a_plan() -> None:
+    result = compared()
+    assert result.vendor
+    found = cast("dict[str, object]", vendor_document(result)["vendor"])
+    of_its_own = document(result.vendor)
+    assert found.pop("cascades") == []
+    assert found.items() <= of_its_own.items()
+    assert found.items() < cast("dict[str, object]", document(result)["vendor"]).items()
+    assert "vendor" not in document(result.vendor)
+
+
+def test_the_accuracy_says_whose_plan_was_measured() -> None:
+    result = compared()
+    assert "These are errors of that schedule (streamer vendor), which takes" in accuracy(result)
+    assert result.vendor
+    assert accuracy(result.vendor) == result.chip.accuracy
+    of_no_board = replace(result, chip=replace(result.chip, measured=()))
+    assert "These are errors" not in accuracy(of_no_board)
+
+
+def test_the_page_has_both_plans() -> None:
+    page = render_page(compared())
+    assert "The board's own tool" in page
+    assert f"{compared().trace.cycles:,}" in page
+    result = compared()
+    assert "The board's own tool" not in render_page(replace(result, vendor=None))

@@ -90,8 +90,8 @@ def study(
                     Options:
                     model.onnx?dtype=int16&shape.x=1,3,64,64&iterations.l=3
       chips         presets and chip files, or all. [luna-arcs]
-      packers       names, or all. [auto]; also merges [conflict] and
-                    streamers [auto]
+      packers       names, or all. [auto]; also merges [conflict],
+                    streamers [auto] and cascades [off]
       seeds         for planners that search. [0]
       set           chip fields, each with its values:
                     shared_memory.bytes: [256KiB, 384KiB]

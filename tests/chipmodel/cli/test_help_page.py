@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 from chipmodel.cli.help_page import EXAMPLES, HEADINGS, OWN, examples
 from chipmodel.cli.main import COMMANDS, commands
+from chipmodel.studies.schema import StudyFile
 from docs.tools.samples import run_chipmodel
 from tests.chipmodel.cli.test_file_options import command_named
 from tests.docs.pages import generated
@@ -71,6 +72,11 @@ def test_each_option_is_shown_once_under_its_heading(name: str) -> None:
             ]
             assert found.pop(option) in (named or [OWN])
     assert found == {"--help": "General"}
+
+
+def test_the_page_of_study_names_every_key_of_its_file() -> None:
+    text = page("study")
+    assert [key for key in StudyFile.model_fields if key not in text] == []
 
 
 def test_every_listed_option_is_one() -> None:

@@ -23,7 +23,9 @@ that moves while a step computes lies in SharedMemory throughout the step, each 
 none of them is an operand: what the step reads has arrived, and what it makes is not complete. R - D bytes
 are left beside a step of D bytes, and the steps of n parts, each byte of whose operands belongs to one of
 them at least, leave at most n R - D in all, less what stripes between others overlap, whether these bytes are
-of this run, earlier or later ones. More parts only leave more. R is without tensors that are there before or
+of this run, earlier or later ones. What the run itself loads has come before its last part, which is no
+larger than the mean: at most (n - 1) (R - D / n). Only a program's first run may begin with a smaller stripe
+and end with one above the mean. More parts only leave more. R is without tensors that are there before or
 after, as all parts use them; so their loads and stores, and those of results that are read, are moved besides
 (``Move.within``). A set-up counts with the last load, or the first store, of its tensor: then all of that is
 in the room at once. Everything else that the run moves takes time in which nothing computes.
@@ -95,8 +97,11 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     unused = np.clip(most * room - taken, 0, UNBOUNDED)
     meanwhile = np.minimum(unused, np.where(comes_again > 0, UNLIMITED, divided))
     hidden = amounts.moved_by(meanwhile, run)
-    most_loaded = np.minimum(hidden, amounts.moved_by(unused, run) - stays)
-    idle = op.weights - np.clip(np.minimum(meanwhile, most * channels - there), 0, op.weights)
+    earlier = most - 1 if run else most
+    before_last = np.minimum(meanwhile, np.clip(earlier * room - taken * earlier // most, 0, UNBOUNDED))
+    most_loaded = np.minimum(amounts.moved_by(before_last, run), amounts.moved_by(unused, run) - stays)
+    own = np.minimum(before_last, earlier * channels - there * earlier // most)
+    idle = op.weights - np.clip(own, 0, op.weights)
     rate = amounts.rate(run)
     waits = np.where(sliced > 0, idle * rate.numerator // rate.denominator, 0)
     weights = amounts.weights_alone(run) if op.most_loaded else int(amounts.loaded(op.weights))

@@ -60,6 +60,19 @@ def test_more_parts_are_worse_only_in_time_but_leave_more_room() -> None:
     assert beside(run_of(few(1002)), 0)[1002] == 1001
 
 
+def test_nothing_of_a_run_is_loaded_beside_its_last_part() -> None:
+    """Of 900 bytes of weights one of two slices leaves room for 550 of the other, of 450: none waits. Of
+    1,600 each leaves room for 200 of 800, and beside the second one nothing of its own is loaded."""
+    assert waited(900) == [450]
+    assert waited(1600) == [1400]
+
+
+def waited(weights: int) -> list[int]:
+    """DMA cycles before the second of two runs begins, in two slices."""
+    table = run_alone(FluidAmounts(run_of(few(LONG), few(LONG, weights))), 1).tolist()
+    return [row[2] for row in table if row[3] == LONG + 1000 and row[8] < UNBOUNDED]
+
+
 def test_the_slowest_bytes_of_what_may_still_be_loaded_count() -> None:
     slow = FluidOp(10, weights=1000, set_up=100, most_loaded=100)
     assert beside(run_of(few(LONG, 700), slow), 0)[LONG] == 2 * 300 + 1

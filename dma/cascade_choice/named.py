@@ -26,10 +26,10 @@ def cascades_of(
     program: Program, chip: Chip, names: Collection[str], recompute: float | None = None
 ) -> tuple[CascadeChoice, ...]:
     """Return every chain of neighbouring ops among ``names`` as a cascade, in the largest steps that fit
-    SharedMemory next to what the cascade reads and makes. Where single rows do not fit even if that comes in
-    stripes, it computes rows again, up to ``recompute`` times its multiply-accumulates, or runs in the fewest
-    bands of columns that fit, or with all weights loaded again in each turn of their op. Raises ValueError
-    where a chain cannot be one."""
+    SharedMemory next to what the cascade reads and makes, or if none do where that comes in stripes. Where
+    not even single rows fit so, it computes rows again, up to ``recompute`` times its multiply-accumulates,
+    or runs in the fewest bands of columns that fit, or with all weights loaded again in each turn of their
+    op. Raises ValueError where a chain cannot be one."""
     return tuple(_choice(program, chip, chain, recompute) for chain in _runs(program, names))
 
 
@@ -48,9 +48,10 @@ def _choice(program: Program, chip: Chip, chain: Sequence[Op], recompute: float 
         op = cascade_op(program, chain, choice)
         if _bytes(program, op) <= chip.shared_memory.bytes and cascade_macs(op) <= most:
             return choice
+    striped = (each for each in choices if _fits_in_stripes(program, chip, chain, each, most))
+    if (highest := next(striped, None)) is not None:
+        return highest
     rows = choices[-1]
-    if _fits_in_stripes(program, chip, chain, rows, most):
-        return rows
     again = () if recompute is None else (_made_again(program, chip, chain, rows, most),)
     others = (*again, *(replace(rows, bands=bands) for bands in BANDS), replace(rows, reloaded=names))
     return next((each for each in others if _fits_in_stripes(program, chip, chain, each, most)), rows)

@@ -4,10 +4,12 @@ import pytest
 
 from chipmodel.cascades.recomputed import cascade_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
+from chipmodel.hardware.chip_file import load_chip
 from dma.cascade_choice.named import cascades_of
 from dma.residency.tiling import cascade_bytes
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
+from workloads.load import load
 
 NAMES = ("a", "b", "c", "d", "e")
 
@@ -31,6 +33,15 @@ def test_neighbours_are_one_cascade() -> None:
 def test_less_memory_makes_steps_lower_and_then_bands(memory: int, height: int, bands: int) -> None:
     (choice,) = choices(memory, NAMES)
     assert (choice.heights, choice.bands, choice.reloaded) == ((height,) * 5, bands, ())
+
+
+def test_steps_are_large_also_where_what_is_read_comes_in_stripes() -> None:
+    """MobileNetV1-0.25 in a quarter: the pair's input of 18,432 B has no room; its rows have, four a step."""
+    program = load("zoo:mobilenetv1_025")
+    (choice,) = cascades_of(
+        program, load_chip("stm32n6").with_memory(16_584), ("conv2.pointwise", "conv3.depthwise")
+    )
+    assert (choice.heights, choice.bands) == ((4, 4), 1)
 
 
 def test_where_rows_do_not_fit_some_are_computed_again_up_to_a_limit() -> None:

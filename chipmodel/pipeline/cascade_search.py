@@ -206,7 +206,7 @@ class CascadeSearch:
         with less memory are made only where the packer has no plan of any set."""
         known = None if plain is None or self.searches or not self.fits(plain) else plain
         rivals = _Rivals(sets, known, None if known is None else without)
-        portfolio = self.few_streamers(known)
+        portfolio = self.few_streamers(known, sets[0].passes)
         if portfolio is not None and not self.request.deadline.over:
             found = self.best_of(rivals, replace(portfolio, tries_less=False))
             if found is not None and self.fits(found):
@@ -234,18 +234,20 @@ class CascadeSearch:
                 best = tried
         return best
 
-    def few_streamers(self, plain: Planned | None) -> StreamerPortfolio | None:
+    def few_streamers(self, plain: Planned | None, passes: bool = False) -> StreamerPortfolio | None:
         """The streamers of a quick portfolio that a cascaded program is planned by: the one that made
         ``plain``, the best plan without cascades, ``weight-pipeline``, which leaves room for stripes, and the
         one of the forecasts, whose schedule is there already; without ``plain`` those that need the least
-        memory. Others are rarely better. None for any other streamer."""
+        memory, and if the first set ``passes`` tensors in stripes those of its forecast. Others are rarely
+        better. None for any other streamer."""
         portfolio = streamer_named(self.request.streamer)
         if not portfolio.chooses_by_cycles:
             return None
         quick = screening_streamers(portfolio)
         if plain is None or plain.streamer is None:
             probes = tuple(each for each in portfolio.candidates if isinstance(each, MemoryProbe))
-            return replace(portfolio, candidates=(*quick, *probes))
+            forecast = portfolio.in_stripes if passes else ()
+            return replace(portfolio, candidates=(*quick, *forecast, *probes))
         fastest = replace(plain.streamer, cuts=None)  # its cuts are those of ops that may be in a cascade now
         tried = dict.fromkeys((fastest, weight_pipeline.STREAMER))
         return replace(portfolio, candidates=(*quick, *tried), in_loops=())

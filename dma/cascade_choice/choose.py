@@ -9,7 +9,7 @@ Source: chipmodel. Vela chooses its cascades greedily, MCUNetV2 by a search over
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
@@ -41,6 +41,7 @@ from dma.cascade_choice.segmented_chains import (
     segmented_chains,
     with_bands,
     with_fine_heights,
+    with_further_heights,
     with_reloads,
 )
 from dma.residency.tiling import cascade_bytes
@@ -134,7 +135,10 @@ def kept_cascades(
     banded = [with_bands(chain, rolls, scarce + 1, in_psram=True) for chain in chains]
     found = _ranked(program, times, [banded], scarce, alone, rolls, banded=True)
     in_bands = tuple(each for each in found if any(c.bands > 1 for c in each))
-    passing = _passing(times, [chains, banded], capacity, rolls) if scarce == capacity else ()
+    passing: Iterable[Candidate] = ()
+    if scarce == capacity:
+        finer = [with_further_heights(chain, rolls, capacity) for chain in plain]
+        passing = _passing(times, [chains, banded, finer], capacity, rolls)
     new = (each for each in dict.fromkeys(passing) if each and each not in (*rows, *in_bands))
     return CascadeProposals(rows, ahead, in_bands, tuple(each for each in new if is_possible(program, each)))
 

@@ -29,6 +29,11 @@ says how many are worth it."""
 FINE_HEIGHTS = tuple(factor << doubled for doubled in range(6) for factor in (3, 5, 7))
 """Rows of the last op in stripes between the powers of two, which are looked at for the cascades of a cut:
 for all cascades they would take three times as long."""
+EQUAL_HEIGHTS = (2, 4, 8, 16, 32)
+"""Rows of every op in a step, whatever their strides."""
+FEW_OPS = 6
+"""Ops of the cascades that are looked at in these and in ``FINE_HEIGHTS`` where tensors do not fit
+SharedMemory: with 4 BlazeFace takes up to 2.5 % longer."""
 IMPOSSIBLE = 1 << 40
 """Cycles more of an op that only a cascade can run, as its smallest part does not fit: above any plan."""
 Candidate = tuple[CascadeChoice, ...]
@@ -130,9 +135,28 @@ def with_fine_heights(
             if height < rows:
                 rows_of = geometry.proportional(start, stop, height)
                 options.append((stop, max(0, start - 1), [1, *rows_of] if start else rows_of))
-    stripes, wanted = stripe_heights(len(geometry.ops), options), _in_psram(capacity)
-    fine = cascade_estimates(geometry, stripes, rolls, capacity, wanted)
-    return _run(geometry, chain.table.where(chain.allowed).followed_by(fine))
+    return _with_heights(chain, options, rolls, capacity)
+
+
+def with_further_heights(chain: SegmentedChain, rolls: bool, capacity: int) -> SegmentedChain:
+    """``chain`` with further cascades of up to ``FEW_OPS`` ops, in stripes of heights between the powers of
+    two, or of as many rows of each op."""
+    geometry, options = chain.geometry, list[tuple[int, int, list[int]]]()
+    for stop in range(2, len(geometry.ops) + 1):
+        start, rows = max(0, stop - FEW_OPS), geometry.op_rows[stop - 1]
+        found = {tuple(geometry.proportional(start, stop, each)) for each in FINE_HEIGHTS if each < rows}
+        found |= {(height,) * (stop - start) for height in EQUAL_HEIGHTS if height < rows}
+        options += ((stop, start, list(each)) for each in sorted(found))
+    return _with_heights(chain, options, rolls, capacity)
+
+
+def _with_heights(
+    chain: SegmentedChain, options: Sequence[tuple[int, int, Sequence[int]]], rolls: bool, capacity: int
+) -> SegmentedChain:
+    """``chain`` with cascades in stripes of such ``options``, without segments that a cut may not have."""
+    stripes, wanted = stripe_heights(len(chain.geometry.ops), options), _in_psram(capacity)
+    fine = cascade_estimates(chain.geometry, stripes, rolls, capacity, wanted)
+    return _run(chain.geometry, chain.table.where(chain.allowed).followed_by(fine))
 
 
 def band_counts(chain: SegmentedChain) -> tuple[int, ...]:

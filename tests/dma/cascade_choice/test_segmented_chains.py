@@ -12,6 +12,7 @@ from dma.cascade_choice.segmented_chains import (
     segmented_chains,
     with_bands,
     with_fine_heights,
+    with_further_heights,
 )
 from dma.residency.tiling import cascade_bytes
 from workloads.build.builder import ProgramBuilder
@@ -55,6 +56,16 @@ def test_finer_stripes_and_bands_are_added_to_the_segments() -> None:
     assert {each.heights[-1] for each in fine.table.segments if each.ops == cut[0].ops} >= {3, 5, 7}
     banded = with_bands(chain, True, 1 << 20)
     assert {each.bands for each in banded.table.segments} == {1, 2, 3, 4, 6, 8}
+
+
+def test_further_heights_are_between_the_powers_of_two_or_equal() -> None:
+    builder = ProgramBuilder("strided")
+    value = builder.conv("a", builder.input("x", (1, 4, 24, 16)), 8, 3, pad=1)
+    builder.output(builder.conv("b", value, 8, 3, stride=2, pad=1))
+    (chain,) = segmented_chains(builder.build(), load_chip("luna-arcs"), True, 0, 1 << 20)
+    table = with_further_heights(chain, True, 1 << 20).table
+    assert {each.heights for each in chain.table.segments} == {(), (1, 1), (2, 1), (4, 2), (8, 4), (16, 8)}
+    assert {each.heights for each in table.segments} >= {(6, 3), (10, 5), (14, 7), (2, 2), (4, 4), (8, 8)}
 
 
 def test_narrow_bands_are_as_wide_as_few_columns() -> None:

@@ -8,7 +8,7 @@ import reports
 import workloads
 from chipmodel.api.arguments import checked
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.atomic_write import write_together
+from chipmodel.files.atomic_write import make_folder, write_together
 
 KINDS = (".csv", ".tflite", ".yaml")
 
@@ -36,10 +36,7 @@ def examples(folder: str | Path = "chipmodel-examples") -> tuple[Path, ...]:
         if target.exists():
             raise BadInput("exists already", where=Place(str(target)), hint="name another folder")
     for parent in {target.parent for target in found}:
-        try:
-            parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"cannot make the folder: {error.strerror}", where=Place(str(parent))) from None
+        make_folder(parent)
     write_together(found.items())
     return tuple(found)
 

@@ -13,7 +13,7 @@ from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.study_rows import StudyRows, stored_results
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.atomic_write import write_together
+from chipmodel.files.atomic_write import make_folder, write_together
 from chipmodel.studies.export import csv_of
 from chipmodel.studies.lock import lock_text
 from chipmodel.studies.pages import SHORT, chosen, pages_of
@@ -65,7 +65,7 @@ class StudyReport(StudyRows):
     def write_figures(self, folder: str | Path) -> None:
         """Write ``figures`` into ``folder``, which is made if it is not there, all or none."""
         with stage("writing figures"):
-            _make_folder(Path(folder))
+            make_folder(Path(folder))
             write_together([(Path(folder) / name, text) for name, text in self.figures().items()])
 
     def to_markdown(self, figures: str = "") -> str:
@@ -167,7 +167,7 @@ def _write(report: StudyReport, output: Path, pages: Sequence[_PointPage]) -> No
         report_page = render_study(replace(report.results, pages=links))
         shared = {page.path.with_name(PLOTLY_FILE) for page in pages if PLOTLY_FILE in page.page}
         for folder in {page.path.parent for page in pages}:
-            _make_folder(folder)
+            make_folder(folder)
         write_together(
             (
                 *((page.path, page.page) for page in pages),
@@ -175,10 +175,3 @@ def _write(report: StudyReport, output: Path, pages: Sequence[_PointPage]) -> No
                 (output, report_page),
             )
         )
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"cannot make the folder: {error.strerror}", where=Place(str(folder))) from None

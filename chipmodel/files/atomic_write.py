@@ -61,6 +61,14 @@ def write_together(files: Iterable[tuple[Path, Content]]) -> None:
                 temporary.unlink()
 
 
+def make_folder(folder: Path) -> None:
+    """Make ``folder`` with those around it. Raises BadInput where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot make the folder: {error.strerror}", where=Place(str(folder))) from None
+
+
 def _write(temporary: Path, raw: bytes, target: Path) -> None:
     """Write a new file with the permissions of ``target``."""
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)

@@ -14,7 +14,7 @@ FORMAT = "chipmodel-memory/1"
 """The version of the JSON document; a key that changes its meaning makes it another."""
 
 MARKS: tuple[tuple[str, Callable[[MemoryPlan], bool], str], ...] = (
-    ("*", lambda plan: plan.moves, "moves tensors to Psram and back, or in stripes"),
+    ("*", lambda plan: plan.moves, "moves tensors to Psram and back, or through SharedMemory in stripes"),
     ("+", lambda plan: bool(plan.in_slices), "runs wide tensors in slices of channels"),
     ("#", lambda plan: bool(plan.twice), "runs ops before a squeeze and excitation twice"),
 )
@@ -231,7 +231,7 @@ def _tiles(answer: MemoryAnswer) -> list[SummaryTile]:
             name.capitalize(), size(cascaded.bytes), f"{percent(used)} of {size(answer.capacity)}", used
         ),
         SummaryTile("Layer by layer", size(alone.bytes), f"{count(alone.bytes)} B"),
-        SummaryTile(f"Cycles {name}", magnitude(cascaded.cycles), f"{count(cascaded.cycles)} cycles"),
+        SummaryTile(f"Cycles {name}", magnitude(cascaded.cycles), "if no tensor goes to Psram and back"),
         SummaryTile("Lower bound", size(answer.lower_bound), f"the smallest plan is {gap(answer)} above it"),
     ]
 

@@ -57,14 +57,16 @@ def test_the_headline_compares_both_sizes() -> None:
 def test_the_lower_bound_is_a_row_with_the_gap_of_the_smallest_plan() -> None:
     assert smallest_rows(ANSWER)[-1] == ("lower bound", "3,584", "3.5 KiB", "", "gap 14.3%")
     assert json.loads(json_text(document(ANSWER)))["lower_bound_bytes"] == 3584
-    assert "the smallest plan is 14.3% above it" in render_tables(page_of(ANSWER))
+    page = render_tables(page_of(ANSWER))
+    assert "the smallest plan is 14.3% above it" in page
+    assert "if no tensor goes to Psram and back" in page
 
 
 def test_the_terminal_shows_what_moves_and_what_is_saved() -> None:
     text = _printed(ANSWER)
     assert re.search(r"4,096 +2,000\* +1,000 +50\.0%", text)
     assert re.search(r"a \.\. b<i> +2 +1 2", text)
-    assert "* moves tensors" in text
+    assert "* moves tensors to Psram and back, or through SharedMemory in stripes" in text
     assert max(map(len, text.splitlines())) <= 80
 
 

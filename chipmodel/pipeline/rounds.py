@@ -11,6 +11,7 @@ their forecast. So no plan is slower for more time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -207,20 +208,18 @@ class _Rounds:
                     yield entry
 
     def _rolling(self) -> Iterator[RankedSchedule]:
-        """Schedules in which stripes for want of memory load only new rows, if the chip can do that."""
-        chip, entry = self.request.chip, self.entry
-        if (
-            entry is None
-            or self._cycles is None
-            or not entry.schedule.striped
-            or not chip.npu.rolling_buffers
-        ):
+        """Schedules in which stripes, those of cascades too, load only new rows, if the chip can do that."""
+        entry = self.entry
+        if entry is None or self._cycles is None or not self.request.chip.npu.rolling_buffers:
+            return
+        if not _loads_again(self.program, entry.schedule):
             return
         others = (each for each in self.portfolio.in_stripes if each != entry.streamer)
         for streamer, size in ((entry.streamer, entry.budget), *((each, self.capacity) for each in others)):
             if self.request.deadline.ends("schedules with rolling buffers"):
                 return
-            if found := self.race.with_less(replace(streamer, rolls=True), size):
+            found = self.race.with_less(replace(streamer, rolls=True), size)
+            if found and any(transfer.touched for transfer in found.schedule.transfers):
                 yield found
 
     def _trace(self, planned: Planned, path: Mapping[str, str]) -> Trace:
@@ -306,6 +305,15 @@ class _Rounds:
     def result(self) -> Planned:
         assert self.best is not None
         return replace(self.best, attempts=tuple(self.attempts), bound=self.bound)
+
+
+def _loads_again(program: Program, schedule: Schedule) -> bool:
+    """Whether stripes load more bytes of a tensor than it has."""
+    loaded = Counter[str]()
+    for each in schedule.transfers:
+        stripe = schedule.buffers[each.buffer].kind == "stripe" and not each.part.weights
+        loaded[each.part.name] += each.bytes if stripe and each.direction == "load" else 0
+    return any(loaded[name] > tensor.bytes for name, tensor in program.tensors.items())
 
 
 def packer_limits(request: PlanRequest, began: float) -> Limits | None:

@@ -82,6 +82,12 @@ class CascadeTable:
         """For each op, the first op of its cascade."""
         return {op: cascade.ops[0] for op, cascade in self.of_op.items()}
 
+    def comes_from_outside(self, op: str, tensor: str) -> bool:
+        """Whether the cascade of ``op``, if there is one, does not make ``tensor``."""
+        cascade = self.of_op.get(op)
+        inside = frozenset[str]() if cascade is None else self.inside[cascade.name]
+        return tensor not in inside and self.maker(op, tensor) is None
+
     def maker(self, op: str, tensor: str) -> Op | None:
         """The op of the same cascade that makes ``tensor``, which ``op`` may read before it is complete."""
         cascade = self.of_op.get(op)
@@ -153,8 +159,8 @@ class CascadeTable:
         inside = frozenset[str]() if cascade is None else self.inside[cascade.name]
         for place in (*step.reads, *step.writes):
             is_inside = place.part.name in inside and not place.part.weights
-            if place.rolls and cascade is None:
-                continue  # a tensor that shares a rolling buffer with others: see ``verify.rolling``
+            if place.rolls and self.comes_from_outside(step.op, place.part.name):
+                continue  # loaded, or in a buffer that several tensors share: see ``verify.rolling``
             if place.rolls and not (is_inside and cascade is not None and cascade.rolls):
                 yield f"step {step.label!r} has {place.part.name!r} in a rolling buffer, and no such cascade"
             elif (

@@ -337,9 +337,9 @@ class _CommandVerifier:
             state.contents = {k: v for k, v in state.contents.items() if not k[1] or k[0] not in stale}
 
     def _turn_faults(self, op: Op, step: Compute) -> Iterator[str]:
-        """What is wrong with the places of tensors that share a rolling buffer with others."""
+        """What is wrong with places in rolling buffers, but for what a cascade makes."""
         for number, place in enumerate((*step.writes, *step.reads)):
-            if place.rolls and op.name not in self.cascades.of_op:
+            if place.rolls and self.cascades.comes_from_outside(op.name, place.part.name):
                 tensor = self.program.tensors.get(place.part.name)
                 total, rows = (tensor.bytes, tensor.stored.grid[0]) if tensor else (0, 0)
                 turns, made = self.chip.npu.rolling_buffers, number < len(step.writes)

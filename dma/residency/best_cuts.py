@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from chipmodel.geometry.aligned_cuts import AlignedCuts
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip, Npu
@@ -100,8 +99,10 @@ def whole_cut(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> Til
 
 def rolling_cut(program: Program, chip: Chip, op: Op, tiling: Tiling, kept: frozenset[str]) -> Tiling:
     """Return the stripes ``tiling`` of an op or, if there are faster ones with as wide slices in no more
-    bytes, those of which each loads only the rows of the first input that are new."""
-    if not op.inputs or op.inputs[0] in kept or not may_roll(op):
+    bytes, those of which each loads only the rows of its inputs that are new."""
+    passing = [(n, program.tensors[name]) for n, name in enumerate(op.inputs) if name not in kept]
+    rolling = [each for each in passing if may_roll(op, each[0])]
+    if not rolling:
         return tiling
     key = _CutKey(program, chip, op, kept)
     given = _TriedCut(key, tiling)
@@ -110,8 +111,8 @@ def rolling_cut(program: Program, chip: Chip, op: Op, tiling: Tiling, kept: froz
         for rows in dict.fromkeys((tiling.rows, *_sizes(op.work.rows)))
         for depth in (1, 2)
     )
-    size = program.tensors[op.inputs[0]].bytes
-    fits = (cut for cut in tried if cut.bytes <= given.bytes and cut.tiling.ring(op, size))
+    rings = (cut for cut in tried if any(cut.tiling.ring(op, *each) for each in rolling))
+    fits = (cut for cut in rings if cut.bytes <= given.bytes)
     found = (cut.forecast for cut in fits if cut.least_cost < given.forecast.cost)
     return min((given.forecast, *found), key=lambda each: each.cost).tiling
 
@@ -221,9 +222,8 @@ def _moved(key: _CutKey, tiling: Tiling) -> tuple[int, int]:
         share = op.reads(index, middle, channels)
         by_channel = slices > 1 and share != op.reads(index, middle, last)
         again = slices if by_channel or (tiling.channels_outer and stripes > 1) else 1
-        ring = tiling.ring(op, program.tensors[name].bytes) if index == 0 else None
-        if ring:
-            loads = Counter(len(rows) for new in _new_rows(op, every) for rows in ring.pieces(new))
+        if ring := tiling.ring(op, index, program.tensors[name]):
+            loads = Counter(len(rows) for _, new in ring.new for rows in ring.pieces(new))
             once = ((Share(Interval(0, rows), ring.of_rows), count) for rows, count in loads.items())
             dma += sum(moved("load", name, rows) * count for rows, count in once)
             ends += moved("load", name, share)
@@ -241,15 +241,6 @@ def _moved(key: _CutKey, tiling: Tiling) -> tuple[int, int]:
         reloaded = stripes if slices > 1 and not tiling.channels_outer else 1
         dma += transfer_cycles(chip, "weights", weights) * slices * reloaded
     return dma, ends
-
-
-def _new_rows(op: Op, stripes: AlignedCuts) -> Iterator[Interval]:
-    """The rows of the first input that each stripe reads and none before it."""
-    stop = 0
-    for stripe in stripes:
-        read = op.reads(0, stripe, Interval(0, 1)).rows
-        yield Interval(max(stop, read.start), max(stop, read.stop))
-        stop = max(stop, read.stop)
 
 
 def slices_cycles(chip: Chip, op: Op, width: int) -> int:

@@ -12,9 +12,9 @@ from chipmodel.geometry.axis_cut import AxisCut
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share, by_channels
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import Op, Program, Tensor
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
-from dma.residency.loaded_rings import LoadedRing, loaded_ring
+from dma.residency.loaded_rings import LoadedRing, loaded_ring, may_roll
 
 NONE_KEPT: frozenset[str] = frozenset()
 """Operands of a striped op that stay whole in SharedMemory: none."""
@@ -26,8 +26,8 @@ class Tiling:
     stripe where that is not 0, of an op whose rows are all alike.
 
     ``striped`` says that the op's tensors stay in Psram and pass through stripe buffers, ``depth``
-    of them for each operand (2 lets the DMA work while the NPU computes); if it ``rolls``, the first input
-    passes through a rolling buffer where it may.
+    of them for each operand (2 lets the DMA work while the NPU computes); if it ``rolls``, inputs pass
+    through rolling buffers where they may.
     """
 
     rows: int
@@ -62,12 +62,14 @@ class Tiling:
         """Number of steps."""
         return len(self.stripes(op)) * len(self.slices(op))
 
-    def ring(self, op: Op, size: int) -> LoadedRing | None:
-        """The rolling buffer for the first input of ``op``, of ``size`` bytes; None for stripe buffers."""
-        if not self.rolls or (self.channels_outer and self.channels < op.work.channels):
+    def ring(self, op: Op, index: int, tensor: Tensor) -> LoadedRing | None:
+        """The rolling buffer for input ``index`` of ``op``, a ``tensor``; None for stripe buffers."""
+        outer = self.channels_outer and self.channels < op.work.channels
+        if not self.rolls or outer or not may_roll(op, index):
             return None
-        ring = loaded_ring(op, self.rows, self.depth)
-        return ring if ring and size % ring.of_rows == 0 else None
+        ring = loaded_ring(op, index, self.stripes(op), self.depth)
+        whole = ring and tensor.bytes % ring.of_rows == tensor.stored.grid[0] % ring.of_rows == 0
+        return ring if whole else None
 
 
 def row_blocks(work: Work) -> tuple[int, ...]:
@@ -142,10 +144,11 @@ def stripe_bytes(program: Program, op: Op, tiling: Tiling, kept: frozenset[str] 
     operands = (*op.inputs, *op.outputs)
     sizes = tuple(program.tensors[name].bytes for name in operands)
     stripes = _operand_stripes(op, tiling.rows, tiling.channels, sizes)
-    ring = tiling.ring(op, sizes[0]) if tiling.rolls and op.inputs[0] not in kept else None
-    passing = [each for each in zip(operands, stripes, strict=True) if each[0] not in kept]
-    taken = [min(tiling.depth, stripe.parts) * stripe.bytes for _, stripe in passing]
-    return sum((ring.bytes(sizes[0]), *taken[1:])) if ring else sum(taken)
+    taken = [min(tiling.depth, stripe.parts) * stripe.bytes for stripe in stripes]
+    for index, name in enumerate(op.inputs) if tiling.rolls else ():
+        if ring := tiling.ring(op, index, program.tensors[name]):
+            taken[index] = ring.bytes(sizes[index])
+    return sum(size for name, size in zip(operands, taken, strict=True) if name not in kept)
 
 
 class _OperandStripes(NamedTuple):

@@ -159,6 +159,9 @@ class _CascadeEmission:
         if name not in self.op.inputs:
             raise DoesNotFit(f"{name!r} is read again inside of {self.op.name!r}, and would be in Psram")
         index = self.op.inputs.index(name)
+        if lane := self.lanes.rolling.get(index):
+            rows = Part(name, Share(share.rows, share.of_rows) if share.banded else share)
+            return self.maker.rolling_stripe(self.op, rows, lane, groups)
         part = Part(name, self.op.reads(index, groups, Interval(0, 1)))
         stripe = self.maker.stripe(self.op, "load", part, self.lanes.reads[index])
         return replace(stripe, touched=self.rows_within(name, share, part.share))

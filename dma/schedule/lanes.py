@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op
 from chipmodel.model.schedule import Part
 from dma.residency.loaded_rings import LoadedRing
@@ -32,23 +33,27 @@ class RollingLane:
     def __init__(self, name: str, ring: LoadedRing, size: int, depth: int) -> None:
         self.name, self.buffer = name, f"{name}.0"
         self.ring, self.bytes, self.depth = ring, ring.bytes(size), depth
-        self.part: Part | None = None
-        self.begun: list[int] = []
-        """The first step of each stripe."""
+        self.new = dict(ring.new)
+        self.stripe: Interval | None = None
+        self.ends: list[int] = []
+        """The first step of all, and for each stripe the one after the last that has read its rows."""
         self.loads: list[tuple[int, int]] = []
         """The number of each need, and the row after those that it loads."""
 
-    @property
-    def stop(self) -> int:
-        """The row after all that were loaded."""
-        return self.loads[-1][1] if self.loads else 0
+    def read(self, stripe: Interval, step: int) -> Interval:
+        """Let a step read rows of a stripe; return those that are new to it."""
+        begins = stripe != self.stripe
+        if begins:
+            self.stripe = stripe
+            self.ends += [step] if self.ends else [step, step]
+        self.ends[-1] = step + 1
+        return self.new[stripe] if begins else Interval(0, 0)
 
-    def begin(self, part: Part, step: int) -> int:
-        """Begin a stripe that reads ``part``, and return the first step from which its rows may be loaded: no
-        step from there on reads those that lie in their places."""
-        self.part = part
-        self.begun.append(step)
-        return self.begun[max(0, len(self.begun) - self.depth)]
+    @property
+    def earliest(self) -> int:
+        """The first step from which the stripe's rows may be loaded: none from there on reads those that lie
+        in their places."""
+        return self.ends[max(0, len(self.ends) - 1 - self.depth)]
 
 
 class Lanes:
@@ -61,5 +66,5 @@ class Lanes:
         self.reads = [Lane(f"{op.name}.{role}.{name}", depth) for name, role in names]
         self.writes = {name: Lane(f"{op.name}.out.{name}", depth) for name in op.outputs}
         self.weights = Lane(f"{op.name}.weights", depth)
-        self.rolling: RollingLane | None = None
-        """The first input's, instead of its lane."""
+        self.rolling: dict[int, RollingLane] = {}
+        """Those of inputs by number, instead of their lanes."""

@@ -156,23 +156,21 @@ class OperandMaker:
         need = TransferNeed(direction, "stripe", part, size, "", here, here, op.name, lane.name, advance)
         return self._passing(need, lane)
 
-    def rolling_stripe(self, op: Op, part: Part, lane: RollingLane) -> Operand:
-        """The operand of a stripe in a rolling buffer, into which the rows are loaded that are new."""
-        here, needs, rows = self.next_step, self.emission.needs, part.share.rows
-        if part != lane.part:
-            earliest = lane.begin(part, here)
-            for piece in lane.ring.pieces(Interval(max(lane.stop, rows.start), rows.stop)):
-                loaded = Part(part.name, Share(piece, lane.ring.of_rows))
-                touched = self.in_ring(loaded, lane.bytes)
-                need = TransferNeed(
-                    *("load", "stripe", loaded, len(touched), lane.buffer, here, here, op.name, lane.name),
-                    touched=touched,
-                    earliest=earliest,
-                )
-                lane.loads.append((len(needs), piece.stop))
-                needs.append(need)
+    def rolling_stripe(self, op: Op, part: Part, lane: RollingLane, stripe: Interval) -> Operand:
+        """The operand of a step of a stripe in a rolling buffer, into which rows are loaded that are new."""
+        here, needs, share = self.next_step, self.emission.needs, part.share
+        for piece in lane.ring.pieces(lane.read(stripe, here)):
+            loaded = Part(part.name, Share(piece, lane.ring.of_rows))
+            touched = self.in_ring(loaded, lane.bytes)
+            need = TransferNeed(
+                *("load", "stripe", loaded, len(touched), lane.buffer, here, here, op.name, lane.name),
+                touched=touched,
+                earliest=lane.earliest,
+            )
+            lane.loads.append((len(needs), piece.stop))
+            needs.append(need)
         for number, stop in reversed(lane.loads):
-            if stop <= rows.start:
+            if stop * share.of_rows <= share.rows.start * lane.ring.of_rows:
                 break
             needs[number] = replace(needs[number], last=here)
         self.buffer(lane.buffer, lane.bytes, "stripe")

@@ -62,16 +62,14 @@ class _Emitter(OperandMaker):
         position = self.next_op
         self.next_op += 1
         first = self.next_step
-        lanes = Lanes(op, tiling.depth)
-        if tiling.rolls and (ring := tiling.ring(op, size := self.program.tensors[op.inputs[0]].bytes)):
-            lanes.rolling = RollingLane(lanes.reads[0].name, ring, size, tiling.depth)
+        lanes = self.lanes(op, tiling)
         total = tiling.count(op)
         costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = {}
         result: list[Step] = []
         for index, (rows, channels) in enumerate(tiling.tiles(op)):
             shares = [op.reads(number, rows, channels) for number in range(len(op.inputs))]
             reads = [
-                self._read(op, number, share, position, lanes)
+                self._read(op, number, share, position, lanes, rows)
                 for number, share in enumerate(shares)
                 if self._is_operand(op, number, share, position)
             ]
@@ -98,7 +96,7 @@ class _Emitter(OperandMaker):
         self.next_op += 1
         first = self.next_step
         tiling = self.tilings[op.name]
-        lanes = Lanes(op, tiling.depth)
+        lanes = self.lanes(op, tiling)
         result: list[Step] = []
         for step, inner in cascade_steps(self, op, tiling, position, lanes):
             result.append(step)
@@ -107,6 +105,16 @@ class _Emitter(OperandMaker):
         self.emission.op_steps[op.name] = (first, self.next_step - 1)
         self.emission.cascades.append(cascade_plan(op, Interval(first, self.next_step)))
         return result
+
+    def lanes(self, op: Op, tiling: Tiling) -> Lanes:
+        """The lanes of an op, those of inputs in rolling buffers among them."""
+        lanes = Lanes(op, tiling.depth)
+        for index, name in enumerate(op.inputs) if tiling.rolls else ():
+            tensor = self.program.tensors[name]
+            if ring := tiling.ring(op, index, tensor):
+                named = lanes.reads[index].name
+                lanes.rolling[index] = RollingLane(named, ring, tensor.bytes, tiling.depth)
+        return lanes
 
     def lane_buffers(self, lanes: Lanes) -> None:
         for lane in (*lanes.reads, *lanes.writes.values()):
@@ -133,7 +141,7 @@ class _Emitter(OperandMaker):
             return True
         return op.collects and self.resident(op.inputs[index], position) is not None
 
-    def _read(self, op: Op, index: int, share: Share, position: int, lanes: Lanes) -> Operand:
+    def _read(self, op: Op, index: int, share: Share, position: int, lanes: Lanes, rows: Interval) -> Operand:
         name = op.inputs[index]
         resident = self.resident(name, position)
         ring = self.ring(name)
@@ -144,8 +152,8 @@ class _Emitter(OperandMaker):
             advance = 0 if op.collects else self.advance(op, name)
             return self.placed(Part(name), resident, touched, advance)
         part = Part(name, share)
-        if index == 0 and lanes.rolling:
-            return self.rolling_stripe(op, part, lanes.rolling)
+        if index in lanes.rolling:
+            return self.rolling_stripe(op, part, lanes.rolling[index], rows)
         # A tensor that is two operands is loaded once where both need the same part of it.
         alike = (lane for lane in lanes.reads[:index] if lane.part == part)
         return self.stripe(op, "load", part, next(alike, lanes.reads[index]))

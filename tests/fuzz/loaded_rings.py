@@ -1,17 +1,25 @@
 """Random networks whose stripes load only new rows into rolling buffers, on random small chips.
 
 For each seed the plan holds what ``tests.fuzz.cascades`` asks of plans: verifier, real bytes, both
-simulators, and no bound beaten. Half of the networks have branches and loops.
+simulators, and no bound beaten. A third of the networks have branches and loops, a third forced cascades.
 """
 
 from collections import Counter
 from dataclasses import replace
 from random import Random
 
+from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.model.program import Program
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.in_place import CHOICES, reuse
-from tests.fuzz.cascades import PACKERS, examined, planned_case, with_memory
+from tests.fuzz.cascades import (
+    PACKERS,
+    examined,
+    planned_case,
+    random_case,
+    two_readers_case,
+    with_memory,
+)
 from tests.fuzz.fuzzer import Fault
 from tests.fuzz.rows_in_place import random_chain
 from tests.support.chips import tiny_chip
@@ -34,11 +42,17 @@ def random_network(seed: int) -> Program:
 
 def check(seed: int) -> Counter[str]:
     """Plan and run the network of that seed. Raises Fault where something does not hold."""
-    random, program = Random(f"rings on chips {seed}"), random_network(seed)
-    chip = with_memory(tiny_chip(random), program, random.choice(MEMORIES))
+    random, choices = Random(f"rings on chips {seed}"), tuple[CascadeChoice, ...]()
+    if seed % 3 == 2:
+        program, choices, request = (two_readers_case, random_case)[seed % 2](seed)
+    else:
+        program = random_network(seed)
+        request = PlanRequest(program, tiny_chip(random))
+    chip = with_memory(request.chip, program, random.choice(MEMORIES))
     chip = replace(chip, npu=replace(chip.npu, rolling_buffers=random.random() > WHOLE))
-    request = PlanRequest(program, chip, random.choice(PACKERS), "auto")
-    found = planned_case(program, request, {})
+    packer = random.choice(PACKERS)
+    request = PlanRequest(program, chip, packer, "auto", spill=request.spill, cascade=request.cascade)
+    found = planned_case(with_cascades(program, choices), request, {})
     if found is None:
         return Counter(refused=1)
     request, planned = found
@@ -47,6 +61,8 @@ def check(seed: int) -> Counter[str]:
     if rings and not chip.npu.rolling_buffers:
         raise Fault(f"{where}: the chip cannot address them")
     seen = Counter(planned=1, rings=len(rings), striped=len(planned.schedule.striped))
+    runs, loads = planned.schedule.cascades, [each.due for each in planned.schedule.transfers if each.touched]
+    seen["in_cascades"] += any(due in cascade.steps for cascade in runs for due in loads)
     return seen + examined(program, request, planned, seed, where)
 
 

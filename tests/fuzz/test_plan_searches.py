@@ -106,7 +106,11 @@ def found(check: Check, seeds: Iterable[int]) -> Counter[str]:
             (1, 2, 4),
             {"sliced": 2, "cascades": 0, "executed": 0, "stepped": 0, "sums": 0, "without_moves": 0},
         ),
-        (loaded_rings.check, (0, 1, 12, 20, 24), {"planned": 4, "rings": 4, "executed": 4, "stepped": 0}),
+        (
+            loaded_rings.check,
+            (0, 1, 12, 14, 20, 24),
+            {"planned": 5, "rings": 6, "in_cascades": 1, "executed": 5, "stepped": 0},
+        ),
         (
             core_splits.check,
             range(6, 15),

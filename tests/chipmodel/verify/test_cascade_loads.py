@@ -1,0 +1,188 @@
+"""Plans of cascades that load only new rows into rolling buffers: right ones, and broken ones."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.geometry.aligned_cuts import aligned_cuts
+from chipmodel.geometry.interval import Interval
+from chipmodel.hardware.chip import Chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.commands import Command, Compute, DmaStart, Located
+from chipmodel.model.program import Op, Program
+from chipmodel.pipeline.plan_export import plan_of_planned
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.verify.commands import verify
+from chipmodel.verify.plan_file import verify_file
+from dma.residency.loaded_rings import loaded_ring, may_roll
+from reports.export.layout import Ring, layout_of, rings
+from tests.dma.residency.test_loaded_rings import SLOW
+from tests.support.chips import with_memory
+from tests.support.stepper import step_through
+from workloads.build.builder import ProgramBuilder
+
+NAMES = ("first", "second", "last")
+WHOLE = replace(SLOW, npu=replace(SLOW.npu, rolling_buffers=False))
+SIZES = [768, 900, 1100]
+"""Bytes in which stripes have one row, without room for a row ahead and with it, and two rows."""
+
+
+@cache
+def block() -> Program:
+    """A residual block of 32 rows of 32 bytes: its first and its last op read the input."""
+    builder = ProgramBuilder("block")
+    x = builder.input("x", (1, 4, 32, 8))
+    inner = builder.conv("second", builder.elementwise("relu", "first", [x]), 4, 5, pad=2)
+    builder.output(builder.elementwise("add", "last", [x, inner]))
+    return builder.build()
+
+
+def cascade(bands: int = 1, again: tuple[str, ...] = ()) -> Op:
+    """The block as a cascade of steps of one row."""
+    choice = CascadeChoice(NAMES, (1, 1, 1), bands=bands, again=again)
+    return next(with_cascades(block(), [choice]).ops())
+
+
+@cache
+def planned(size: int, rolls: bool = True) -> Planned:
+    chip = with_memory(SLOW if rolls else WHOLE, size)
+    program = with_cascades(block(), [CascadeChoice(NAMES, (1, 1, 1))])
+    return plan_in_rounds(PlanRequest(block(), chip, "large-first", "auto"), {}, None, program)
+
+
+def loads(commands: tuple[Command, ...]) -> list[DmaStart]:
+    return [c for c in commands if isinstance(c, DmaStart) and c.at.rolls]
+
+
+def said(commands: tuple[Command, ...], chip: Chip = SLOW) -> str:
+    members = [each.members for each in planned(900).schedule.cascades]
+    return "; ".join(verify(block(), commands, chip, members))
+
+
+def executed(found: Planned, commands: tuple[Command, ...]) -> list[str]:
+    members = tuple(each.members for each in found.schedule.cascades)
+    run = PlanRun(block(), [commands], SLOW.shared_memory.bytes, members)
+    return [fault for verdict in check_paths(run, {}) for fault in verdict.faults]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_each_row_is_loaded_once(size: int) -> None:
+    found, chip = planned(size), with_memory(SLOW, size)
+    assert sum(each.bytes for each in loads(found.commands)) == block().tensors["x"].bytes
+    assert not verify_file(block(), plan_of_planned(found, chip, "block", ()), chip)
+    assert not executed(found, found.commands)
+    assert simulate(found.commands, chip, {}) == step_through(found.commands, chip, {})
+
+
+@pytest.mark.parametrize(("size", "ahead"), [(768, 0), (900, 3)])
+def test_rows_come_as_soon_as_those_in_their_places_have_been_read(size: int, ahead: int) -> None:
+    """Each group of steps reads rows in its first and its last one."""
+    found = [
+        each for each in planned(size).schedule.transfers if each.touched and each.part.share.rows.start > 3
+    ]
+    assert {each.due - each.issue for each in found} == {ahead}
+
+
+def test_a_chip_that_cannot_go_round_has_no_such_plan() -> None:
+    assert not loads(planned(900, rolls=False).commands)
+    assert "the NPU cannot address" in said(planned(900).commands, WHOLE)
+
+
+def test_rows_that_were_never_loaded_are_noticed_by_both() -> None:
+    found = planned(900)
+    commands = found.commands
+    before, late = loads(commands)[3:5]
+    wrong = tuple(replace(before, name=late.name) if c is late else c for c in commands)
+    assert "is not complete" in said(wrong)
+    assert executed(found, wrong)
+
+
+def test_rows_may_not_come_while_a_step_still_reads_those_in_their_places() -> None:
+    """A load one step earlier than it may be, which is before the last op of a group of steps."""
+    found = planned(900)
+    commands = list(found.commands)
+    late = loads(tuple(commands))[5]
+    steps = [n for n, c in enumerate(commands) if isinstance(c, Compute) and n < commands.index(late)]
+    commands.remove(late)
+    commands.insert(steps[-1], late)
+    assert "is in flight" in said(tuple(commands))
+    assert executed(found, tuple(commands))
+
+
+def test_what_a_cascade_makes_for_others_does_not_roll() -> None:
+    def rolling(place: Located) -> Located:
+        return replace(place, rolls=True) if place.part.name == "last" else place
+
+    wrong = (
+        replace(c, writes=tuple(map(rolling, c.writes))) if isinstance(c, Compute) else c
+        for c in planned(900).commands
+    )
+    assert "has 'last' in a rolling buffer, and no such cascade" in said(tuple(wrong))
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth", "held"), [(1, 1, 3), (1, 2, 4), (1, 3, 5), (2, 1, 4), (2, 2, 6), (5, 2, 12)]
+)
+def test_it_holds_the_rows_up_to_the_one_that_the_last_op_reads(rows: int, depth: int, held: int) -> None:
+    op = cascade()
+    ring = loaded_ring(op, 0, aligned_cuts(op.work.rows, rows), depth)
+    assert ring
+    assert (ring.rows, ring.of_rows) == (held, 32)
+    assert [new for _, new in ring.new[:3]] == [
+        Interval(0, rows + 2),
+        Interval(rows + 2, 2 * rows + 2),
+        Interval(2 * rows + 2, 3 * rows + 2),
+    ]
+
+
+def test_rows_stay_for_a_later_step_that_goes_back() -> None:
+    """Rows that are made again are read again, by steps of which each has a stripe."""
+    op = cascade(again=("first",))
+    read = [op.reads(0, Interval(n, n + 1), Interval(0, 1)).rows for n in range(6)]
+    assert [each.start for each in read] == [0, 1, 0, 0, 1, 2]
+    ring = loaded_ring(op, 0, aligned_cuts(op.work.rows, 1), 1)
+    assert ring
+    assert ring.rows == 4
+    assert [new for _, new in ring.new[:4]] == [
+        Interval(0, 1),
+        Interval(1, 2),
+        Interval(2, 3),
+        Interval(3, 3),
+    ]
+
+
+def test_steps_at_the_end_may_read_none_of_it() -> None:
+    builder = ProgramBuilder("late")
+    x = builder.input("x", (1, 4, 32, 8))
+    sides = builder.elementwise("relu", "first", [x]), builder.conv("second", x, 4, 3, pad=1)
+    builder.output(builder.conv("late", builder.elementwise("add", "last", [*sides]), 4, 5, pad=2))
+    choice = CascadeChoice((*NAMES, "late"), (1, 1, 1, 1))
+    op = next(with_cascades(builder.build(), [choice]).ops())
+    assert not len(op.reads(0, Interval(31, 32), Interval(0, 1)).rows)
+    ring = loaded_ring(op, 0, aligned_cuts(op.work.rows, 1), 2)
+    assert ring
+    assert ring.rows < 8
+
+
+def test_there_is_none_in_bands_or_where_no_row_is_read_twice() -> None:
+    op = cascade()
+    assert may_roll(op, 0)
+    assert not may_roll(cascade(bands=2), 0)
+    builder = ProgramBuilder("plain")
+    inner = builder.elementwise("relu", "first", [builder.input("x", (1, 4, 32, 8))])
+    builder.output(builder.conv("second", inner, 4, 3, pad=1))
+    program = builder.build()
+    plain = next(with_cascades(program, [CascadeChoice(NAMES[:2], (1, 1))]).ops())
+    assert not may_roll(plain, 0)
+    assert loaded_ring(op, 0, aligned_cuts(op.work.rows, op.work.rows), 1) is None
+    assert loaded_ring(op, 0, aligned_cuts(op.work.rows, 16), 2) is None
+
+
+def test_the_header_names_the_rolling_buffer() -> None:
+    plan = plan_of_planned(planned(900), with_memory(SLOW, 900), "block", ())
+    found = {ring.tensor: ring for ring in rings(layout_of(plan, "plan.json"))}
+    assert found["x"] == Ring(found["x"].buffer, "x", 4 * 32, 32)

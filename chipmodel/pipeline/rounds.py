@@ -30,6 +30,7 @@ from chipmodel.model.schedule import Schedule, steps
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.liveness import liveness, scopes
+from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.steady_state import unrolled
 from dma.schedule.build import BuildCache, StreamRequest
@@ -154,7 +155,8 @@ class _Rounds:
         settings = packer.options.get("settings", STANDARD)
         tiers = settings if packer.tiers and isinstance(settings, TierSettings) else None
         capacity = request.chip.shared_memory.bytes
-        asked = StreamRequest(self.program, request.chip, capacity, request.spill, tiers)
+        by_bytes = request.streamer == VENDOR_STREAMER
+        asked = StreamRequest(self.program, request.chip, capacity, request.spill, tiers, by_bytes=by_bytes)
         self.race = StreamerRace(asked, self.portfolio, stop, self.cache)
 
     @property

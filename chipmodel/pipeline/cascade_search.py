@@ -8,6 +8,7 @@ and loads those of several ops at once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,7 @@ from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
+from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.pipeline.cascade_screening import (
     FURTHER_SETS,
@@ -33,6 +35,7 @@ from dma.residency.tool_pools import pooled_as_made
 from dma.schedule.build import BuildCache
 from dma.schedule.effort import DEFAULT_GAP
 from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.forecast import TransferTimes
 from dma.schedule.streamer import MemoryProbe, StreamerPortfolio
 from dma.stream import streamer_named
 from dma.streamers import vendor, weight_pipeline
@@ -52,11 +55,12 @@ WORTH_A_PLAN = 0.98
 """Share of the forecast without cascades above which a set gets no full plan: 2 % missed at most."""
 FAR_BEHIND_A_SEARCH = 2.0
 """The same for a streamer that searches, which gains more on its forecast."""
-FULL, BUSY = 0.9, 0.93
-"""The share of SharedMemory from which a plan in which everything stays is nearly full, and the share of its
-time from which the NPU or the DMA engine hardly waits (docs/decisions/0136)."""
+FULL, BUSY, LOADING = 0.9, 0.97, 0.92
+"""The share of SharedMemory from which a plan in which everything stays is nearly full, and the shares of its
+time from which the NPU hardly waits, and the DMA engine if it loads weights whole, as cascades load fewer
+slices (docs/decisions/0136)."""
 BUSY_IN_CASCADES = 0.9
-"""The latter for a plan with cascades: from there on no cascades of less memory were faster (measured)."""
+"""Both shares of time for a plan with cascades: from there on none of less memory were faster (measured)."""
 FULL_PLANS = 3
 """Sets of cascades planned in full at most, which bounds the time; the first that fits is the last."""
 SEARCHED_PLANS = 12
@@ -164,21 +168,22 @@ class CascadeSearch:
         """The faster of ``found`` and plans with sets that are proposed for less memory, if cascades keep
         everything in SharedMemory and weights still come late. A streamer that searches has more sets."""
         stays = found.schedule.cascades and not found.schedule.moves_tensors
-        late = stays and self.lacks_room(found, BUSY_IN_CASCADES)
+        late = stays and self.lacks_room(found, BUSY_IN_CASCADES, BUSY_IN_CASCADES)
         if not late or self.searches or self.request.deadline.ends(FURTHER_SETS):
             return found
         faster = (each for each in screening.leaner() if each.cycles < self.cycles(found))
         tried = (self.planned(each.program, each.cache, self.few_streamers(found)) for each in faster)
         return min((found, *filter(None, tried)), key=self.rank)
 
-    def lacks_room(self, planned: Planned, busy: float = BUSY) -> bool:
+    def lacks_room(self, planned: Planned, busy: float = BUSY, loading: float = LOADING) -> bool:
         """Whether a plan in which everything stays is slow for want of memory: that is nearly full, and both
         NPU and DMA engine wait for a good while."""
         size = self.request.chip.shared_memory.bytes
         if planned.trace is None or not FULL * size <= planned.solved.peak <= size:
             return False
-        busiest = max(planned.trace.busy("npu"), planned.trace.busy("dma"))
-        return busiest < busy * planned.trace.cycles
+        loads = min(planned.trace.busy("dma"), whole_loads(planned.schedule, self.request.chip))
+        cycles = planned.trace.cycles
+        return planned.trace.busy("npu") < busy * cycles and loads < loading * cycles
 
     def without(self, screened: ScreenedSet | None) -> Planned | None:
         """The best plan without cascades; None for none."""
@@ -282,6 +287,15 @@ class CascadeSearch:
         """Smaller is better: fits SharedMemory, then Psram, then cycles; the peak where it does not fit."""
         fits, fit = self.fits(planned), planned.fit(self.request.chip)
         return not fits, not fit.psram.fits, self.cycles(planned) if fits else planned.solved.peak
+
+
+def whole_loads(schedule: Schedule, chip: Chip) -> int:
+    """Return the cycles of loading the weights of each op at once, which its slices load now."""
+    times, sizes = TransferTimes(chip), Counter[str]()
+    for transfer in schedule.transfers:
+        if transfer.part.weights:
+            sizes[transfer.part.name] += transfer.bytes
+    return sum(times("weights", size) for size in sizes.values())
 
 
 def named_ops(request: PlanRequest) -> tuple[str, ...]:

@@ -11,9 +11,10 @@ from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
+from chipmodel.model.trace import Unit
 from chipmodel.pipeline import cascade_search
 from chipmodel.pipeline.cascade_screening import FURTHER_SETS, CascadeScreening, ScreenedSet
-from chipmodel.pipeline.cascade_search import FULL_PLANS, CascadeSearch
+from chipmodel.pipeline.cascade_search import FULL_PLANS, CascadeSearch, whole_loads
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
@@ -23,6 +24,7 @@ from chipmodel.verify.commands import verify
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.schedule.build import StreamRequest
 from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.forecast import TransferTimes
 from dma.schedule.streamer import StreamerPortfolio
 from dma.streamers import prefetch_greedy, sync
 from dma.streamers.race import StreamerRace
@@ -50,6 +52,36 @@ def _planned(network: str, chip: str, size: int, cascade: str, streamer: str = "
 def _cycles(planned: Planned) -> int:
     assert planned.trace is not None
     return planned.trace.cycles
+
+
+@pytest.mark.parametrize(
+    ("network", "size", "unit"),
+    [
+        ("zoo:micronet_kws", 88_880, "npu"),
+        ("zoo:mobilenetv2?width=0.35&input=128&classes=101", 402_704, "dma"),
+    ],
+)
+def test_cascades_are_tried_if_the_busiest_unit_still_waits(network: str, size: int, unit: Unit) -> None:
+    """Everything stays, but weights come late for want of room, or in slices that cascades do not need."""
+    plain = _planned(network, "gap9-psram", size, "off")
+    assert plain.trace is not None
+    assert not plain.schedule.moves_tensors
+    assert plain.trace.busy(unit) > 0.93 * _cycles(plain)
+    cascaded = _planned(network, "gap9-psram", size, "auto")
+    assert cascaded.schedule.cascades
+    assert _cycles(cascaded) < 0.99 * _cycles(plain)
+
+
+def test_loads_of_whole_weights_are_counted_once_for_each_op() -> None:
+    """ResNet-8 in 60,000 B loads some weights in slices, each of which costs a set-up."""
+    program = _program("zoo:resnet8")
+    found = [_planned("zoo:resnet8", "alif-e7", size, "off").schedule for size in (60_000, 1 << 20)]
+    chip = load_chip("alif-e7")
+    times = TransferTimes(chip)
+    whole = sum(times("weights", program.block_bytes(op)) for op in program.ops() if program.block_bytes(op))
+    assert [whole_loads(each, chip) for each in found] == [whole, whole]
+    sliced = [sum(times.of(each) for each in one.transfers if each.part.weights) for one in found]
+    assert sliced[0] > whole
 
 
 def test_plans_are_compared_along_the_path_that_is_planned() -> None:
@@ -88,18 +120,19 @@ def test_cascades_make_room_for_weights_where_everything_stays() -> None:
     assert _cycles(found) < 0.91 * _cycles(without)
 
 
-# MicroNet's plan waits next to free memory; MobileNetV1's fills it, and the DMA engine hardly rests.
-@pytest.mark.parametrize(("network", "size"), [("micronet_kws", 4 << 20), ("mobilenetv1_025", 66_816)])
+# MicroNet's plan waits next to free memory; ResNet-18's fills it, and the DMA engine hardly rests.
+@pytest.mark.parametrize(
+    ("network", "chip", "size"), [("micronet_kws", "alif-e7", 4 << 20), ("resnet18", "stm32n6", 2_883_584)]
+)
 def test_no_cascades_are_looked_for_where_room_would_not_help(
-    network: str, size: int, monkeypatch: pytest.MonkeyPatch
+    network: str, chip: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ranked(_: CascadeScreening) -> list[ScreenedSet]:
         pytest.fail("looked for cascades")
 
     monkeypatch.setattr(CascadeScreening, "ranked", ranked)
-    chip = with_memory(load_chip("alif-e7"), size)
-    planned = plan(PlanRequest(_program(f"zoo:{network}"), chip, streamer="auto", cascade="auto"))
-    assert not planned.schedule.moves_tensors
+    request = PlanRequest(_program(f"zoo:{network}"), with_memory(load_chip(chip), size), cascade="auto")
+    assert not plan(request).schedule.moves_tensors
 
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline"])

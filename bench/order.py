@@ -107,8 +107,8 @@ def main() -> None:
     for row in peaks():
         print(row)
         sys.stdout.flush()
-    print("\n| network | chip | KiB | given | least-peak | depth-first | best | saved |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | --- | ---: |")
+    print("\n| network | chip | KiB | given | least-peak | depth-first | breadth-first | best | saved |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | --- | ---: |")
     for name, chip, memories in RUNS:
         program = program_of(name)
         for kib in memories:

@@ -25,7 +25,7 @@ from dma.residency.greedy import ResidencyTable
 from solvers.order.exact import depth_first_order, least_peak_order
 from solvers.order.problem import InPlaceWrite, LiveBuffer, Ordered, OrderProblem, peak_of
 
-OrderName = Literal["given", "least-peak", "depth-first"]
+OrderName = Literal["given", "least-peak", "depth-first", "breadth-first"]
 ORDERS: tuple[OrderName, ...] = get_args(OrderName)
 
 Chooser = Callable[[OrderProblem], Ordered]
@@ -81,6 +81,10 @@ def _depth_first(problem: OrderProblem) -> Ordered:
     return _unproven(problem, depth_first_order(problem))
 
 
+def _breadth_first(problem: OrderProblem) -> Ordered:
+    return _unproven(problem, depth_first_order(problem, in_turn=True))
+
+
 def _unproven(problem: OrderProblem, order: tuple[int, ...]) -> Ordered:
     return Ordered(order, peak_of(problem, order), 0)
 
@@ -89,6 +93,7 @@ _CHOOSERS: Mapping[OrderName, Chooser] = {
     "given": _given,
     "least-peak": least_peak_order,
     "depth-first": _depth_first,
+    "breadth-first": _breadth_first,
 }
 
 

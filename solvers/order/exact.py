@@ -49,10 +49,11 @@ def least_peak_order(problem: OrderProblem, states: int = MAX_STATES) -> Ordered
     return Ordered(tuple(order), peak, bound, sum(each.states for each in found))
 
 
-def depth_first_order(problem: OrderProblem) -> tuple[int, ...]:
-    """Return the order that follows one branch after another, without regard to bytes."""
+def depth_first_order(problem: OrderProblem, in_turn: bool = False) -> tuple[int, ...]:
+    """Return the order that follows one branch after another, or with ``in_turn`` an op of each at a time,
+    without regard to bytes."""
     tables = OrderTables(problem)
-    return depth_first(tables, range(len(problem.after)), 0, tables.at_start)
+    return depth_first(tables, range(len(problem.after)), 0, tables.at_start, in_turn)
 
 
 def segments(problem: OrderProblem) -> Iterator[tuple[int, ...]]:

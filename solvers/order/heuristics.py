@@ -10,13 +10,16 @@ BEAM_WIDTH = 64
 """Sets of ops kept (assumed; wider beams take proportionally longer)."""
 
 
-def depth_first(tables: OrderTables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
+def depth_first(
+    tables: OrderTables, ops: Sequence[int], done: int, live: int, in_turn: bool = False
+) -> tuple[int, ...]:
     """Run the op that became ready last, of several the first given: one branch is followed until it joins
-    another, then the next begins."""
+    another, then the next begins. With ``in_turn``, run the one that became ready first: then branches
+    take turns."""
     inside, state = mask(ops), tables.begin(ops, done, live)
     since = dict.fromkeys(state.ready, 0)
     for count in range(1, len(ops) + 1):
-        op = min(state.ready, key=lambda op: (-since[op], op))
+        op = min(state.ready, key=lambda op: (since[op] if in_turn else -since[op], op))
         state = tables.run(state, op, live, inside)
         for new in state.ready:
             since.setdefault(new, count)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from chipmodel.pipeline.order_search import ORDERS
 from tests.support.command_line import call
 
 TIGHT = ("workloads/branches.yaml", "--set", "shared_memory.bytes=160KiB", "--cascade", "off")
@@ -21,7 +22,7 @@ def test_the_best_order_is_the_quickest_that_was_planned(
     order = answer["order"]
     assert code == 0
     assert (order["requested"], order["chosen"]) == ("best", "least-peak")
-    assert [each["order"] for each in order["tried"]] == ["given", "least-peak", "depth-first"]
+    assert [each["order"] for each in order["tried"]] == list(ORDERS)
     assert answer["total_cycles"] == min(each["total_cycles"] for each in order["tried"])
     assert [op["name"] for op in answer["ops"]][:4] != ["stem", "near", "middle", "far"]
     assert "Both lower bounds are for this order" in page.read_text()

@@ -45,6 +45,16 @@ def test_one_branch_after_another() -> None:
     assert ordered(given, "all", "depth-first").program == found.program
 
 
+def test_branches_take_turns() -> None:
+    """The branch of one op, listed after those of three, runs as the second op that is ready."""
+    net = ProgramBuilder("residual")
+    x = net.conv("head", net.input("x", (1, 4, 8, 8)), 4, 1)
+    long = net.conv("c", net.conv("b", net.conv("a", x, 4, 1), 4, 1), 4, 1)
+    net.output(net.elementwise("add", "sum", [long, net.conv("skip", x, 4, 1)]))
+    names = names_in_order(ordered(net.build(), "all", "breadth-first").program)
+    assert names == ("head", "a", "skip", "b", "c", "sum")
+
+
 def test_an_order_that_cannot_be_better_stays() -> None:
     program = branches(pooled_late=False)
     assert ordered(program, "all", "least-peak").program == program
@@ -104,7 +114,7 @@ def test_no_order_of_a_small_program_has_fewer_live_bytes(choice: InPlace) -> No
     assert gained
 
 
-@pytest.mark.parametrize("name", ["least-peak", "depth-first"])
+@pytest.mark.parametrize("name", ["least-peak", "depth-first", "breadth-first"])
 def test_ordered_programs_are_sound_and_their_plans_correct(name: OrderName) -> None:
     """Trees with branches and loops, by every streamer."""
     moved = planned = 0

@@ -81,7 +81,7 @@ def peaks() -> Iterator[str]:
 
 def run(name: str, program: Program, chip_name: str, kib: int) -> str:
     """A row of the second table. Raises SystemExit for a wrong plan."""
-    chip = load_chip(chip_name, (f"shared_memory.bytes={kib}KiB",))
+    chip = load_chip(chip_name, (f"shared_memory.bytes={kib}KiB", "psram.bytes=64MiB"))
 
     def cost(planned: Planned) -> PlanCost:
         peak = planned.solved.peak

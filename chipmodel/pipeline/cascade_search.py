@@ -9,7 +9,7 @@ and loads those of several ops at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from chipmodel.cascades.arrivals import LateArrival
@@ -85,7 +85,8 @@ def plan_with_cascades(
         return plan_in_rounds(request, path, bound)
     search = CascadeSearch(request, path, bound, KnownSets() if known is None else known)
     if not auto:
-        return search.plan(_named(request))
+        rows, steps = (_named(request, in_stripes) for in_stripes in (False, True))
+        return search.quickest((rows,) if rows == steps else (rows, steps))
     found = search.best()
     if request.recompute is None:
         return found
@@ -125,6 +126,20 @@ class CascadeSearch:
             if self.request.streamer != VENDOR_STREAMER:
                 raise
         return plan_in_rounds(*asked, portfolio=vendor.WITHOUT_ROOM)
+
+    def quickest(self, programs: Iterable[Program]) -> Planned:
+        """The best plan of several programs. Raises DoesNotFit as ``plan`` does for the first, if none has
+        any."""
+        found: list[Planned] = []
+        refusals: list[DoesNotFit] = []
+        for program in programs:
+            try:
+                found.append(self.plan(program))
+            except DoesNotFit as refusal:
+                refusals.append(refusal)
+        if not found:
+            raise refusals[0]
+        return min(found, key=self.rank)
 
     @property
     def searches(self) -> bool:
@@ -318,13 +333,11 @@ def _pooled(program: Program, chip: Chip) -> Program:
     return with_cascades(program, [each for each in pairs if len(each.ops) > 1])  # in one arm of a branch
 
 
-def _named(request: PlanRequest) -> Program:
+def _named(request: PlanRequest, in_stripes: bool) -> Program:
     """The program with the cascades that the user names: neighbours among the ops are one cascade."""
-    names = named_ops(request)
+    program, chip, names = request.program, request.chip, named_ops(request)
     try:
-        return with_cascades(
-            request.program, cascades_of(request.program, request.chip, names, request.recompute)
-        )
+        return with_cascades(program, cascades_of(program, chip, names, request.recompute, in_stripes))
     except LateArrival as error:
         hint = "end the cascade before that op, or have one core run both: core: in the workload"
         raise BadInput(f"--cascade {request.cascade}: {error}", where=error.place, hint=hint) from None

@@ -23,14 +23,19 @@ BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 def cascades_of(
-    program: Program, chip: Chip, names: Collection[str], recompute: float | None = None
+    program: Program,
+    chip: Chip,
+    names: Collection[str],
+    recompute: float | None = None,
+    in_stripes: bool = False,
 ) -> tuple[CascadeChoice, ...]:
     """Return every chain of neighbouring ops among ``names`` as a cascade, in the largest steps that fit
-    SharedMemory next to what the cascade reads and makes, or if none do where that comes in stripes. Where
-    not even single rows fit so, it computes rows again, up to ``recompute`` times its multiply-accumulates,
-    or runs in the fewest bands of columns that fit, or with all weights loaded again in each turn of their
-    op. Raises ValueError where a chain cannot be one."""
-    return tuple(_choice(program, chip, chain, recompute) for chain in _runs(program, names))
+    SharedMemory next to what the cascade reads and makes. If none do, that comes in stripes, and the steps
+    have single rows, or with ``in_stripes`` as many as fit. Where not even single rows fit so, it computes
+    rows again, up to ``recompute`` times its multiply-accumulates, or runs in the fewest bands of columns
+    that fit, or with all weights loaded again in each turn of their op. Raises ValueError where a chain
+    cannot be one."""
+    return tuple(_choice(program, chip, chain, recompute, in_stripes) for chain in _runs(program, names))
 
 
 def _runs(program: Program, names: Collection[str]) -> Iterator[tuple[Op, ...]]:
@@ -40,7 +45,9 @@ def _runs(program: Program, names: Collection[str]) -> Iterator[tuple[Op, ...]]:
                 yield tuple(ops)
 
 
-def _choice(program: Program, chip: Chip, chain: Sequence[Op], recompute: float | None) -> CascadeChoice:
+def _choice(
+    program: Program, chip: Chip, chain: Sequence[Op], recompute: float | None, in_stripes: bool
+) -> CascadeChoice:
     names = tuple(op.name for op in chain)
     choices = [CascadeChoice(names, (rows,) * len(chain), chip.npu.rolling_buffers) for rows in HEIGHTS]
     most = inf if recompute is None else recompute * sum(op.work.macs for op in chain)
@@ -48,10 +55,11 @@ def _choice(program: Program, chip: Chip, chain: Sequence[Op], recompute: float 
         op = cascade_op(program, chain, choice)
         if _bytes(program, op) <= chip.shared_memory.bytes and cascade_macs(op) <= most:
             return choice
-    striped = (each for each in choices if _fits_in_stripes(program, chip, chain, each, most))
+    rows = choices[-1]
+    tried = choices if in_stripes else (rows,)
+    striped = (each for each in tried if _fits_in_stripes(program, chip, chain, each, most))
     if (highest := next(striped, None)) is not None:
         return highest
-    rows = choices[-1]
     again = () if recompute is None else (_made_again(program, chip, chain, rows, most),)
     others = (*again, *(replace(rows, bands=bands) for bands in BANDS), replace(rows, reloaded=names))
     return next((each for each in others if _fits_in_stripes(program, chip, chain, each, most)), rows)

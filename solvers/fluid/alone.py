@@ -97,10 +97,9 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     unused = np.clip(most * room - taken, 0, UNBOUNDED)
     meanwhile = np.minimum(unused, np.where(comes_again > 0, UNLIMITED, divided))
     hidden = amounts.moved_by(meanwhile, run)
-    earlier = most - 1 if run else most
-    before_last = np.minimum(meanwhile, np.clip(earlier * room - taken * earlier // most, 0, UNBOUNDED))
+    before_last = np.minimum(meanwhile, np.clip(_before_last(run, most, room, taken), 0, UNBOUNDED))
     most_loaded = np.minimum(amounts.moved_by(before_last, run), amounts.moved_by(unused, run) - stays)
-    own = np.minimum(before_last, earlier * channels - there * earlier // most)
+    own = np.minimum(before_last, _before_last(run, most, channels, there))
     idle = op.weights - np.clip(own, 0, op.weights)
     rate = amounts.rate(run)
     waits = np.where(sliced > 0, idle * rate.numerator // rate.denominator, 0)
@@ -123,6 +122,13 @@ def run_alone(amounts: FluidAmounts, run: int) -> Table:
     fits = np.where((takes > 0) & (move.taken_bytes == 0), -1, fits)
     ways = Ways(needed, cycles, loads, before, room, fits, again, beside)
     return table_of(amounts, move, ways, run, run + 1)
+
+
+def _before_last(run: int, most: Integers, room: Integers, taken: Integers) -> Integers:
+    """The room beside so many parts but for the last one, which take so many bytes in all."""
+    beside_last = room + -taken // most if run else 0
+    left: Integers = most * room - taken - beside_last
+    return left
 
 
 def _is_steady(amounts: FluidAmounts, run: int) -> bool:

@@ -9,7 +9,7 @@ from time import perf_counter
 from chipmodel.entry_points import plugin_rows
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.certificate import excludes, rests_on
+from chipmodel.model.certificate import Certificate, Searched, excludes, rests_on
 from chipmodel.model.plan import Plan, Problem, Solved, Status
 from chipmodel.model.planner_table import imported, no_setting, row_or_plugin, whole_setting
 from solvers.core.anytime import status_of
@@ -270,10 +270,13 @@ def _search(packer: Planner, problem: Problem, limits: Limits, report: Report | 
 def _searched(problem: Problem, outcome: Outcome, began: float, packer: str) -> Solved:
     plan: Plan = imported(FALLBACK)(problem) if outcome.plan is None else outcome.plan
     peak = plan.peak(problem) if plan.offsets else 0
-    certificate, bound, status = outcome.certificate, outcome.lower_bound, outcome.status
+    certificate: Certificate | None = outcome.certificate
+    bound, status = outcome.lower_bound, outcome.status
     if certificate is None and status == "feasible":
         certificate = largest_live_set(problem)
-        bound = max(bound, certificate.bytes)
+        if certificate.bytes < bound:
+            certificate = Searched(bound, packer, outcome.nodes, "offsets below the bound")
+        bound = certificate.bytes or 0
         status = "optimal" if peak == bound else status
     return Solved(
         plan=plan,

@@ -235,5 +235,5 @@ def _better(problem: Problem, *outcomes: Outcome) -> Outcome:
     planned = [(o.plan.peak(problem), i) for i, o in enumerate(outcomes) if o.plan is not None]
     best = settled[0] if settled else outcomes[min(planned)[1] if planned else -1]
     nodes = sum(o.nodes for o in outcomes)
-    bound = best.lower_bound if settled else max(o.lower_bound for o in outcomes)
-    return replace(best, nodes=nodes, lower_bound=bound)
+    proven = best if settled else max(outcomes, key=lambda o: o.lower_bound)
+    return replace(best, nodes=nodes, lower_bound=proven.lower_bound, certificate=proven.certificate)

@@ -17,7 +17,7 @@ from solvers.core.bounds_certified import MAX_BUFFERS, best_bound
 from solvers.core.deadline import Deadline
 from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
-from solvers.core.preprocess import components, validate
+from solvers.core.preprocess import components, offset_unit, validate
 from solvers.core.start import start_plans
 from solvers.exact import skeleton
 from solvers.exact.component import Component, has_trial, solve_component
@@ -137,14 +137,16 @@ class _Portfolio:
         return Outcome("unknown", None, 0, proof=why)
 
     def _solve(self, part: Component, limits: Limits, report: Report) -> Outcome:
-        """Solve a component; a peak below the bound of the whole would not help."""
+        """Solve a component; a peak below the bound of the whole would not help. That bound is rounded down
+        to what the component's peaks are multiples of: rounded up it would be a bound of nothing."""
         overall = self.progress.bound
         if part.problem.plain and len(part.problem.buffers) > MAX_BUFFERS_IN_SEARCH:
             target = self.problem.capacity if self.goal == "fit" else None
             return skeleton.pack(part.problem, limits, target or overall, part.plan, report)
         whole = part.problem is self.problem
         own = self._proven if whole else best_bound(part.problem, part.problem.capacity).bytes or 0
-        lower = own if self.goal == "fit" else max(own, overall)
+        unit = offset_unit(part.problem)
+        lower = own if self.goal == "fit" else max(own, overall // unit * unit)
         return solve_component(part, limits, self.goal, lower, report)
 
     @property

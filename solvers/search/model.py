@@ -10,19 +10,19 @@ never alive.
 Pins, memories and capacity become the *ranges* of offsets that an item may have. An item that must be in
 another memory than others has one *variant* for each memory, every other item a single one.
 
-All numbers are divided by ``unit``, a common divisor of all possible offsets in a plan whose buffers lie as
-low as possible: of sizes, pins, starts of memories, and alignments that do not divide those.
+All numbers are divided by ``unit``, which divides all offsets in a plan whose buffers lie as low as possible.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd, lcm
+from math import lcm
 
 from chipmodel.model.plan import Buffer, Plan, Problem
 from solvers.core.bounds import rigid
 from solvers.core.live_sets import live_sets
+from solvers.core.preprocess import offset_unit
 
 HUGE = 1 << 60
 """Limit of all numbers in the search: the sum of any two fits in 64 bits."""
@@ -129,7 +129,7 @@ def search_model(problem: Problem) -> SearchModel:
             count += 1
         buffers = tuple(problem.buffers[index] for index in group)
         items.append(_item(problem, buffers, heights, tuple(sorted(apart.get(number, ())))))
-    unit = _unit(items)
+    unit = offset_unit(problem)
     most = _highest_end(items)
     if most // unit >= HUGE:
         raise NotSearchable("sizes too large for 64-bit sums")
@@ -228,21 +228,6 @@ def _offsets_in_memory(problem: Problem, members: Iterable[Buffer], k: int) -> t
         if not buffer.bytes and any(m.stop == memory.start or m.start == memory.stop for m in others):
             low, high, cut = max(low, memory.start + 1), min(high, memory.stop - 1), True
     return low, high, cut
-
-
-def _unit(items: Sequence[SearchItem]) -> int:
-    unit = 0
-    for item in items:
-        unit = gcd(unit, *(height for _, height in item.sections), *(b.bytes for b in item.members))
-        for _, ranges in item.variants:
-            unit = gcd(unit, *(low for low, _ in ranges))
-    odd = True
-    while odd:
-        odd = False
-        for align in {item.align for item in items}:
-            if not unit or (unit % align and align % unit):
-                unit, odd = gcd(unit, align), True
-    return unit or 1
 
 
 def _highest_end(items: Sequence[SearchItem]) -> int:

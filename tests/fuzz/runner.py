@@ -37,6 +37,7 @@ NAMES = (
     "loaded-rings",
     "made-again",
     "made-twice",
+    "packings",
     "rows-in-place",
     "search-rules",
     "study-kills",

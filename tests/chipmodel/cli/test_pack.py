@@ -58,6 +58,17 @@ def test_minimallocs_example_needs_12_bytes(
     assert answer["packer"] == packer
 
 
+def test_a_bound_of_the_whole_is_not_rounded_up_for_a_part(capsys: pytest.CaptureFixture[str]) -> None:
+    """The largest live set has 195,920 B; another part has sizes of which that is no multiple."""
+    code, answer = answer_of(capsys, Path("tests/data/cases/exact_wrong_bound.csv"))
+    assert (code, answer["status"], answer["peak_bytes"], answer["lower_bound_bytes"]) == (
+        0,
+        "optimal",
+        195_920,
+        195_920,
+    )
+
+
 def test_exact_is_the_default_and_its_bound_is_verified(
     example: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

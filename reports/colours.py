@@ -16,3 +16,9 @@ CAUSE_COLOURS = {
     "finished": PALE,
 }
 """Colours of what an NPU spends cycles on; all other waits are grey."""
+
+
+def faint(colour: str, share: float = 0.18) -> str:
+    """``colour``, mostly transparent."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{share})"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
+from reports.chart import SECONDS, STYLES, Chart, Style, axis, log_axis, series
 from reports.ordering import order_document, order_words
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
-from reports.svg_chart import BOTTOM, NAME_HEIGHT, TOP, ChartAxis, ChartLine, ChartMark, SvgChart, stepped
 from reports.words import count, microjoules, percent, plural, ratio, seconds_text, size
 
 NAMES = ("packer", "merge", "streamer")
@@ -199,27 +200,19 @@ def run_fit_text(row: StreamerRow) -> str:
     return row.refused or ("yes" if row.fits else "no" if row.fits_psram else "no: Psram")
 
 
-LEFT, RIGHT, RIGHT_NARROW = 56, 170, 110
-"""Margins in pixels: of gaps to the left of the chart, and of names to its right."""
-GAPS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""Upper ends of the axis of gaps. Gaps beyond the last are drawn at its upper edge."""
 LEAST_SECONDS = 1e-4
 """Start of the logarithmic axis of time."""
 
 
 def page(comparison: PlannerComparison) -> TablePage:
     """A table for each kind of planners, and the chart of gaps over time."""
-    drawn = _charts(comparison)
-    above = " Gaps above 100% are drawn at 100%." if drawn and drawn[0].y.ends[1] == 1 else ""
     chart = PageChart(
         "time",
         "Gap over time",
         "The gap between the best plan so far and the lower bound. A packer that searches is a curve that "
-        "steps down; any other packer is a point. If packers reach the same peak, only the quickest is "
-        f"named, with the number of the others. Point at a mark for its packer.{above}",
+        "steps down; any other packer is a point. Point at a mark for its packer; click a name to hide it.",
         "The gap of every packer to the proven lower bound over its time.",
-        drawn,
-        names=True,
+        _chart(comparison),
     )
     on = f"on {comparison.chip}" if comparison.chip else ""
     tables = (_packers(comparison), _mergers(comparison), _streamers(comparison))
@@ -316,41 +309,21 @@ def _capacity(comparison: PlannerComparison) -> str:
     return "no capacity given" if comparison.capacity is None else f"within {size(comparison.capacity)}"
 
 
-def _charts(comparison: PlannerComparison) -> list[SvgChart]:
-    """The gap of each packer over its time; empty where no packer has a plan."""
-    gaps = [gap for row in comparison.packed if (gap := comparison.gap(row)) is not None]
-    if not gaps:
-        return []
-    lines = tuple(_curve(comparison, row, name) for row, name in _named(comparison))
-    last = max([LEAST_SECONDS * 10, *(row.seconds for row in comparison.packed)])
-    most = next((each for each in GAPS if each >= max(gaps)), GAPS[-1])
-    powers = tuple((at, seconds_text(at)) for power in range(-4, 8) if (at := 10.0**power) <= last)
-    few = powers[:: 1 + (len(powers) > 4)]
-    wide, narrow = (ChartAxis("time of the packer", (LEAST_SECONDS, last), each) for each in (powers, few))
-    quarters = tuple((most * part / 4, percent(most * part / 4)) for part in range(5))
-    y = ChartAxis("gap", (0, most), quarters, log=False)
-    names = NAME_HEIGHT * sum(bool(line.name) for line in lines) + TOP + BOTTOM
-    return [
-        SvgChart("wide", 1190, max(320, names), wide, y, lines, left=LEFT, right=RIGHT),
-        SvgChart("narrow", 370, max(280, names), narrow, y, lines, left=LEFT, right=RIGHT_NARROW),
-    ]
-
-
-def _named(comparison: PlannerComparison) -> Iterator[tuple[PackerRow, str]]:
-    """Each packer with a plan, and what its mark is called: of those with one peak only the quickest has a
-    name, which says how many others there are."""
+def _chart(comparison: PlannerComparison) -> Chart | None:
+    """The gap of each packer over its time; None where no packer has a plan."""
     planned = [row for row in comparison.packed if row.peak is not None]
-    for row in planned:
-        alike = sorted((each for each in planned if each.peak == row.peak), key=lambda each: each.seconds)
-        others = f" +{len(alike) - 1}" if len(alike) > 1 else ""
-        yield row, f"{row.packer}{others}" if row is alike[0] else ""
+    if not planned:
+        return None
+    traces = [_curve(comparison, row, STYLES[number % len(STYLES)]) for number, row in enumerate(planned)]
+    axes = {"xaxis": log_axis("time of the packer", SECONDS), "yaxis": axis("gap", tickformat=".3~%")}
+    return Chart(traces, {**axes, "showlegend": True}, 420)
 
 
-def _curve(comparison: PlannerComparison, row: PackerRow, name: str) -> ChartLine:
+def _curve(comparison: PlannerComparison, row: PackerRow, style: Style) -> dict[str, Any]:
     """Steps for packers that reported their progress, a point for the others."""
-    path = tuple(
+    path = [
         (max(seconds, LEAST_SECONDS), ratio(peak - comparison.bound, comparison.bound))
         for seconds, peak in (*row.trajectory, (row.seconds, row.peak or 0))
-    )
-    title = f"{row.packer}: gap {percent(path[-1][1])}, {seconds_text(row.seconds)}"
-    return ChartLine(name, "", (ChartMark(path[-1], title),), stepped(path))
+    ]
+    texts = [f"{row.packer}: gap {percent(gap)}, {seconds_text(seconds)}" for seconds, gap in path]
+    return series(row.packer, "lines+markers", path, texts, style, line={"shape": "hv"})

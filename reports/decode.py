@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
+from reports.chart import STYLES, Axis, Chart, Style, axis, log_axis, series
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
-from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart
 from reports.words import percent, ratio, size
 
 FORMAT = "chipmodel-decode/1"
@@ -107,11 +107,6 @@ def _token_cells(answer: DecodeAnswer, length: ContextLength) -> tuple[str, ...]
     )
 
 
-SHAPES = (("wide", 860, 340, 10), ("narrow", 370, 280, 5))
-"""The two sizes of each chart: class, width and height in pixels, and the most labels of an axis."""
-STEPS = 4
-"""Labels above 0 on a vertical axis."""
-
 Known = Sequence[tuple[int, TokenRun]]
 """The lengths at which a token was planned."""
 
@@ -119,7 +114,6 @@ Known = Sequence[tuple[int, TokenRun]]
 def page(answer: DecodeAnswer) -> TablePage:
     """Every length, with charts of speed and memory."""
     known = [(each.tokens, each.token) for each in answer.lengths if each.token]
-    drawn, memory = len(known) > 1, _memory(known)
     against = "against the length of the context."
     charts = (
         PageChart(
@@ -127,7 +121,7 @@ def page(answer: DecodeAnswer) -> TablePage:
             "Tokens a second against the context",
             "Each mark is a plan that was made and simulated. The horizontal axis is logarithmic.",
             f"Tokens a second {against}",
-            _speed(answer, known) if drawn else [],
+            _speed(answer, known),
         ),
         PageChart(
             "memory",
@@ -135,8 +129,7 @@ def page(answer: DecodeAnswer) -> TablePage:
             f"The bytes that stay in the {size(answer.capacity)} of SharedMemory from token to token. The "
             "rest is for activations and for weights that pass through.",
             f"Bytes of weights and of the cache {against}",
-            _charts(memory, "bytes", _bytes) if drawn else [],
-            memory,
+            _memory(known),
         ),
     )
     hint = (
@@ -179,46 +172,32 @@ def _resident_row(tokens: int, token: TokenRun) -> tuple[str, str, str]:
     return (f"{tokens:,}", size(token.loaded_weights), kept or "none: no plan that was tried is faster so")
 
 
-def _speed(answer: DecodeAnswer, known: Known) -> list[SvgChart]:
-    line = _line("tokens a second", "cascaded", known, answer.per_second, "{:,.1f} a second")
-    return _charts((line,), "tokens/s", lambda value: f"{round(value, 2):,.10g}")
+def _speed(answer: DecodeAnswer, known: Known) -> Chart | None:
+    line = _line("tokens a second", STYLES[0], known, answer.per_second, "{:,.1f} a second")
+    return _chart([line], known, axis("tokens/s", rangemode="tozero"))
 
 
-def _memory(known: Known) -> tuple[ChartLine, ...]:
+def _memory(known: Known) -> Chart | None:
     """Bytes of SharedMemory that weights and the cache take, and of the cache in Psram."""
-    return (
-        _line("weights that stay", "cascaded", known, lambda token: token.resident_bytes, "{:,} B"),
-        _line("cache on chip", "alone", known, lambda token: token.cache - token.cache_off_chip, "{:,} B"),
-        _line("cache in Psram", "slower", known, lambda token: token.cache_off_chip, "{:,} B"),
-    )
+    lines = [
+        _line("weights that stay", STYLES[0], known, lambda token: token.resident_bytes, "{:,} B"),
+        _line("cache on chip", STYLES[1], known, lambda token: token.cache - token.cache_off_chip, "{:,} B"),
+        _line("cache in Psram", STYLES[2], known, lambda token: token.cache_off_chip, "{:,} B"),
+    ]
+    return _chart(lines, known, axis("bytes", rangemode="tozero", tickformat="~s"))
 
 
-def _bytes(value: float) -> str:
-    return size(int(value)).replace(".00", "").replace(".0 ", " ")
+def _line(
+    name: str, style: Style, known: Known, value: Callable[[TokenRun], float], words: str
+) -> dict[str, Any]:
+    points = [(tokens, value(token)) for tokens, token in known]
+    texts = [f"{name} at {tokens:,}: {words.format(number)}" for tokens, number in points]
+    return series(name, "lines+markers", points, texts, style)
 
 
-def _line(name: str, kind: str, known: Known, value: Callable[[TokenRun], float], words: str) -> ChartLine:
-    points: tuple[Point, ...] = tuple((tokens, value(token)) for tokens, token in known)
-    marks = tuple(ChartMark(at, f"{name} at {at[0]:,}: {words.format(at[1])}") for at in points)
-    return ChartLine(name, kind, marks, points)
-
-
-def _charts(lines: tuple[ChartLine, ...], title: str, text: Callable[[float], str]) -> list[SvgChart]:
-    lengths = [x for x, _ in lines[0].path]
-    step = _round_step(max(y for line in lines for _, y in line.path) / STEPS, title == "bytes")
-    y = ChartAxis(
-        title, (0, step * STEPS), tuple((step * n, text(step * n)) for n in range(STEPS + 1)), False
-    )
-    found: list[SvgChart] = []
-    for kind, width, height, most in SHAPES:
-        labels = tuple((x, f"{x:,.0f}") for x in lengths[:: -(-len(lengths) // most)])
-        x = ChartAxis("tokens of context", (lengths[0], lengths[-1]), labels)
-        found.append(SvgChart(kind, width, height, x, y, lines))
-    return found
-
-
-def _round_step(least: float, binary: bool) -> float:
-    """A round number of at least ``least``: of bytes 1, 2, 4 or 8 by a power of 1,024, or a half of one."""
-    mantissas = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512) if binary else (1, 1.5, 2, 2.5, 3, 4, 5, 7.5)
-    powers = (1024.0**n for n in range(6)) if binary else (10.0**n for n in range(-3, 9))
-    return next(m * power for power in powers for m in mantissas if m * power >= least)
+def _chart(lines: list[dict[str, Any]], known: Known, y: Axis) -> Chart | None:
+    """The lines over the context; None for fewer than two lengths."""
+    if len(known) < 2:
+        return None
+    lengths = {float(tokens): f"{tokens:,}" for tokens, _ in known}
+    return Chart(lines, {"xaxis": log_axis("tokens of context", lengths), "yaxis": y}, 340)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from chipmodel.answers.memory import MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.model.schedule import CascadePlan
+from reports.chart import STYLES, Chart, Style, log_axis, series
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
-from reports.svg_chart import FEWEST, ChartAxis, ChartLine, ChartMark, SvgChart, round_numbers, stepped
-from reports.words import count, magnitude, percent, ratio, round_magnitude, size
+from reports.words import count, magnitude, percent, ratio, size
 
 FORMAT = "chipmodel-memory/1"
 """The version of the JSON document; a key that changes its meaning makes it another."""
@@ -175,16 +176,15 @@ def page(answer: MemoryAnswer) -> TablePage:
         if again
         else ", without computing rows again"
     )
-    charts, marks = _charts(answer), legend(answer)
-    moving = [ChartLine("moves tensors to Psram", "hollow")] if any(text[0] == "*" for text in marks) else []
+    marks = legend(answer)
+    moving = " Hollow marks move tensors to Psram." if any(text[0] == "*" for text in marks) else ""
     chart = PageChart(
         "front",
         "Cycles against SharedMemory",
         "Each point is a plan that was made and simulated; a plan in less memory is also one in more. Both "
-        "axes are logarithmic.",
+        f"axes are logarithmic.{moving}",
         "Cycles against bytes of SharedMemory, with cascades and layer by layer.",
-        charts,
-        [*reversed(charts[0].lines), *moving] if charts else (),
+        _chart(answer),
     )
     tables = (
         PageTable(
@@ -236,43 +236,28 @@ def _tiles(answer: MemoryAnswer) -> list[SummaryTile]:
     ]
 
 
-def _charts(answer: MemoryAnswer) -> list[SvgChart]:
-    """Cycles against SharedMemory; empty for fewer than two sizes."""
+def _chart(answer: MemoryAnswer) -> Chart | None:
+    """Cycles against SharedMemory; None for fewer than two sizes."""
     front = answer.front
     if len(front) < 2:
-        return []
-    lines = (
-        _line("layer by layer", "alone", [(p.bytes, p.layerwise) for p in front]),
-        _line("with cascades", "cascaded", [(p.bytes, p.cascaded) for p in front]),
-    )
-    cycles = [mark.at[1] for line in lines for mark in line.marks]
-    x, y = (front[0].bytes, front[-1].bytes), (min(cycles), max(max(cycles), min(cycles) + 1))
-    round_sizes = tuple((each, _short(each)) for each in _round_sizes(*x))
-    round_cycles = tuple((each, round_magnitude(each)) for each in round_numbers(*y))
-    axes = ChartAxis("SharedMemory", x, round_sizes), ChartAxis("cycles", y, round_cycles)
-    return [SvgChart("wide", 860, 440, *axes, lines), SvgChart("narrow", 370, 300, *axes, lines)]
+        return None
+    lines = [
+        _line("with cascades", STYLES[0], [(p.bytes, p.cascaded) for p in front]),
+        _line("layer by layer", STYLES[1], [(p.bytes, p.layerwise) for p in front]),
+    ]
+    sizes = {float(1 << power): _short(1 << power) for power in range(40)}
+    axes = {"xaxis": log_axis("SharedMemory", sizes), "yaxis": log_axis("cycles")}
+    return Chart(lines, {**axes, "showlegend": True}, 440)
 
 
-def _round_sizes(least: int, most: int) -> list[int]:
-    """Powers of two from ``least`` to ``most``; if these are too few, also numbers half and quarter way."""
-    found: list[int] = []
-    for parts in (1, 2, 4):
-        sizes = ((1 << power) * part // parts for power in range(4, 40) for part in range(parts, 2 * parts))
-        found = [each for each in sizes if least <= each <= most]
-        if len(found) >= FEWEST:
-            break
-    return found
-
-
-def _line(name: str, kind: str, plans: Sequence[tuple[int, MemoryPlan | None]]) -> ChartLine:
+def _line(name: str, style: Style, plans: Sequence[tuple[int, MemoryPlan | None]]) -> dict[str, Any]:
     """The plans by their bytes, hollow where they move tensors; a plan in less memory is one in more."""
-    marks = tuple(
-        ChartMark(
-            (total, plan.cycles),
-            f"{name}, {count(total)} B: {count(plan.cycles)} cycles, {len(plan.cascades)} cascades",
-            plan.moves,
-        )
-        for total, plan in plans
-        if plan is not None
-    )
-    return ChartLine(name, kind, marks, stepped([mark.at for mark in marks]))
+    known = [(total, plan) for total, plan in plans if plan is not None]
+    texts = [
+        f"{name}, {count(total)} B: {count(plan.cycles)} cycles, {len(plan.cascades)} cascades"
+        for total, plan in known
+    ]
+    symbols = [f"{style.symbol}-open" if plan.moves else style.symbol for _, plan in known]
+    points = [(total, plan.cycles) for total, plan in known]
+    marker, line = {"symbol": symbols, "line": {"width": 1.5}}, {"shape": "hv"}
+    return series(name, "lines+markers", points, texts, style, marker=marker, line=line)

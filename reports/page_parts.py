@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
-    from reports.svg_chart import ChartLine, SvgChart
+from reports.chart import Chart
 
 Row = TypeVar("Row")
 
@@ -55,17 +52,14 @@ class PageTable:
 
 @dataclass(frozen=True, slots=True)
 class PageChart:
-    """A chart with its title: one for wide screens and one for narrow ones, none where there is nothing to
-    draw. ``label`` is for screen readers; lines in ``key`` are named above, those with ``names`` at their
-    ends."""
+    """A chart with its title and a hint; None where there is nothing to draw. ``label`` is a sentence for
+    screen readers."""
 
     id: str
     title: str
     hint: str
     label: str
-    charts: Sequence[SvgChart | Markup]
-    key: Sequence[ChartLine] = ()
-    names: bool = False
+    chart: Chart | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
+from reports.chart import Chart, axis, told
+from reports.colours import BLUE, GREY
 from reports.page_parts import PageChart, PageTable, TablePage
-from reports.svg_chart import LETTER, ChartAxis, ChartBox, ChartLine, SvgChart
 from reports.words import percent, signed_percent
 
 FORMAT = "chipmodel-sensitivity/1"
@@ -79,12 +80,10 @@ def refused_rows(answer: SensitivityAnswer) -> list[tuple[str, str, str]]:
 
 MOST_BARS = 20
 """Numbers in the chart."""
-SHAPES = (("wide", 860), ("narrow", 370))
-"""For wide screens and for narrow ones, in pixels."""
-ROW, FRAME = 26, 78
+COLOURS = {"less": GREY, "more": BLUE}
+"""Colours of the bars of a smaller and of a larger number."""
+ROW, FRAME = 26, 110
 """Pixels of a number, and of the frame around all."""
-HALF = 0.35
-"""Half of a bar's height, as a share of its row."""
 
 
 def page(answer: SensitivityAnswer) -> TablePage:
@@ -95,8 +94,7 @@ def page(answer: SensitivityAnswer) -> TablePage:
         f"Each number alone is made smaller and larger by {percent(answer.step)}, and the workload is "
         "planned again. Bars to the right mean more time, bars to the left less.",
         "Change of time by each number of the chip.",
-        [tornado(answer, *shape) for shape in SHAPES] if field_rows(answer) else [],
-        (ChartLine("the number is smaller", "less"), ChartLine("the number is larger", "more")),
+        tornado(answer) if field_rows(answer) else None,
     )
     idle = [f"Without effect: {', '.join(answer.idle)}."] if answer.idle else []
     zero = [f"0, and not varied: {', '.join(answer.zero)}."] if answer.zero else []
@@ -108,25 +106,27 @@ def page(answer: SensitivityAnswer) -> TablePage:
     return TablePage("sensitivity", answer.program, on, told, (), tables, (chart,))
 
 
-def tornado(answer: SensitivityAnswer, kind: str, width: int) -> SvgChart:
+def tornado(answer: SensitivityAnswer) -> Chart:
     """The first ``MOST_BARS`` numbers that change the time, the one that changes it most on top."""
     found = [each for each in answer.fields if each.span(answer.milliseconds) > 0][:MOST_BARS]
-    largest, rows = found[0].span(answer.milliseconds), len(found)
-    changes = tuple((change, signed_percent(change)) for change in (-largest, 0.0, largest))
-    names = tuple((rows - number - 0.5, each.field) for number, each in enumerate(found))
-    left = LETTER * (2 + max(len(each.field) for each in found))
-    x = ChartAxis("change of time", (-1.1 * largest, 1.1 * largest), changes, log=False)
-    y, boxes = ChartAxis("number", (0, rows), names, log=False), tuple(_bars(answer, found))
-    return SvgChart(kind, width, FRAME + ROW * rows, x, y, (), left=left, boxes=boxes)
+    traces = [_bars(answer, found, kind) for kind in COLOURS]
+    names = axis("", type="category", categoryarray=[each.field for each in reversed(found)])
+    changes = axis("change of time", tickformat="+.3~%")
+    layout = {"xaxis": changes, "yaxis": names, "showlegend": True, "barmode": "group", "bargap": 0.25}
+    return Chart(traces, layout, FRAME + ROW * len(found))
 
 
-def _bars(answer: SensitivityAnswer, found: Sequence[VariedField]) -> Iterator[ChartBox]:
-    """A bar for each value that changes the time; two on one side share the row, the longer one behind."""
-    for number, each in enumerate(found):
-        kinds = zip(("less", "more"), (each.less, each.more), each.changes(answer.milliseconds), strict=True)
-        at = len(found) - number - 0.5
-        for kind, run, change in sorted(kinds, key=lambda bar: -abs(bar[2] or 0.0)):
-            if change:
-                low, high = (min(0.0, change), at - HALF), (max(0.0, change), at + HALF)
-                title = f"{each.field} {run.value}: {signed_percent(change)}"
-                yield ChartBox(low, high, kind, "", "", title, number)
+def _bars(answer: SensitivityAnswer, found: Sequence[VariedField], kind: str) -> dict[str, Any]:
+    """A bar for each number whose smaller, or larger, value changes the time."""
+    at = list(COLOURS).index(kind)
+    runs = ((each, (each.less, each.more)[at], each.changes(answer.milliseconds)[at]) for each in found)
+    drawn = [(each, run, change) for each, run, change in runs if change]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": "the number is smaller" if kind == "less" else "the number is larger",
+        "y": [each.field for each, _, _ in drawn],
+        "x": [change for _, _, change in drawn],
+        "marker": {"color": COLOURS[kind]},
+        **told([f"{each.field} {run.value}: {signed_percent(change)}" for each, run, change in drawn]),
+    }

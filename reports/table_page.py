@@ -1,11 +1,13 @@
-"""A page of sentences, key figures, charts and tables, without a script."""
+"""A page of sentences, key figures, charts and tables."""
 
 from __future__ import annotations
 
 from reports.page_parts import TablePage
-from reports.template import PLAIN, render
+from reports.template import PLAIN, PageScript, render
 
 
 def render_tables(page: TablePage) -> str:
-    """The page as text; a chart without anything to draw and a table without rows are left out."""
-    return render("tables.html.j2", {"page": page}, PLAIN)
+    """The page as text, with a script only if it has charts; a table without rows is left out."""
+    figures = {each.id: each.chart.figure for each in page.charts if each.chart}
+    script = PageScript(("charts.js", "plots.js"), {"charts": figures}) if figures else None
+    return render("tables.html.j2", {"page": page}, PLAIN, script)

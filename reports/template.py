@@ -31,14 +31,17 @@ FEWEST_SECTIONS = 3
 _SECTION = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>')
 
 
+PlotlyPlace = Literal["inside", "beside", "none"]
+"""Where Plotly's script is: a part of the page, or the file ``PLOTLY_FILE`` in its folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class PageScript:
     """What a page runs: files of ``static/``, in their order, and the data that they show."""
 
     files: tuple[str, ...]
     data: object
-    plotly: Literal["inside", "beside", "none"] = "inside"
-    """Where Plotly's script is: a part of the page, or the file ``PLOTLY_FILE`` in its folder."""
+    plotly: PlotlyPlace = "inside"
     libraries: tuple[str, ...] = ()
     """Other libraries that are a part of the page: each a folder of ``static/`` with a file of its name."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import log10
 from typing import Any
 
+from reports.chart import REST, STYLES, Chart, log_axis, series
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
-from reports.svg_chart import ChartAxis, ChartLine, ChartMark, Point, SvgChart, round_numbers
 from reports.words import percent
 
 Values = Mapping[str, Any]
@@ -98,7 +99,6 @@ def page(
     ``chipmodel.measured.compare.document``; ``accuracy`` is what the chip was compared with."""
     answer = list(documents.values())[-1]
     rows, names = {name: each["rows"] for name, each in documents.items()}, list(documents)
-    drawn = charts(rows)
     measured = answer["measured_column"]
     chart = PageChart(
         "scatter",
@@ -106,8 +106,7 @@ def page(
         f"On the line a prediction is exact; in the band it is within {NEAR:.0%}. Both axes are logarithmic, "
         f"in {measured}. Point at a mark for its row.",
         f"Predicted against measured {measured}.",
-        drawn,
-        [line for line in drawn[0].lines if line.name] if drawn and len(names) > 1 else (),
+        chart_of(rows),
     )
     described = inputs(answer["rows"][0]) if answer["rows"] else []
     of_last = [f"Of the predictions under “{names[-1]}”."] if len(names) > 1 else []
@@ -192,45 +191,35 @@ MARGIN = 1.25
 """The factor by which the axes reach beyond the smallest and the largest value."""
 
 
-def charts(series: Mapping[str, Sequence[Values]]) -> list[SvgChart]:
-    """A chart for wide screens and one for narrow ones, with the rows of each name; those that were measured
-    or predicted at 0 have no place on logarithmic axes. Empty without any row."""
-    shown = {name: [row for row in rows if _positive(row)] for name, rows in series.items()}
+def chart_of(predictions: Mapping[str, Sequence[Values]]) -> Chart | None:
+    """The rows of each name; those that were measured or predicted at 0 have no place on logarithmic axes.
+    None without any row."""
+    shown = {name: [row for row in rows if _positive(row)] for name, rows in predictions.items()}
     values = [float(row[key]) for rows in shown.values() for row in rows for key in ("measured", "predicted")]
     if not values:
-        return []
+        return None
     ends = min(values) / MARGIN, max(values) * MARGIN
-    lines = (ChartLine("", "exact", path=((ends[0], ends[0]), (ends[1], ends[1]))), *_series(shown))
-    measured, predicted = (ChartAxis(title, ends, _labels(ends)) for title in ("measured", "predicted"))
-    return [
-        SvgChart(kind, width, height, measured, predicted, lines, _band(ends))
-        for kind, width, height in (("wide", 640, 600), ("narrow", 370, 370))
+    band = [(end, end * (1 + NEAR)) for end in ends] + [(end, end * (1 - NEAR)) for end in reversed(ends)]
+    shade = {"fill": "toself", "fillcolor": "rgba(138,145,154,0.18)", "line": {"width": 0}}
+    traces = [
+        series("", "lines", band, (), REST, **shade),
+        series("", "lines", [(end, end) for end in ends], (), REST, line={"width": 1}),
+        *_marks(shown),
     ]
-
-
-def _labels(ends: Point) -> tuple[tuple[float, str], ...]:
-    """Round numbers, also below 1: as those of so many millionths."""
-    least, most = ends
-    return tuple((each / 1e6, f"{each / 1e6:,g}") for each in round_numbers(least * 1e6, most * 1e6))
-
-
-def _band(ends: Point) -> tuple[Point, ...]:
-    """The outline of predictions within ``NEAR`` of what was measured."""
-    least, most = ends
-    up, down = 1 + NEAR, 1 - NEAR
-    above = ((least, least * up), (most / up, most), (most, most))
-    return (*above, (most, most * down), (least / down, least), (least, least))
+    span = {"range": [log10(end) for end in ends]}
+    axes = {"xaxis": log_axis("measured") | span, "yaxis": log_axis("predicted") | span}
+    return Chart(traces, {**axes, "showlegend": len(shown) > 1}, 600)
 
 
 def _positive(row: Values) -> bool:
     return min(float(row["measured"]), float(row["predicted"])) > 0
 
 
-def _series(shown: Mapping[str, Sequence[Values]]) -> Iterable[ChartLine]:
-    for number, (name, rows) in enumerate(shown.items()):
-        kind = "plain" if number == len(shown) - 1 else "alone" if number == 0 else "hollow"
-        marks = (ChartMark((row["measured"], row["predicted"]), _title(name, row)) for row in rows)
-        yield ChartLine(name, kind, tuple(marks))
+def _marks(shown: Mapping[str, Sequence[Values]]) -> Iterable[dict[str, Any]]:
+    """A trace for each name; the last, which the summary is of, has the first style."""
+    for style, (name, rows) in zip(STYLES, reversed([*shown.items()]), strict=False):
+        points = [(row["measured"], row["predicted"]) for row in rows]
+        yield series(name, "markers", points, [_title(name, row) for row in rows], style)
 
 
 def _title(name: str, row: Values) -> str:

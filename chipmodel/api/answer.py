@@ -14,6 +14,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.text_file import json_text
 from reports.page_parts import TablePage
+from reports.pictures import figure_of
 from reports.table_page import render_tables
 from reports.terminal_page import print_tables
 from reports.terminal_table import Console
@@ -106,6 +107,10 @@ class TableAnswer(PageAnswer):
     def to_html(self) -> str:
         """One self-contained page, as the command line writes it with ``--html``."""
         return render_tables(self.table_page())
+
+    def figures(self) -> dict[str, Any]:
+        """The charts of the page by their names, each a ``plotly.graph_objects.Figure``."""
+        return {each.id: figure_of(each.chart) for each in self.table_page().charts if each.chart}
 
     def print_on(self, console: Console) -> None:
         """Print sentences and tables on a console of rich, as the command line does."""

@@ -20,8 +20,9 @@ from chipmodel.studies.pages import SHORT, chosen, pages_of
 from chipmodel.studies.store import read_rows
 from chipmodel.studies.store_place import is_store, store_path
 from chipmodel.terminal.progress import stage
+from reports.pictures import figure_of, picture_files
 from reports.study.markdown import study_markdown
-from reports.study.page import figures, render_study
+from reports.study.page import charts_of, render_study
 from reports.study.scores import statistics_table
 from reports.study.words import answer, scope
 from reports.template import PLOTLY_FILE, plotly_script
@@ -58,20 +59,24 @@ class StudyReport(StudyRows):
         """A line for each planner and metric, over the cases that all planners answered."""
         return csv_of(*statistics_table(self.results))
 
-    def figures(self) -> Mapping[str, str]:
-        """The charts of the page as SVG, by the names of their files."""
-        return figures(self.results)
+    def figures(self) -> Mapping[str, Any]:
+        """The charts of the page by their names, each a ``plotly.graph_objects.Figure``."""
+        return {name: figure_of(chart) for name, chart in charts_of(self.results).items()}
 
     def write_figures(self, folder: str | Path) -> None:
-        """Write ``figures`` into ``folder``, which is made if it is not there, all or none."""
+        """Write the charts as SVG and PDF into ``folder``, which is made if it is not there, all or none.
+
+        Raises BadInput where Kaleido or a browser for it is missing.
+        """
         with stage("writing figures"):
+            pictures = picture_files(charts_of(self.results))
             make_folder(Path(folder))
-            write_together([(Path(folder) / name, text) for name, text in self.figures().items()])
+            write_together([(Path(folder) / name, content) for name, content in pictures.items()])
 
     def to_markdown(self, figures: str = "") -> str:
         """The evaluation section of a paper: question, cases and methods, result, threats to validity; with
         links to ``figures``, the folder of ``write_figures``, if one is given."""
-        names = tuple(self.figures()) if figures else ()
+        names = tuple(f"{name}.svg" for name in charts_of(self.results)) if figures else ()
         return study_markdown(self.results, names, quote(f"{figures}/".removeprefix("./")))
 
     def lock_text(self) -> str:

@@ -53,7 +53,7 @@ from chipmodel.files.conflicts import NamedFile, refuse_overwriting
     "--figures",
     metavar="DIR",
     type=WritesInFolder(),
-    help="Write the page's charts there, as SVG; --markdown shows them.",
+    help="Write the page's charts there, as SVG and PDF; --markdown shows them. Needs Kaleido.",
 )
 @click.option(
     "--lock", metavar="FILE.json", type=WRITES, help="Write digests of all rows, and where they came from."

@@ -70,7 +70,7 @@ def page_of(task: PointTask) -> str:
     """The point planned with the study's limits, as a page beside Plotly's script."""
     workload = load_workload(task.source)
     if isinstance(workload, PackingTable):
-        return render_packing(pack_task(task, workload))
+        return render_packing(pack_task(task, workload), plotly="beside")
     assert task.chip is not None, "a program runs on a chip"
     result = _result(task, fitted(compiled(workload, task.chip), task.chip), task.chip)
     return render_page(with_unmerged(result, task.point.packer), plotly="beside")

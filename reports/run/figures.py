@@ -12,7 +12,7 @@ from html import escape
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.trace import Event
-from reports.colours import BLUE, CAUSE_COLOURS, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
+from reports.colours import BLUE, CAUSE_COLOURS, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION, faint
 from reports.run.bars import MOST_BARS, Bar, bars, category
 from reports.run.dependencies import Needs, needs
 from reports.run.rolling_rows import CascadeRun, cascade_op_names, cascade_runs
@@ -246,12 +246,6 @@ def marker(category: Category) -> dict[str, object]:
     if category.faint:
         found["color"] = faint(category.colour)
     return found
-
-
-def faint(colour: str) -> str:
-    """``colour``, mostly transparent."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},0.18)"
 
 
 def bar_trace(

@@ -137,7 +137,7 @@ def _figure(
             "x1": edge,
             "y0": 0,
             "y1": 1,
-            "line": {"color": "rule", "width": 1, "dash": "dot"},
+            "line": {"color": "soft", "width": 1, "dash": "dot"},
             "layer": "below",
         }
         for edge in edges

@@ -50,7 +50,7 @@ MOST_CONFLICTS = 25
 MOST_ROWS = 400
 """Rows of the table of ops in the HTML; a script adds more when a reader scrolls, sorts or filters."""
 
-SCRIPTS = ("timeline.js", "network.js", "page.js")
+SCRIPTS = ("charts.js", "timeline.js", "network.js", "page.js")
 LAYOUT = "dagre"
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
+from reports.chart import in_light
 from reports.run.charts import ChartSection
 
-COLOURS = {"ink": "#1c2127", "paper": "#ffffff"}
-"""Colours that the page has two of, for light and for dark."""
 HEIGHTS = {"timeline": 180, "memory": 360}
 """Pixels of a chart by its kind, unless it says its own."""
 FIGURE_BARS = 2_000
@@ -30,7 +29,7 @@ def plotly_figure(sections: Sequence[ChartSection]) -> Any:
     named: set[str] = set()
     top = 1.0
     for number, (section, height) in enumerate(zip(sections, heights, strict=True), 1):
-        drawn: Any = _coloured(section.chart.figure)
+        drawn: Any = in_light(section.chart.figure)
         axis = {**drawn["layout"]["yaxis"], "domain": [max(0.0, top - height / total), top]}
         axes[f"yaxis{number}"] = axis
         titles.append(_title(section.title, top))
@@ -58,13 +57,3 @@ def _title(text: str, top: float) -> dict[str, object]:
         "text": text, "x": 0, "y": top, "xref": "paper", "yref": "paper",
         "xanchor": "left", "yanchor": "bottom", "showarrow": False, "font": {"size": 15},
     }  # fmt: skip
-
-
-def _coloured(value: object) -> object:
-    """``value`` with the colours of a light page."""
-    if isinstance(value, Mapping):
-        items = cast("Mapping[str, object]", value).items()
-        return {key: _coloured(each) if key != "customdata" else each for key, each in items}
-    if isinstance(value, list):
-        return [_coloured(each) for each in cast("list[object]", value)]
-    return COLOURS.get(value, value) if isinstance(value, str) else value

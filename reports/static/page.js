@@ -1,66 +1,22 @@
 "use strict";
 loaded().then((data) => {
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const THEMES = {
-    light: { paper: "#ffffff", panel: "#ffffff", ink: "#1c2127", soft: "#5b6570", rule: "#dde1e6" },
-    dark: { paper: "#14181d", panel: "#1c2229", ink: "#e8ebee", soft: "#9aa5b1", rule: "#313942" },
-  };
-  const FONT = getComputedStyle(document.body).fontFamily;
   const charts = Object.keys(window.Plotly ? data.charts : {}).map((id) => document.getElementById(id));
   const linked = charts.filter((chart) => data.linked.includes(chart.id));
-  const small = window.matchMedia("(max-width: 719px)");
-  const narrow = () => small.matches;
-
-  const toned = (trace, theme) => {
-    const copy = { ...trace };
-    if (copy.line) copy.line = { ...copy.line, color: copy.line.color === "ink" ? theme.ink : copy.line.color };
-    if (copy.marker) copy.marker = { ...copy.marker, line: { ...copy.marker.line, color: copy.marker.line?.color === "ink" ? theme.ink : theme.paper } };
-    if (copy.textfont?.color === "ink") copy.textfont = { ...copy.textfont, color: theme.ink };
-    return copy;
+  const placed = (layout, theme, id) => {
+    const found = laidOut(layout, theme);
+    return data.linked.includes(id) ? { ...found, xaxis: { ...found.xaxis, minallowed: 0, maxallowed: data.cycles } } : found;
   };
-  const axis = (theme, given) => ({
-    gridcolor: theme.rule, linecolor: theme.rule, tickcolor: theme.rule, automargin: true,
-    nticks: given.categoryarray ? 0 : narrow() ? 5 : 10,
-    tickfont: { color: theme.soft, size: 12 },
-  });
-  const ruled = (shape, theme) => (shape.line?.color === "rule" ? { ...shape, line: { ...shape.line, color: theme.soft } } : shape);
-  const laidOut = (layout, theme, id) => {
-    const titled = (a) => ({ ...(a.title ?? {}), standoff: 10, font: { color: theme.soft, size: 12 } });
-    return {
-      ...layout,
-      autosize: true,
-      margin: { l: narrow() ? 40 : 64, r: narrow() ? 6 : 14, t: 26, b: 42 },
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: FONT, color: theme.ink },
-      hoverlabel: { bgcolor: theme.panel, bordercolor: theme.soft, font: { color: theme.ink, family: FONT, size: 13 }, align: "left" },
-      modebar: { color: theme.soft, activecolor: theme.ink, bgcolor: "rgba(0,0,0,0)" },
-      shapes: (layout.shapes ?? []).map((shape) => ruled(shape, theme)),
-      xaxis: {
-        ...layout.xaxis, ...axis(theme, layout.xaxis), title: titled(layout.xaxis),
-        ...(data.linked.includes(id) ? { minallowed: 0, maxallowed: data.cycles } : {}),
-      },
-      yaxis: { ...layout.yaxis, ...axis(theme, layout.yaxis), title: titled(layout.yaxis) },
-    };
-  };
-  // Named one by one, so that no plotly version adds a button that would leave the page.
-  const BUTTONS = [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "toImage"]];
-  const CONFIG = { displaylogo: false, responsive: true, modeBarButtons: BUTTONS };
-
   const draw = (theme) => Promise.all(charts.map((chart) => {
     const { data: traces, layout } = data.charts[chart.id];
     const shown = chart.data ? chart.data.map((t) => t.visible) : [];
     const kept = chart.layout && linked.includes(chart) ? { x: [...chart.layout.xaxis.range], y: [...chart.layout.yaxis.range] } : null;
-    const next = laidOut(layout, theme, chart.id);
+    const next = placed(layout, theme, chart.id);
     if (kept) {
       next.xaxis = { ...next.xaxis, range: kept.x };
       next.yaxis = { ...next.yaxis, range: kept.y };
     }
-    return Plotly.react(chart, traces.map((t, i) => ({ ...toned(t, theme), visible: shown[i] ?? true })), next, { ...CONFIG, displayModeBar: "hover" });
+    return Plotly.react(chart, traces.map((t, i) => ({ ...themed(t, theme), visible: shown[i] ?? true })), next, CONFIG);
   }));
-  // To ask for dark.matches before the event that it has changed would keep the event from coming.
-  let scheme = dark.matches ? "dark" : "light";
-  const preferred = () => THEMES[scheme];
-
   // Lines between bars, unless thousands share the width, which they would hide. The style sheet draws them: to restyle
   // the figure would draw all bars again.
   const SEPARATED = 500;
@@ -216,12 +172,7 @@ loaded().then((data) => {
     if (ops?.length) choose(ops[0]);
   };
 
-  for (const screen of [dark, small]) {
-    screen.addEventListener("change", () => {
-      if (screen === dark) scheme = dark.matches ? "dark" : "light";
-      draw(preferred()).then(() => show({}));
-    });
-  }
+  for (const screen of [DARK, SMALL]) screen.addEventListener("change", () => draw(preferred()).then(() => show({})));
   table.addEventListener("complete", () => complete());
   table.parentElement.addEventListener("scroll", (event) => {
     const box = event.currentTarget;

@@ -138,14 +138,16 @@ loaded().then((data) => {
     }
   };
   window.addEventListener("hashchange", show);
-  overview.addEventListener("click", (event) => {
-    const mark = event.target.closest("[data-row]");
-    if (mark) location.hash = `point-${data.points[mark.dataset.row].key}`;
-  });
   page.addEventListener("keydown", (event) => {
     if (event.key === "Escape") location.hash = byId("point-back").hash;
   });
   list();
   show();
-  document.documentElement.dataset.ready = "1";
-});
+  return drawCharts(data.charts).then(() => {
+    for (const chart of document.querySelectorAll("#overview .js-plotly-plot")) {
+      chart.on("plotly_click", ({ points: [{ customdata }] }) => {
+        if (customdata !== undefined) location.hash = `point-${data.points[customdata].key}`;
+      });
+    }
+  });
+}).then(() => { document.documentElement.dataset.ready = "1"; });

@@ -9,8 +9,8 @@ from typing import Any
 from chipmodel.answers.study_results import StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.files.sizes import format_bytes
+from reports.chart import STYLES, Chart, Style, axis, series
 from reports.colours import GREY
-from reports.study.chart import LINES, SeriesStyle, StudyChart, axis, trace
 from reports.study.design import (
     CHIP,
     LATENCY,
@@ -34,7 +34,7 @@ LABEL_DISTANCE = 0.19
 LOG_FROM = 6.0
 """Ratio of the largest to the smallest value from which the axis is logarithmic."""
 UNITS = (("bytes", "KiB"), ("_mhz", "MHz"), ("_ns", "ns"), ("_us", "µs"), ("_cycles", "cycles"))
-FRONT = SeriesStyle("Pareto front", GREY, symbol="circle-open")
+FRONT = Style(GREY, symbol="circle-open", more={"size": 17, "line": {"width": 2.5}})
 
 Series = tuple[str, list[tuple[Design, Row]]]
 """The name of a line, and its designs with the row that is drawn for each."""
@@ -42,7 +42,7 @@ Series = tuple[str, list[tuple[Design, Row]]]
 
 def panels(
     study: StudyResults, name: str, found: Sequence[Design], measure: DesignMeasure = LATENCY
-) -> tuple[tuple[str, StudyChart], ...]:
+) -> tuple[tuple[str, Chart], ...]:
     """A chart of the measure over the field, or column, ``name`` for ``MOST_PANELS`` workloads."""
     groups: dict[str, list[Design]] = {}
     for design in found:
@@ -60,16 +60,10 @@ def series_names(study: StudyResults, name: str, found: Sequence[Design]) -> tup
     if name in columns_of_designs(study):
         return ("",)
     others = list(dict.fromkeys(setting_words(design, name) for design in found))
-    if len(others) * len(study.planners) <= len(LINES):
+    if len(others) * len(study.planners) <= len(STYLES):
         joined = [", ".join(filter(None, (other, planner))) for other in others for planner in study.planners]
         return tuple(joined) if len(joined) > 1 else ("",)
-    return tuple(others) if len(others) <= len(LINES) else ("",)
-
-
-def legend(names: Sequence[str], with_front: bool) -> tuple[SeriesStyle, ...]:
-    """The legend that all charts over one field share."""
-    lines = [style.named(name) for style, name in zip(LINES, names, strict=False) if name]
-    return (*lines, *([FRONT] if with_front else []))
+    return tuple(others) if len(others) <= len(STYLES) else ("",)
 
 
 def has_front(study: StudyResults, name: str) -> bool:
@@ -79,16 +73,16 @@ def has_front(study: StudyResults, name: str) -> bool:
 
 def _panel(
     study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str], measure: DesignMeasure
-) -> StudyChart:
+) -> Chart:
     scale = _SweepAxis(name, group)
-    series = _series(study, name, group, names, measure)
+    lines = _series(study, name, group, names, measure)
     traces = [
-        _line(scale, LINES[k % len(LINES)], title, pairs, measure) for k, (title, pairs) in enumerate(series)
+        _line(scale, STYLES[k % len(STYLES)], title, pairs, measure) for k, (title, pairs) in enumerate(lines)
     ]
     if has_front(study, name):
         traces.append(_front(scale, front(group, name, measure), measure))
-    layout = {"xaxis": scale.axis(), "yaxis": {"title": {"text": measure.unit}}}
-    return StudyChart({"data": traces, "layout": layout}, (), HEIGHT, _missing(name, group))
+    layout = {"xaxis": scale.axis(), "yaxis": axis(measure.unit, rangemode="tozero"), "showlegend": True}
+    return Chart(traces, layout, HEIGHT, _missing(name, group))
 
 
 def _series(
@@ -142,6 +136,10 @@ class _SweepAxis:
             self.places = {text: to(n) for text, n in zip(texts, known, strict=True)}
             self.words = False
 
+    def at(self, design: Design) -> float:
+        """The position of a design."""
+        return round(self.places[_value(self.name, design)], 5)
+
     def text(self, value: str) -> str:
         """A value with its unit."""
         found = number(self.name, value)
@@ -152,7 +150,7 @@ class _SweepAxis:
         unit = next((unit for ending, unit in UNITS if self.name.endswith(ending)), "")
         return f"{found:,g} {unit}".rstrip()
 
-    def axis(self) -> dict[str, object]:
+    def axis(self) -> dict[str, Any]:
         """The settings of the axis, with the labels that do not overlap."""
         at = {place: text for text, place in self.places.items()}
         places = sorted(at)
@@ -162,32 +160,25 @@ class _SweepAxis:
         ticks = spread(wanted, float, lambda place: self.text(at[place]), ends, apart)
         margin = (ends[1] - ends[0]) * 0.07 or 0.5
         title = {MEMORY: "SharedMemory", CHIP: "chip"}.get(self.name, self.name)
-        return {"title": {"text": title}, "range": [ends[0] - margin, ends[1] + margin], **axis(ticks)}
+        return axis(title, range=[ends[0] - margin, ends[1] + margin], **ticks.on_axis())
 
 
 def _line(
-    scale: _SweepAxis,
-    style: SeriesStyle,
-    title: str,
-    pairs: Sequence[tuple[Design, Row]],
-    measure: DesignMeasure,
-) -> dict[str, object]:
+    scale: _SweepAxis, style: Style, title: str, pairs: Sequence[tuple[Design, Row]], measure: DesignMeasure
+) -> dict[str, Any]:
     known = sorted(pairs, key=lambda pair: scale.places[_value(scale.name, pair[0])])
-    return trace(
+    return series(
+        title or "best planner",
         "markers" if scale.words or scale.is_column else "lines+markers",
-        [round(scale.places[_value(scale.name, design)], 5) for design, _ in known],
-        [measure.value(row) for _, row in known],
+        [(scale.at(design), measure.value(row)) for design, row in known],
         [_text(scale, design, row, measure) for design, row in known],
-        name=title or "best planner",
-        line={"color": style.colour, "width": 2, "dash": style.dash or "solid"},
-        marker={"color": style.colour, "symbol": style.symbol or "circle", "size": 7},
+        style,
     )
 
 
-def _front(scale: _SweepAxis, found: Sequence[Design], measure: DesignMeasure) -> dict[str, object]:
-    x = [round(scale.places[_value(scale.name, design)], 5) for design in found]
-    marker = {"color": FRONT.colour, "symbol": FRONT.symbol, "size": 17, "line": {"width": 2.5}}
-    return trace("markers", x, list(map(measure.of, found)), name=FRONT.label, marker=marker)
+def _front(scale: _SweepAxis, found: Sequence[Design], measure: DesignMeasure) -> dict[str, Any]:
+    points = [(scale.at(design), measure.of(design)) for design in found]
+    return series("Pareto front", "markers", points, (), FRONT)
 
 
 def _text(scale: _SweepAxis, design: Design, row: Row, measure: DesignMeasure) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults, failures, swept_values
 from chipmodel.files.sizes import format_bytes
+from reports.chart import Chart
 from reports.page_parts import SummaryTile
-from reports.study.chart import SeriesStyle, StudyChart
 from reports.study.design import (
     CHIP,
     ENERGY,
@@ -26,9 +25,8 @@ from reports.study.design import (
     setting_words,
     sufficient_memories,
 )
-from reports.study.design_chart import has_front, legend, panels, series_names
+from reports.study.design_chart import has_front, panels, series_names
 from reports.study.effects import STEP_HEADS, field_steps, is_flat, step_rows
-from reports.study.figures import figure_svg
 from reports.study.methods import methods, threats
 from reports.study.requirements import design_heads, design_rows
 from reports.study.scores import score_table
@@ -41,9 +39,6 @@ from reports.words import count, percent, plural, ratio, seconds_text
 FIRST_ROWS = 500
 """Rows of the table in the HTML; the script adds the others."""
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
 
 @dataclass(frozen=True, slots=True)
 class SweepSection:
@@ -51,20 +46,25 @@ class SweepSection:
 
     title: str
     ident: str
-    panels: tuple[tuple[str, StudyChart], ...]
+    panels: tuple[tuple[str, Chart], ...]
     """Workload and chart."""
-    legend: tuple[SeriesStyle, ...]
+    with_front: bool
+    """Whether designs on the Pareto front are marked."""
     combined: str
     """What the best of each point is taken over, in a sentence."""
     more: int
     """Workloads without a chart."""
     measure: DesignMeasure = LATENCY
 
+    def panel_id(self, number: int) -> str:
+        """The id of a panel's chart."""
+        return f"{self.ident}-{number}"
+
 
 def render_study(study: StudyResults) -> str:
     """The page as text, the same for the same rows."""
     found = designs(study) if axes(study) else ()
-    sweeps = _sweeps(study, found)
+    sweeps, charts = _sweeps(study, found), _charts(study)
     values: dict[str, object] = {
         "study": study,
         "spaces": space_words(study),
@@ -72,8 +72,7 @@ def render_study(study: StudyResults) -> str:
         "scope": scope(study) if study.rows else "",
         "answer": answer(study),
         "tiles": _tiles(study),
-        "charts": _charts(study),
-        "svg": _svg,
+        "charts": charts,
         "metrics": study.metrics,
         "score_tables": [(metric, _scores(metric, study)) for metric in study.metrics],
         "methods": methods(study),
@@ -90,8 +89,13 @@ def render_study(study: StudyResults) -> str:
         "rows": study.rows[:FIRST_ROWS],
         "statuses": _statuses(study),
     }
-    data = {"table": table(study), "points": details(study)}
-    return render("study.html.j2", values, ("page.css", "study.css"), PageScript(("study.js",), data, "none"))
+    panels_by_id = {
+        sweep.panel_id(at): chart for sweep in sweeps for at, (_, chart) in enumerate(sweep.panels)
+    }
+    figures = {name: chart.figure for name, chart in (charts | panels_by_id).items()}
+    data = {"table": table(study), "points": details(study), "charts": figures}
+    script = PageScript(("charts.js", "study.js"), data, "inside" if figures else "none")
+    return render("study.html.j2", values, ("page.css", "study.css"), script)
 
 
 def _numeric(heads: Sequence[str]) -> tuple[str, ...]:
@@ -104,28 +108,22 @@ def _scores(metric: StudyMetric, study: StudyResults) -> tuple[tuple[str, ...], 
     return _numeric(("planner", *heads)), [(planner, *cells) for planner, cells in rows]
 
 
-def _svg(chart: StudyChart, legend: Sequence[SeriesStyle]) -> Markup:
-    from markupsafe import Markup
-
-    return Markup(figure_svg(chart, legend))
-
-
-def figures(study: StudyResults) -> Mapping[str, str]:
-    """The SVG files of all charts by their names: gaps, performance profiles, the best plan over time, and
-    latency and energy over each varied field for each workload. The same for the same rows."""
-    found = {name: figure_svg(chart, chart.legend) for name, chart in _charts(study).items()}
+def charts_of(study: StudyResults) -> Mapping[str, Chart]:
+    """All charts by their names: gaps, performance profiles, the best plan over time, and latency and energy
+    over each varied field for each workload."""
+    charts = _charts(study)
     for sweep in _sweeps(study, designs(study) if axes(study) else ()):
         for workload, chart in sweep.panels:
             name = re.sub(r"[^\w.=-]+", "_", f"{sweep.measure.name.lower()}-{sweep.title}-{workload}")
-            found[name] = figure_svg(chart, sweep.legend)
-    return {f"{name}.svg": text for name, text in found.items()}
+            charts[name] = chart
+    return charts
 
 
-def _charts(study: StudyResults) -> dict[str, StudyChart]:
+def _charts(study: StudyResults) -> dict[str, Chart]:
     """The charts of gaps, profiles and progress by name. A metric by which every plan is at its bound has
     none: the page has a sentence instead."""
     index = {row.key: number for number, row in enumerate(study.rows)}
-    charts: dict[str, StudyChart] = {}
+    charts: dict[str, Chart] = {}
     for metric in study.metrics:
         scores = study.scores(metric)
         if any(gap > 0 for s in scores for gap in s.gaps):
@@ -196,9 +194,11 @@ def _sweeps(study: StudyResults, found: tuple[Design, ...]) -> list[SweepSection
         if drawn:
             names = series_names(study, name, found)
             title = {MEMORY: "SharedMemory", CHIP: "the chip"}.get(name, name)
-            marks, words = legend(names, has_front(study, name)), _combined(study, names)
-            sweeps.append(SweepSection(title, f"sweep-{number}", drawn, marks, words, timed - len(drawn)))
-            if has_energy(study) and has_front(study, name):
+            with_front, words = has_front(study, name), _combined(study, names)
+            sweeps.append(
+                SweepSection(title, f"sweep-{number}", drawn, with_front, words, timed - len(drawn))
+            )
+            if has_energy(study) and with_front:
                 sweeps.append(_with_energy(study, name, sweeps[-1], by_energy(found)))
     return sweeps
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log10
 
+from reports.chart import labelled
 from reports.words import percent
 
 UNIT = 0.01
@@ -24,6 +25,10 @@ class AxisLabels:
 
     places: tuple[float, ...]
     texts: tuple[str, ...]
+
+    def on_axis(self) -> dict[str, object]:
+        """The settings of an axis with them."""
+        return labelled({round(at, 4): text for at, text in zip(self.places, self.texts, strict=True)})
 
 
 def place(gap: float) -> float:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from math import inf, log10
+from math import inf
 from statistics import median, quantiles
+from typing import Any
 
 from chipmodel.answers.study_results import ANSWERED, PEAK, StudyMetric, StudyResults
 from chipmodel.answers.study_row import Improved, Row
 from chipmodel.answers.study_statistics import PlannerScore
-from reports.colours import BLUE, GREY, VERMILION
-from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend, trace
-from reports.study.scale import APART, LEAST, AxisLabels, gap_ticks, outside_in, place, spread
+from reports.chart import REST, SECONDS, Chart, Style, axis, labelled, log_axis, series, style_of
+from reports.colours import BLUE, VERMILION
+from reports.study.scale import LEAST, gap_ticks, place
 from reports.words import count, exact_size, percent, seconds_text
 
 MOST_STRIPS = 40
 """Planners that are drawn."""
 MOST_MARKS = 4000
 """Marks that are drawn: more would take a browser seconds. Of more, every strip shows an even sample."""
-ROW_HEIGHT, FRAME_HEIGHT = 26, 66
+ROW_HEIGHT, FRAME_HEIGHT = 26, 110
 """Pixels of a row, and of the frame around the rows."""
 SPREAD = 0.62
 """The share of a row's height over which marks are spread, so that equal gaps do not hide each other."""
@@ -30,44 +31,35 @@ Placed = tuple[int, Row, float]
 """The number of the strip, the row, its gap."""
 
 
-def gap_strips(study: StudyResults, metric: StudyMetric, index: Mapping[str, int]) -> StudyChart:
+def gap_strips(study: StudyResults, metric: StudyMetric, index: Mapping[str, int]) -> Chart:
     """A strip for each planner, the best on top, with a mark for each plan; ``index`` numbers the keys."""
     scores = [s for s in study.scores(metric) if s.gaps][:MOST_STRIPS]
     placed = [_placed(study, metric, score) for score in reversed(scores)]
     every = max(1, -(-sum(map(len, placed)) // MOST_MARKS))
     marks = [(level, row, gap) for level, each in enumerate(placed) for row, gap in _kept(each, every)]
     most = max((gap for _, _, gap in marks), default=0.0)
-    groups = _groups(metric, marks)
-    kinds = [(mark, found) for mark, found in groups if found]
-    traces = [_marks(study, metric, mark, found, index) for mark, found in kinds]
+    traces = [
+        _marks(study, metric, name, symbol, found, index)
+        for name, symbol, found in _groups(metric, marks)
+        if found
+    ]
     traces += [_halves(scores), _medians(scores)]
     left_out = len([s for s in study.scores(metric) if s.gaps]) - len(scores)
     remarks = [f"The {left_out} planners with the largest median gaps are not shown."] if left_out else []
     remarks += [f"One of every {every} marks is drawn."] if every > 1 else []
-    return StudyChart(
-        {"data": traces, "layout": _strip_layout(most, scores)},
-        (
-            *(mark for mark, _ in kinds),
-            SeriesStyle("middle half", GREY, dash="solid"),
-            SeriesStyle("median", VERMILION, symbol="tick"),
-        ),
-        FRAME_HEIGHT + ROW_HEIGHT * max(3, len(scores)),
-        " ".join(remarks),
-    )
+    height = FRAME_HEIGHT + ROW_HEIGHT * max(3, len(scores))
+    return Chart(traces, _strip_layout(most, scores), height, " ".join(remarks))
 
 
-def _groups(metric: StudyMetric, marks: Sequence[Placed]) -> tuple[tuple[SeriesStyle, list[Placed]], ...]:
-    """Split the marks into proven optimal ones and the others."""
+def _groups(metric: StudyMetric, marks: Sequence[Placed]) -> Iterator[tuple[str, str, list[Placed]]]:
+    """Names, symbols and members: the proven optimal marks, and the others."""
     if metric is PEAK:
         words, best = ("proven smallest", "not proven"), [m for m in marks if m[1].status in ANSWERED]
     else:
         words, best = ("at the bound", "above the bound"), [m for m in marks if m[2] <= 0]
     chosen = {id(mark) for mark in best}
-    rest = [mark for mark in marks if id(mark) not in chosen]
-    return (SeriesStyle(words[0], BLUE, symbol="circle"), best), (
-        SeriesStyle(words[1], BLUE, symbol="circle-open"),
-        rest,
-    )
+    yield words[0], "circle", best
+    yield words[1], "circle-open", [mark for mark in marks if id(mark) not in chosen]
 
 
 def _placed(study: StudyResults, metric: StudyMetric, score: PlannerScore) -> list[tuple[Row, float]]:
@@ -84,18 +76,21 @@ def _kept(pairs: Sequence[tuple[Row, float]], every: int) -> list[tuple[Row, flo
 def _marks(
     study: StudyResults,
     metric: StudyMetric,
-    mark: SeriesStyle,
+    name: str,
+    symbol: str,
     found: Sequence[Placed],
     index: Mapping[str, int],
-) -> dict[str, object]:
+) -> dict[str, Any]:
     shift = ((number * GOLDEN) % 1 - 0.5 for number in range(len(found)))
-    return trace(
+    return series(
+        name,
         "markers",
-        [round(place(gap), 4) for _, _, gap in found],
-        [round(level + SPREAD * by, 3) for (level, _, _), by in zip(found, shift, strict=True)],
+        [
+            (round(place(gap), 4), round(level + SPREAD * by, 3))
+            for (level, _, gap), by in zip(found, shift, strict=True)
+        ],
         [mark_text(study, metric, row) for _, row, _ in found],
-        name=mark.label,
-        marker={"color": mark.colour, "symbol": mark.symbol, "size": 8, "line": {"width": 1.5}},
+        Style(BLUE, symbol=symbol, more={"line": {"width": 1.5}}),
         customdata=[index[row.key] for _, row, _ in found],
     )
 
@@ -122,42 +117,35 @@ def _amount(metric: StudyMetric, value: int) -> str:
     return exact_size(value)
 
 
-def _halves(scores: Sequence[PlannerScore]) -> dict[str, object]:
+def _halves(scores: Sequence[PlannerScore]) -> dict[str, Any]:
     """A thin bar over the middle half of the gaps of every planner with at least four."""
-    xs: list[float | None] = []
-    ys: list[float | None] = []
+    points: list[tuple[float | None, float | None]] = []
     for level, score in enumerate(reversed(scores)):
         if len(score.gaps) >= 4:
             low, _, high = quantiles(score.gaps, n=4, method="inclusive")
-            xs += [round(place(low), 4), round(place(high), 4), None]
-            ys += [level, level, None]
-    return trace("lines", xs, ys, line={"color": GREY, "width": 4}, opacity=0.7)
+            points += [(round(place(low), 4), level), (round(place(high), 4), level), (None, None)]
+    return series("middle half", "lines", points, (), REST, line={"width": 4}, opacity=0.7)
 
 
-def _medians(scores: Sequence[PlannerScore]) -> dict[str, object]:
+def _medians(scores: Sequence[PlannerScore]) -> dict[str, Any]:
     known = list(enumerate(reversed(scores)))
-    marker = {"symbol": "line-ns", "size": 18, "line": {"color": VERMILION, "width": 3}}
-    return trace(
+    marker = {"size": 18, "line": {"color": VERMILION, "width": 3}}
+    return series(
+        "median",
         "markers",
-        [round(place(s.median), 4) for _, s in known],
-        [level for level, _ in known],
+        [(round(place(s.median), 4), level) for level, s in known],
         [f"{s.planner}\nmedian gap {percent(s.median)} of {count(len(s.gaps))} cases" for _, s in known],
-        marker={"color": VERMILION, **marker},
+        Style(VERMILION, symbol="line-ns", more=marker),
     )
 
 
-def _strip_layout(most: float, scores: Sequence[PlannerScore]) -> dict[str, object]:
-    x: dict[str, object] = {
-        "title": {"text": "gap to the bound"},
-        "range": _range(most),
-        **axis(gap_ticks(most)),
+def _strip_layout(most: float, scores: Sequence[PlannerScore]) -> dict[str, Any]:
+    names = {float(level): score.planner for level, score in enumerate(reversed(scores))}
+    return {
+        "xaxis": axis("gap to the bound", range=_range(most), **gap_ticks(most).on_axis()),
+        "yaxis": axis("", range=[-0.6, len(scores) - 0.4], **labelled(names)),
+        "showlegend": True,
     }
-    y: dict[str, object] = {
-        "range": [-0.6, len(scores) - 0.4],
-        "tickvals": list(range(len(scores))),
-        "ticktext": [score.planner for score in reversed(scores)],
-    }
-    return {"xaxis": x, "yaxis": y}
 
 
 def _range(most: float) -> list[float]:
@@ -166,43 +154,43 @@ def _range(most: float) -> list[float]:
     return [-0.03 * width, 1.04 * width]
 
 
-def profile(study: StudyResults, metric: StudyMetric) -> StudyChart:
+def profile(study: StudyResults, metric: StudyMetric) -> Chart:
     """The performance profile: the share of points for which a planner's gap is at most a value."""
     scores = study.scores(metric)
     most = max((s.worst for s in scores if s.gaps), default=0.0)
-    traces = [
-        _profile_line(s, style, most) for s, style in zip(scores, line_styles(len(scores)), strict=True)
-    ]
-    legend = lines_legend([s.planner for s in scores])
-    x = {"title": {"text": "gap to the bound, at most"}, "range": _range(most), **axis(gap_ticks(most))}
-    y = {"title": {"text": "share of cases"}, "range": [-0.015, 1.03], **axis(AxisLabels(*_SHARES))}
-    return StudyChart(
-        {"data": traces, "layout": {"xaxis": x, "yaxis": y}}, legend, min(560, 300 + 14 * len(scores))
-    )
+    traces = [_profile_line(score, style_of(number), most) for number, score in enumerate(scores)]
+    layout = {
+        "xaxis": axis("gap to the bound, at most", range=_range(most), **gap_ticks(most).on_axis()),
+        "yaxis": axis("share of cases", range=[-0.015, 1.03], tickformat=".0%"),
+        "showlegend": True,
+    }
+    return Chart(traces, layout, min(560, 300 + 14 * len(scores)))
 
 
-_SHARES = ((0.0, 0.25, 0.5, 0.75, 1.0), ("0%", "25%", "50%", "75%", "100%"))
-
-
-def _profile_line(score: PlannerScore, style: SeriesStyle, most: float) -> dict[str, object]:
+def _profile_line(score: PlannerScore, style: Style, most: float) -> dict[str, Any]:
     gaps = [gap for gap, after in zip(score.gaps, chain(score.gaps[1:], [None]), strict=True) if gap != after]
     steps: Iterable[float] = dict.fromkeys([0.0, *(max(gap, 0.0) for gap in gaps), most])
     known = [(gap, score.within(gap)) for gap in steps]
-    thin = style.colour == GREY
-    return trace(
-        "lines" if thin else "lines+markers",
-        [round(place(gap), 4) for gap, _ in known],
-        [round(share, 4) for _, share in known],
+    of = f"of {count(len(score.gaps))} cases"
+    return _line(
+        score.planner,
+        [(round(place(gap), 4), round(share, 4)) for gap, share in known],
         [
-            f"{score.planner}\n{percent(share)} of {count(len(score.gaps))} cases "
-            f"within {percent(gap)} of the bound"
+            f"{score.planner}\n{percent(share)} {of} within {percent(gap)} of the bound"
             for gap, share in known
         ],
-        name=score.planner,
-        line={"shape": "hv", "width": 1 if thin else 2, "color": style.colour, "dash": style.dash},
-        marker={"symbol": style.symbol, "size": 7, "color": style.colour, "maxdisplayed": 12},
-        opacity=0.55 if thin else 1,
+        style,
     )
+
+
+def _line(
+    planner: str, points: Sequence[tuple[float, float]], texts: Sequence[str], style: Style
+) -> dict[str, Any]:
+    """A line in steps; thin for planners that have no style of their own."""
+    thin = style is REST
+    more = {"line": {"shape": "hv", "width": 1 if thin else 2}, "opacity": 0.55 if thin else 1}
+    mode, marker = "lines" if thin else "lines+markers", {} if thin else {"marker": {"maxdisplayed": 12}}
+    return series(planner, mode, points, texts, style, **more, **marker)
 
 
 LEAST_SECONDS = 1e-4
@@ -217,19 +205,20 @@ def searching(study: StudyResults) -> tuple[PlannerScore, ...]:
     return tuple(s for s in found if any(_steps(row) for row in s.rows))
 
 
-def over_time(study: StudyResults) -> StudyChart:
+def over_time(study: StudyResults) -> Chart:
     """The median gap over the points of each planner. A point without a plan yet has an infinite gap, so a
     line begins when half of the points have one."""
     scores = searching(study)
     curves = [_curve(study, score) for score in scores]
-    known = [gap for curve in curves for _, gap in curve]
-    span = _span([seconds for curve in curves for seconds, _ in curve])
-    most = max(known, default=0.0)
-    styles = line_styles(len(curves))
-    traces = [_trace(s, style, curve) for s, style, curve in zip(scores, styles, curves, strict=True)]
-    return StudyChart(
-        {"data": traces, "layout": _layout(span, most)}, lines_legend([s.planner for s in scores]), 360
-    )
+    most = max((gap for curve in curves for _, gap in curve), default=0.0)
+    traces = [
+        _trace(score, style_of(number), curve)
+        for number, (score, curve) in enumerate(zip(scores, curves, strict=True))
+    ]
+    height = place(max(most, 0.01)) * 1.06
+    gaps = axis("best plan so far, gap to the bound", range=[-0.06, height], **gap_ticks(most).on_axis())
+    layout = {"xaxis": log_axis("time of the planner", SECONDS), "yaxis": gaps, "showlegend": True}
+    return Chart(traces, layout, 360)
 
 
 def _steps(row: Row) -> list[Improved]:
@@ -268,50 +257,14 @@ def _thinned(times: list[float]) -> list[float]:
     return [*times[::every], *([times[-1]] if every > 1 else [])]
 
 
-def _trace(
-    score: PlannerScore, style: SeriesStyle, curve: Sequence[tuple[float, float]]
-) -> dict[str, object]:
+def _trace(score: PlannerScore, style: Style, curve: Sequence[tuple[float, float]]) -> dict[str, Any]:
     number = count(sum(bool(_steps(row)) for row in score.rows))
-    return trace(
-        "lines+markers" if style.symbol else "lines",
-        [round(seconds, 6) for seconds, _ in curve],
-        [round(place(gap), 4) for _, gap in curve],
+    return _line(
+        score.planner,
+        [(round(seconds, 6), round(place(gap), 4)) for seconds, gap in curve],
         [
             f"{score.planner}\nmedian gap {percent(gap)} after {seconds_text(seconds)}, {number} points"
             for seconds, gap in curve
         ],
-        name=score.planner,
-        line={"shape": "hv", "width": 2, "color": style.colour, "dash": style.dash or "solid"},
-        marker={"symbol": style.symbol or "circle", "size": 7, "color": style.colour, "maxdisplayed": 12},
+        style,
     )
-
-
-def _span(seconds: Sequence[float]) -> tuple[float, float]:
-    """From the first plan to the last answer, at least a power of ten."""
-    first = min(seconds, default=LEAST_SECONDS)
-    return first, max([first * 10, *seconds])
-
-
-def _layout(span: tuple[float, float], most: float) -> dict[str, object]:
-    ends = log10(span[0]) - 0.05, log10(span[1]) + 0.05
-    powers = [10.0**power for power in range(-4, 8) if ends[0] <= power <= ends[1]]
-    seconds = spread(outside_in(powers), log10, _power_text, ends, APART)
-    return {
-        "xaxis": {
-            "type": "log",
-            "title": {"text": "time of the planner"},
-            "range": list(ends),
-            **axis(AxisLabels(tuple(10.0**at for at in seconds.places), seconds.texts)),
-        },
-        "yaxis": {
-            "title": {"text": "best plan so far, gap to the bound"},
-            "range": [-0.06, place(max(most, 0.01)) * 1.06],
-            **axis(gap_ticks(most)),
-        },
-    }
-
-
-def _power_text(seconds: float) -> str:
-    if seconds < 0.9:
-        return f"{seconds * 1000:g} ms"
-    return f"{seconds:,.0f} s"

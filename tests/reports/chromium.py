@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page
 
 from tests.support.work import PATIENCE_SECONDS
 
@@ -75,3 +75,10 @@ def visit(browser: Browser, file: Path, width: int = 1280, scheme: ColorScheme =
     if found.page.locator("script").count():
         found.page.wait_for_selector("html[data-ready]")
     return found
+
+
+def middle(mark: Locator) -> tuple[float, float]:
+    """Return where a mark of a chart is on the screen."""
+    box = mark.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from itertools import pairwise
 from typing import cast
 
 import pytest
@@ -18,10 +17,8 @@ from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.compare import document, headline, page as page_of
-from reports.svg_chart import NAME_HEIGHT
 from reports.table_page import render_tables
 from tests.reports.console import printed
-from tests.reports.pages import read
 from workloads.load import load
 
 PROBLEM = Problem(
@@ -107,29 +104,16 @@ def test_the_terminal_ranks_by_peak_and_gives_reasons_for_refusals() -> None:
     assert "keeps no constraints" in " ".join(text.split())
 
 
-def test_curves_stay_in_the_frame_and_names_do_not_overlap() -> None:
-    many = [PackerRow(f"p{n}", 51 + n * n, 50, "feasible", 0, 10.0 ** (n - 6)) for n in range(10)]
-    page = render_tables(
-        page_of(PlannerComparison("x", "", PROBLEM, None, packed=(*many, COMPARISON.packed[2])))
-    )
-    wide, narrow = page.split("<svg")[1:]
-    assert_within(read(wide.partition(">")[2]).tags, 1190, 320)
-    assert_within(read(narrow.partition(">")[2]).tags, 370, 280)
-
-
-def assert_within(tags: list[tuple[str, dict[str, str | None]]], width: float, height: float) -> None:
-    names = [attrs for tag, attrs in tags if tag == "text" and attrs.get("class") == "name"]
-    heights = sorted(float(str(attrs["y"])) for attrs in names)
-    assert len(heights) == 11
-    assert all(b - a >= NAME_HEIGHT - 0.1 for a, b in pairwise(heights))
-    assert heights[-1] <= height
-    points = " ".join(str(attrs["points"]) for tag, attrs in tags if tag == "polyline").split()
-    for point in points:
-        x, y = map(float, point.split(","))
-        assert 0 <= x <= width
-        assert 0 <= y <= height
-    steps = [str(attrs["points"]) for tag, attrs in tags if tag == "polyline" and " " in str(attrs["points"])]
-    assert len(max(steps, key=len).split()) == 5
+def test_a_packer_that_searches_is_a_curve_that_steps_down() -> None:
+    (chart,) = page_of(COMPARISON).charts
+    assert chart.chart is not None
+    curves = {trace["name"]: trace for trace in chart.chart.traces}
+    assert list(zip(curves["exact"]["x"], curves["exact"]["y"], strict=True)) == [
+        (0.1, 0.2), (0.4, 0.0), (COMPARISON.packed[2].seconds, 0.0)
+    ]  # fmt: skip
+    assert curves["exact"]["line"]["shape"] == "hv"
+    assert len(curves["naive"]["x"]) == 1
+    assert "pool" not in curves  # it was refused
 
 
 def test_energy_has_a_column_where_a_chip_file_says_it() -> None:

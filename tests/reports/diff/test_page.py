@@ -3,9 +3,11 @@
 import json
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from reports.diff.difference import compare_results
-from reports.diff.page import MARGIN, MOST_OPS, SHOWN_OPS, Strips, page, strips
+from reports.diff.page import MOST_OPS, SHOWN_OPS, page
+from reports.diff.strips import WAIT, strips
 from reports.diff.words import document, sentences
 from reports.result_file import SavedResult
 from tests.reports.console import printed as printed_page
@@ -17,38 +19,47 @@ A = answer({"c1": {"compute": 60, "weights": 20}, "c2": {"compute": 20}}, mhz=MH
 B = answer({"c1": {"compute": 40}, "c2": {"compute": 50, "input": 30}, "c3": {"weights": 80}}, mhz=MHZ)
 
 
-def chart(a: SavedResult, b: SavedResult, width: int = 2 * MARGIN + 200) -> Strips:
-    return strips(compare_results(a, b), "wide", width)
+def traces(a: SavedResult, b: SavedResult, kind: str) -> list[dict[str, Any]]:
+    return [trace for trace in strips(compare_results(a, b)).traces if trace["type"] == kind]
+
+
+def bars(a: SavedResult, b: SavedResult) -> dict[float, list[tuple[float, float, str]]]:
+    """By the lower edge of their lane: start, length and tooltip."""
+    found: dict[float, list[tuple[float, float, str]]] = {}
+    for trace in traces(a, b, "bar"):
+        for start, length, y, said in zip(
+            trace["base"], trace["x"], trace["y"], trace["hovertext"], strict=True
+        ):
+            found.setdefault(round(y - trace["width"] / 2, 3), []).append((start, length, said))
+    return {lane: sorted(each) for lane, each in found.items()}
 
 
 def test_bars_follow_one_another_at_one_scale_and_waits_are_low() -> None:
-    found = chart(A, B).bars  # a pixel a millisecond
-    above, below = found[:3], found[3:]
-    assert [(bar.x - MARGIN, bar.width) for bar in above] == [(0, 60), (60, 20), (80, 20)]
-    assert [(bar.x - MARGIN, bar.width) for bar in below] == [(0, 40), (40, 50), (90, 30), (120, 80)]
-    assert [2 * bar.height // above[0].height for bar in found] == [2, 1, 2, 2, 2, 1, 1]
-    assert len({bar.y + bar.height for bar in above}) == len({bar.y + bar.height for bar in below}) == 1
-    assert below[2].title == "c2: 30 cycles waiting for an input"
+    below, above = sorted(bars(A, B).items())
+    assert [bar[:2] for bar in above[1]] == [(0, 60), (60, 20), (80, 20)]
+    assert [bar[:2] for bar in below[1]] == [(0, 40), (40, 50), (90, 30), (120, 80)]
+    assert below[1][2][2] == "c2: 30 cycles waiting for an input"
+    heights = {trace["name"]: trace["width"] for trace in traces(A, B, "bar")}
+    assert {name: height * 2 > WAIT * 3 for name, height in heights.items()} == {
+        "computing": True, "waiting for weights": False, "waiting for an input": False
+    }  # fmt: skip
 
 
 def test_bands_lead_from_an_op_to_itself_with_its_number_in_the_table() -> None:
-    diff = compare_results(A, B)
-    assert [op.op for op in diff.ops] == ["c3", "c2", "c1"]
-    bands = {band.title.partition(":")[0]: band for band in chart(A, B).bands}
-    assert {name: (band.kind, band.number) for name, band in bands.items()} == {
-        "c2": ("more", "2"),
-        "c1": ("less", "3"),
+    assert [op.op for op in compare_results(A, B).ops] == ["c3", "c2", "c1"]
+    *bands, numbers = traces(A, B, "scatter")
+    assert {band["text"]: (band["name"], band["x"][:4]) for band in bands} == {
+        "c2: +60 cycles": ("takes longer in B", [80, 100, 120, 40]),
+        "c1: \N{MINUS SIGN}40 cycles": ("takes less time in B", [0, 80, 40, 0]),
     }
-    corners = [float(corner.partition(",")[0]) - MARGIN for corner in bands["c2"].corners.split()]
-    assert corners == [80, 100, 120, 40]
+    assert sorted(zip(numbers["x"], numbers["text"], strict=True)) == [(30, "3"), (85, "2")]
 
 
 def test_each_core_has_a_lane_and_nothing_is_followed_across_cores() -> None:
     two = replace(A, cores=2, core_of={"c1": 0, "c2": 1})
-    found = chart(A, two)
-    assert [bar.x - MARGIN for bar in found.bars[3:]] == [0, 120, 0]  # two pixels a millisecond
-    assert len({bar.y + bar.height for bar in found.bars[3:]}) == 2
-    assert found.bands == ()
+    second, first, _ = (each for _, each in sorted(bars(A, two).items()))
+    assert [bar[0] for bar in (*first, *second)] == [0, 60, 0]
+    assert traces(A, two, "scatter") == []
 
 
 def printed(a: SavedResult, b: SavedResult) -> str:

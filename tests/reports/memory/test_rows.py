@@ -103,10 +103,16 @@ def test_a_size_without_a_plan_says_so() -> None:
     assert "does not fit" in _printed(replace(ANSWER, front=(point,)))
 
 
-def test_the_page_has_a_mark_for_every_plan_and_escapes_names() -> None:
+def test_the_chart_has_a_mark_for_every_plan_hollow_where_tensors_move() -> None:
+    (chart,) = page_of(ANSWER).charts
+    assert chart.chart is not None
+    cascaded, alone = chart.chart.traces
+    assert (cascaded["x"], cascaded["y"]) == ([4096, 8192], [1000, 900])
+    assert (alone["x"], alone["y"]) == ([4096, 8192], [2000, 900])
+    assert alone["marker"]["symbol"] == ["square-open", "square"]
+    assert "Hollow marks move tensors" in chart.hint
     page = render_tables(page_of(ANSWER))
-    assert page.count("<circle") == 2 * 4  # Once for wide screens and once for narrow ones.
-    assert len(re.findall(r'circle class="alone hollow"', page)) == 2
     assert "b&lt;i&gt;" in page
-    assert page.count("<script") == 1
-    assert "<svg" not in render_tables(page_of(replace(ANSWER, front=())))
+    (none,) = page_of(replace(ANSWER, front=())).charts
+    assert none.chart is None
+    assert render_tables(page_of(replace(ANSWER, front=()))).count("<script") == 1

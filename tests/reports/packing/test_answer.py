@@ -120,7 +120,7 @@ def test_the_summary_is_narrow_and_takes_names_as_they_are() -> None:
 def test_names_are_text_and_never_markup() -> None:
     for answer in (ANSWER, INFEASIBLE):
         reader = read(render_packing(answer))
-        assert [tag for tag, _ in reader.tags].count("script") == 3
+        assert [tag for tag, _ in reader.tags].count("script") == 4
         assert EVIL in "".join(reader.text)
 
 

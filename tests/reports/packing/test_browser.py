@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from reports.packing import render_packing
-from tests.reports.chromium import CHROMIUM, Visit, visit
+from tests.reports.chromium import CHROMIUM, Visit, middle, visit
 from tests.reports.packing.test_answer import ANSWER, EVIL, many
 from tests.reports.sample import write
 
@@ -28,15 +28,17 @@ def ids(page: Page) -> list[str]:
 
 def test_a_box_says_its_buffer_and_a_click_marks_it_in_both_places(opened: Visit) -> None:
     page = opened.page
-    boxes = page.locator(".figure rect", has_text=EVIL)
-    assert "30,000 B at 65,536 to 95,536" in (boxes.first.locator("title").text_content() or "")
-    assert page.locator(".figure script").count() == 0
-    boxes.first.click()
-    assert page.locator("#buffers .marked th").inner_text() == EVIL
-    expect(page.locator(".figure .marked")).to_have_count(2)  # its two lifetimes
+    boxes = page.locator("#map .barlayer .point", has_text=EVIL)
+    assert page.locator("#map script").count() == 0
+    page.locator("#map").evaluate("chart => chart.scrollIntoView({block: 'center'})")
+    page.mouse.move(*middle(boxes.first))
+    expect(page.locator("#map .hoverlayer")).to_contain_text("30,000 B at 65,536 to 95,536")
+    page.mouse.click(*middle(boxes.first))
+    expect(page.locator("#buffers .marked th")).to_have_text(EVIL)
+    expect(page.locator("#map .shapelayer path")).to_have_count(2)  # its two lifetimes
     page.locator("#buffers tbody tr").first.click()
-    assert page.locator("#buffers .marked th").inner_text() == "in"
-    expect(page.locator(".figure .marked")).to_have_count(1)
+    expect(page.locator("#buffers .marked th")).to_have_text("in")
+    expect(page.locator("#map .shapelayer path")).to_have_count(1)
 
 
 def test_the_table_sorts_and_filters(opened: Visit) -> None:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from reports.study.page import render_study
-from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS, Visit, visit
+from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS, Visit, middle, visit
 from tests.reports.sample import write
 from tests.reports.study_sample import EVIL, small
 
@@ -29,13 +29,16 @@ def column(page: Page, number: int) -> list[str]:
 
 
 def test_every_plan_is_a_mark_that_says_what_it_is_and_opens_its_point(opened: Visit) -> None:
-    marks = opened.page.locator("[aria-label^='Gaps of the peak'] [data-row]")
-    assert marks.count() == 10
-    said = marks.last.locator("title").text_content() or ""
-    assert re.search(r"\npeak [0-9]+ B\nbound [0-9]+ B, gap [0-9.]+%$", said)
-    marks.last.evaluate("mark => mark.scrollIntoView({block: 'center'})")
-    marks.last.click()
-    expect(opened.page.locator("#point-title")).to_have_text(said.partition("\n")[0])
+    page = opened.page
+    marks = page.locator("#peak-gaps .trace.scatter").nth(0).locator(".point")
+    assert marks.count() == 4
+    page.locator("#peak-gaps").evaluate("chart => chart.scrollIntoView({block: 'center'})")
+    page.mouse.move(*middle(marks.last))
+    said = page.locator("#peak-gaps .hoverlayer text")
+    expect(said).to_contain_text(re.compile(r"peak [0-9]+ B.*gap [0-9.]+%"))
+    name = said.locator("tspan").first.text_content() or ""
+    page.mouse.click(*middle(marks.last))
+    expect(page.locator("#point-title")).to_have_text(name)
 
 
 def test_a_hostile_name_is_shown_not_run(opened: Visit) -> None:

@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 from hypothesis import given, strategies as st
 
 from chipmodel.answers.study_results import StudyResults
-from reports.study.chart import StudyChart
+from reports.chart import Chart
 from reports.study.design import (
     CHIP,
     ENERGY,
@@ -21,7 +20,7 @@ from reports.study.design import (
     setting_words,
     sufficient_memories,
 )
-from reports.study.design_chart import legend, panels, series_names
+from reports.study.design_chart import panels, series_names
 from reports.study.page import render_study
 from tests.reports.study.test_charts import traces
 from tests.reports.study_sample import designs as sample, network, small
@@ -29,9 +28,8 @@ from tests.reports.study_sample import designs as sample, network, small
 KIB = 1024
 
 
-def labels(chart: StudyChart) -> list[str]:
-    layout: Any = chart.figure["layout"]
-    return list(layout["xaxis"]["ticktext"])
+def labels(chart: Chart) -> list[str]:
+    return list(chart.layout["xaxis"]["ticktext"])
 
 
 def _design(size: int, cycles: int) -> Design:
@@ -143,7 +141,7 @@ def test_few_lines_are_drawn_by_planner_many_by_the_best() -> None:
     ((_, chart),) = panels(many, MEMORY, designs(many))
     first = traces(chart)[0]
     assert first["y"] == [0.164, 0.228]
-    assert "p0" in first["text"][0]
+    assert "p0" in first["hovertext"][0]
 
 
 def test_charts_mark_the_pareto_front_and_values_without_a_plan() -> None:
@@ -156,7 +154,7 @@ def test_charts_mark_the_pareto_front_and_values_without_a_plan() -> None:
     assert [len(line["x"]) for line in lines] == [3, 3, 3, 3]
     assert marked["y"] == [40.0, 20.4, 20.0]
     assert labels(second) == ["128 KiB", "256 KiB", "512 KiB"]
-    assert [mark.label for mark in legend(("a", "b"), True)] == ["a", "b", "Pareto front"]
+    assert marked["name"] == "Pareto front"
 
 
 def test_values_that_are_no_numbers_are_categories_in_the_studys_order() -> None:

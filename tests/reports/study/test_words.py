@@ -6,7 +6,7 @@ from dataclasses import replace
 from chipmodel.answers.study_results import StudyResults
 from reports.study.markdown import study_markdown
 from reports.study.methods import methods, threats
-from reports.study.page import figures
+from reports.study.page import charts_of
 from reports.study.terminal import print_answer
 from reports.study.words import answer, scope
 from tests.reports.console import on_console
@@ -98,7 +98,7 @@ def test_designs_and_mergers_have_their_columns() -> None:
 
 
 def test_figures_are_linked_where_they_are() -> None:
-    names = tuple(figures(small()))
+    names = tuple(f"{name}.svg" for name in charts_of(small()))
     text = study_markdown(small(), names, "plots/")
     assert re.findall(r"^!\[.*\]\((.*)\)$", text, re.MULTILINE) == [f"plots/{name}" for name in names]
 

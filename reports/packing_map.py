@@ -1,0 +1,131 @@
+"""The map of a packing: every buffer over its lifetime at its offset, and the bytes that are alive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from math import log2
+from typing import Any
+
+from chipmodel.answers.packing import PackingAnswer
+from chipmodel.geometry.interval import Interval, merged
+from chipmodel.model.live_sets import thinned
+from chipmodel.model.plan import Buffer
+from reports.chart import Chart, axis, labelled, series, told
+from reports.colours import BLUE, VERMILION
+from reports.words import count, percent, ratio, size
+
+MapBox = tuple[int, Buffer, Interval]
+"""The number of a buffer in the page's table, the buffer, and one of its lifetimes."""
+RAMP = ("#fde0a5", "#fbc571", "#f6a75a", "#e58a54", "#cb7053", "#ab5c55")
+"""Colours from the smallest buffers to the largest, on each of which black is readable."""
+EDGES = {"": ("paper", 0.5), "pinned": ("ink", 1.5), "unplaceable": (VERMILION, 2)}
+"""Colour and width of a box's edge by its kind."""
+LEVELS = {"bound": BLUE, "capacity": VERMILION}
+"""Colours of lines across the map; others have the page's own."""
+MOST_BOXES = 4_000
+"""Boxes that are drawn, the largest of all: more take a browser seconds."""
+MOST_NAMED = 400
+"""With more boxes than this none has its name inside."""
+MOST_POINTS = 5_000
+"""Points of the curve of live bytes."""
+NEAR = 2.5
+"""A capacity above so many times the peak would leave most of the map empty."""
+
+
+def packing_map(answer: PackingAnswer, pressures: Sequence[int]) -> Chart | None:
+    """The map, without boxes where there is no plan; None where nothing is ever alive."""
+    curve = thinned(answer.curve, MOST_POINTS)
+    if len(curve) < 2:
+        return None
+    start, stop = curve[0][0], max(curve[-1][0], curve[0][0] + 1)
+    crest = max(answer.peak or 0, answer.lower_bound, *(total for _, total in curve), 1)
+    capacity = answer.problem.capacity
+    levels = [("bound", answer.lower_bound), *([] if answer.peak is None else [("peak", answer.peak)])]
+    levels += [("capacity", capacity)] if capacity is not None and capacity <= NEAR * crest else []
+    levels += [(memory.name, memory.stop) for memory in answer.problem.memories]
+    top = max(crest, *(at for _, at in levels))
+    alive = {"line": {"color": "ink", "width": 1.5, "shape": "hv"}}
+    traces = [
+        *_boxes(answer, pressures),
+        series(
+            "live bytes", "lines", curve, [f"{count(total)} B alive at {count(at)}" for at, total in curve]
+        )
+        | alive,
+        *(_level(name, at, (start, stop)) for name, at in levels),
+    ]
+    x = axis("time", range=[start, stop], tickformat=",d")
+    y = axis("bytes", range=[0, top * 1.02], **labelled(_sizes(top)))
+    return Chart(traces, {"xaxis": x, "yaxis": y, "showlegend": True}, 560)
+
+
+def _level(name: str, at: int, ends: tuple[int, int]) -> dict[str, Any]:
+    line = {"color": LEVELS.get(name, "ink"), "dash": "dash", "width": 1.5}
+    return series(f"{name} {size(at)}", "lines", [(end, at) for end in ends]) | {"line": line}
+
+
+def _sizes(top: int) -> dict[float, str]:
+    """Some eight multiples of a power of two, in words."""
+    step = 1 << max(0, (top // 8).bit_length())
+    return {at: size(at) for at in range(0, top + 1, step)}
+
+
+def _boxes(answer: PackingAnswer, pressures: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """The boxes of all buffers that have bytes, a trace for each colour: the largest first, since aliases lie
+    on each other."""
+    if answer.plan is None:
+        return
+    buffers, unplaceable = answer.problem.buffers, set(answer.explanation)
+    boxes = [(row, b, span) for row, b in enumerate(buffers) for span in merged(b.live) if b.bytes]
+    boxes.sort(key=lambda box: -box[1].bytes * len(box[2]))
+    sizes = [log2(b.bytes) for _, b, _ in boxes] or [0.0]
+    groups: dict[tuple[int, str], list[MapBox]] = {}
+    for box in sorted(boxes[:MOST_BOXES], key=lambda box: -box[1].bytes):
+        share = ratio(log2(box[1].bytes) - min(sizes), max(sizes) - min(sizes))
+        kind = "unplaceable" if box[1].name in unplaceable else "" if box[1].pinned is None else "pinned"
+        groups.setdefault((round(share * (len(RAMP) - 1)), kind), []).append(box)
+    named = len(boxes) <= MOST_NAMED
+    for (shade, kind), members in groups.items():
+        yield _box_trace(answer.plan.offsets, pressures, members, RAMP[shade], kind, named)
+
+
+def _box_trace(
+    offsets: Mapping[str, int],
+    pressures: Sequence[int],
+    boxes: Sequence[MapBox],
+    colour: str,
+    kind: str,
+    named: bool,
+) -> dict[str, Any]:
+    most, (edge, width) = max(pressures, default=1), EDGES[kind]
+    lows = [offsets[b.name] for _, b, _ in boxes]
+    titles = [
+        _title(b, low, span, ratio(pressures[row], most))
+        for (row, b, span), low in zip(boxes, lows, strict=True)
+    ]
+    inside = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "showlegend": False,
+        "base": [span.start for _, _, span in boxes],
+        "x": [len(span) for _, _, span in boxes],
+        "y": [low + b.bytes / 2 for (_, b, _), low in zip(boxes, lows, strict=True)],
+        "width": [b.bytes for _, b, _ in boxes],
+        "marker": {"color": colour, "line": {"color": edge, "width": width}},
+        "customdata": [row for row, _, _ in boxes],
+        **(
+            {"text": [escape(b.name) for _, b, _ in boxes], "textfont": {"color": "#14181c"}, **inside}
+            if named
+            else {}
+        ),
+        **told(titles),
+    }
+
+
+def _title(buffer: Buffer, low: int, span: Interval, pressure: float) -> str:
+    pinned = "" if buffer.pinned is None else "\npinned"
+    return (
+        f"{buffer.name}\n{count(buffer.bytes)} B at {count(low)} to {count(low + buffer.bytes)}\n"
+        f"alive during [{count(span.start)}, {count(span.stop)})\nmemory pressure {percent(pressure)}{pinned}"
+    )

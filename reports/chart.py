@@ -133,4 +133,6 @@ def in_light(value: Any) -> Any:
             key: LIGHT.get(each) for key, each in pairs if key.endswith("color") and isinstance(each, str)
         }
         return {key: named.get(key) or in_light(each) for key, each in pairs}
-    return [in_light(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [in_light(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+    return value

@@ -24,11 +24,8 @@ import click
 from docs.tools.samples import ROOT, printed
 
 PART = re.compile(r"<!-- generated: (?P<command>.*?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
-_PICTURE = "python -m docs.tools.picture zoo:resnet18 --chip stm32n6"
-PICTURES = {
-    "docs/pictures/resnet18.svg": f"{_PICTURE} --streamer prefetch-greedy",
-    "docs/pictures/resnet18-ping-pong.svg": f"{_PICTURE} --streamer ping-pong",
-}
+_PICTURE = "python -m docs.tools.picture workloads/workload.yaml --chip luna-arcs --streamer ping-pong"
+PICTURES = {"docs/pictures/camera-ping-pong.svg": _PICTURE}
 """File and the command that prints it."""
 MODULES = {"workloads/from_python/layers.py": "python -m docs.tools.network_layers"}
 """The same for Python modules."""

@@ -41,6 +41,9 @@ SHOWN_ERRORS = 5
     ),
     click.option("--no-times", is_flag=True, help="Leave out the columns that differ from run to run."),
     click.option(
+        "--html", "html_file", metavar="FILE", type=WRITES, help="Write the page of chipmodel report."
+    ),
+    click.option(
         "--json",
         "json_file",
         metavar="FILE|-",
@@ -71,6 +74,7 @@ def study(
     retry_failed: bool,
     table_file: str | None,
     no_times: bool,
+    html_file: str | None,
     json_file: str | None,
     only: tuple[str, ...],
     lock_file: str | None,
@@ -106,11 +110,12 @@ def study(
                     plan of a core that is tried)
       node_limit    nodes of search; gives the same answer every time
 
-    With --status, --export and --json write what is stored so far.
+    With --status, --export, --html and --json write what is stored so far.
 
     Exit codes: 0 every point has an answer, 1 something differs (--only, --verify-lock), 2 bad input, 3 some
     points failed or, with --status, have no row yet.
     """
+    from chipmodel.api.report import report
     from chipmodel.api.study import StudyEffort, answer_study
     from chipmodel.studies.export import csv_bytes, writer_of
     from chipmodel.studies.points import idle_filters
@@ -136,6 +141,8 @@ def study(
         [(table_file, lambda: table_of_rows(rows, not no_times)), (json_file, lambda: json_text(document))]
     )
     _print(document, json_file)
+    if html_file:
+        report(study_file, store_file).write(html_file)
     if answer.stopped:
         remark("stopped; what is finished is stored: run it again to go on")
         return INTERRUPTED

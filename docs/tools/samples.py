@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Generator, Sequence
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ FOLDERS = ("workloads", "tests", "bench", "reports")
 @contextlib.contextmanager
 def folder_of_commands(folder: Path) -> Generator[None]:
     """Work in ``folder``, where the folders of the checkout that commands name can be found."""
+    forkserver.ensure_running()  # parent of a study's workers: not in a folder that goes
     for name in FOLDERS:
         (folder / name).symlink_to(ROOT / name)
     with contextlib.chdir(folder):

@@ -37,6 +37,15 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[in
     return command_line.call(capsys, "study", *arguments)
 
 
+def test_it_writes_the_page_of_report(
+    study: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    own, reported = tmp_path / "own.html", tmp_path / "reported.html"
+    assert call(capsys, study, "--html", own)[0] == 0
+    assert command_line.call(capsys, "report", study, "--html", reported)[0] == 0
+    assert own.read_text() == reported.read_text()
+
+
 def test_it_runs_then_has_nothing_to_do_and_grows_with_the_file(
     study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

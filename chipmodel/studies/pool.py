@@ -6,9 +6,10 @@ import gc
 import multiprocessing
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import parent_process
 from multiprocessing.context import ForkServerContext, SpawnContext
 from queue import Empty, SimpleQueue
@@ -186,7 +187,8 @@ class LocalPool:
 
     def _start_worker(self) -> _Worker:
         try:
-            return _Worker(self._context)
+            with _without_current_folder():
+                return _Worker(self._context)
         except (EOFError, OSError) as error:
             hint = "the system may allow too few processes or open files: see ulimit -a, "
             hint += "or try --workers 1"
@@ -196,6 +198,21 @@ class LocalPool:
 def _broken(future: Future[Row]) -> bool:
     """Whether the worker died before it had the row."""
     return isinstance(future.exception(), BrokenProcessPool)
+
+
+@contextmanager
+def _without_current_folder() -> Iterator[None]:
+    """Keep processes that are started meanwhile from importing what lies in the current folder.
+
+    They begin as ``python -c``, which would run a stranger's ``signal.py`` in the current folder.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        del os.environ["PYTHONSAFEPATH"]
+        os.environ |= {} if before is None else {"PYTHONSAFEPATH": before}
 
 
 def _context() -> ForkServerContext | SpawnContext:

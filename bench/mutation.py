@@ -8,7 +8,7 @@ the like: the operators of cosmic-ray (https://cosmic-ray.readthedocs.io), in a 
 draws places with equal chances, and one fault at each; ``--sample 0`` takes every fault. Only the
 tests that ``GUARDS`` names for a file are run, until the first failure; a run that takes ten times as long as
 without a fault counts as a failure. Printed: the faults that were not noticed, which either need a test or
-change nothing (``bench/results/trust.md`` explains them), and how many were noticed.
+change nothing, and how many were noticed.
 """
 
 from __future__ import annotations

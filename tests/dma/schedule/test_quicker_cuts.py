@@ -73,7 +73,7 @@ def test_no_plan_is_slower_than_without(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_stripes_for_want_of_memory_are_cut_by_time() -> None:
     """Those that load the fewest bytes are many, and each loses cycles of the NPU: with them the plan took
-    2,083,246 cycles (bench/results/gaps.md)."""
+    2,083,246 cycles."""
     program, chip = reuse(load("zoo:resnet8"), "all"), with_memory(load_chip("stm32n6"), 12_680)
     assert cycles(planned(program, chip)) < 0.7 * 2_083_246
 

@@ -43,6 +43,8 @@ class Planner:
     """Whether it supports every constraint; otherwise it gets plain problems, one for each memory."""
     limits: Limits = DEFAULT_LIMITS
     """The limits of a search if none are given."""
+    minimises: bool = False
+    """Whether, where a user names it, the smallest peak is sought once a plan fits."""
     tiers: bool = False
     """Whether it also decides what stays in SharedMemory and what is kept in Psram."""
     parse: Parse | None = None

@@ -21,8 +21,9 @@ from chipmodel.rewrites.in_place import InPlace
 from chipmodel.terminal.progress import Say
 from dma.residency.fitted import fitted
 from dma.schedule.effort import DEFAULT_GAP, StopCriterion
-from solvers.branches.mergers import DEFAULT_MERGE
+from solvers.branches.mergers import DEFAULT_MERGE, packer_of_merge
 from solvers.core.outcome import Limits
+from solvers.registry import packer_named
 
 
 class CallOptions(TypedDict, total=False):
@@ -145,6 +146,7 @@ class PlanSettings:
             self.merge,
             self.spill,
             limits=self.limits,
+            smallest_peak=packer_named(packer_of_merge(self.merge, self.packer)).minimises,
             cascade=self.cascade,
             recompute=self.recompute,
             rows_in_place=self.in_place in ("all", "rows"),

@@ -25,6 +25,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.terminal.progress import stage
 from dma.stream import stream
+from solvers.branches.mergers import packer_of_merge
 from solvers.core.outcome import Limits
 
 
@@ -38,8 +39,9 @@ class Contenders:
     limits: Limits = field(default_factory=Limits)
 
     def merger_pairs(self, packer: str) -> list[tuple[str, str]]:
-        """Each merger with each packer; with ``packer`` where no packers are compared."""
-        return [(merge, each) for merge in self.merges for each in self.packers or (packer,)]
+        """Each merger with each packer that it runs; with ``packer`` where no packers are compared."""
+        pairs = ((merge, each) for merge in self.merges for each in self.packers or (packer,))
+        return list(dict.fromkeys((merge, packer_of_merge(merge, each)) for merge, each in pairs))
 
 
 def compare_packing(

@@ -35,6 +35,7 @@ from chipmodel.pipeline.rival_streamers import made_by_all
 from chipmodel.pipeline.split_choice import split_candidates
 from chipmodel.pipeline.weight_choice import Judged, with_chosen_weights
 from dma.stream import streamer_named
+from solvers.branches.mergers import packer_of_merge
 
 PARTITION_SHARE = 0.4
 """The share of the time until a deadline that the plans of one partition may take; the rest is for the other
@@ -91,7 +92,7 @@ def _run_cores(request: PlanRequest, choices: Mapping[str, str], known: TimeBoun
         cores=plans,
         one_core_cycles=one_core_cycles,
         merge=request.merge,
-        asked=AskedPlanners(request.streamer, request.packer),
+        asked=AskedPlanners(request.streamer, packer_of_merge(request.merge, request.packer)),
         split=None if tried.partition.split is None else SplitProgram(tried.partition.split, request.program),
     )
 

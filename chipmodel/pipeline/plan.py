@@ -30,7 +30,7 @@ from chipmodel.pipeline.twice_choice import plan_once_or_twice
 from chipmodel.pipeline.weight_choice import judged_plan, with_chosen_weights
 from chipmodel.verify.fast_offsets import check_fast
 from dma.residency.tool_pools import as_tool_keeps
-from solvers.branches.mergers import merge_arms
+from solvers.branches.mergers import merge_arms, packer_of_merge
 from solvers.core.anytime import status_of
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named
@@ -109,7 +109,11 @@ def plan_as_cut(request: PlanRequest, path: Mapping[str, str] | None) -> Planned
             hint=_larger_memory(request),
         )
     if request.smallest_peak:
-        return with_smallest_peak(planned, request, packer_limits(request, began))
+        planned = with_smallest_peak(planned, request, packer_limits(request, began, last=True))
+        solved = planned.solved
+        open_ = solved.status == "feasible" and solved.merger_bound != solved.peak
+        if open_ and packer_named(packer_of_merge(request.merge, request.packer)).minimises:
+            request.deadline.ended(f"the search for a smaller peak (packer {solved.planner})")
     return planned
 
 
@@ -188,7 +192,7 @@ def _checked(planned: Planned, request: PlanRequest) -> Planned:
     return planned
 
 
-def with_smallest_peak(planned: Planned, request: PlanRequest, limits: Limits | None) -> Planned:
+def with_smallest_peak(planned: Planned, request: PlanRequest, limits: Limits) -> Planned:
     """``planned``, its schedule and so its packing problem the same, with the lowest peak that the request's
     packer finds within ``limits``.
 

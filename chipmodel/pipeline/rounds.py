@@ -39,7 +39,7 @@ from dma.schedule.streamer import StreamerPortfolio
 from dma.stream import streamer_named
 from dma.streamers import sync
 from dma.streamers.race import RankedSchedule, StreamerRace
-from solvers.branches.mergers import merge_arms
+from solvers.branches.mergers import merge_arms, packer_of_merge
 from solvers.core.deadline import Deadline
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named
@@ -318,16 +318,18 @@ def _loads_again(program: Program, schedule: Schedule) -> bool:
     return any(loaded[name] > tensor.bytes for name, tensor in program.tensors.items())
 
 
-def packer_limits(request: PlanRequest, began: float) -> Limits | None:
-    """The limits of the next run of the packer, in a plan that began at that ``perf_counter()`` time."""
-    limits = request.limits
-    if request.deadline.left is None:
-        return None if limits is None else replace(limits, seconds=limits.left(began))
-    limits = replace(limits or packer_named(request.packer).limits, deadline=request.deadline)
+def packer_limits(request: PlanRequest, began: float, last: bool = False) -> Limits:
+    """The limits of the next run of the packer, in a plan that began at that ``perf_counter()`` time. Beside
+    seconds a run has the packer's own nodes, unless it is the ``last``: one schedule may not take the time of
+    all others."""
+    own = packer_named(packer_of_merge(request.merge, request.packer)).limits
+    limits = replace(request.limits or own, deadline=request.deadline)
+    if limits.nodes is None and not last:
+        limits = replace(limits, nodes=own.nodes)
     return replace(limits, seconds=limits.left(began))
 
 
-def _packed(request: PlanRequest, schedule: Schedule, limits: Limits | None) -> Planned:
+def _packed(request: PlanRequest, schedule: Schedule, limits: Limits) -> Planned:
     problem = liveness(schedule, request.chip)
     section = scopes(schedule.body).section
     solved = merge_arms(problem, section, request.packer, request.merge, limits)

@@ -17,7 +17,7 @@ from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.steady_state import inferences_of, unrolled
-from solvers.branches.mergers import merger_named
+from solvers.branches.mergers import merger_named, packer_of_merge
 
 PLAN_SHARE = 0.8
 """The share of the time to a deadline that the plan may take; the rest is for simulating it, and ``sync``."""
@@ -70,7 +70,7 @@ def run_planned(
         bound=bound,
         attempts=planned.attempts,
         merge=request.merge,
-        asked=AskedPlanners(request.streamer, request.packer),
+        asked=AskedPlanners(request.streamer, packer_of_merge(request.merge, request.packer)),
     )
 
 

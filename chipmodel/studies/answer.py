@@ -59,8 +59,6 @@ KEPT_BOUNDS = 256
 KEPT_SCHEDULES = 32
 SCHEDULE_SHARE = 0.5
 """The share of a point's time limit that its schedule may take; the rest is the packer's (assumed)."""
-NODES = 2_000_000
-"""The limit of a search for which the study sets none: by nodes, so that it has one answer every time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +168,7 @@ def _answer(task: PointTask, kept: WorkerCache) -> Row:
     if task.error:
         return failed(task, task.error)
     workload = kept.workload(task.source)
-    _warm(task.point.packer, task.point.merge)
+    _warm(task.point.packer)
     if isinstance(workload, PackingTable):
         return _packed(task, workload)
     assert task.chip is not None, "a program runs on a chip"
@@ -390,11 +388,11 @@ def _limits(point: Point) -> Limits:
     own = packer_named(point.packer).limits
     nodes = point.node_limit
     if point.time_limit is None and nodes is None:
-        nodes = NODES if point.merge == "exact" else own.nodes
+        nodes = own.nodes
     return Limits(point.time_limit, nodes, point.seed, 1)
 
 
 @cache
-def _warm(packer: str, merge: str) -> None:
+def _warm(packer: str) -> None:
     """Import and compile, so that no point's seconds have it in them."""
-    warm_up([packer, "exact"] if merge == "exact" else [packer])
+    warm_up([packer])

@@ -18,6 +18,7 @@ from chipmodel.studies.point_plugins import plugin_identities
 from chipmodel.studies.study_file import Study, StudyFilter, reading
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import Source
+from solvers.branches.mergers import packer_of_merge
 from solvers.registry import packer_named
 
 _NOWHERE = Place("")
@@ -103,15 +104,16 @@ def _plain(study: Study, point: Point, source: Source) -> Point:
     """The point without settings that have no effect on it, so that no question is asked twice."""
     if source.packs:
         point = replace(point, chip="", merge="", streamer="", overrides=(), cascade="", buffers="")
-    if not _searches(point.packer, point.merge):
+    point = replace(point, packer=packer_of_merge(point.merge, point.packer))
+    if not _searches(point.packer):
         limit = point.time_limit if point.chip else None
         point = replace(point, seed=study.seeds[0], time_limit=limit, node_limit=None)
     return point
 
 
 @cache
-def _searches(packer: str, merge: str) -> bool:
-    return merge == "exact" or packer_named(packer).searches
+def _searches(packer: str) -> bool:
+    return packer_named(packer).searches
 
 
 def _asked(study: Study, point: Point) -> bool:
@@ -153,5 +155,6 @@ def _task(point: Point, source: Source, machine: _StudyChip) -> PointTask:
     plugins = plugin_identities(point, source, machine.chip)
     decisive = [astuple(point), source.digest, machine.digest, *plugins]
     key = sha256(json.dumps(decisive).encode()).hexdigest()
-    searches = _searches(point.packer, point.merge)
-    return PointTask(point, key, source, machine.chip, machine.digest, searches, machine.error, plugins)
+    return PointTask(
+        point, key, source, machine.chip, machine.digest, _searches(point.packer), machine.error, plugins
+    )

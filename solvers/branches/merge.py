@@ -7,6 +7,7 @@ this project's.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
 
@@ -18,8 +19,7 @@ from solvers.branches.blocks import has_blocks, in_blocks
 from solvers.core.anytime import status_of
 from solvers.core.bounds import largest_live_set
 from solvers.core.outcome import Limits
-from solvers.exact.portfolio import exact
-from solvers.registry import packer_named, solve
+from solvers.registry import solve
 
 
 def separate_blocks(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
@@ -102,29 +102,15 @@ def by_conflicts(problem: Problem, nesting: Section, packer: str, limits: Limits
 
 
 def proven(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
-    """Return the smallest peak by the exact portfolio, or ``by_conflicts`` if that is not beaten in time."""
-    began = perf_counter()
-    start = by_conflicts(problem, nesting, packer, limits)
-    if start.status == "optimal":
-        return start
-    free = replace(problem, capacity=None)
-    outcome = exact(free, limits or packer_named("exact").limits, None, "minimise")
-    plan = start.plan if start.plan.offsets or outcome.plan is None else outcome.plan
-    if outcome.plan is not None and outcome.plan.peak(problem) < plan.peak(problem):
-        plan = outcome.plan
-    better = outcome.lower_bound >= start.lower_bound
-    known = outcome if better else start
-    return Solved(
-        plan=plan,
-        status=status_of(problem, plan.peak(problem), known.lower_bound) if plan.offsets else start.status,
-        lower_bound=known.lower_bound,
-        peak=plan.peak(problem) if plan.offsets else 0,
-        seconds=perf_counter() - began,
-        planner=packer,
-        proof=known.proof,
-        certificate=known.certificate,
-        nodes=start.nodes + outcome.nodes,
-    )
+    """Return the smallest peak by the exact portfolio, whatever the ``packer``; where the limits end it
+    first, large-first's plan with unified blocks if that is lower."""
+    solved = solve(replace(problem, capacity=None), "exact", limits)
+    if solved.status != "optimal" and has_blocks(problem, nesting):
+        with suppress(BadInput):
+            blocks = unified_block(problem, nesting, "large-first", limits)
+            if not solved.plan.offsets or blocks.peak < solved.peak:
+                solved = _with_plan(problem, solved, blocks.plan)
+    return _with_plan(problem, solved, solved.plan) if solved.plan.offsets else solved
 
 
 def _with_plan(problem: Problem, solved: Solved, plan: Plan) -> Solved:

@@ -15,6 +15,8 @@ from solvers.core.outcome import Limits
 from solvers.planner import Planner, by_name
 
 DEFAULT_MERGE = "conflict"
+EXACT = "exact"
+"""The merger, and the packer that it runs."""
 Merge = Callable[[Problem, Section, str, Limits | None], Solved]
 
 ALGORITHM_2 = "Wang et al. 2025, Algorithm 2"
@@ -32,7 +34,7 @@ MERGERS = tuple(
             f"{ALGORITHM_2} as in its figure 2",
         ),
         ("conflict", "by_conflicts", "buffer by buffer; never worse than unified-block", "chipmodel"),
-        ("exact", "proven", "the smallest peak, with proof", "chipmodel"),
+        ("exact", "proven", "the smallest peak, with proof; ignores the packer", "chipmodel"),
     )
 )
 
@@ -50,12 +52,17 @@ def merger_named(name: str) -> Planner:
     return merger
 
 
+def packer_of_merge(merge: str, packer: str) -> str:
+    """Return the packer that merger ``merge`` runs where ``packer`` is asked for: ``exact`` has its own."""
+    return EXACT if merge == EXACT else packer
+
+
 def merge_arms(
     problem: Problem, nesting: Section, packer: str, merge: str, limits: Limits | None = None
 ) -> Solved:
     """Plan ``problem``, whose positions ``nesting`` describes, with the packer and the merger of these names.
 
-    ``limits`` hold for every search of the packer, and for ``exact``. Raises BadInput for unknown names, and
+    ``exact`` ignores the packer. ``limits`` hold for every search. Raises BadInput for unknown names, and
     where the packer, or a block, does not support the problem's constraints.
     """
     function: Merge = merger_named(merge).load()

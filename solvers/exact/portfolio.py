@@ -8,6 +8,7 @@ Source: this project (docs/references.md lists what its stages are based on).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -22,6 +23,7 @@ from solvers.core.start import start_plans
 from solvers.exact import skeleton
 from solvers.exact.component import Component, has_trial, solve_component
 from solvers.exact.explain import named, reduced
+from solvers.heuristics.best_fit import greedy_best_fit
 from solvers.heuristics.free_list import free_list
 from solvers.search.model import MAX_BUFFERS as MAX_BUFFERS_IN_SEARCH
 
@@ -53,6 +55,7 @@ class _Portfolio:
         self.progress = Incumbent(report)
         self.components = [Component(part) for part in components(problem)]
         self.certificate: Certificate = Searched(0, "none", 0, "nothing was searched")
+        self.plans = self._first_plans()
         self.nodes = 0
         self.proof = ""
 
@@ -80,16 +83,26 @@ class _Portfolio:
         comes next. For so many buffers that only skeletons are searched it is a free list's, which takes a
         second where others take ten."""
         self.progress.stage("heuristics")
-        plans = start_plans(self.problem, self._until.share(HEURISTICS_SHARE))
-        if self.problem.plain and len(self.problem.buffers) > MAX_BUFFERS_IN_SEARCH:
-            plans = iter([free_list(self.problem)])
         one_is_enough = all(has_trial(part.problem, self.limits, self.goal) for part in self.components)
-        for plan in plans:
-            for part in self.components:
-                part.offer(plan)
-            self._tell()
-            if one_is_enough or all(self._is_solved(part) for part in self.components):
+        for plan in self.plans:
+            self._offer(plan)
+            if one_is_enough or all(self._is_low_enough(part) for part in self.components):
                 return
+
+    def _first_plans(self) -> Iterator[Plan]:
+        """The heuristics' plans, those of ``auto`` among them, each one made when it is asked for."""
+        count = len(self.problem.buffers)
+        if self.problem.plain and count > MAX_BUFFERS_IN_SEARCH:
+            yield free_list(self.problem)
+            return
+        yield from start_plans(self.problem, self._until.share(HEURISTICS_SHARE))
+        if self.problem.plain and not self._until.over:
+            yield greedy_best_fit(self.problem)
+
+    def _offer(self, plan: Plan) -> None:
+        for part in self.components:
+            part.offer(plan)
+        self._tell()
 
     def _bound_by_sums(self) -> None:
         """Improve the bound by sums of sizes, which need be listed only up to the best plan's peak."""
@@ -101,9 +114,11 @@ class _Portfolio:
                 self._bound(better)
 
     def _is_solved(self, part: Component) -> bool:
+        """Whether this component has been searched, or need not be."""
+        return part.closed or self._is_low_enough(part)
+
+    def _is_low_enough(self, part: Component) -> bool:
         """Whether a lower plan of this component would change nothing."""
-        if part.closed:
-            return True
         target = self.progress.bound
         if self.goal == "fit" and self.problem.capacity is not None:
             target = self.problem.capacity
@@ -173,6 +188,9 @@ class _Portfolio:
             self.progress.found(peak)
 
     def _answer(self) -> Outcome:
+        if not all(self._is_low_enough(part) for part in self.components):
+            for plan in self.plans:
+                self._offer(plan)
         peak, bound = self._peak(), self.progress.bound
         capacity = self.problem.capacity
         if peak is None or (capacity is not None and peak > capacity):

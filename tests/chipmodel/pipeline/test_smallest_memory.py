@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from chipmodel.answers.memory import MemoryAnswer
+from chipmodel.api.simulation import simulate as simulated
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
@@ -128,6 +129,23 @@ def test_a_plan_that_merely_fits_gets_the_smallest_peak_on_the_same_schedule() -
     assert check(found.problem, found.solved.plan) == ()
     assert found.solved.plan.peak(found.problem) == found.solved.peak
     assert found.solved.seconds > first.solved.seconds
+
+
+@pytest.mark.parametrize(
+    ("packer", "status", "ended"),
+    [
+        ("exact", "optimal", ()),
+        ("cp-sat", "optimal", ()),
+        ("search", "feasible", ("the search for a smaller peak (packer search)",)),
+    ],
+)
+def test_a_packer_that_is_named_goes_on_to_the_smallest_peak_or_to_its_limits(
+    packer: str, status: str, ended: tuple[str, ...]
+) -> None:
+    path = "tests/data/cases/exact_not_smallest.yaml"
+    simulation = simulated(path, "luna-csk6", packer=packer, streamer="sync", in_place="none", cascade="off")
+    found = simulation.result
+    assert (found.solved.peak, found.solved.status, found.cut_short) == (5_128, status, ended)
 
 
 def test_what_asks_nothing_more_is_left_as_it_is() -> None:

@@ -81,12 +81,10 @@ def test_seeds_and_limits_are_of_planners_that_search() -> None:
     asked = [(t.point.packer, t.point.merge, t.point.seed, t.point.time_limit, t.searches) for t in found]
     assert asked == [
         ("large-first", "conflict", 4, 3.0, False),
-        ("large-first", "exact", 4, 3.0, True),
-        ("large-first", "exact", 5, 3.0, True),
+        ("exact", "exact", 4, 3.0, True),
+        ("exact", "exact", 5, 3.0, True),
         ("hill-climb", "conflict", 4, 3.0, True),
         ("hill-climb", "conflict", 5, 3.0, True),
-        ("hill-climb", "exact", 4, 3.0, True),
-        ("hill-climb", "exact", 5, 3.0, True),
     ]
 
 

@@ -11,6 +11,7 @@ from bench.known_answers import (
     made_for_face_detect,
     made_for_fusion_detect,
 )
+from chipmodel.comparison.run import Contenders
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.nesting import Fork, Section
@@ -205,6 +206,15 @@ def test_every_merge_is_correct_and_conflict_never_worse(seed: int, packer: str,
     assert peaks["conflict"] <= solve(problem, packer).peak
     if not has_blocks(problem, nesting):
         assert peaks["none"] == peaks["unified-block"] == peaks["conflict"]
+
+
+def test_exact_ignores_the_packer_and_is_compared_once() -> None:
+    both = Contenders(("naive", "large-first"), ("conflict", "exact"))
+    assert both.merger_pairs("auto") == [
+        ("conflict", "naive"),
+        ("conflict", "large-first"),
+        ("exact", "exact"),
+    ]
 
 
 @pytest.mark.parametrize("packer", ["exact", "search", "hill-climb"])

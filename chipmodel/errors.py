@@ -113,6 +113,10 @@ class LimitedSearch(UserWarning):
     """A search lacks what makes it fast: its compiled kernel."""
 
 
+class RowsLeftOut(UserWarning):
+    """Rows of a study's store are damaged, and nothing is made of them."""
+
+
 PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
 
 

@@ -34,6 +34,10 @@ class DesignQuestion:
     """The first is what a design costs: of designs that do the same, the one with less of it is better."""
     values: Mapping[DesignKey, tuple[float, ...]] = field(default_factory=dict[DesignKey, tuple[float, ...]])
 
+    def knows(self, design: DesignKey) -> bool:
+        """Whether a design has a value for every column."""
+        return not self.columns or len(self.values.get(design, ())) == len(self.columns)
+
     def costs(self, design: DesignKey) -> tuple[tuple[str, float], ...]:
         """The columns of a design; none where it has no chip."""
         return tuple(zip(self.columns, self.values.get(design, ()), strict=False))

@@ -9,11 +9,16 @@ from functools import cached_property
 from chipmodel.answers.design_question import NO_REQUIREMENTS, Requirements
 from chipmodel.answers.study_row import Point, Row
 from chipmodel.answers.study_statistics import PlannerScore, Ranking, compared
-from chipmodel.errors import BadInput
 from chipmodel.model.time_bound import WITHOUT_CASCADES, PlanSpace
 
 JOIN = " \N{MIDDLE DOT} "
 """Separates the parts of a planner's name where several of them vary."""
+KEY_DIGITS = 16
+"""Digits of a point's key by which it is named."""
+CONTRADICTION_HINT = (
+    "All rows of this problem are left out, as a plan or a bound is wrong: please report it, with the files "
+    "of both points."
+)
 ANSWERED = ("optimal", "infeasible", "impossible")
 """Statuses that are proven: the peak is the smallest, or there is no plan."""
 
@@ -144,53 +149,70 @@ class StudyResults:
 
 
 def with_shared_bounds(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows with the highest bound that any row of the same question proved, and that of each merger with
-    the highest one that any packer proved for it. A peak that meets the former is optimal, and no other one
-    is. Raises BadInput where a row beats a bound that was proven for it."""
+    """Return the rows with the highest bound that any row of the same question proved.
+
+    Those of a merger share the highest one that any packer proved for it. A peak that meets the bound is
+    optimal, and no other one is. Where a row beats a bound that was proven for it, a plan or a bound is
+    wrong: no row of that problem has an answer then, and each says why.
+    """
     listed = tuple(rows)
+    wrong = _contradictions(listed)
+    listed = tuple(_without_answer(row, wrong) for row in listed)
     bounds: dict[object, int] = {}
     for row in listed:
-        for key, bound in _proven(row):
+        for key, _, _, bound in _proven(row):
             bounds[key] = max(bounds.get(key, 0), bound or 0)
-    return tuple(_with_bounds(row, *(bounds[key] or None for key, _ in _proven(row))) for row in listed)
+    return tuple(_with_bounds(row, *(bounds[key] or None for key, *_ in _proven(row))) for row in listed)
 
 
-def _proven(row: Row) -> tuple[tuple[object, int | None], ...]:
-    """What the row proved of its peak, its merger's peak and its cycles, each with the question."""
+def _proven(row: Row) -> tuple[tuple[object, str, int | None, int | None], ...]:
+    """Of the peak, of the peak with the row's merger, and of the cycles: the question, what is bounded, its
+    value, and what the row proved of it."""
     peak = question(PEAK, row)
     return (
-        (peak, PEAK.bound(row)),
-        ((peak, row.point.merge), row.merger_lower_bound_bytes),
-        (question(CYCLES, row), CYCLES.bound(row)),
+        (peak, "peak", row.peak_bytes, PEAK.bound(row)),
+        ((peak, row.point.merge), "peak", row.peak_bytes, row.merger_lower_bound_bytes),
+        (question(CYCLES, row), "run", row.total_cycles, CYCLES.bound(row)),
     )
+
+
+def _contradictions(rows: Sequence[Row]) -> dict[object, str]:
+    """The questions of which a row beats a bound that it or another row proved, with an error in words."""
+    bounds: dict[object, tuple[int, Row]] = {}
+    for row in rows:
+        for key, _, _, bound in _proven(row):
+            if bound is not None and (key not in bounds or bound > bounds[key][0]):
+                bounds[key] = bound, row
+    wrong: dict[object, str] = {}
+    for row in rows:
+        for key, what, value, _ in _proven(row):
+            bound, other = bounds.get(key, (0, row))
+            if value is not None and value < bound:
+                of = "its own" if other is row else f"that of point {other.key[:KEY_DIGITS]}"
+                point = row.key[:KEY_DIGITS]
+                said = f"the {what} of point {point}, {value:,}, is below a bound, {of}, {bound:,}"
+                wrong.setdefault(key, f"contradiction: {said}. {CONTRADICTION_HINT}")
+    return wrong
+
+
+def _without_answer(row: Row, wrong: Mapping[object, str]) -> Row:
+    """The row, failed where one of its questions has a contradiction."""
+    error = next((wrong[key] for key, *_ in _proven(row) if key in wrong), "")
+    return row.refused(error) if error else row
 
 
 def _with_bounds(row: Row, peak: int | None, merger: int | None, cycles: int | None) -> Row:
     if merger is not None:
         merger = max(merger, peak or 0)  # Whatever the merger, the conflicts are kept.
-    for value, bound, what in (
-        (row.peak_bytes, peak, "peak"),
-        (row.peak_bytes, merger, "peak"),
-        (row.total_cycles, cycles, "run"),
-    ):
-        if value is not None and bound is not None and value < bound:
-            fault = f"its {what} of {value:,} is below the bound of {bound:,} of another row"
-            hint = "a bound or a plan is wrong: please report it, with both points' files"
-            raise BadInput(f"point {row.key[:16]}: {fault}", hint=hint)
     status = row.status
     if status in ("optimal", "feasible"):
         status = "optimal" if row.peak_bytes == peak else "feasible"
-    cycles = cycles if row.total_cycles is not None else row.lower_bound_cycles
-    found = status, peak, merger, cycles
-    known = row.peak_lower_bound_bytes, row.merger_lower_bound_bytes, row.lower_bound_cycles
-    if found == (row.status, *known):
-        return row
     return replace(
         row,
         status=status,
         peak_lower_bound_bytes=peak,
         merger_lower_bound_bytes=merger,
-        lower_bound_cycles=cycles,
+        lower_bound_cycles=cycles if row.total_cycles is not None else row.lower_bound_cycles,
     )
 
 

@@ -137,6 +137,26 @@ class Row:
         row = replace(self, seconds=0.0, schedule_seconds=None, packer_seconds=None, trajectory=steps)
         return replace(row, bound_seconds=None, simulation_seconds=None, code="", origin="", answered="")
 
+    def refused(self, error: str) -> Row:
+        """The row without its answer, for that reason."""
+        return Row(
+            self.point, self.key, "failed", self.seconds, error=error, capacity_bytes=self.capacity_bytes,
+            code=self.code, origin=self.origin, answered=self.answered, workload_digest=self.workload_digest,
+            chip_digest=self.chip_digest, problem=self.problem, costs=self.costs,
+        )  # fmt: skip
+
+    @property
+    def own_contradiction(self) -> str:
+        """What the row says of itself that cannot be, in words; empty for a sound one."""
+        for what, value, bound in (
+            ("peak", self.peak_bytes, self.peak_lower_bound_bytes),
+            ("peak", self.peak_bytes, self.merger_lower_bound_bytes),
+            ("run", self.total_cycles, self.lower_bound_cycles),
+        ):
+            if value is not None and bound is not None and value < bound:
+                return f"its {what} of {value:,} is below its own bound of {bound:,}"
+        return ""
+
     @property
     def fits(self) -> bool:
         """Whether there is a plan within the capacities."""

@@ -7,12 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from chipmodel.answers.study_results import StudyResults
+from chipmodel.answers.study_results import KEY_DIGITS, StudyResults
 from chipmodel.api.answer import Backend, PageAnswer, data_frame
+from chipmodel.errors import RowsLeftOut, warn_caller
 from chipmodel.studies.design_question import read_stored
 from chipmodel.studies.export import table_of
 from chipmodel.studies.store import read_rows
 from reports.study.page import render_study
+
+SHOWN_KEYS = 4
+"""Keys of rows that a warning names."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,6 +46,15 @@ def stored_results(path: Path) -> StudyResults:
     """What the store at ``path`` holds. Raises BadInput where it is none."""
     header, rows = read_rows(path)
     designs = read_stored(header.designs, path)
+    unknown = [
+        row for row in rows if row.point.chip and not designs.knows((row.point.chip, row.point.overrides))
+    ]
+    if unknown:
+        keys = ", ".join(row.key[:KEY_DIGITS] for row in unknown[:SHOWN_KEYS])
+        more = f" and {len(unknown) - SHOWN_KEYS:,} more" if len(unknown) > SHOWN_KEYS else ""
+        what = f"{path}: left out rows {keys}{more}: the store says nothing of what their designs cost"
+        warn_caller(RowsLeftOut(f"{what}; another program changed it: run the study again"))
+        rows = tuple(row for row in rows if row not in unknown)
     if designs.columns:
         rows = tuple(replace(row, costs=designs.costs((row.point.chip, row.point.overrides))) for row in rows)
     return StudyResults(

@@ -14,7 +14,7 @@ import click
 
 from chipmodel import __version__
 from chipmodel.cli.help_page import write_examples
-from chipmodel.errors import EXIT_BAD_INPUT, ChipmodelError, LimitedSearch, PluginIgnored
+from chipmodel.errors import EXIT_BAD_INPUT, ChipmodelError, LimitedSearch, PluginIgnored, RowsLeftOut
 from chipmodel.terminal.printing import note, remark
 from chipmodel.terminal.progress import observed_by, spinner
 from chipmodel.terminal.streams import leave_stdout, open_streams
@@ -98,7 +98,7 @@ def _as_note(
     line: str | None = None,
 ) -> None:
     """Our own warnings are notes on stderr; others appear as they always do."""
-    if issubclass(category, LimitedSearch | PluginIgnored):
+    if issubclass(category, LimitedSearch | PluginIgnored | RowsLeftOut):
         note(str(message))
     else:
         remark(warnings.formatwarning(message, category, filename, lineno, line).rstrip("\n"))

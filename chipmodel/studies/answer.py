@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from chipmodel.answers.packing import PackingAnswer
 from chipmodel.answers.result import Result
+from chipmodel.answers.study_results import KEY_DIGITS
 from chipmodel.answers.study_row import Improved, Point, Row, Status
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
@@ -130,6 +131,8 @@ def answer(task: PointTask, kept: WorkerCache) -> Row:
     began = perf_counter()
     try:
         row = _answer(task, kept)
+        if row.own_contradiction:
+            row = row.refused(_fault_words(task, row.own_contradiction))
     except DoesNotFit as refusal:
         row = _without_plan(task, "does not fit", str(refusal))
     except ChipmodelError as refusal:
@@ -138,6 +141,21 @@ def answer(task: PointTask, kept: WorkerCache) -> Row:
         error = f"internal error: {type(fault).__name__}: {fault}\n{traceback.format_exc()}"
         row = failed(task, error)
     return replace(row, seconds=perf_counter() - began)
+
+
+def _fault_words(task: PointTask, fault: str) -> str:
+    """What a planner says that cannot be, of which point, and the command that answers it again."""
+    point = task.point
+    chosen = (
+        point.packer,
+        point.merge,
+        point.streamer,
+        *(f"{name}={value}" for name, value in point.overrides),
+    )
+    where = (
+        f"{point.workload}{f' on {point.chip}' if point.chip else ''} with {', '.join(filter(None, chosen))}"
+    )
+    return f"{where}: {fault}; again: chipmodel study STUDY.yaml --only {task.key[:KEY_DIGITS]}"
 
 
 def failed(task: PointTask, error: str) -> Row:

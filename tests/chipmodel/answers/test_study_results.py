@@ -16,7 +16,6 @@ from chipmodel.answers.study_results import (
     swept_values,
 )
 from chipmodel.answers.study_row import Point, Row
-from chipmodel.errors import BadInput
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
 from tests.reports.study_sample import designs, merged, merged_row, network, packing, small
 
@@ -60,17 +59,32 @@ def test_a_mergers_own_bound_tells_its_loss_from_its_packers() -> None:
     assert [row.status for row in rows] == ["optimal", *["feasible"] * 4]
 
 
-def test_a_peak_below_its_mergers_bound_is_refused() -> None:
+def test_a_peak_below_its_mergers_bound_leaves_out_that_problem() -> None:
     rows = merged_row("exact", "none", 150, 90, 150), merged_row("pool", "none", 140, 90, None)
-    with pytest.raises(BadInput, match="its peak of 140 is below the bound of 150"):
-        StudyResults("two", rows)
+    assert [row.status for row in StudyResults("two", rows).rows] == ["failed"] * 2
 
 
-def test_a_peak_below_a_bound_of_the_same_question_is_refused() -> None:
+def test_a_peak_below_a_bound_of_the_same_question_leaves_out_that_problem_alone() -> None:
     """What is optimal is beaten by nothing under its own heading: it would have two answers."""
-    rows = packing("a", "exact", 259_080, 259_080, "optimal"), packing("a", "large-first", 212_320, 200_000)
-    with pytest.raises(BadInput, match="its peak of 212,320 is below the bound of 259,080"):
-        StudyResults("two", rows)
+    wrong = packing("a", "exact", 259_080, 259_080, "optimal"), packing("a", "large-first", 212_320, 200_000)
+    others = packing("b", "exact", 90, 90, "optimal"), packing("b", "large-first", 100, 80)
+    study = StudyResults("two", (*wrong, *others))
+    assert [row.status for row in study.rows] == ["failed", "failed", "optimal", "feasible"]
+    assert study.rows[2:] == StudyResults("one", others).rows
+    ((error, rows),) = failures(study)
+    assert len(rows) == 2
+    assert "the peak of point " in error
+    assert "212,320, is below a bound" in error
+    assert "259,080" in error
+    assert study.scores(PEAK)[0].gaps == (0.0,)
+
+
+def test_a_row_that_beats_its_own_bound_is_known_for_it() -> None:
+    assert packing("a", "exact", 195_920, 195_968).own_contradiction == (
+        "its peak of 195,920 is below its own bound of 195,968"
+    )
+    assert network("n", 999, 1000).own_contradiction.startswith("its run of 999")
+    assert packing("a", "exact", 5, 5).own_contradiction == ""
 
 
 def test_cycles_share_the_bound_of_any_plan_on_one_chip() -> None:

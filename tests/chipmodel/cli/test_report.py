@@ -1,19 +1,25 @@
 """``chipmodel report`` from a study's store: what it prints and writes, and what it refuses."""
 
 import io
+from contextlib import closing
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from sqlite3 import connect
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+import chipmodel as cm
+from chipmodel.answers.design_question import DesignQuestion
+from chipmodel.api.study_rows import stored_results
 from chipmodel.cli.report import report
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, RowsLeftOut
+from chipmodel.studies.design_question import stored_text
 from chipmodel.studies.export import csv_bytes
 from chipmodel.studies.store import StudyHeader, opened
-from tests.reports.study_sample import small
+from tests.reports.study_sample import designs, small
 
 PANDAS: Any = import_module("pandas")
 TEXT = "title: Who packs best?\n"
@@ -36,6 +42,40 @@ def study(tmp_path: Path) -> Path:
         store.claim(len(keys))
         store.save(rows)
     return file
+
+
+def test_a_row_broken_on_purpose_costs_one_problem(study: Path, tmp_path: Path) -> None:
+    """Report, export and status go on; without the mend all of them refused the whole study."""
+    store, page = study.with_suffix(".sqlite"), tmp_path / "page.html"
+    with closing(connect(store)) as link, link:
+        link.execute(
+            "UPDATE rows SET peak_lower_bound_bytes = 101 WHERE workload = 'a.csv' AND packer = 'exact'"
+        )
+    printed = run(str(store), "-o", str(page))
+    assert printed.exit_code == 0
+    assert "the peak of point" in page.read_text(encoding="utf-8")
+    rows = stored_results(store).rows
+    assert {row.point.workload for row in rows if row.error.startswith("contradiction: ")} == {"a.csv"}
+    others = [[row.status for row in each if row.point.workload != "a.csv"] for each in (rows, small().rows)]
+    assert others[0] == others[1]
+    assert b"contradiction: " in csv_bytes(rows, False)
+    assert run(str(store), "--statistics", str(tmp_path / "s.csv")).exit_code == 0
+
+
+def test_rows_of_designs_that_the_store_does_not_know_are_named_and_left_out(tmp_path: Path) -> None:
+    rows = [replace(row, code="c0de") for row in designs().rows]
+    known, *_ = dict.fromkeys((row.point.chip, row.point.overrides) for row in rows)
+    asked = stored_text(DesignQuestion(columns=("area",), values={known: (0.5,)}))
+    store = tmp_path / "s.sqlite"
+    keys = [row.key for row in rows]
+    with opened(store) as made:
+        made.ask(StudyHeader("s", "", "s.yaml", "", "c0de", 0, asked), keys, keys)
+        made.claim(len(keys))
+        made.save(rows)
+    with pytest.warns(RowsLeftOut, match="left out rows [0-9a-f]{16}, "):
+        shown = cm.report(str(store))
+    assert {(row.point.chip, row.point.overrides) for row in shown.results.rows} == {known}
+    assert shown.to_html()
 
 
 def test_it_prints_the_answer_of_the_study_or_its_store(study: Path) -> None:

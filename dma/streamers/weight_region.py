@@ -18,6 +18,10 @@ from typing import NamedTuple
 from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast
 
 
+MAX_BEHIND = 16
+"""Fixed loads, evenly spread over a chain, behind which the first weights are tried (assumed)."""
+
+
 class WeightSlice(NamedTuple):
     """Weights of ``bytes`` that the steps ``first`` to ``last`` read; their load takes ``cycles``."""
 
@@ -118,20 +122,22 @@ def _used_up(chain: StepChain) -> list[int]:
 
 
 def _fastest(chain: StepChain) -> tuple[list[int], ChainForecast]:
-    """The fastest of several forecasts that load further and further ahead. Loading less far ahead can be
-    faster only where other transfers wait for the weights."""
+    """The fastest of several forecasts that load further and further ahead, or as early as they may behind
+    more and more of the fixed loads. Loading later can be faster only where other transfers wait for the
+    weights."""
     count = len(chain.slices)
     most = best = earliest(chain, count)
     timing = forecast_of(chain, most)
-    ahead = 1
-    while chain.fixed and ahead < count:
-        positions = earliest(chain, ahead)
-        if positions == most:
-            break
+    ahead = [earliest(chain, 4**power) for power in range(count.bit_length()) if 4**power < count]
+    loads = sorted({move.issue for move in chain.fixed if move.direction == "load"})
+    behind = [
+        [min(max(early, issue), each.first) for early, each in zip(most, chain.slices, strict=True)]
+        for issue in loads[:: len(loads) // MAX_BEHIND + 1]
+    ]
+    for positions in [*ahead, *behind] if chain.fixed else ():
         tried = forecast_of(chain, positions)
         if tried.end < timing.end:
             best, timing = positions, tried
-        ahead *= 4
     return best, timing
 
 

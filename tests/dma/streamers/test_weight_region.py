@@ -101,3 +101,16 @@ def test_the_earliest_positions_are_the_first_that_fit() -> None:
         choices = list(all_positions(chain))
         first = [min(positions[i] for positions in choices) for i in range(len(chain.slices))]
         assert earliest(chain, 9) == first, seed
+
+
+def test_no_fixed_load_had_better_go_before_all_weights() -> None:
+    """Where other loads wait for the weights, as stripes of the first op do."""
+    behind = 0
+    for seed in range(400):
+        chain = random_run(Random(seed), fixed=9)
+        ours, soonest = forecast_of(chain, issue_positions(chain)).end, earliest(chain, 9)
+        for load in (move for move in chain.fixed if move.direction == "load"):
+            later = [min(max(p, load.issue), s.first) for p, s in zip(soonest, chain.slices, strict=True)]
+            assert ours <= forecast_of(chain, later).end, seed
+        behind += ours < min(forecast_of(chain, earliest(chain, 4**k)).end for k in range(3))
+    assert behind > 5

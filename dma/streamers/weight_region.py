@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast
 
-
 MAX_BEHIND = 16
 """Fixed loads, evenly spread over a chain, behind which the first weights are tried (assumed)."""
 

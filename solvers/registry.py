@@ -15,6 +15,7 @@ from chipmodel.model.planner_table import imported, no_setting, row_or_plugin, w
 from solvers.core.anytime import status_of
 from solvers.core.bounds import largest_live_set
 from solvers.core.bounds_certified import quick_bound
+from solvers.core.deadline import Deadline
 from solvers.core.dispatch import pack_plain, search_plain
 from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Report
 from solvers.planner import Planner, by_name
@@ -239,7 +240,7 @@ def solve(
     began = perf_counter()
     if chosen.searches and chosen.plugin is None:
         outcome = _search(chosen, problem, limits or chosen.limits, report)
-        return _searched(problem, outcome, began, packer)
+        return _searched(problem, outcome, began, packer, (limits or chosen.limits).until(began))
     try:
         plan, overflow = _pack(chosen, problem, limits or chosen.limits), ""
     except MemoryOverflow as reason:
@@ -270,8 +271,8 @@ def _search(packer: Planner, problem: Problem, limits: Limits, report: Report | 
     return search_plain(problem, packer.name.partition(":")[0], function, limits, report)
 
 
-def _searched(problem: Problem, outcome: Outcome, began: float, packer: str) -> Solved:
-    plan: Plan = imported(FALLBACK)(problem) if outcome.plan is None else outcome.plan
+def _searched(problem: Problem, outcome: Outcome, began: float, packer: str, deadline: Deadline) -> Solved:
+    plan: Plan = imported(FALLBACK)(problem, deadline) if outcome.plan is None else outcome.plan
     peak = plan.peak(problem) if plan.offsets else 0
     certificate: Certificate | None = outcome.certificate
     bound, status = outcome.lower_bound, outcome.status

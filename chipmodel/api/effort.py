@@ -31,16 +31,18 @@ class TimeLimit:
     """The deadline of a call, which begins to run when this is made, and what it cut short.
 
     One value may be the limit of several calls together. Raises BadInput for less than no time, and for more
-    than any search can take.
+    than any search can take. So many seconds of it are ``spent`` already.
     """
 
-    def __init__(self, seconds: float | None = None, cancel: Cancel | None = None) -> None:
+    def __init__(
+        self, seconds: float | None = None, cancel: Cancel | None = None, spent: float = 0.0
+    ) -> None:
         if seconds is not None and not 0 <= seconds <= MOST_SECONDS:
             hint = f"0 to {MOST_SECONDS:,.0f} seconds, or None for no limit"
             raise BadInput(f"time_limit is {shown(seconds)}", hint=hint)
         self.parts: dict[str, None] = {}
         self.seconds: float | None = seconds
-        limit = deadline_in(seconds)
+        limit = deadline_in(None if seconds is None else seconds - spent)
         if cancel is not None:
             limit = replace(limit.within(FAR_AWAY), clock=_cancellable(cancel))
         self.deadline: Deadline = replace(limit, ended=self._cut)

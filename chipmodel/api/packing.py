@@ -21,6 +21,7 @@ from chipmodel.model.plan import Memory, PackingTable, Problem, Status
 from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
 from reports.packing import document, headline, print_packing, render_packing
 from reports.terminal_table import Console
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED, Limits
 from workloads.packing.guillotine import SCHEME, guillotine_table
 from workloads.packing.problem_csv import (
@@ -166,41 +167,50 @@ def pack(
     limit = time_limit
     if not isinstance(limit, TimeLimit):
         check_limits(limit, node_limit, seed)
-        seconds = PACK_SECONDS if limit is None and node_limit is None else limit
-        limit = TimeLimit(seconds, cancel)
+        limit = TimeLimit(pack_seconds(limit, node_limit), cancel)
     with observing(progress):
-        table = packing_table(buffers, capacity, memories)
+        table = packing_table(buffers, capacity, memories, limit.grace)
         called = str(buffers) if isinstance(buffers, str | Path) else name
         limits = Limits(limit.seconds, node_limit, seed, deadline=limit.deadline)
         return Packing(checked_answer(table, called, packer, limits), table)
 
 
 def packing_table(
-    buffers: PackingSource, capacity: int | str | None = None, memories: Mapping[str, int | str] | None = None
+    buffers: PackingSource,
+    capacity: int | str | None = None,
+    memories: Mapping[str, int | str] | None = None,
+    deadline: Deadline = NO_DEADLINE,
 ) -> PackingTable:
-    """The packing problem that ``buffers`` name. Raises BadInput."""
+    """The packing problem that ``buffers`` name. Raises BadInput, TimeIsOver."""
     size = parse_bytes(capacity) if isinstance(capacity, str) else capacity
     places = parse_memories(tuple(f"{name}={text}" for name, text in (memories or {}).items()))
     if isinstance(buffers, PackingTable):
         return buffers
     if isinstance(buffers, str | Path):
-        return read_source(str(buffers), size, places)
+        return read_source(str(buffers), size, places, deadline)
     if isinstance(buffers, Problem):
         problem = replace(buffers, capacity=buffers.capacity if size is None else size)
         return table_of(replace(problem, memories=places or problem.memories))
     if hasattr(buffers, "to_dict"):
         what = f"buffers is a {type(buffers).__name__}, which is not a sequence of rows"
         raise BadInput(what, hint="give a list of rows; of a pandas table: table.to_dict('records')")
-    return parse_packing(_as_csv(buffers), "buffers", size, places)
+    return parse_packing(_as_csv(buffers), "buffers", size, places, deadline)
 
 
-def read_source(source: str, capacity: int | None, memories: tuple[Memory, ...]) -> PackingTable:
-    """The packing in a CSV file, or one that is made. Raises BadInput."""
+def pack_seconds(seconds: float | None, nodes: int | None) -> float | None:
+    """The time of a packing, a minute where no limit is given."""
+    return PACK_SECONDS if seconds is None and nodes is None else seconds
+
+
+def read_source(
+    source: str, capacity: int | None, memories: tuple[Memory, ...], deadline: Deadline = NO_DEADLINE
+) -> PackingTable:
+    """The packing in a CSV file, or one that is made. Raises BadInput, TimeIsOver."""
     if not source.startswith(SCHEME):
-        return read_packing(Path(source), capacity, memories)
+        return read_packing(Path(source), capacity, memories, deadline)
     if memories:
         raise BadInput(f"{SCHEME} makes buffers for one memory", hint="drop --memory")
-    return guillotine_table(source, capacity)
+    return guillotine_table(source, capacity, deadline)
 
 
 def is_packing(workload: object) -> TypeGuard[PackingSource]:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import groupby, islice, takewhile
 from typing import NamedTuple
 
-from chipmodel.bounds.op_parts import OpParts, units
+from chipmodel.bounds.op_parts import MOST_ROWS, OpParts, units
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.columns import columns_read, op_columns, tensor_columns
@@ -163,6 +163,15 @@ def _reads_in_every_step(op: Op) -> bool:
     if isinstance(op.work, Vector):
         return not op.work.cut
     return not (isinstance(op.work, Conv | Pool) and op.work.window.transposed)
+
+
+def _reads_row_by_row(op: Op, operand: int) -> bool:
+    """Whether an op without rows of padding reads for each row the one at its place."""
+    if not isinstance(op.work, Vector) or op.inputs[operand] == op.sliced:
+        return False
+    if operand in op.whole or operand in op.work.broadcast:
+        return True
+    return op.work.cut.follows_rows(operand) if op.work.cut else op.work.reach is None
 
 
 def _is_overwritten(op: Op, name: str) -> bool:
@@ -339,6 +348,8 @@ class _FluidBuilder:
             return False
         operand, of = op.inputs.index(name), tensor_columns(self.program, name)
         rows, columns = op.work.rows, op_columns(self.program, op) or 0
+        if max(rows, columns) > MOST_ROWS:
+            return columns < 2 and _reads_row_by_row(op, operand)
         read = (op.reads(operand, each, Interval(0, op.work.channels)) for each in units(rows))
         wide = (columns_read(self.program, op, operand, each) or Interval(0, of) for each in units(columns))
         alike = all(_is_in(at, rows, share.rows, share.of_rows) for at, share in enumerate(read))

@@ -9,6 +9,7 @@ from itertools import pairwise
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.rounding import round_up
+from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Vector
@@ -28,6 +29,8 @@ moves beside the most parts of a range counts with the cycles of the least (assu
 SLICES = (2, 4, 8, 16)
 """Slices of which the least stripes begin ranges of their own, ``RANGES`` of one number each (assumed)."""
 RANGES = 7
+MOST_ROWS = 1024
+"""Rows of an op that are looked at one by one."""
 
 
 class OpParts:
@@ -87,8 +90,7 @@ class OpParts:
             return whole
         most = [channel, *(op.writes(name, one, one).bytes(sizes[name]) for name in op.outputs)]
         for index, name in enumerate(op.inputs):
-            shares = {op.reads(index, row, one) for row in units(op.work.rows)}
-            most.append(max(share.bytes(sizes[name]) for share in shares))
+            most.append(max(share.bytes(sizes[name]) for share in _row_shares(op, index)))
         return min(whole, self._padded(most))
 
     def _padded(self, sizes: Iterable[int]) -> int:
@@ -161,6 +163,20 @@ class OpParts:
         ends = (Interval(0, 1), Interval(channels - 1, channels), Interval(0, channels))
         rows = Interval(0, op.work.rows)
         return len({op.reads(op.inputs.index(name), rows, each) for each in ends}) == 1
+
+
+def _row_shares(op: Op, operand: int) -> set[Share]:
+    """Return what single rows of ``op``, each by the first channel, read of an operand; of more rows than
+    ``MOST_ROWS`` those among which is the largest share, or one that is as large as any."""
+    one, work = Interval(0, 1), op.work
+    if work.rows <= MOST_ROWS:
+        return {op.reads(operand, row, one) for row in units(work.rows)}
+    if isinstance(work, Vector) and work.cut and operand not in op.whole and op.inputs[operand] != op.sliced:
+        return {work.cut.most_needed(operand)}
+    # No row reads more than one in the middle of an image; of a transposed window every so many are alike.
+    image = work.window.out_h if isinstance(work, Conv | Pool) else work.rows
+    middle = min(image, work.rows) // 2
+    return {op.reads(operand, Interval(row, row + 1), one) for row in range(middle, middle + MOST_ROWS // 2)}
 
 
 def units(count: int) -> Iterator[Interval]:

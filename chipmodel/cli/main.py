@@ -14,9 +14,16 @@ import click
 
 from chipmodel import __version__
 from chipmodel.cli.help_page import write_examples
-from chipmodel.errors import EXIT_BAD_INPUT, ChipmodelError, LimitedSearch, PluginIgnored, RowsLeftOut
+from chipmodel.errors import (
+    EXIT_BAD_INPUT,
+    ChipmodelError,
+    LimitedSearch,
+    PluginIgnored,
+    RowsLeftOut,
+    TimeIsOver,
+)
 from chipmodel.terminal.printing import note, remark
-from chipmodel.terminal.progress import observed_by, spinner
+from chipmodel.terminal.progress import STOP, observed_by, spinner
 from chipmodel.terminal.streams import leave_stdout, open_streams
 
 COMMANDS = {
@@ -138,7 +145,13 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            code = super().invoke(ctx)
+            return _stop_code(ctx) or code
+        except TimeIsOver:
+            if not _stop_code(ctx):
+                raise
+            remark("interrupted")
+            return _stop_code(ctx)
         except BrokenPipeError:
             raise _ReaderLeft from None
         except SystemExit as exit_:
@@ -147,6 +160,11 @@ class _Commands(click.Group):
             raise
         except EOFError as error:
             raise RuntimeError(f"a stream ended: {error}") from error
+
+
+def _stop_code(ctx: click.Context) -> int:
+    """The exit code where a signal asked the command to stop, else 0."""
+    return ctx.meta[STOP].exit_code if STOP in ctx.meta else 0
 
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

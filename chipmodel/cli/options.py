@@ -13,9 +13,11 @@ import click
 from chipmodel.cli.file_options import READS, READS_CHIP, READS_WORKLOAD
 from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
-from chipmodel.errors import BadInput
+from chipmodel.errors import EXIT_UNKNOWN, BadInput
 from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_CHIP, DEFAULT_PACKER, DEFAULT_STREAMER
-from chipmodel.terminal.progress import stage
+from chipmodel.terminal.ending import end_after, seconds_since_start
+from chipmodel.terminal.progress import STOP, stage
+from chipmodel.terminal.stopping import stopping
 
 if TYPE_CHECKING:
     from chipmodel.api.effort import TimeLimit
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 INFERENCES = 8
 """The inferences of ``--steady-state`` without a number."""
 ENDING = "ending with the best found so far; Ctrl-C again ends at once"
+OVER = "unknown: the time limit came before an answer\n  hint: a longer one"
 NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 
@@ -250,18 +253,20 @@ def started(asked: dict[str, Any]) -> TimeLimit:
 
 
 def until_stopped(seconds: float | None) -> TimeLimit:
-    """So many seconds from now, for the current command, or until somebody presses Ctrl-C: then it ends with
-    the best found so far."""
+    """So many seconds from the start of the current command, or until somebody presses Ctrl-C: then it ends
+    with the best found so far, and a little later in any case."""
     from chipmodel.api.effort import TimeLimit
 
-    return TimeLimit(seconds, cancelling())
+    limit = TimeLimit(seconds, cancelling(), seconds_since_start())
+    if seconds is not None:
+        end_after(seconds, OVER, EXIT_UNKNOWN)
+    return limit
 
 
 def cancelling(words: str = ENDING) -> Callable[[], bool]:
     """Whether somebody has pressed Ctrl-C during the current command, who is told so in ``words``, if any."""
-    from chipmodel.terminal.stopping import stopping
-
-    stop = click.get_current_context().with_resource(stopping(bool(words)))
+    context = click.get_current_context()
+    stop = context.meta[STOP] = context.with_resource(stopping(bool(words)))
     said: list[str] = []
 
     def asked() -> bool:

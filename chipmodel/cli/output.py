@@ -12,6 +12,7 @@ import click
 from chipmodel.cli.file_options import STDOUT, WRITES, WRITES_OR_STDOUT
 from chipmodel.cli.option_groups import Decorator, group
 from chipmodel.files.atomic_write import Content, write_together
+from chipmodel.terminal.ending import answer_is_there
 from chipmodel.terminal.printing import console, emit, note as note_line
 from chipmodel.terminal.progress import stage
 
@@ -63,15 +64,19 @@ def answer_options(document: str = "the answer", page: str = PAGE) -> Decorator:
 def write_files(outputs: Iterable[Output]) -> None:
     """Write all named files, or none; None and ``-`` name none. All contents are made before any write."""
     with stage("writing reports"):
-        write_together([(Path(name), make()) for name, make in outputs if name and name != STDOUT])
+        made = [(Path(name), make()) for name, make in outputs if name and name != STDOUT]
+        answer_is_there()
+        write_together(made)
 
 
 def show(json_file: str | None, text: Callable[[], str], words: Callable[[Console], None]) -> None:
     """The answer on stdout: the JSON document alone where ``json_file`` is ``-``, else in words."""
-    if json_file == STDOUT:
-        emit(text())
-    else:
+    document = text() if json_file == STDOUT else None
+    answer_is_there()
+    if document is None:
         words(console())
+    else:
+        emit(document)
 
 
 def note(texts: Iterable[str]) -> None:

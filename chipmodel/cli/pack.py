@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, FileCommand
-from chipmodel.cli.options import cancelling
+from chipmodel.cli.options import until_stopped
 from chipmodel.cli.output import AnswerFiles, answer_options, note
 from chipmodel.cli.packing_source import CapacityOptions, capacity_options, packer_option, search_options
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
@@ -38,7 +38,13 @@ if TYPE_CHECKING:
 )
 @answer_options()
 def pack(
-    *, source: str, memory_limits: CapacityOptions, csv_file: str | None, files: AnswerFiles, **asked: Any
+    *,
+    source: str,
+    memory_limits: CapacityOptions,
+    csv_file: str | None,
+    files: AnswerFiles,
+    time_limit: float | None,
+    **asked: Any,
 ) -> int:
     """Give every buffer of FILE.csv an offset, in as few bytes as possible or within --capacity.
 
@@ -61,9 +67,11 @@ def pack(
 
     Exit codes: 0 fits, 1 proven not to fit, 2 bad input, 3 unknown within the limits.
     """
-    from chipmodel.api.packing import pack as pack_buffers
+    from chipmodel.api.packing import check_limits, pack as pack_buffers, pack_seconds
 
-    answer = pack_buffers(memory_limits.read(source), name=source, cancel=cancelling(), **asked)
+    check_limits(time_limit, asked["node_limit"], asked["seed"])
+    limit = until_stopped(pack_seconds(time_limit, asked["node_limit"]))
+    answer = pack_buffers(memory_limits.read(source, limit.grace), name=source, time_limit=limit, **asked)
     if csv_file and (answer.answer.plan is None or not answer.fits):
         note([f"{csv_file} is not written: there is no plan that fits"])
         csv_file = None

@@ -14,6 +14,7 @@ from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
     from chipmodel.model.plan import PackingTable
+    from solvers.core.deadline import Deadline
 
 
 packer_option = click.option(
@@ -31,15 +32,16 @@ class CapacityOptions:
     capacity: str | None
     memories: tuple[str, ...]
 
-    def read(self, source: str) -> PackingTable:
-        """The packing problem; its notes go to stderr. Raises BadInput."""
+    def read(self, source: str, deadline: Deadline | None = None) -> PackingTable:
+        """The packing problem; its notes go to stderr. Raises BadInput, TimeIsOver."""
         from chipmodel.api.packing import read_source
         from chipmodel.files.sizes import parse_bytes
+        from solvers.core.deadline import NO_DEADLINE
         from workloads.packing.problem_csv import parse_memories
 
         with stage(f"reading {source}"):
             capacity = None if self.capacity is None else parse_bytes(self.capacity)
-            table = read_source(source, capacity, parse_memories(self.memories))
+            table = read_source(source, capacity, parse_memories(self.memories), deadline or NO_DEADLINE)
         note(table.notes)
         return table
 

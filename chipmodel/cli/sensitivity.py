@@ -54,5 +54,5 @@ def sensitivity(*, source: WorkloadOptions, target: ChipOptions, files: AnswerFi
     from chipmodel.api.sensitivity import sensitivity as find
 
     limit = started(asked)
-    files.give(find(source.load(), target.load(), **asked))
+    files.give(find(source.load(limit), target.load(), **asked))
     note(f"ended early: {part}" for part in limit.cut_short)

@@ -20,7 +20,6 @@ from chipmodel.terminal.progress import stage
 if TYPE_CHECKING:
     from chipmodel.studies.study_file import Study
 
-INTERRUPTED = 130
 SHOWN_ERRORS = 5
 
 
@@ -145,7 +144,6 @@ def study(
         report(study_file, store_file).write(html_file)
     if answer.stopped:
         remark("stopped; what is finished is stored: run it again to go on")
-        return INTERRUPTED
     return EXIT_DONE if answer.complete else EXIT_UNKNOWN
 
 

@@ -38,7 +38,7 @@ def write_together(files: Iterable[tuple[Path, Content]]) -> None:
     try:
         for path, content in files:
             raw = _encoded(path, content)
-            with _refusals(path):
+            with _refusals(path), _signals_wait():
                 target = Path(os.path.realpath(path))
                 if target.is_dir():
                     raise IsADirectoryError(EISDIR, os.strerror(EISDIR))

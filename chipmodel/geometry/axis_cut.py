@@ -15,8 +15,9 @@ from fractions import Fraction
 from itertools import accumulate
 from math import prod
 
-from chipmodel.geometry.interval import Interval, merged
+from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share, by_rows_and_channels
+from chipmodel.geometry.window import indices_needed
 
 NOTHING_READ = Share(Interval(0, 0))
 """No byte of a tensor: an operand that a part does not read."""
@@ -52,6 +53,11 @@ class OperandAxis:
         start = min(max(first, 0), self.size - 1)
         return Interval(start, min(max(stop, start + 1), self.size))
 
+    def needed_by_any(self, count: int) -> int:
+        """How many indices any of ``count`` indices of the output's axis needs."""
+        numbers = self.size, self.step, self.offset, self.scale, self.more
+        return indices_needed(count, *numbers, nearest=not self.apart)
+
 
 @dataclass(frozen=True, slots=True)
 class OperandAxes:
@@ -65,6 +71,10 @@ class OperandAxes:
         needed = [axis.needed(box) for axis in self.axes]
         if not all(len(each) for each in needed):
             return NOTHING_READ
+        return self.enclosing(needed)
+
+    def enclosing(self, needed: Sequence[Interval]) -> Share:
+        """The rows by channels that enclose a box of indices."""
         sizes = [axis.size for axis in self.axes]
         rows, channels = sizes[: self.split], sizes[self.split :]
         return by_rows_and_channels(
@@ -122,17 +132,30 @@ class AxisCut:
         axes = self.operands[operand]
         found = Fraction(1)
         for axis in axes.axes if axes else ():
-            if axis.follows is not None and axis.step != axis.scale + axis.more:
-                single = [Interval(0, 1)] * len(self.sizes)
-                each: list[Interval] = []
-                for index in range(self.sizes[axis.follows]):
-                    single[axis.follows] = Interval(index, index + 1)
-                    each.append(axis.needed(single))
-                found *= Fraction(sum(len(part) for part in merged(each)), axis.size)
-            elif axis.follows is not None and not axis.apart:
-                needed = axis.needed([Interval(0, size) for size in self.sizes])
-                found *= Fraction(len(needed), axis.size)
+            skips = axis.step != axis.scale + axis.more
+            if axis.follows is not None and (skips or not axis.apart):
+                found *= Fraction(axis.needed_by_any(self.sizes[axis.follows]), axis.size)
         return found
+
+    def most_needed(self, operand: int) -> Share:
+        """A share of an operand that is as large as what any single row by single channel needs, at least."""
+        axes, of_parts = self.operands[operand], self.row_axes + self.channel_axes
+        if axes is None:
+            return WHOLE
+        all_inside = [Interval(0, 1)] * of_parts + [Interval(0, size) for size in self.sizes[of_parts:]]
+        most = [
+            axis.more + 1
+            if axis.follows is not None and axis.follows < of_parts
+            else len(axis.needed(all_inside))
+            for axis in axes.axes
+        ]
+        return axes.enclosing([Interval(0, min(m, a.size)) for m, a in zip(most, axes.axes, strict=True)])
+
+    def follows_rows(self, operand: int) -> bool:
+        """Whether each row needs exactly the row of an operand at its place."""
+        axes = self.operands[operand]
+        rows = axes.axes[: axes.split] if axes else ()
+        return rows == tuple(OperandAxis(size, at) for at, size in enumerate(self._row_sizes))
 
     def beginnings(self) -> tuple[list[int], list[int]]:
         """Rows and channels at which operands that lie apart begin."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 from math import ceil
 
-from chipmodel.geometry.interval import Interval, merged
-from chipmodel.geometry.window import MovedRows, Window
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op
@@ -144,7 +142,7 @@ def _read_rows(op: Op, name: str) -> Fraction:
     if name in op.inputs[1:]:
         return Fraction(1)
     if isinstance(op.work, Vector) and op.work.reach is not None:
-        return Fraction(_rows_read(op.work.reach, op.work.reach.out_rows), op.work.reach.in_rows)
+        return Fraction(op.work.reach.rows_read, op.work.reach.in_rows)
     if isinstance(op.work, Matmul) and op.work.summed:
         return _summed(op.work.summed)
     if not isinstance(op.work, Conv | Pool) or op.work.solid:
@@ -154,10 +152,4 @@ def _read_rows(op: Op, name: str) -> Fraction:
 
 
 def _window_share(window: Window) -> Fraction:
-    return Fraction(_rows_read(window, window.out_h), window.in_h)
-
-
-@lru_cache(maxsize=256)
-def _rows_read(reach: Window | MovedRows, out_rows: int) -> int:
-    """How many input rows any of ``out_rows`` output rows read. Cached: many ops have the same windows."""
-    return sum(len(rows) for rows in merged(reach.input_rows(Interval(y, y + 1)) for y in range(out_rows)))
+    return Fraction(window.rows_read, window.in_h)

@@ -28,6 +28,8 @@ Observer: TypeAlias = Callable[[str], AbstractContextManager[Say]]
 DELAY_SECONDS = 1.0
 """Assumed: shorter work needs no message."""
 
+STOP = "chipmodel.stop"
+"""The key of a command's ``StopRequest`` in what its context knows."""
 HINTS: list[Callable[[], str]] = []
 """What a spinner says after everything else, while that is not empty."""
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from threading import current_thread, main_thread
 from types import FrameType
 
+from chipmodel.terminal.ending import SIGNALS, exit_code
 from chipmodel.terminal.progress import HINTS
 
 ENDING = "Ctrl-C ends with the best found so far"
@@ -15,9 +16,15 @@ ENDING = "Ctrl-C ends with the best found so far"
 
 
 class StopRequest:
-    """Whether the user has asked to stop."""
+    """Whether the user has asked to stop, and by which signal."""
 
     asked = False
+    number = 0
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a command that was asked to stop; 0 where it was not."""
+        return exit_code(self.number) if self.asked else 0
 
 
 @contextmanager
@@ -28,10 +35,10 @@ def stopping(to_best: bool = True) -> Generator[StopRequest]:
     if current_thread() is not main_thread():
         yield stop
         return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def ask(number: int, frame: FrameType | None) -> None:
-        stop.asked = True
+        stop.asked, stop.number = True, number
         restore()
 
     def restore() -> None:

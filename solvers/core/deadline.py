@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import TypeVar
 
 from chipmodel.errors import TimeIsOver
+
+T = TypeVar("T")
+BETWEEN_LOOKS = 64
+"""Items of a long loop between two looks at the clock."""
 
 
 def _to_nobody(part: str) -> None:
@@ -55,6 +60,17 @@ class Deadline:
         """Raise TimeIsOver where no time is left for ``part``, without which there is no answer."""
         if self.over:
             raise TimeIsOver(f"unknown: the time limit came before {part}", hint="a longer one")
+
+    def during(self, items: Iterable[T], part: str) -> Iterator[T]:
+        """Yield ``items``; between two of them raise TimeIsOver as ``require`` does."""
+        for number, item in enumerate(items):
+            if number % BETWEEN_LOOKS == 0:
+                self.require(part)
+            yield item
+
+    def before(self, seconds: float) -> Deadline:
+        """An earlier one, so many seconds before this: for work that comes after it."""
+        return self if self.until is None else replace(self, until=self.until - seconds)
 
     def share(self, part: float) -> Deadline:
         """An earlier one, after that part (0 to 1) of the time that is left."""

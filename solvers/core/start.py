@@ -38,7 +38,7 @@ def start_plans(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Iterator[
             return
 
 
-def start_plan(problem: Problem) -> Plan:
+def start_plan(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Plan:
     """Return the start plan with the lowest peak; one without offsets where there is none."""
-    plans = list(start_plans(problem))
+    plans = list(start_plans(problem, deadline))
     return min(plans, key=lambda plan: plan.peak(problem), default=Plan({}))

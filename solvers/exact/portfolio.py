@@ -92,10 +92,11 @@ class _Portfolio:
     def _first_plans(self) -> Iterator[Plan]:
         """The heuristics' plans, those of ``auto`` among them, each one made when it is asked for."""
         count = len(self.problem.buffers)
+        until = self._until.share(HEURISTICS_SHARE)
         if self.problem.plain and count > MAX_BUFFERS_IN_SEARCH:
-            yield free_list(self.problem)
+            yield free_list(self.problem, until)
             return
-        yield from start_plans(self.problem, self._until.share(HEURISTICS_SHARE))
+        yield from start_plans(self.problem, until)
         if self.problem.plain and not self._until.over:
             yield greedy_best_fit(self.problem)
 

@@ -18,13 +18,15 @@ from chipmodel.geometry.interval import hull
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.conflicts import Ints
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
 
-def free_list(problem: Problem) -> Plan:
+def free_list(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Plan:
     """Buffers by start of lifetime; in the holes of a lifetime its bytes stay allocated.
 
     All sizes are rounded up to a multiple of every alignment, so that what moves stays aligned. Guarantee:
-    the peak is at most the sum of these sizes, and optimal for buffers of one size without holes.
+    the peak is at most the sum of these sizes, and optimal for buffers of one size without holes. After the
+    ``deadline`` nothing is freed any more.
     """
     step = lcm(*{b.alignment for b in problem.buffers})
     lives = [hull(b.live) for b in problem.buffers]
@@ -35,6 +37,9 @@ def free_list(problem: Problem) -> Plan:
     ends = sorted(solid, key=stops.__getitem__)
     ended = 0
     for index in sorted(solid, key=starts.__getitem__):
+        if deadline.over:
+            arena.append(index)
+            continue
         while stops[ends[ended]] <= starts[index]:  # The last end is after every start.
             arena.free(ends[ended])
             ended += 1
@@ -67,8 +72,12 @@ class _FreeListArena:
             self._enlarge(at, size)
             self._cut(index, at, size)
         else:
-            self.places[index] = self.next_offset
-            self.next_offset += size
+            self.append(index)
+
+    def append(self, index: int) -> None:
+        """Allocate the bytes of buffer ``index`` at the end."""
+        self.places[index] = self.next_offset
+        self.next_offset += self.sizes[index]
 
     def _cut(self, index: int, at: int, size: int) -> None:
         self.places[index] = self.starts[at]

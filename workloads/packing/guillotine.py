@@ -13,6 +13,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, PackingTable, Plan, Problem
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from workloads.packing.problem_csv import MAX_VALUE, table_of
 
 SCHEME = "guillotine:"
@@ -35,23 +36,26 @@ class _Rectangle:
         return (self.stop - self.start) * (self.high - self.low)
 
 
-def guillotine(n: int, seed: int = 0, time_steps: int = 200, bytes: int = 1 << 20) -> Problem:
+def guillotine(
+    n: int, seed: int = 0, time_steps: int = 200, bytes: int = 1 << 20, deadline: Deadline = NO_DEADLINE
+) -> Problem:
     """``n`` buffers that fill ``bytes`` of memory, the capacity, at each of ``time_steps`` positions.
 
-    The same arguments give the same problem. Raises BadInput where ``time_steps * bytes`` is less than ``n``.
+    The same arguments give the same problem. Raises BadInput where ``time_steps * bytes`` is less than ``n``,
+    TimeIsOver at the deadline.
     """
-    return guillotine_with_plan(n, seed, time_steps, bytes)[0]
+    return guillotine_with_plan(n, seed, time_steps, bytes, deadline)[0]
 
 
 def guillotine_with_plan(
-    n: int, seed: int = 0, time_steps: int = 200, bytes: int = 1 << 20
+    n: int, seed: int = 0, time_steps: int = 200, bytes: int = 1 << 20, deadline: Deadline = NO_DEADLINE
 ) -> tuple[Problem, Plan]:
     """The problem of ``guillotine``, and the optimal plan from which it was cut."""
     if not 1 <= n <= MAX_BUFFERS or time_steps < 1 or bytes < 1 or n > time_steps * bytes:
         what = f"a rectangle of {time_steps} steps by {bytes} bytes cannot be cut into {n} buffers"
         raise BadInput(what, hint=f"1 to {MAX_BUFFERS:,} buffers, and no more than steps times bytes")
     random = Random(seed)
-    pieces = _cut(_Rectangle(0, time_steps, 0, bytes), n, random)
+    pieces = _cut(_Rectangle(0, time_steps, 0, bytes), n, random, deadline)
     random.shuffle(pieces)
     buffers = tuple(
         Buffer(f"b{i}", p.high - p.low, (Interval(p.start, p.stop),)) for i, p in enumerate(pieces)
@@ -59,10 +63,10 @@ def guillotine_with_plan(
     return Problem(buffers, bytes), Plan({f"b{i}": p.low for i, p in enumerate(pieces)})
 
 
-def _cut(whole: _Rectangle, n: int, random: Random) -> list[_Rectangle]:
+def _cut(whole: _Rectangle, n: int, random: Random, deadline: Deadline) -> list[_Rectangle]:
     """Cut rectangles in two, chosen by area, until there are ``n``."""
     pieces = [whole]
-    while len(pieces) < n:
+    for _ in deadline.during(range(1, n), "all buffers were made"):
         index = _by_area(pieces, random)
         first, second = _halves(pieces[index], random)
         pieces[index] = first
@@ -92,7 +96,7 @@ def _halves(piece: _Rectangle, random: Random) -> tuple[_Rectangle, _Rectangle]:
     )
 
 
-def guillotine_table(source: str, capacity: int | None) -> PackingTable:
+def guillotine_table(source: str, capacity: int | None, deadline: Deadline = NO_DEADLINE) -> PackingTable:
     """``guillotine:n=100,seed=3,time_steps=200,bytes=1048576`` as a table; only ``n`` is required.
 
     The problem has the given ``capacity``, not the optimum, which is the table's ``known_optimum``.
@@ -109,6 +113,6 @@ def guillotine_table(source: str, capacity: int | None) -> PackingTable:
         values[key] = int(text)
     if "n" not in values:
         raise BadInput(f"{shown(source)} does not say how many buffers", hint="as in guillotine:n=100,seed=3")
-    problem = guillotine(values["n"], values["seed"], values["time_steps"], values["bytes"])
+    problem = guillotine(values["n"], values["seed"], values["time_steps"], values["bytes"], deadline)
     table = table_of(replace(problem, capacity=capacity))
     return replace(table, known_optimum=problem.capacity)

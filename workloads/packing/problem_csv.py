@@ -18,9 +18,10 @@ from chipmodel.files.csv_lines import CsvLine, csv_line, read_lines
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import read_text
-from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.plan import Buffer, Memory, PackingTable, Plan, Problem
 from chipmodel.terminal.escapes import cell_text
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
 REQUIRED = ("id", "lower", "upper", "size")
 OPTIONAL = {
@@ -40,6 +41,8 @@ MAX_ROWS = 250_000
 MAX_VALUE = 1 << 61
 """The largest number, and the largest sum of sizes: then all sums and differences fit in 64 bits."""
 
+READING = "all buffers were read"
+
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _GAP = re.compile(r"([+-]?[0-9]{1,19})-([+-]?[0-9]{1,19})", re.ASCII)
 _HINT_NUMBER = "write digits only, without a unit or a fraction"
@@ -47,13 +50,23 @@ _MISSPELLING_RATIO = 0.75
 """An unknown column as similar as this to a known one (difflib's ratio) is a mistake (assumed)."""
 
 
-def read_packing(path: Path, capacity: int | None = None, memories: tuple[Memory, ...] = ()) -> PackingTable:
-    """The problem in a CSV file. Raises BadInput, with line and column, for any mistake in it."""
-    return parse_packing(read_text(path), str(path), capacity, memories)
+def read_packing(
+    path: Path,
+    capacity: int | None = None,
+    memories: tuple[Memory, ...] = (),
+    deadline: Deadline = NO_DEADLINE,
+) -> PackingTable:
+    """The problem in a CSV file. Raises BadInput, with line and column, for any mistake in it, TimeIsOver at
+    the deadline."""
+    return parse_packing(read_text(path), str(path), capacity, memories, deadline)
 
 
 def parse_packing(
-    text: str, file: str, capacity: int | None = None, memories: tuple[Memory, ...] = ()
+    text: str,
+    file: str,
+    capacity: int | None = None,
+    memories: tuple[Memory, ...] = (),
+    deadline: Deadline = NO_DEADLINE,
 ) -> PackingTable:
     """The problem in the text of a CSV file. A header without rows is a problem without buffers."""
     lines = read_lines(text, file)
@@ -62,12 +75,12 @@ def parse_packing(
         hint = f"begin it with the line: {','.join(REQUIRED)}"
         raise BadInput("the file is empty", where=Place(file, 1, 1), hint=hint)
     columns = _Columns(head)
-    rows = [_BufferRow(columns, line) for line in islice(lines, MAX_ROWS)]
+    rows = [_BufferRow(columns, line) for line in deadline.during(islice(lines, MAX_ROWS), READING)]
     more = next(lines, None)
     if more is not None:
         hint = "pack parts of it that are not alive together one by one"
         raise BadInput(f"there are more than {MAX_ROWS:,} buffers", where=more.place(0), hint=hint)
-    buffers = tuple(row.buffer() for row in rows)
+    buffers = tuple(row.buffer() for row in deadline.during(rows, READING))
     _check_sizes(buffers, rows)
     by_name = _unique(rows)
     relations = _BufferRelations(by_name, memories)
@@ -216,10 +229,11 @@ class _BufferRow:
             hint = "lower is the first position, upper the one after the last"
             raise BadInput(what, where=self.place("upper"), hint=hint)
         life = Interval(lower, upper)
-        spans: tuple[Interval, ...] = (life,) if lower < upper else ()
-        for gap in self.gaps(life) if self.text("gaps") else ():
-            spans = tuple(part for span in spans for part in _without(span, gap))
-        return spans
+        if not self.text("gaps"):
+            return (life,) if lower < upper else ()
+        gaps = merged(self.gaps(life))
+        starts, stops = (lower, *(gap.stop for gap in gaps)), (*(gap.start for gap in gaps), upper)
+        return tuple(Interval(a, b) for a, b in zip(starts, stops, strict=True) if a < b)
 
     def gaps(self, life: Interval) -> Iterator[Interval]:
         for text in self.text("gaps").split():
@@ -238,15 +252,6 @@ class _BufferRow:
                     what, where=self.place("gaps"), hint="a gap begins before it ends, and both are inside"
                 )
             yield Interval(start, stop)
-
-
-def _without(span: Interval, gap: Interval) -> Iterator[Interval]:
-    for part in (
-        Interval(span.start, min(span.stop, gap.start)),
-        Interval(max(span.start, gap.stop), span.stop),
-    ):
-        if len(part):
-            yield part
 
 
 class _BufferRelations:

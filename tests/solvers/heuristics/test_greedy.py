@@ -11,17 +11,20 @@ from chipmodel.model.plan import Buffer, PackingProgress, Plan, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.conflicts import conflict_counts, neighbours
+from solvers.core.deadline import Deadline
 from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.outcome import Limits
 from solvers.heuristics import hill_climb as module
 from solvers.heuristics.best_fit import greedy_best_fit
 from solvers.heuristics.conflict_first import conflict_first
 from solvers.heuristics.executorch_greedy import executorch_greedy
+from solvers.heuristics.free_list import free_list
 from solvers.heuristics.hill_climb import ITERATIONS, hill_climb
 from solvers.heuristics.linear import linear
 from solvers.heuristics.tflm_greedy import ONLINE, greedy_offsets, peak
 from tests.solvers.many_problems import odd_problems, simple_problems
 from tests.support.buffers import alive
+from tests.support.work import CountedClock
 from workloads.packing.guillotine import guillotine
 
 
@@ -216,3 +219,11 @@ def test_too_many_pairs_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> Non
 @given(simple_problems())
 def test_never_above_large_first(problem: Problem) -> None:
     assert peak_of(problem, Limits(nodes=30)) <= first_fit(problem, ORDERS["large-first"]).peak(problem)
+
+
+def test_a_free_list_ends_without_reuse_at_its_deadline() -> None:
+    problem = guillotine(400, 1)
+    plan = free_list(problem, Deadline(200.0, CountedClock(1.0)))
+    problem = replace(problem, capacity=None)
+    assert check(problem, plan) == ()
+    assert free_list(problem).peak(problem) < plan.peak(problem) < sum(b.bytes for b in problem.buffers)

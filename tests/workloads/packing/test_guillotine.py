@@ -3,8 +3,10 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, TimeIsOver
 from chipmodel.verify.offsets import check
+from solvers.core.deadline import Deadline
+from tests.support.work import CountedClock
 from workloads.packing.guillotine import guillotine, guillotine_table, guillotine_with_plan
 
 
@@ -75,3 +77,8 @@ def test_impossible_problems_are_refused(source: str, words: str) -> None:
         guillotine_table(source, None)
     assert words in str(refused.value)
     assert refused.value.hint
+
+
+def test_making_buffers_ends_at_the_deadline() -> None:
+    with pytest.raises(TimeIsOver, match="before all buffers were made"):
+        guillotine_table("guillotine:n=1000000", None, Deadline(5.0, CountedClock(1.0)))

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, TimeIsOver
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, PackingTable, Plan
+from solvers.core.deadline import Deadline
+from tests.support.work import CountedClock, calls
 from workloads.packing import problem_csv
 from workloads.packing.problem_csv import (
     MAX_VALUE,
@@ -302,3 +304,21 @@ def test_more_rows_than_can_be_packed_are_refused_at_the_first_of_them(
     with pytest.raises(BadInput, match="more than 3 buffers") as refused:
         read(HEAD + "\n" + "".join(rows))
     assert str(refused.value.where) == "p.csv:6:1"
+
+
+def test_many_gaps_are_taken_out_in_one_sweep() -> None:
+    gaps = " ".join(f"{3 * at + 1}-{3 * at + 2}" for at in reversed(range(20_000)))
+    tables: list[PackingTable] = []
+    line = f'id,lower,upper,size,gaps\na,0,60000,1,"{gaps} 10-20 15-30"\n'
+    assert calls(lambda: tables.append(read(line))) < 1_000_000
+    live = tables[0].problem.buffers[0].live
+    assert live[:5] == tuple(Interval(*pair) for pair in ((0, 1), (2, 4), (5, 7), (8, 10), (30, 31)))
+    assert live[-1] == Interval(59_999, 60_000)
+
+
+def test_reading_ends_at_the_deadline() -> None:
+    text = "id,lower,upper,size\n" + "".join(f"b{i},0,1,1\n" for i in range(1000))
+    late = Deadline(5.0, CountedClock(1.0))
+    with pytest.raises(TimeIsOver, match="before all buffers were read"):
+        parse_packing(text, "p.csv", deadline=late)
+    assert len(parse_packing(text, "p.csv", deadline=Deadline(1e9, CountedClock(1.0))).rows) == 1000

@@ -166,7 +166,7 @@ def with_shared_bounds(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def _proven(row: Row) -> tuple[tuple[object, str, int | None, int | None], ...]:
-    """Of the peak, of the peak with the row's merger, and of the cycles: the question, what is bounded, its
+    """Questions of the row: of its peak, its peak with its merger, its cycles. Each has what is bounded, its
     value, and what the row proved of it."""
     peak = question(PEAK, row)
     return (
@@ -177,7 +177,7 @@ def _proven(row: Row) -> tuple[tuple[object, str, int | None, int | None], ...]:
 
 
 def _contradictions(rows: Sequence[Row]) -> dict[object, str]:
-    """The questions of which a row beats a bound that it or another row proved, with an error in words."""
+    """Errors in words of the questions of which a row beats a bound that it or another row proved."""
     bounds: dict[object, tuple[int, Row]] = {}
     for row in rows:
         for key, _, _, bound in _proven(row):

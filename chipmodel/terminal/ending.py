@@ -17,6 +17,8 @@ from types import FrameType
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE_SECONDS = 0.7
 """Between the wish to end, or the end of a time limit, and the end: what the last answer may take."""
+LAST_STREAM = 2
+"""The number of stderr."""
 SHOW_CURSOR = b"\x1b[?25h"
 """A spinner hides it."""
 
@@ -36,10 +38,19 @@ def end_at_signals() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end_now)
     if os.name == "posix":  # Elsewhere only sockets wake a thread up.
-        reading, writing = os.pipe()
+        reading, writing = map(_beyond_streams, os.pipe())
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         Thread(target=_end_later, args=(reading,), daemon=True).start()
+
+
+def _beyond_streams(end: int) -> int:
+    """Move an end of a pipe to where no closed stream of the command's would be taken for it."""
+    if end > LAST_STREAM:
+        return end
+    moved = _beyond_streams(os.dup(end))
+    os.close(end)
+    return moved
 
 
 def seconds_since_start() -> float:

@@ -18,10 +18,11 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.steady_state import steady
-from chipmodel.studies.answer import NODES, WorkerCache, answer
+from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import load_workload, source_of
 from solvers.core.outcome import Limits
+from solvers.registry import packer_named
 from tests.chipmodel.studies.support import tasks
 from tests.support.folders import ROOT
 from workloads.load import load
@@ -163,7 +164,7 @@ def test_the_trajectory_only_gets_better() -> None:
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [
-        ("", Limits(None, NODES, 3, 1)),
+        ("", Limits(None, packer_named("exact").limits.nodes, 3, 1)),
         ("time_limit: 5", Limits(5.0, None, 3, 1)),
         ("node_limit: 9", Limits(None, 9, 3, 1)),
         ("time_limit: 5\nnode_limit: 9", Limits(5.0, 9, 3, 1)),

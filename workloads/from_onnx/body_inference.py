@@ -1,7 +1,8 @@
 """Bodies of If, Loop and Scan in the importer's first pass: checked, and with facts for all their tensors.
 
-Of an If with a constant condition the branch that is taken stands in its place; of others the results are as
-large as the larger branch's. A loop hands out the last values of carried tensors, and stacked slices.
+Of an If with a constant condition the arm that is taken stands in its place, as does the only one that can
+run on these shapes; of others the results are as large as the larger arm's. A loop hands out the last values of
+carried tensors, and stacked slices.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from workloads.from_onnx.graph import (
     OnnxNode,
     SlicedTensor,
     Subgraph,
+    Unshaped,
     fault,
     live_nodes,
     sort_nodes,
@@ -103,49 +105,50 @@ def _check_unchanging(inference: Inference, node: OnnxNode, tensor: CarriedTenso
 
 
 def infer_branch(inference: Inference, node: OnnxNode) -> None:
-    """Append the nodes of the branch that is taken, or the node with both branches."""
-    graph = _known_branch(inference, node)
-    if graph is not None:
-        _inline(inference, node, graph)
-        return
-    bodies: list[Subgraph] = []
-    for name in ("then", "else"):
-        graph = localised(checked_graph(node, f"{name}_branch", 0, len(node.outputs)), inference.tensors, {})
-        bodies.append(resolved_body(inference, node, name, graph, []))
+    """Append the nodes of the only arm that can run, or the node with both arms."""
+    bodies = _shaped_arms(inference, node, _possible_arms(inference, node))
     for index, name in enumerate(node.outputs):
-        if name:
+        if name and len(bodies) == 2:
             results = [inference.facts[body.results[index]] for body in bodies]
             inference.facts[name] = replace(_joined(inference, node, results), name=name)
+    if len(bodies) == 1:
+        inference.nodes.extend(bodies[0].nodes)
+        for name, inner in zip(node.outputs, bodies[0].results, strict=True):
+            if name:
+                inference.alias(node, inner, name)
+        return
     captured = dict.fromkeys(n for body in bodies for n in outside(body.nodes, body.results))
     control = ControlFlow(tuple(bodies))
     inference.nodes.append(replace(node, control=control, captured=tuple(captured)))
 
 
-def _known_branch(inference: Inference, node: OnnxNode) -> GraphProto | None:
-    """The branch that an If with a constant condition takes."""
+def _possible_arms(inference: Inference, node: OnnxNode) -> tuple[str, ...]:
+    """The arms that the condition leaves: one of them where it is constant."""
     condition = inference.facts[node.input(0)] if node.input(0) else None
     if condition is None:
         raise fault(node, "it has no condition")
     if not condition.constant or condition.array is None or condition.array.size != 1:
-        return None
-    graph = checked_graph(
-        node, "then_branch" if condition.array.item() else "else_branch", 0, len(node.outputs)
-    )
-    return localised(graph, inference.tensors, {})
+        return "then", "else"
+    return ("then",) if condition.array.item() else ("else",)
 
 
-def _inline(inference: Inference, node: OnnxNode, branch: GraphProto) -> None:
-    """Put the nodes of ``branch`` in the place of the If."""
-    inference.declare(branch)
-    known = {*inference.facts, *inference.unknown}
-    results = [info.name for info in branch.output]
-    inference.run(live_nodes(sort_nodes(read_nodes(branch, inference.names), known), results))
-    for name, inner in zip(node.outputs, results, strict=True):
-        if name:
-            if inner not in inference.facts and inner not in inference.unknown:
-                raise fault(node, f"its branch gives {inner!r}, which nothing in it produces")
-            inference.require([inner])
-            inference.alias(node, inner, name)
+def _shaped_arms(inference: Inference, node: OnnxNode, names: Sequence[str]) -> list[Subgraph]:
+    """The arms whose tensors have shapes. A note names one that is dropped, which ``strict`` refuses, as a
+    lone arm is refused."""
+    bodies: list[Subgraph] = []
+    for name in names:
+        graph = localised(checked_graph(node, f"{name}_branch", 0, len(node.outputs)), inference.tensors, {})
+        notes = len(inference.notes)
+        try:
+            bodies.append(resolved_body(inference, node, name, graph, []))
+        except Unshaped as error:
+            if inference.strict or (name == names[-1] and not bodies):
+                raise
+            del inference.notes[notes:]
+            inference.notes.append(
+                f"{node.label}: its arm {name!r} is left out, as it cannot run: {error.what}"
+            )
+    return bodies
 
 
 def _joined(inference: Inference, node: OnnxNode, results: Sequence[Fact]) -> Fact:

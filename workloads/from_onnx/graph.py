@@ -222,6 +222,10 @@ class Fact:
         return self.constant and self.elements == 1
 
 
+class Unshaped(BadInput):
+    """A node cannot run on operands of these shapes."""
+
+
 def fault(node: OnnxNode, what: str, hint: str = "export the model again, or correct this node") -> BadInput:
     """An error about one node; ``errors.placed`` adds the name of the file."""
     return BadInput(f"{node.label}: {what}", hint=hint)

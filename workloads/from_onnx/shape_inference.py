@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from chipmodel.errors import Place
+from chipmodel.errors import BadInput, Place
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from workloads.build.read_options import READ
 from workloads.from_onnx.constant_folding import evaluate, folded_without_values
 from workloads.from_onnx.contrib_shapes import Outputs
-from workloads.from_onnx.graph import Fact, OnnxNode, fault
+from workloads.from_onnx.graph import Fact, OnnxNode, Unshaped, fault
 from workloads.from_onnx.input_shapes import declared_shape, empty_is_constant
 from workloads.from_onnx.node_shapes import given_shape, schema_outputs, sized_output
 from workloads.from_onnx.onnx_file import constant, stored
@@ -236,7 +236,10 @@ class Inference:
 
     def _shapes(self, node: OnnxNode) -> dict[str, tuple[int, tuple[int, ...] | None]]:
         """Element type and shape of each output; where inference gives none, what the file declares."""
-        found = schema_outputs(node, self.facts, self.opsets)
+        try:
+            found = schema_outputs(node, self.facts, self.opsets)
+        except BadInput as error:
+            raise Unshaped(error.what, hint=error.hint) from None
         for name in node.writes:
             element, shape = found.get(name, (0, None))
             given_element, given_shape = self.declared.get(name, (0, None))
@@ -292,10 +295,9 @@ def _checked(node: OnnxNode, fact: Fact) -> Fact:
         "Transpose",
     }
     if any(size < 0 for size in fact.shape) or (not fact.elements and not empty_allowed):
-        raise fault(
-            node,
-            f"its output {fact.name!r} gets the shape {list(fact.shape)}",
-            "check its kernel, strides, padding and axes against the shape of its input",
+        raise Unshaped(
+            f"{node.label}: its output {fact.name!r} gets the shape {list(fact.shape)}",
+            hint="check its kernel, strides, padding and axes against the shape of its input",
         )
     return empty_is_constant(fact)
 

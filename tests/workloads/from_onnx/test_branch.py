@@ -1,13 +1,14 @@
 """If nodes become ifs of the program."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import If, ops
-from tests.workloads.from_onnx.support_models import kinds, load, model, node, numpy_helper
+from tests.workloads.from_onnx.support_models import ints, kinds, load, model, node, numpy_helper, zeros
 from tests.workloads.from_onnx.support_subgraphs import NO, SCALAR, YES, branch, graph, inside, only
 from tests.workloads.from_onnx.tree_values import outputs
 
@@ -116,3 +117,47 @@ def test_unread_outputs_of_a_branch_are_left_out(tmp_path: Path) -> None:
         types=SCALAR,
     )
     assert kinds(load(tmp_path, made)) == ["exp", "abs"]
+
+
+def _shrinking(then: str, other: str) -> Any:
+    """A model whose arms squeeze a convolution's result with the strides that are their names."""
+    arms = [
+        graph(
+            [node("Conv", "x w", "k", strides=[int(stride)]), node("Squeeze", "k axes", "s")],
+            "s",
+            constants=[numpy_helper.from_array(ints(2), "axes")],
+        )
+        for stride in (then, other)
+    ]
+    made = [node("Equal", "rate fast", "c"), branch("c", "y", *arms), node("Abs", "y", "z")]
+    constants = {"w": zeros(2, 1, 4), "fast": numpy.array(16_000, numpy.int64)}
+    return model(made, {"x": [1, 1, 8], "rate": []}, "z", constants, types={"rate": 7})
+
+
+@pytest.mark.parametrize(("strides", "left_out"), [("58", None), ("18", "then"), ("81", "else")])
+def test_an_arm_that_cannot_run_on_the_shapes_is_left_out(
+    strides: str, left_out: str | None, tmp_path: Path
+) -> None:
+    program = load(tmp_path, _shrinking(*strides))
+    assert kinds(program) == (["conv"] if left_out else ["equal", "conv", "conv", "abs"])
+    said = f"'gate' (If): its arm {left_out!r} is left out, as it cannot run: node 'Squeeze_1"
+    assert any(said in note for note in program.notes) == (left_out is not None)
+    if left_out:
+        with pytest.raises(BadInput, match="Squeeze"):
+            load(tmp_path, _shrinking(*strides), strict=True)
+
+
+def test_an_if_without_an_arm_that_can_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"'Squeeze_1\w*' \(Squeeze\)"):
+        load(tmp_path, _shrinking("1", "1"))
+
+
+def test_a_damaged_arm_is_no_arm_that_cannot_run(tmp_path: Path) -> None:
+    made = model(
+        [branch("c", "y", graph([node("Exp", "x", "t")], "t"), graph([], "nowhere"))],
+        {"x": [4], "c": []},
+        "y",
+        types=SCALAR,
+    )
+    with pytest.raises(BadInput, match="'nowhere'"):
+        load(tmp_path, made)

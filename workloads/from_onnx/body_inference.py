@@ -1,8 +1,8 @@
 """Bodies of If, Loop and Scan in the importer's first pass: checked, and with facts for all their tensors.
 
 Of an If with a constant condition the arm that is taken stands in its place, as does the only one that can
-run on these shapes; of others the results are as large as the larger arm's. A loop hands out the last values of
-carried tensors, and stacked slices.
+run on these shapes; of others the results are as large as the larger arm's. A loop hands out the last values
+of carried tensors, and stacked slices.
 """
 
 from __future__ import annotations

@@ -47,11 +47,16 @@ def headline(answer: SensitivityAnswer) -> str:
     """The numbers that matter most, and how many do not matter at all."""
     moving = [each for each in answer.fields if each.span(answer.milliseconds) > 0]
     what = f"{answer.milliseconds:,.3f} ms"
+    early = (
+        f" {answer.cut_short} of {len(answer.fields)} numbers were not varied to the end."
+        if answer.cut_short
+        else ""
+    )
     if not moving:
-        return f"{what}, which no number that was varied changes."
+        return f"{what}.{early}" if early else f"{what}, which no number that was varied changes."
     most = ", ".join(f"{each.field} ({_both(each, answer)})" for each in moving[:NAMED])
     rest = f"; {len(answer.idle)} of {len(answer.fields)} do not matter" if answer.idle else ""
-    return f"{what}. By {percent(answer.step)} less or more, what matters most is {most}{rest}."
+    return f"{what}. By {percent(answer.step)} less or more, what matters most is {most}{rest}.{early}"
 
 
 def _both(each: VariedField, answer: SensitivityAnswer) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CUT_SHORT = "ended early, by a signal or the time limit"
+"""The reason of a run without a time that was not planned to its end."""
+
 
 @dataclass(frozen=True, slots=True)
 class VariedRun:
@@ -49,6 +52,11 @@ class SensitivityAnswer:
     """Those that matter most first."""
     zero: tuple[str, ...] = ()
     """Numbers that are 0, of which there is no share."""
+
+    @property
+    def cut_short(self) -> int:
+        """How many fields were not varied to the end, so that they are not ranked."""
+        return sum(CUT_SHORT in (each.less.reason, each.more.reason) for each in self.fields)
 
     @property
     def idle(self) -> tuple[str, ...]:

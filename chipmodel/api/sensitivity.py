@@ -97,7 +97,15 @@ def sensitivity(
 
         with stage(f"varying {target.name}") as say:
             names = _named(fields, target)
-            found = vary(run, target, Fraction(str(step)), names, say)
+            limit = settings.limit
+            found = vary(
+                run,
+                target,
+                Fraction(str(step)),
+                names,
+                say,
+                lambda: limit.deadline.over or bool(limit.cut_short),
+            )
     return Sensitivity(found)
 
 

@@ -7,20 +7,28 @@ from fractions import Fraction
 from math import ceil, floor
 
 from chipmodel.answers.result import Result
-from chipmodel.answers.sensitivity import SensitivityAnswer, VariedField, VariedRun
+from chipmodel.answers.sensitivity import CUT_SHORT, SensitivityAnswer, VariedField, VariedRun
 from chipmodel.errors import BadInput, DoesNotFit, Place
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import with_overrides
 from chipmodel.hardware.fields import Field, field_at, read_number
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.fit import plan_fit
+from chipmodel.passes.lower import lower
 from chipmodel.terminal.progress import Say
 
 Run = Callable[[Chip], Result]
 """Plans and simulates the program on a chip. Raises BadInput and DoesNotFit."""
 
 
-def sensitivity(run: Run, chip: Chip, step: Fraction, fields: Sequence[str], say: Say) -> SensitivityAnswer:
-    """The time on ``chip``, and with each of ``fields`` by ``step`` smaller and larger. Raises DoesNotFit
-    where the program does not fit the chip as it is."""
+def sensitivity(
+    run: Run, chip: Chip, step: Fraction, fields: Sequence[str], say: Say, cut_short: Callable[[], bool]
+) -> SensitivityAnswer:
+    """The time on ``chip``, and with each of ``fields`` by ``step`` smaller and larger.
+
+    Runs from where ``cut_short`` says yes have no time: they would be compared with better plans. Raises
+    DoesNotFit where the program does not fit the chip as it is.
+    """
     base = run(chip)
     if not base.fits:
         raise DoesNotFit(f"{base.program.name} does not fit {chip.name}", hint="take a chip that it fits")
@@ -34,7 +42,9 @@ def sensitivity(run: Run, chip: Chip, step: Fraction, fields: Sequence[str], say
         if value == 0:
             zero.append(name)
             continue
-        less, more = (_run(run, chip, name, text) for text in _values(field, value, step))
+        less, more = (
+            _run(run, base, chip, f"{name}={text}", cut_short) for text in _values(field, value, step)
+        )
         found.append(VariedField(name, figure, less, more))
         say(f"{len(found) + len(zero)} of {len(fields)} numbers")
     found.sort(key=lambda each: -each.span(milliseconds))
@@ -67,12 +77,31 @@ def _text(value: Fraction) -> str:
     return decimal if Fraction(decimal) == value else str(value)
 
 
-def _run(run: Run, chip: Chip, name: str, value: str) -> VariedRun:
+def _run(run: Run, base: Result, chip: Chip, setting: str, cut_short: Callable[[], bool]) -> VariedRun:
+    """The run with a number changed: by the plan for it, or by that of ``chip`` where this is quicker."""
+    value = setting.partition("=")[2]
+    if cut_short():
+        return VariedRun(value, reason=CUT_SHORT)
     try:
-        varied = with_overrides(chip, [f"{name}={value}"])
+        varied = with_overrides(chip, [setting])
         result = run(varied)
     except (BadInput, DoesNotFit) as refusal:
-        return VariedRun(value, reason=refusal.what)
+        return VariedRun(value, reason=CUT_SHORT if cut_short() else refusal.what)
+    if cut_short():
+        return VariedRun(value, reason=CUT_SHORT)
     if not result.fits:
         return VariedRun(value, reason="does not fit")
-    return VariedRun(value, varied.milliseconds(result.trace.cycles))
+    return VariedRun(value, varied.milliseconds(min(result.trace.cycles, _known_cycles(base, result))))
+
+
+def _known_cycles(base: Result, result: Result) -> int:
+    """Cycles that the plan of the chip as it is takes on the chip of ``result``, if that has room for it and
+    runs the same program; else those of ``result``."""
+    chip = result.chip
+    same = base.program == result.program and not base.cores and not result.cores
+    same = same and chip.npu == base.chip.npu  # whose cycles are in the commands
+    if not same or chip.shared_memory.alignment != base.chip.shared_memory.alignment:
+        return result.trace.cycles
+    if not plan_fit(base.program, chip, base.schedule, base.solved.peak).fits:
+        return result.trace.cycles
+    return simulate(lower(base.schedule, base.solved.plan), chip, base.trace.path).cycles

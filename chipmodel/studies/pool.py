@@ -6,7 +6,7 @@ import gc
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -201,7 +201,7 @@ def _broken(future: Future[Row]) -> bool:
 
 
 @contextmanager
-def _without_current_folder() -> Iterator[None]:
+def _without_current_folder() -> Generator[None]:
     """Keep processes that are started meanwhile from importing what lies in the current folder.
 
     They begin as ``python -c``, which would run a stranger's ``signal.py`` in the current folder.

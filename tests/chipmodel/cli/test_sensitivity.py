@@ -40,7 +40,7 @@ def test_each_value_has_the_time_of_its_chip(tmp_path: Path, capsys: pytest.Capt
     assert fields["dma.channels"]["less_milliseconds"] is None
     assert "no latency code" in fields["psram.clock_mhz"]["more_reason"]
     assert found["fields"][0]["field"] == "psram.clock_mhz"
-    assert "<rect" in page.read_text(encoding="utf-8")
+    assert 'id="tornado"' in page.read_text(encoding="utf-8")
     code, out, _ = call(capsys, *arguments)
     assert code == 0
     assert "Without effect: shared_memory.alignment." in out

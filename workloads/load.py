@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Unpack
 
@@ -54,12 +55,19 @@ def load_bytes(data: bytes, name: str, **options: Unpack[ReadOptions]) -> Progra
     return program
 
 
+def _refuse_values(options: ReadOptions) -> None:
+    for name in options.get("values", {}):
+        raise BadInput(f"--value {name}=...: values are of inputs of ONNX models only", hint="leave it out")
+
+
 def _parse(data: bytes, name: str, options: ReadOptions) -> Program:
     if data[4:8] == IDENTIFIER:
+        _refuse_values(options)
         from workloads.from_tflite.program import load_tflite  # imports the schema's readers
 
         return load_tflite(Path(name), data, **options)
     if Path(name).suffix.lower() in YAML_SUFFIXES:
+        _refuse_values(options)
         from workloads.from_yaml.program import parse_yaml_program  # imports pydantic and yaml
 
         return parse_yaml_program(decoded(data, name), name, **options)
@@ -74,6 +82,8 @@ def _load(source: str, options: ReadOptions) -> Program:
         name = next(iter(iterations))
         what = f"--iterations {name}=...: only ONNX and TFLite files have loops whose iterations are open"
         raise BadInput(what, hint=f"choose the iterations of one run: --path {name}=3")
+    if Path(source).suffix.lower() != ONNX_SUFFIX:
+        _refuse_values(options)
     if source.startswith(ZOO_SCHEME):
         return _from_zoo(source, options.get("dtype"), options.get("shapes", {}))
     suffix = Path(source).suffix.lower()
@@ -161,6 +171,34 @@ def parse_shape_option(text: str) -> tuple[str, tuple[int, ...]]:
 def parse_shape_options(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """Sizes by name, of several options or of several names in one: ``batch=1,seq=128``. Raises BadInput."""
     return dict(parse_shape_option(part) for text in texts for part in _NEXT_NAME.split(text))
+
+
+def parse_value_options(texts: Iterable[str]) -> dict[str, tuple[float, ...]]:
+    """Numbers by an input's name, of several options or of several names in one: ``sr=16000,on=true``.
+    Raises BadInput."""
+    return dict(_value_option(part) for text in texts for part in _NEXT_NAME.split(text))
+
+
+def _value_option(text: str) -> tuple[str, tuple[float, ...]]:
+    name, _, numbers = text.strip().rpartition("=")
+    try:
+        values = tuple(map(_number, numbers.split(",")))
+    except ValueError:
+        values = ()
+    if not (name and values):
+        what = f"the value {shown(text)} is not NAME=NUMBER,NUMBER,..."
+        raise BadInput(what, hint="write an input's name and its values, row by row: sr=16000, on=true")
+    return name, values
+
+
+def _number(text: str) -> float:
+    """A boolean, a whole or a finite number. Raises ValueError."""
+    if text.strip().lower() in ("true", "false"):
+        return text.strip().lower() == "true"
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(text)
+    return int(text) if text.strip().lstrip("+-").isdecimal() else number
 
 
 def _bad_shape(text: str, problem: str) -> BadInput:

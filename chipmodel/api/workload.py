@@ -44,6 +44,7 @@ def load(
     shapes: Mapping[str, Sequence[int] | int] | None = None,
     strict: bool = False,
     iterations: Mapping[str, int] | None = None,
+    values: Mapping[str, Sequence[float] | float] | None = None,
     probabilities: Mapping[str, Chance | Sequence[Chance]] | None = None,
     profile: str | Path | None = None,
     states: Mapping[str, str] | None = None,
@@ -67,6 +68,8 @@ def load(
         Whether an unknown operator is an error.
     iterations
         How often each loop of a model runs.
+    values
+        What inputs of an ONNX model hold, row by row; shapes and arms may depend on them.
     probabilities
         The probability of the first arm of each ``if``, or of all its arms.
     profile
@@ -97,7 +100,7 @@ def load(
     """
     if isinstance(source, Program | Network):
         program = source if isinstance(source, Program) else source.build()
-        _refuse(dtype=dtype, shapes=shapes, iterations=iterations)
+        _refuse(dtype=dtype, shapes=shapes, iterations=iterations, values=values)
     else:
         limit = time_limit if isinstance(time_limit, TimeLimit) else TimeLimit(time_limit)
         options: ReadOptions = {
@@ -105,6 +108,9 @@ def load(
             "shapes": {n: (s,) if isinstance(s, int) else tuple(s) for n, s in (shapes or {}).items()},
             "strict": strict,
             "iterations": iterations or {},
+            "values": {
+                n: (v,) if isinstance(v, int | float) else tuple(v) for n, v in (values or {}).items()
+            },
             "deadline": limit.grace,
         }
         if isinstance(source, str | Path):

@@ -95,8 +95,8 @@ GENERAL = "General"
 HEADINGS: dict[str, tuple[str, ...]] = {
     OWN: ("check --seed",),
     "Workload": (
-        *("--dtype", "--shape", "--strict", "--iterations", "--probability", "--profile", "--state"),
-        *("--steady-state", "--path"),
+        *("--dtype", "--shape", "--strict", "--iterations", "--value", "--probability", "--profile"),
+        *("--state", "--steady-state", "--path"),
     ),
     "Chip": ("--chip", "--set"),
     "Planners": ("--packer", "--streamer", "--packers", "--merges", "--streamers", "--order", "--with-sync"),

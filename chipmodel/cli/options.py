@@ -40,6 +40,7 @@ class WorkloadOptions:
     shapes: tuple[str, ...]
     strict: bool
     iterations: tuple[str, ...]
+    values: tuple[str, ...]
     probability: tuple[str, ...]
     profile: str | None
     states: tuple[str, ...]
@@ -57,7 +58,7 @@ class WorkloadOptions:
         from chipmodel.rewrites.states import parse_state_option
         from chipmodel.rewrites.steady_state import parse_inferences
         from workloads.build.control_options import parse_iterations_option, parse_probability_option
-        from workloads.load import parse_shape_options
+        from workloads.load import parse_shape_options, parse_value_options
 
         with stage(f"reading {self.workload}"):
             return load(
@@ -66,6 +67,7 @@ class WorkloadOptions:
                 shapes={**parse_shape_options(self.shapes), **sizes},
                 strict=self.strict,
                 iterations=dict(parse_iterations_option(text) for text in self.iterations),
+                values=parse_value_options(self.values),
                 probabilities=dict(parse_probability_option(text) for text in self.probability),
                 profile=self.profile,
                 states=dict(parse_state_option(text) for text in self.states),
@@ -92,6 +94,13 @@ workload_options = group(
         multiple=True,
         metavar="NODE=N",
         help="Iterations of an ONNX Loop whose file does not state them. Repeatable.",
+    ),
+    click.option(
+        "--value",
+        "values",
+        multiple=True,
+        metavar="NAME=V,...",
+        help="Value of an ONNX input, which may decide shapes and arms: sr=16000. Repeatable.",
     ),
     click.option(
         "--probability",

@@ -2,8 +2,8 @@
 
 ``zoo:NAME``, ``onnx:NAME``, ``guillotine:n=60,seed=3``, ``minimalloc:A``, and YAML, ONNX, TensorFlow Lite and
 CSV files, relative to the study file. After a ``?`` come ``dtype=int16``, ``shape.NAME=1,3,224,224``,
-``iterations.NODE=3`` and ``steady_state=8`` for networks and ``capacity=30KiB`` for packings, joined by ``&``
-together with a built-in network's own options.
+``iterations.NODE=3``, ``value.NAME=16000`` and ``steady_state=8`` for networks and ``capacity=30KiB`` for
+packings, joined by ``&`` together with a built-in network's own options.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from workloads.load import (
     YAML_SUFFIXES,
     load,
     parse_shape_option,
+    parse_value_options,
     plugin_suffixes,
 )
 from workloads.packing.guillotine import guillotine_table
@@ -46,7 +47,7 @@ SUFFIXES = (*YAML_SUFFIXES, ONNX_SUFFIX, TFLITE_SUFFIX, ".csv")
 MOST_SEARCHED = 100_000
 """Files and folders that a pattern with ``**`` may look at: more than any collection of networks has."""
 
-_OURS = re.compile(r"dtype|capacity|steady_state|shape\..+|iterations\..+")
+_OURS = re.compile(r"dtype|capacity|steady_state|shape\..+|iterations\..+|value\..+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +136,19 @@ def load_workload(source: Source) -> Program | PackingTable:
 
 
 def _program(source: Source, plain: str, options: dict[str, str]) -> Program:
-    _refuse_others(source.name, options, ("dtype", "shape.", "iterations.", "steady_state"))
+    _refuse_others(source.name, options, ("dtype", "shape.", "iterations.", "value.", "steady_state"))
     shapes = dict(parse_shape_option(_option(k, v)) for k, v in options.items() if k.startswith("shape."))
     iterations = dict(
         parse_iterations_option(_option(k, v)) for k, v in options.items() if k.startswith("iterations.")
     )
-    program = load(source.file or plain, dtype=options.get("dtype"), shapes=shapes, iterations=iterations)
+    values = parse_value_options(_option(k, v) for k, v in options.items() if k.startswith("value."))
+    program = load(
+        source.file or plain,
+        dtype=options.get("dtype"),
+        shapes=shapes,
+        iterations=iterations,
+        values=values,
+    )
     if "steady_state" in options:
         program = steady(with_states(program, ()), parse_inferences(options["steady_state"]))
     return reuse(program, "all")

@@ -14,7 +14,7 @@ from chipmodel.pipeline.run import run
 from tests.support.folders import WORKLOADS
 from workloads import load as load_module
 from workloads.build.control_options import with_probabilities
-from workloads.load import load, parse_shape_option, parse_shape_options
+from workloads.load import load, parse_shape_option, parse_shape_options, parse_value_options
 from workloads.profile import read_profile, with_profile
 
 EXAMPLE = WORKLOADS / "tiny_cnn.yaml"
@@ -88,6 +88,25 @@ def test_shape_option() -> None:
     assert parse_shape_option("data=1,3,224,224") == ("data", (1, 3, 224, 224))
     assert parse_shape_option(" a=b=7 ") == ("a=b", (7,))
     assert parse_shape_options(["batch=1,seq=128", "x=2,3"]) == {"batch": (1,), "seq": (128,), "x": (2, 3)}
+
+
+def test_value_options() -> None:
+    found = parse_value_options(["sr=16000", "on=true,t=-0.5,1e3", " a=b=7 "])
+    assert found == {"sr": (16_000,), "on": (True,), "t": (-0.5, 1000.0), "a=b": (7,)}
+    assert type(found["sr"][0]) is int
+
+
+@pytest.mark.parametrize("text", ["", "sr", "sr=", "=1", "sr=1,", "sr=one", "sr=nan", "sr=1x2"])
+def test_bad_value_options(text: str) -> None:
+    with pytest.raises(BadInput, match="is not NAME=NUMBER") as raised:
+        parse_value_options([text])
+    assert "sr=16000" in raised.value.hint
+
+
+@pytest.mark.parametrize("source", ["zoo:resnet8", str(EXAMPLE), "none.tflite"])
+def test_values_are_for_onnx_models(source: str) -> None:
+    with pytest.raises(BadInput, match=r"--value sr=(?s:.)*ONNX"):
+        load(source, values={"sr": (1,)})
 
 
 @pytest.mark.parametrize(

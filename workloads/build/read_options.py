@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
@@ -19,17 +19,20 @@ class ReadOptions(TypedDict, total=False):
     shapes: Mapping[str, tuple[int, ...]]
     strict: bool
     iterations: Mapping[str, int]
+    values: Mapping[str, Sequence[float]]
     deadline: Deadline
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How a workload is read. ``dtype`` replaces the element type of tensors and weights, ``shapes`` the
-    shapes of inputs, ``iterations`` how often loops run, by name. ``strict`` refuses what would be
-    approximated. Reading that is not done at the ``deadline`` ends with TimeIsOver."""
+    shapes of inputs, ``iterations`` how often loops run, by name. ``values`` are of an ONNX model's inputs,
+    row by row. ``strict`` refuses what would be approximated. Reading that is not done at the ``deadline``
+    ends with TimeIsOver."""
 
     dtype: str | None = None
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     strict: bool = False
     iterations: Mapping[str, int] = field(default_factory=dict[str, int])
+    values: Mapping[str, Sequence[float]] = field(default_factory=dict[str, Sequence[float]])
     deadline: Deadline = NO_DEADLINE

@@ -23,6 +23,7 @@ from workloads.from_onnx.body_inference import infer_branch
 from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, sort_nodes
 from workloads.from_onnx.graph_view import view_of
 from workloads.from_onnx.input_shapes import bind_inputs
+from workloads.from_onnx.input_values import given_inputs, shapes_by_values
 from workloads.from_onnx.loop_inference import infer_loop, infer_scan
 from workloads.from_onnx.lowering import OnnxLowering
 from workloads.from_onnx.node_reading import read_nodes
@@ -56,10 +57,10 @@ def load_onnx(path: Path, data: bytes | None = None, **options: Unpack[ReadOptio
     """The model in ``path``, or in ``data`` if given, with its float tensors deployed as ``dtype``, int8 by
     default.
 
-    ``shapes`` fixes the shapes of inputs that the file leaves open, ``iterations`` how often loops run, by
-    the names of their nodes. The program's notes list what was assumed. Raises BadInput, with file, node and
-    hint, for a broken file and a shape that is not fixed; with ``strict``, also for any approximation;
-    TimeIsOver at the deadline.
+    ``shapes`` fixes the shapes of inputs that the file leaves open, ``values`` what inputs hold,
+    ``iterations`` how often loops run, by the names of their nodes. The program's notes list what was
+    assumed. Raises BadInput, with file, node and hint, for a broken file and a shape that is not fixed; with
+    ``strict``, also for any approximation; TimeIsOver at the deadline.
     """
     where = Place(str(path))
     try:
@@ -96,10 +97,12 @@ def _resolved(file: _ModelFile, options: Reading) -> tuple[list[OnnxNode], dict[
     folder = file.path.parent
     versions = opsets(model, where, notes)
     facts = initializers(model, folder, where)
+    shapes = shapes_by_values(model.graph, options.values, options.shapes, where)
     inputs, symbols = bind_inputs(
-        model.graph, facts, options.shapes, where, notes, {*all_names(model.graph)} - {*facts}
+        model.graph, facts, shapes, where, notes, {*all_names(model.graph)} - {*facts}
     )
     facts.update(inputs)
+    facts.update(given_inputs(facts, options.values, where))
     names: set[str] = set()
     nodes = sort_nodes(read_nodes(model.graph, names), facts)
     wanted = [info.name for info in model.graph.output]

@@ -11,6 +11,7 @@ import chipmodel as cm
 from chipmodel.api.effort import TimeLimit
 from chipmodel.errors import TimeIsOver
 from chipmodel.hardware.chip_file import load_chip
+from chipmodel.studies.workload import load_workload, source_of
 from tests.support.folders import ROOT
 from workloads.from_onnx.onnx_package import model_file, module
 
@@ -52,6 +53,20 @@ def test_a_command_for_one_core_says_so_by_its_own_name(of_one_core: Callable[..
 TFLITE = ROOT / "workloads" / "residual.tflite"
 YAML = ROOT / "workloads" / "tiny_cnn.yaml"
 ONNX = Path(model_file("onnx:light_squeezenet"))
+
+
+@pytest.mark.parametrize("rate", [16_000, [16_000]])
+def test_the_value_of_an_input_is_a_number_or_a_list_in_every_kind_of_source(rate: int | list[int]) -> None:
+    path = ROOT / "tests" / "data" / "cases" / "if_arm_shape.onnx"
+    studied = load_workload(source_of(f"{path.name}?shape.n=8&value.sr=16000", path.parent))
+    for source in (path, path.read_bytes()):
+        program = cm.load(source, shapes={"n": 8}, values={"sr": rate})
+        assert isinstance(studied, cm.Program)
+        assert (program.inputs, program.notes) == (studied.inputs, ()) == (("x",), ())
+    with pytest.raises(cm.BadInput, match="values says nothing about a program"):
+        cm.load(program, values={"sr": rate})
+    with pytest.raises(cm.BadInput, match="ONNX"):
+        cm.load(TFLITE.read_bytes(), values={"sr": rate})
 
 
 @pytest.mark.parametrize("path", [TFLITE, YAML, ONNX], ids=["tflite", "yaml", "onnx"])

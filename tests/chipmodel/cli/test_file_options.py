@@ -15,7 +15,17 @@ from chipmodel.errors import BadInput
 
 TEXTS = {
     "free",
-    *("dtype", "shapes", "iterations", "probability", "states", "steady_state", "overrides", "path"),
+    *(
+        "dtype",
+        "shapes",
+        "iterations",
+        "values",
+        "probability",
+        "states",
+        "steady_state",
+        "overrides",
+        "path",
+    ),
     *("packer", "streamer", "merge", "packers", "merges", "streamers", "capacity", "memories"),
     *("kind", "prefix", "keys", "dask", "cascade", "fields", "only", "measured"),
     *("context", "tokens_size", "past_size", "total_size", "sram", "psram"),

@@ -9,8 +9,10 @@ import pytest
 
 from chipmodel.studies.store import read_rows
 from tests.support.command_line import call
+from tests.support.folders import ROOT
 
 TINY = "zoo:resnet8"
+ARMS = str(ROOT / "tests" / "data" / "cases" / "if_arm_shape.onnx")
 
 
 def test_json_on_stdout_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,6 +76,8 @@ def test_a_written_plan_passes_the_check_and_a_damaged_one_does_not(
         (["simulate", TINY, "--path", "gate"], "NAME=CHOICE"),
         (["simulate", TINY, "--path", "gate=a"], "not an if or loop"),
         (["simulate", TINY, "--shape", "x"], "NAME=SIZE"),
+        (["simulate", TINY, "--value", "x=one"], "NAME=NUMBER"),
+        (["simulate", ARMS, "--shape", "n=8", "--value", "srr=1"], "did you mean 'sr'?"),
         (["simulate"], "WORKLOAD"),
         (["simulat", TINY], "simulat"),
         (["check", "nowhere.json", TINY], "nowhere.json"),
@@ -88,6 +92,18 @@ def test_bad_input_is_one_message_and_exit_code_2(
     assert out == ""
     assert words in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("options", [(), ("--value", "sr=16000")])
+def test_an_if_with_an_arm_for_other_shapes_runs(
+    options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ONNX Runtime gives a result of the shape (1, 8)."""
+    code, out, err = call(capsys, "simulate", ARMS, "--shape", "n=8", *options, "--json", "-")
+    assert code == 0, err
+    assert ("arm 'else' is left out" in err) == (not options)
+    assert ("'sr'" in err) == (not options)
+    assert json.loads(out)["fits"]
 
 
 def test_what_does_not_fit_exits_1(capsys: pytest.CaptureFixture[str]) -> None:

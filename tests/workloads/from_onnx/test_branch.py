@@ -147,6 +147,15 @@ def test_an_arm_that_cannot_run_on_the_shapes_is_left_out(
             load(tmp_path, _shrinking(*strides), strict=True)
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_value_chooses_the_arm_that_is_read(strict: bool, tmp_path: Path) -> None:
+    given = {"strict": strict, "values": {"rate": (16_000,)}}
+    program = load(tmp_path, _shrinking("8", "1"), **given)
+    assert (kinds(program), program.inputs, program.notes) == (["conv"], ("x",), ())
+    with pytest.raises(BadInput, match="Squeeze"):
+        load(tmp_path, _shrinking("1", "8"), **given)
+
+
 def test_an_if_without_an_arm_that_can_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"'Squeeze_1\w*' \(Squeeze\)"):
         load(tmp_path, _shrinking("1", "1"))

@@ -70,6 +70,69 @@ def test_a_wrong_shape_option(shapes: dict[str, tuple[int, ...]], message: str, 
         load(tmp_path, made, shapes=shapes)
 
 
+def _counted(kind: int, shape: Any) -> Any:
+    """A model that expands ``x`` to the sizes in ``n``."""
+    nodes = [
+        node("Cast", "n", "wide", to=7),
+        node("Reshape", "wide flat", "sizes"),
+        node("Expand", "x sizes", "e"),
+        node("Exp", "e", "y"),
+    ]
+    return model(nodes, {"x": [1], "n": shape}, "y", {"flat": ints(-1)}, types={"n": kind})
+
+
+INT8, INT64, BOOL, FLOAT16, TEXT, UINT64 = 3, 7, 9, 10, 8, 13
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "numbers", "out"),
+    [
+        (INT64, [], (6,), (6,)),
+        (INT64, [2], (3, 4), (3, 4)),
+        (INT64, ["n"], (3, 4), (3, 4)),
+        (INT64, None, (3, 4), (3, 4)),
+        (INT8, [1, 1], (5.0,), (5,)),
+        (FLOAT16, [], (4,), (4,)),
+        (BOOL, [1], (True,), (1,)),
+    ],
+)
+def test_the_value_of_an_input_decides_shapes(
+    kind: int, shape: Any, numbers: tuple[float, ...], out: tuple[int, ...], tmp_path: Path
+) -> None:
+    program = load(tmp_path, _counted(kind, shape), values={"n": numbers})
+    assert (program.tensors["y"].shape, program.inputs) == (out, ("x",))
+
+
+def test_a_value_replaces_the_default_of_an_input(tmp_path: Path) -> None:
+    nodes = [node("Expand", "x n", "y")]
+    made = model(nodes, {"x": [1], "n": [1]}, "y", {"n": ints(3)}, types={"n": INT64})
+    assert load(tmp_path, made).tensors["y"].shape == (3,)
+    assert load(tmp_path, made, values={"n": (5,)}).tensors["y"].shape == (5,)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "name", "numbers", "message"),
+    [
+        (INT64, [], "m", (6,), r"names 'm', which is not an input(?s:.)*its inputs are x, n"),
+        (INT64, [], "sizes", (6,), r"names 'sizes'"),
+        (INT64, [2], "n", (6,), r"1 numbers; its shape is \[2\](?s:.)*give 2,"),
+        (INT64, [], "n", (1.5,), r"1.5, which the type int64"),
+        (INT64, [], "n", (True,), r"True, which the type int64"),
+        (INT64, [], "n", (2**70,), "type int64"),
+        (INT8, [], "n", (300,), "type int8"),
+        (UINT64, [], "n", (-1,), "type uint64"),
+        (BOOL, [], "n", (2,), r"type bool(?s:.)*true or false"),
+        (FLOAT16, [], "n", (1e9,), "type float16"),
+        (TEXT, [], "n", (1,), "of type string"),
+    ],
+)
+def test_a_wrong_value_option(
+    kind: int, shape: Any, name: str, numbers: tuple[float, ...], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        load(tmp_path, _counted(kind, shape), values={name: numbers})
+
+
 def _by_symbols() -> Any:
     inputs: dict[str, Any] = {"x": ["batch", "seq", 4], "z": ["batch", "seq + 1", 4]}
     return model([node("Concat", "x z", "y", axis=1)], inputs, "y")

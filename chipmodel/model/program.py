@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from importlib import import_module
 from itertools import count
 from types import MappingProxyType
+from typing import Any
 
 from chipmodel.errors import Place
 from chipmodel.geometry.axis_cut import NOTHING_READ
@@ -340,6 +342,21 @@ class Program:
             return size
         return size // self.inferences * STACKED_SLICES
 
+    def graph(self) -> Any:
+        """Return the network as a ``networkx.DiGraph`` without cycles, for analyses of one's own.
+
+        Each op is a node by its name, with the attributes ``op`` (the ``Op``), ``macs``, ``weight_bytes`` and
+        ``inside`` (names of the branches and loops around it); each input of the network is one whose ``op``
+        is None. An edge leads to every op that reads what a node makes; it has ``tensors`` (each a
+        ``Tensor``) and their ``bytes``. What an ``if`` yields has edges from every arm; what an iteration of
+        a loop reads of the one before has none.
+        """
+        graph: Any = import_module("networkx").DiGraph()  # slow to import
+        for name in self.inputs:
+            graph.add_node(name, op=None, macs=0, weight_bytes=0, inside=())
+        _add(graph, self, self.body, {name: (name,) for name in self.inputs}, ())
+        return graph
+
     def nodes(self) -> Iterator[Node]:
         """Every op, ``if`` and ``loop`` in linear order, the outer before the inner."""
         return nodes(self.body)
@@ -367,6 +384,37 @@ class Program:
 
 
 Body = tuple[Node, ...]
+Makers = Mapping[str, tuple[str, ...]]
+"""By tensor, the nodes of a graph that may have made its value."""
+
+
+def _add(graph: Any, program: Program, body: Body, before: Makers, inside: tuple[str, ...]) -> Makers:
+    """Add the ops of a body; return who made each tensor after it."""
+    makers = before
+    for node in body:
+        if isinstance(node, Op):
+            _add_op(graph, program, node, makers, inside)
+            makers = {**makers, **dict.fromkeys(node.outputs, (node.name,))}
+            continue
+        ends = [_add(graph, program, inner, makers, (*inside, node.name)) for inner in bodies(node)]
+        ends += [] if isinstance(node, If) else [makers]  # a loop may make no iteration
+        names = dict.fromkeys(name for end in ends for name in end)
+        makers = {
+            name: tuple(dict.fromkeys(maker for end in ends for maker in end.get(name, ()))) for name in names
+        }
+    return makers
+
+
+def _add_op(graph: Any, program: Program, op: Op, makers: Makers, inside: tuple[str, ...]) -> None:
+    weights = program.block_bytes(op)
+    graph.add_node(op.name, op=op, macs=op.work.macs, weight_bytes=weights, inside=inside)
+    for name in dict.fromkeys(op.inputs):
+        tensor = program.tensors[name]
+        for maker in makers.get(name, ()):
+            known = graph.get_edge_data(maker, op.name, {"tensors": (), "bytes": 0})
+            graph.add_edge(
+                maker, op.name, tensors=(*known["tensors"], tensor), bytes=known["bytes"] + tensor.bytes
+            )
 
 
 def bodies(node: Node) -> tuple[Body, ...]:

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
+import networkx
 from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
@@ -51,6 +52,23 @@ def test_an_op_runs_along_a_path_as_often_as_it_is_counted(seed: int) -> None:
     counts = {op.name: times for op, times in program.op_counts(path)}
     assert list(counts) == [op.name for op in program.ops()]
     assert {name: times for name, times in counts.items() if times} == runs
+
+
+@given(st.integers(0, 10_000))
+def test_the_graph_has_an_edge_from_whoever_made_what_an_op_reads(seed: int) -> None:
+    """Along any path, but for what an iteration reads of the one before."""
+    program = tree(seed)
+    graph, order = program.graph(), {op.name: number for number, op in enumerate(program.ops())}
+    assert networkx.is_directed_acyclic_graph(graph)
+    assert set(graph) == {*order, *program.inputs}
+    assert sum(graph.nodes[name]["macs"] for name in graph) == sum(op.work.macs for op in program.ops())
+    makers = {name: name for name in program.inputs}
+    for op in program.ops_along(random_path(program, Random(seed))):
+        for name in op.inputs:
+            maker = makers.get(name, name)
+            if order.get(maker, -1) < order[op.name]:
+                assert program.tensors[name] in graph.edges[maker, op.name]["tensors"]
+        makers |= dict.fromkeys(op.outputs, op.name)
 
 
 @given(st.integers(0, 10_000))
